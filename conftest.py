@@ -1,4 +1,4 @@
-"""Runs notebooks with nbval: as in Jupyter, the device, and the compared outputs."""
+"""Run notebooks with nbval as in Jupyter, on the chosen device, and select the compared outputs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patt
 from tests.forked_kernels import ForkedKernel
 from tests.pins import pinned
 
-# Kernels under test read no configuration of the user's and leave nothing in the user's history.
+# Kernels under test read none of the user's configuration and leave nothing in the user's history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-", ignore_cleanup_errors=True)
-# Output of C code comes through a pipe that a thread of the kernel reads: a cell ends when it has
-# read all of it.
+# Output of C code arrives through a pipe that a thread of the kernel reads; a cell ends once that
+# thread has read all of it.
 _STARTUP = """
 def register():
     import fcntl, sys, termios, time
@@ -43,7 +43,7 @@ register()
 del register
 """
 # Kernels, workers and commands share bytecode, even if it cannot be written next to the sources, as
-# in many containers: otherwise each of them would compile torch and CuTe DSL again.
+# in many containers; otherwise each of them would compile torch and CuTe DSL again.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(_IPYTHON.name, "bytecode")))
 _FOLDER = Path(_IPYTHON.name, "profile_default", "startup")
@@ -53,7 +53,8 @@ _FOLDER.mkdir(parents=True)
 
 @contextmanager
 def _environment(**changes: str | None) -> Iterator[None]:
-    """Environment variables set, or removed where the value is None, and put back afterwards."""
+    """Set environment variables, or remove those whose value is None, and restore them
+    afterwards."""
     before = {name: os.environ.get(name) for name in changes}
 
     def put(values: dict[str, str | None]) -> None:
@@ -71,10 +72,10 @@ def _environment(**changes: str | None) -> Iterator[None]:
 
 
 def _start_kernel(self: IPyNbFile) -> None:
-    # With pytest's variable set, ipykernel loses what C code prints (cute.printf on the host).
+    # With pytest's variable set, ipykernel loses the output of C code (cute.printf on the host).
     changes: dict[str, str | None] = {"PYTEST_CURRENT_TEST": None, "IPYTHONDIR": _IPYTHON.name}
     with pytest.MonkeyPatch.context() as patch:
-        if self.compare_outputs:  # --nbval: run as when the outputs were stored, without CUDA
+        if self.compare_outputs:  # --nbval: run without CUDA, as when the outputs were stored
             stored = KERNEL_ENVIRONMENT.items()
             changes |= {name: os.environ.get(name, text) for name, text in stored}
             patch.setattr(local_provisioner, "launch_kernel", ForkedKernel)
@@ -84,8 +85,8 @@ def _start_kernel(self: IPyNbFile) -> None:
 
 
 def _set_up(self: IPyNbFile, tries: int = 3) -> None:
-    """Start the kernel, again if it dies: its ports are chosen before it takes them, and on a
-    machine with many cores the kernel of another worker may take one first."""
+    """Start the kernel, and start it again if it dies: its ports are chosen before it binds them,
+    and on a machine with many cores another worker's kernel may bind one first."""
     try:
         _nbval_setup(self)
     except RuntimeError:
@@ -100,7 +101,8 @@ def _execute(self: RunningKernel, cell_input: str, allow_stdin: bool | None = No
 
 
 def _compare_outputs(self: IPyNbCell, test: list[Any], ref: list[Any], **options: Any) -> bool:
-    # stderr holds libraries' warnings and progress bars: of one machine, so never stored.
+    # stderr holds libraries' warnings and progress bars, which depend on the machine and are never
+    # stored.
     test = [out for out in test if out.get("name") != "stderr"]
     return _nbval_compare(self, test, ref, **options)
 
@@ -111,8 +113,8 @@ _nbval_compare, IPyNbCell.compare_outputs = IPyNbCell.compare_outputs, _compare_
 
 
 class _Groups(LoadScopeScheduling):
-    """Tests of one group run on one worker: a notebook; an exercise with its wrong solutions, whose
-    own counts are made once; else a module with its fixtures."""
+    """Run the tests of a group on the same worker: a notebook; an exercise with its wrong
+    solutions, whose counts are made once; else a module with its fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")
@@ -121,7 +123,7 @@ class _Groups(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """The plug-in that distributes the tests over the cores."""
+    """Return the plug-in that distributes the tests over the cores."""
     return _Groups(config, log)
 
 
@@ -137,7 +139,7 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print a line per reason to skip, with the way to run those tests."""
+    """Print one line per reason to skip, with the way to run those tests."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     if reasons:
@@ -147,14 +149,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Objects imported by now stay: the garbage collector need not check them again."""
+    """Exempt objects imported so far from garbage collection, because they stay alive."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests marked `weekly` unless -m names them; skip those marked `gpu` where there
-    is no GPU."""
+    """Deselect tests marked `weekly` unless -m names them; skip those marked `gpu` if there is no
+    GPU."""
     if "weekly" not in config.option.markexpr:
         weekly = [item for item in items if item.get_closest_marker("weekly")]
         if weekly:

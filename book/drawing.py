@@ -1,4 +1,5 @@
-"""What the book's drawn pictures share: colours for light and dark pages, SVG, boxes, arrows."""
+"""Provide common parts of the book's drawn pictures: colours for light and dark pages, SVG, boxes,
+arrows."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 
 
 def svg(width: int, height: int, body: Sequence[str], theme: int | None = None) -> str:
-    """An SVG whose colours follow the page: JupyterLab's, the book's, or the system's.
+    """Return an SVG whose colours follow the page: JupyterLab's, the book's, or the system's.
 
-    theme: 0 light, 1 dark, whatever the page is.
+    theme: 0 is always light, 1 always dark.
     """
 
     def variables(index: int) -> str:
@@ -50,7 +51,7 @@ def svg(width: int, height: int, body: Sequence[str], theme: int | None = None) 
 
 
 def box(x: int, y: int, width: int, title: str, note: str, *, strong: bool = False) -> str:
-    """A rounded box with a title and a line below it."""
+    """Draw a rounded box with a title and a line below it."""
     middle = x + width / 2
     ground, rim = ("tint", "accent") if strong else ("sheet", "rim")
     return (
@@ -71,7 +72,7 @@ def arrow(*points: tuple[int, int]) -> str:
 
 def text(x: float, y: float, words: str, *, role: str = "ink", size: float = 14,
          weight: int = 400, mono: bool = False) -> str:  # fmt: skip
-    """A line of text that begins at x, with its baseline at y; mono: as code."""
+    """Draw a line of text that begins at x, with its baseline at y; mono: as code."""
     font = f' font-family="{escape(MONO)}"' if mono else ""
     size = 13 if mono else size
     return (

@@ -1,12 +1,13 @@
-"""Draws the book's pictures: `uv run python book/make_pictures.py`, from a run where they show one.
+"""Draw the book's pictures, from real runs where they show one: `uv run python
+book/make_pictures.py`.
 
-transpose_naive.svg, transpose_tiled.svg: what one store of one warp moves in two transposes.
-profile_light.svg, profile_dark.svg: both, line by line, with what is counted (for the README).
-shuffles.svg: a warp adds up 32 numbers. passes.svg: what three softmaxes read and write.
-architecture.svg: the way from a cell to what is said of it.
-predicted.svg: predicted times against those measured on an H200.
-drawn_shapes.svg: operators beside peers, at shapes drawn at random, on an H200.
-film.html: the sectors that the two transposes move, to play.
+transpose_naive.svg, transpose_tiled.svg: the sectors that a warp's store moves in two transposes.
+profile_light.svg, profile_dark.svg: both, line by line, with counts (for the README).
+shuffles.svg: a warp adds up 32 numbers. passes.svg: the reads and writes of three softmaxes.
+architecture.svg: the way from a cell to its results.
+predicted.svg: predicted times against times measured on an H200.
+drawn_shapes.svg: operators next to peers, at shapes drawn at random, on an H200.
+film.html: the sectors that the two transposes move, as an animation.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ FOLDER = Path(__file__).parent / "pictures"
 SIDE = 32  # elements along a side of the drawn part of Y
 CELL = 10  # px
 SECTOR = 8  # elements of float32 in 32 bytes
-PASSES = {"reduce_sum": 1, "softmax": 2, "softmax_backward": 3}  # over a matrix, by operator
+PASSES = {"reduce_sum": 1, "softmax": 2, "softmax_backward": 3}  # passes over a matrix, by operator
 
 
 # -- the two kernels of the first picture ------------------------------------------------------
@@ -73,7 +74,8 @@ def tiled(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def stored(transpose: Any) -> dict[tuple[int, int], int]:
-    """(row, column) of Y -> lane, for the first store of the first warp. The result is checked."""
+    """Map (row, column) of Y to the lane, for the first store of the first warp; check the
+    result."""
 
     x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
     run = fk.compile(transpose, x, y, device="virtual")
@@ -86,9 +88,10 @@ def stored(transpose: Any) -> dict[tuple[int, int], int]:
 
 # -- drawing ------------------------------------------------------------------------------------
 def store(lanes: dict[tuple[int, int], int], name: str = "grid") -> list[str]:
-    """The top left of Y: what a warp stores, coloured by lane, and what moves with it.
+    """Draw the top left of Y: the elements that a warp stores, coloured by lane, and those that
+    move with them.
 
-    name: the id of its pattern, for pictures that hold several.
+    name: the id of its pattern, for pictures with several.
     """
     import matplotlib
     from matplotlib.colors import to_hex
@@ -113,7 +116,7 @@ def store(lanes: dict[tuple[int, int], int], name: str = "grid") -> list[str]:
 
 
 def panels() -> list[Panel]:
-    """The two transposes, profiled."""
+    """Profile the two transposes."""
 
     found = []
     for title, transpose in (
@@ -128,7 +131,7 @@ def panels() -> list[Panel]:
 
 
 def architecture() -> str:
-    """From a cell to what is said of it, from the top down, narrow enough for a phone."""
+    """Draw the way from a cell to its results, from the top down, narrow enough for a phone."""
     body = [
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto"><path class="dim" d="M0 0 L8 4 L0 8 z"/></marker></defs>',
@@ -155,7 +158,7 @@ def architecture() -> str:
 
 
 def drawn_shapes() -> str:
-    """Each of the shapes drawn at random: bytes moved, and speed as a share of a copy's."""
+    """Draw the shapes drawn at random: bytes moved, and speed as a share of a copy's."""
     data = json.loads((FOLDER.parent / "measured/drawn_shapes_h200.json").read_text("utf-8"))
     size = {"float32": 4, "float16": 2, "bfloat16": 2}
     names = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "its gradient"}
@@ -184,7 +187,7 @@ def drawn_shapes() -> str:
 
 
 def film() -> str:
-    """Both kernels as a film to play."""
+    """Return both kernels as a film to play."""
     x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
     profiles = {}
     for name, transpose in (("column by column", naive), ("through shared memory", tiled)):

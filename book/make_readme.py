@@ -1,7 +1,7 @@
-"""Fills in the recorded numbers: `uv run python book/make_readme.py`.
+"""Fill in the recorded numbers: `uv run python book/make_readme.py`.
 
-What stands between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is written again, from the JSON
-files in `measured/`: in the files of FILES. `tests/book/test_readme.py` fails where they differ.
+In the files of FILES, the text between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is
+rewritten from the JSON files in `measured/`. `tests/book/test_readme.py` fails if they differ.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "book" / "measured"
 Blocks = Mapping[str, Callable[[], str]]
 
-WEEKS = {  # folder -> its page, title, subjects, and what it builds up to
+WEEKS = {  # folder -> its page, title, subjects, and final operators
     "week0_copy_transpose": (
         "README.md", "Copy and transpose",
         "threads, layouts, coalescing, vectors, shared memory, reading a profile", ["transposes"],
@@ -42,17 +42,17 @@ WEEKS = {  # folder -> its page, title, subjects, and what it builds up to
 }  # fmt: skip
 
 PEERS = ("torch", "torch.compile", "quack")
-# The case whose share of the ceiling stands in the table.
+# The case whose share of the ceiling is in the table.
 SHOWN = {"copy_transpose": ((8192, 8192), "float16")}
 SHOWN_ELSE = (32768, 4096), "bfloat16"
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- /numbers -->)", re.DOTALL)
 
 
 def filled(text: str, blocks: Blocks | None = None) -> str:
-    """Return a text with its numbers as the files have them; KeyError for an unknown block.
+    """Return a text with the files' current numbers; raise KeyError for an unknown block.
 
-    blocks: name -> what writes it, the README's by default. Empty lines keep a marker out of the
-    list or paragraph beside it.
+    blocks: name -> the function that writes it, the README's by default. Empty lines keep a marker
+    out of the list or paragraph beside it.
     """
     known = BLOCKS if blocks is None else blocks
     return _BLOCK.sub(lambda found: f"{found[1]}\n{known[found[2]]()}\n\n{found[3]}", text)
@@ -97,7 +97,8 @@ def _operators() -> str:
 
 
 def _operator(group: Group) -> list[str]:
-    """Name, number of cases, speed against each peer, percent of the ceiling at one case."""
+    """Return the name, the number of cases, the speed against each peer, the percentage of the
+    ceiling at one case."""
     means = geometric_means(group.results.rows)
     speeds = [f"{mean[0]:.2f}×" if (mean := means.get(("forgekit", peer))) else "–"
               for peer in PEERS]  # fmt: skip
@@ -111,7 +112,8 @@ def _operator(group: Group) -> list[str]:
 
 
 def _graphs() -> str:
-    """Few long rows before and after they were shared, and the drawn shapes beside peers."""
+    """Describe few long rows before and after they were shared, and the drawn shapes next to
+    peers."""
     names = ("few_rows", "drawn_shapes", "small", "middle_rows")
     few, drawn, small, middle = (_read(f"{name}_h200.json") for name in names)
     ops = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "gradient of softmax"}

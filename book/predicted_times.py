@@ -1,8 +1,8 @@
-"""Predicted times beside measured ones, for the page about the virtual GPU: numbers and a picture.
+"""Compare predicted with measured times, for the page about the virtual GPU: numbers and a picture.
 
 `make_readme.py` writes the text between the page's markers from BLOCKS; `make_pictures.py` writes
-`pictures/predicted.svg`. Both follow from `measured/calibration_h200.json`, recorded on an H200,
-from `measured/predicted_h200.json`, and from the constants that forgekit has of an H200.
+`pictures/predicted.svg`. Both derive from `measured/calibration_h200.json`, recorded on an H200,
+from `measured/predicted_h200.json`, and from forgekit's constants of an H200.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ H200 = CALIBRATION.constants
 BAND = 1.35  # the factor of the picture's band
 WORST = 5
 
-# What a kind of kernel is called on the page, where its own name does not tell.
+# Names of kinds of kernels on the page, if their own names are not clear.
 KINDS = {
     "banks": "bank conflicts",
     "chain": "loads that follow each other",
@@ -63,10 +63,10 @@ OPERATORS = {
 }
 
 
-# -- what was recorded -----------------------------------------------------------------------------
+# -- recorded data -----------------------------------------------------------------------------
 @functools.cache
 def recorded() -> dict[str, Any]:
-    """The calibration on an H200."""
+    """Return the calibration on an H200."""
     found: dict[str, Any] = json.loads((MEASURED / "calibration_h200.json").read_text("utf-8"))
     return found
 
@@ -78,13 +78,13 @@ def samples() -> tuple[Sample, ...]:
 
 @functools.cache
 def operators() -> dict[str, Any]:
-    """The predictions for forgekit's operators."""
+    """Return the predictions for forgekit's operators."""
     found: dict[str, Any] = json.loads((MEASURED / "predicted_h200.json").read_text("utf-8"))
     return found
 
 
 def size_of(s: Sample) -> int:
-    """The size that the times of a sample's kernel are listed with."""
+    """Return the size with which the times of a sample's kernel are listed."""
     mine = [other for other in samples() if other.number == s.number]
     return int(recorded()["cases"][s.number]["sizes"][mine.index(s)])
 
@@ -102,7 +102,7 @@ def held_out() -> list[Sample]:
 
 
 def worst() -> list[Sample]:
-    """The worst time of each of the held-out kernels that are predicted worst."""
+    """Return the worst time of each of the worst-predicted held-out kernels."""
     found: dict[str, Sample] = {}
     for s in sorted(held_out(), key=lambda s: -error(s)):
         found.setdefault(s.case, s)
@@ -111,7 +111,7 @@ def worst() -> list[Sample]:
 
 # -- the page's text -------------------------------------------------------------------------------
 def accuracy() -> str:
-    """How far the held-out times are from those predicted, in one sentence."""
+    """Describe the errors of the held-out times in one sentence."""
     a = fitting.accuracy(held_out(), H200)
     return (
         f"half are predicted within {_percent(a.median)}, nine of ten within "
@@ -195,7 +195,7 @@ def _longest(s: Sample) -> str:
 
 
 def _room(s: Sample) -> float:
-    """Cycles that a measured time has, without the start of the launch."""
+    """Return the cycles in a measured time, without the start of the launch."""
     return (s.us - H200.start_us) * H200.clock * 1e3
 
 
@@ -262,8 +262,8 @@ def _products(s: Sample) -> str:
     )
 
 
-# Why the worst ones are wrong, as far as bounds and facts tell. A kernel that is among the worst
-# after a new calibration needs an entry of its own.
+# The reasons for the worst predictions, as far as bounds and facts show them. A kernel that is
+# among the worst after a new calibration needs a new entry.
 _REASONS = {
     "strided write 32": _far_apart,
     "softmax 4 online of 4096": _in_flight,
@@ -295,9 +295,9 @@ def _operators() -> str:
         f"Half of the {len(shown)} times are predicted within {_percent(statistics.median(errors))}"
         f", the worst within {_percent(errors[-1])}; {within} lie in their interval. {said} "
         f"Measured times are from {files}, of one H200. In each launch, {found['blocks']} blocks "
-        f"were counted. The {graphs} times of softmax and its gradient (*) are of calls that "
-        f"follow each other in a CUDA graph, so their predictions have {AGAIN_US:g} µs for the "
-        f"start of a launch in place of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
+        f"were counted. The {graphs} times of softmax and its gradient (*) are those of calls "
+        f"that follow each other in a CUDA graph, so their predictions count {AGAIN_US:g} µs for "
+        f"the start of a launch instead of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
     )
 
 
@@ -333,12 +333,12 @@ def _percent(part: float) -> str:
 
 
 def _us(value: float) -> str:
-    """Three digits."""
+    """Format with three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
 
 
 def _round(cycles: float) -> int:
-    """Two digits, and a third behind a 1."""
+    """Format with two digits, and a third after a 1."""
     unit = 10 ** (math.floor(math.log10(cycles)) - 1)
     return round(cycles / unit) * unit
 
@@ -352,18 +352,18 @@ BLOCKS = {
 
 
 # -- the picture -----------------------------------------------------------------------------------
-SIDE, LEFT, TOP = 372, 56, 12  # px, of the field; of what is left of it and above it
+SIDE, LEFT, TOP = 372, 56, 12  # px: the field; the margins to its left and above it
 LOWEST, HIGHEST = 3.0, 10000.0  # µs
 TICKS = (5, 20, 100, 500, 2000)
 
 
 def _at(us: float) -> float:
-    """Pixels from the field's left, or from its foot."""
+    """Return pixels from the field's left, or from its bottom."""
     return SIDE * math.log(us / LOWEST) / math.log(HIGHEST / LOWEST)
 
 
 def drawn() -> str:
-    """The predicted time of each sample against the measured one."""
+    """Draw the predicted time of each sample against the measured time."""
     foot, right = TOP + SIDE, LEFT + SIDE
     body = [
         '<clipPath id="field">'
@@ -382,7 +382,7 @@ def drawn() -> str:
 
 
 def _band() -> str:
-    """Around the line of equality."""
+    """Draw the band around the line of equality."""
     off = SIDE * math.log(BAND) / math.log(HIGHEST / LOWEST)
     foot, right = TOP + SIDE, LEFT + SIDE
     return (
@@ -410,7 +410,7 @@ def _middle(x: float, y: float, words: str) -> str:
 
 
 def _points() -> Iterable[str]:
-    """Rings first, so that triangles lie above them."""
+    """Draw rings first, so that triangles are above them."""
     for s in sorted(samples(), key=lambda s: s.held_out):
         x, y = LEFT + _at(s.us), TOP + SIDE - _at(predicted(s))
         words = f"{s.case}: measured {_us(s.us)} µs, predicted {_us(predicted(s))} µs"
@@ -434,7 +434,7 @@ def _mark(x: float, y: float, is_held_out: bool, words: str = "") -> str:
 
 
 def _legend() -> Sequence[str]:
-    """In the upper left corner, where no point lies."""
+    """Draw the legend in the upper left corner, which has no points."""
     x, y = LEFT + 18, TOP + 22
     entries: tuple[tuple[str, str], ...] = (
         (_mark(x, y, True), "held out of the fit"),

@@ -1,4 +1,4 @@
-"""The README's picture: two transposes, line by line, with what the virtual GPU says of them."""
+"""Draw the README's picture: two transposes, line by line, with the virtual GPU's counts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from forgekit.vgpu import AccessCounts
 __all__ = ["Panel", "picture"]
 
 WIDTH, ROW, MARGIN = 1110, 23, 24
-COUNTS = 628  # where what is counted stands
+COUNTS = 628  # x of the counts
 SMALL = 200  # px, the side of the drawn part of Y
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A transpose: its title, its profile, and the inner SVG of what one store moves."""
+    """A transpose: its title, its profile, and the inner SVG of a store's sectors."""
 
     title: str
     profile: Profile
@@ -30,7 +30,7 @@ class Panel:
 
 
 def picture(panels: Sequence[Panel], theme: int) -> str:
-    """All panels below each other, on a sheet of their own; theme: 0 light, 1 dark."""
+    """Draw all panels below each other on a sheet; theme: 0 is light, 1 is dark."""
     body: list[str] = []
     y = MARGIN
     for panel in panels:
@@ -80,7 +80,7 @@ def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
 
 
 def _told(kind: str, a: AccessCounts) -> tuple[str, bool]:
-    """`store: 32 sectors, 4 would do`, and whether that is too many."""
+    """Return text such as `store: 32 sectors, 4 would do`, and True if that is too many."""
     each, ideal = a.units / a.requests, a.ideal / a.requests
     name = kind.removeprefix("global_").replace("_", " ")
     words = f"{name}: {each:g} {a.unit}{'' if each == 1 else 's'}"
@@ -95,7 +95,7 @@ def _well(profile: Profile) -> str:
 
 
 def _source(first: ProfiledLine) -> list[str]:
-    """The lines of a kernel from its `def` on, up to the empty line behind it."""
+    """Return the lines of a kernel from its `def` to the next empty line."""
     assert first.source is not None
     lines = Path(first.source.filename).read_text(encoding="utf-8").splitlines()
     return list(itertools.takewhile(str.strip, lines[first.number - 1 :]))

@@ -1,4 +1,5 @@
-"""Pictures of weeks 1 and 2: a sum that grows by shuffles, and the passes of three softmaxes."""
+"""Draw pictures of weeks 1 and 2: a sum that grows by shuffles, and the passes of three
+softmaxes."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ __all__ = ["passes", "shuffles"]
 
 LANES, STEPS = 32, 5
 CELL, ROW = 14, 46  # px
-LEFT = 96  # px, for words
+LEFT = 96  # px, for text
 
 
 # -- week 1 --------------------------------------------------------------------------------------
@@ -32,7 +33,7 @@ def butterfly(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def summed() -> list[list[set[int]]]:
-    """Of a run, after each shuffle: the lanes whose numbers each lane holds the sum of."""
+    """Return, after each shuffle of a run, the lanes whose numbers are in each lane's sum."""
     import torch
 
     import forgekit as fk
@@ -45,7 +46,8 @@ def summed() -> list[list[set[int]]]:
 
 
 def shuffles() -> str:
-    """A column a lane, a row a step: its colour is the mean of the lanes summed so far."""
+    """Draw one column per lane and one row per step; a cell's colour is the mean of the lanes
+    summed so far."""
     import matplotlib
     from matplotlib.colors import to_hex
 
@@ -60,7 +62,7 @@ def shuffles() -> str:
             colour = matplotlib.colormaps["viridis"](0.1 + 0.85 * sum(lanes) / len(lanes) / 31)
             cells.append(f'<rect fill="{to_hex(colour)}" x="{x}" y="{y}" width="{CELL}" '
                          f'height="{CELL}" rx="2.5"/>')  # fmt: skip
-            if k:  # from the lane itself, and from the one whose numbers it did not have
+            if k:  # from the lane itself, and from the lane whose numbers it lacked
                 other = lane ^ (LANES // 2) >> (k - 1)
                 assert lanes == held[k - 1][lane] | held[k - 1][other]
                 for source in (lane, other):
@@ -83,7 +85,8 @@ WIDTH = CODE + 575
 
 
 def passes() -> str:
-    """Three softmaxes: each line that touches memory, and what part of the matrix it moves."""
+    """Draw three softmaxes: each line that accesses memory, and the part of the matrix that it
+    moves."""
     from forgekit.kernels import softmax_steps
 
     body = [
@@ -112,7 +115,8 @@ def passes() -> str:
 
 
 def moved(kernel: Any) -> list[tuple[str, float, float]]:
-    """Of a run, for each line that touches memory: its code, matrices read, matrices written."""
+    """Return, for each line of a run that accesses memory: its code, matrices read, matrices
+    written."""
     import torch
 
     import forgekit as fk

@@ -99,7 +99,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "target":  # the current target of kernels; evaluated on each access
+    if name == "target":  # the current target of kernels, evaluated on each access
         return importlib.import_module("forgekit.devices").current_target()
     if name == "device":  # torch's device for tensors of that target
         return importlib.import_module("forgekit.devices").current_target().torch_device

@@ -1,4 +1,4 @@
-"""`python -m forgekit` is the `forgekit` command."""
+"""Make `python -m forgekit` run the `forgekit` command."""
 
 import sys
 

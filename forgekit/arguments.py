@@ -1,10 +1,11 @@
-"""Checks the arguments of public functions against their annotations, in one place.
+"""Check the arguments of public functions against their annotations, in one place.
 
     @checked(warps=(1, 32))
     def coalescing(kernel, *args, line: Line | None = None, warps: int = 1): ...
 
-`checked` handles the plain types of `_KINDS`; the function checks other annotations itself.
-NumPy integers arrive as `int`, other real numbers as `float`. Imports no torch.
+`checked` handles the plain types of `_KINDS`; the function itself checks arguments with other
+annotations. NumPy integers arrive as `int`, other real numbers as `float`. This module does not
+import torch.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Limits = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class _Kind:
-    """The values that an annotation allows: a test, a description, a remedy."""
+    """The values that an annotation allows: a test for them, their description and a remedy."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -36,7 +37,8 @@ class _Kind:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter with a plain annotation. limits: least and greatest number, if any."""
+    """A parameter with a plain annotation. limits: the least and the greatest allowed number, if
+    limited."""
 
     what: str
     kinds: tuple[_Kind, ...]
@@ -44,10 +46,10 @@ class _Parameter:
     default: Any
 
     def taken(self, value: Any) -> Any:
-        """Return the value in the function's form.
+        """Return the value, converted to the type that the function expects.
 
         Raises:
-            UsageError: it has another kind, or is beyond the limits.
+            UsageError: the value has another type or is outside the limits.
         """
         kind = next((k for k in self.kinds if k.fits(value)), None)
         if kind is _WHOLE and type(value) is not int:
@@ -84,11 +86,11 @@ class _Parameter:
 def checked(**limits: Limits) -> Callable[[F], F]:
     """Decorate a function to check its arguments before it runs.
 
-    limits: parameter -> least and greatest number; None for no greatest.
+    limits: parameter -> (least, greatest) number; greatest None means no upper limit.
 
     Raises, when the function is called:
-        UsageError: an argument that does not fit its annotation, or is beyond its limits.
-        CallError: too many or too few arguments, or one of an unknown name.
+        UsageError: an argument does not fit its annotation or is outside its limits.
+        CallError: there are too many or too few arguments, or an argument has an unknown name.
     """
 
     def decorate(function: F) -> F:
@@ -135,12 +137,12 @@ def integer_or_none(value: object) -> int | None:
 
 
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
-    """Return the value, if it is a dense torch tensor of numbers in memory, contiguous or strided.
+    """Return the value if it is a dense torch tensor of numbers in memory, contiguous or strided.
 
     meta: True to accept a tensor without memory.
 
     Raises:
-        UsageError: it is not a tensor, or a meta, sparse, quantized or nested one.
+        UsageError: it is not a tensor, or it is a meta, sparse, quantized or nested tensor.
     """
     if not _is_tensor(value):
         raise usage_error(what, brief(value), _TENSOR.words, _TENSOR.remedy)
@@ -166,7 +168,7 @@ def _parameters(
     found = {}
     for p in signature.parameters.values():
         parts = _parts(str(p.annotation))
-        if "os.PathLike" in parts:  # the system is stricter about text in a name than elsewhere
+        if "os.PathLike" in parts:  # the system restricts names more than other text
             parts.remove("str")
         kinds = tuple(map(_KINDS.get, parts))
         if p.kind is not p.VAR_KEYWORD and all(kinds):
@@ -176,7 +178,7 @@ def _parameters(
 
 
 def _parts(annotation: str) -> list[str]:
-    """Return `int`, `tuple` and `None` for `int | tuple[int, ...] | None`."""
+    """Split `int | tuple[int, ...] | None` into `int`, `tuple` and `None`."""
     depth, found = 0, [""]
     for letter in annotation:
         depth += {"[": 1, "]": -1}.get(letter, 0)
@@ -188,7 +190,7 @@ def _parts(annotation: str) -> list[str]:
 
 
 def _example(name: str, signature: inspect.Signature) -> str:
-    """Return `randn(*shape, dtype=torch.float32, seed=0, device=None)`."""
+    """Return a call to write, such as `randn(*shape, dtype=torch.float32, seed=0, device=None)`."""
     shown = []
     for p in signature.parameters.values():
         star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
@@ -211,7 +213,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _names_a_file(name: Any) -> bool:
-    """True if the system accepts it as a file name."""
+    """Return True if the system accepts the text as a file name."""
     try:
         return bool(os.fsencode(name)) and "\0" not in name
     except (TypeError, UnicodeError):
@@ -224,7 +226,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _instance(name: str, remedy: str = "") -> _Kind:
-    """True for an object of a forgekit class, identified by its name to avoid an import."""
+    """Return True for an object of a forgekit class; comparing class names avoids an import."""
 
     def fits(value: Any) -> bool:
         ours = [c.__name__ for c in type(value).__mro__ if c.__module__.startswith("forgekit.")]

@@ -1,4 +1,4 @@
-"""The place of the course on this machine: its folder, its weeks, their notebooks and exercises."""
+"""Find the course on this machine: its folder, its weeks, their notebooks and exercises."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _GRADED = re.compile(r'fk\.exercise\(\\?"(\w+)/(\w+)\\?"\)\.grade')
 
 
 def find_course(start: Path | None = None) -> Path | None:
-    """Return the checkout that holds the course, or None if forgekit was installed without it.\n\n
-    Searches from `start` upwards; by default from the current folder, then next to the package.
+    """Return the checkout that holds the course, or None if forgekit was installed without it.
+
+    Search from `start` upwards; by default from the current folder, then next to the package.
     """
     for folder in _candidates(start):
         if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():
@@ -41,7 +42,7 @@ def week_title(week: str) -> str:
 
 
 def _name_of(week: str) -> str:
-    """Map `week1` to `week1_reduce`; empty if there is no such week."""
+    """Map `week1` to `week1_reduce`; return an empty text if there is no such week."""
     return next((name for name in WEEKS if name.startswith(f"{week}_")), "")
 
 
@@ -52,10 +53,10 @@ def _candidates(start: Path | None = None) -> list[Path]:
     return [here, *here.parents, *beside_package]
 
 
-# -- what was recorded on a GPU --------------------------------------------------------------------
+# -- files recorded on a GPU --------------------------------------------------------------------
 def recorded_files() -> dict[str, Path]:
     """Map `week0/07_transpose` to the JSON file in the week's folder `recorded`, for all files
-    found from here."""
+    found from the current folder."""
     return {
         f"{week}/{file.stem}": file
         for week, folder in _weeks_with("recorded")
@@ -71,7 +72,8 @@ def helper_files(week: str) -> list[Path]:
 
 # -- exercises ------------------------------------------------------------------------------------
 def exercise_folders() -> dict[str, Path]:
-    """Map each exercise's name to its folder, in the order in which the notebooks grade them.\n\n
+    """Map each exercise's name to its folder, in the order in which the notebooks grade them.
+
     Each week uses its nearest folder: the current one or one above it (such as a student's copy of
     a single week), then the checkout.
     """
@@ -84,7 +86,7 @@ def exercise_folders() -> dict[str, Path]:
 
 
 def exercise_folder(name: str) -> Path | None:
-    """Return the folder of `week0/scale`, if it exists, without searching all others."""
+    """Return the folder of `week0/scale`, if it exists, without a search for all others."""
     week, _, short = name.partition("/")
     place = dict(_weeks_with("exercises")).get(week)
     folder = place / "exercises" / short if place and short.isidentifier() else None
@@ -92,14 +94,14 @@ def exercise_folder(name: str) -> Path | None:
 
 
 def _weeks_with(part: str) -> Iterator[tuple[str, Path]]:
-    """Yield each week with the nearest of its folders that has such a part, if there is one."""
+    """Yield each week, with the nearest of its folders that has such a part, if any."""
     for week in (name.partition("_")[0] for name in WEEKS):
         if folder := next((f for f in _week_places(week) if (f / part).is_dir()), None):
             yield week, folder
 
 
 def _week_places(week: str) -> Iterator[Path]:
-    """Yield possible folders of a week: `week1_reduce` somewhere above, or the current folder,
+    """Yield possible folders of a week: `week1_reduce` in any folder above, or the current folder
     under any name."""
     name = _name_of(week)
     for folder in _candidates():
@@ -111,8 +113,8 @@ def _week_places(week: str) -> Iterator[Path]:
 
 
 def where_looked(week: str) -> str:
-    """Describe where a week's exercises were searched, for an error; "" if there is no such
-    week."""
+    """Describe where a week's exercises were searched, for an error message; return "" if there is
+    no such week."""
     course = Path(__file__).resolve().parents[1]
     name = _name_of(week)
     return name and f"{name}/exercises in {Path.cwd()} or above it, or in {course}"
@@ -122,7 +124,7 @@ def notebooks_of(folder: Path, week: str) -> dict[str, str]:
     """Map each exercise's short name to the notebook that grades it, such as `07_transpose`, in
     order."""
     halves = {p.stem: p for p in sorted(folder.glob("[0-9]*.ipynb"))}
-    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller, if it exists
+    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller files, if they exist
     found: dict[str, str] = {}
     for stem, file in sorted(halves.items()):
         for of_week, short in _graded_in(file, file.stat().st_mtime_ns):
@@ -138,11 +140,13 @@ def _graded_in(file: Path, changed: int) -> list[tuple[str, str]]:
 
 def load_part(folder: Path, part: str) -> ModuleType:
     """Import a module of an exercise's folder, such as `exercise` or `wrong`, or of `exercises`
-    itself.\n\n    The folder `exercises` is a package, so `from ..shared import x` imports code
-    that exercises of a week share.
+    itself.
+
+    The folder `exercises` is a package, so `from ..shared import x` imports code that the exercises
+    of a week share.
 
     Raises:
-        UsageError: it does not exist.
+        UsageError: the module does not exist.
     """
     if not (folder / f"{part}.py").is_file():
         remedy = f"write {part}.py there; CONTRIBUTING.md describes its content"

@@ -1,7 +1,9 @@
-"""Decides where kernels run: on the GPU or on the virtual GPU.\n\nIn this order: the argument of a
-call, `use_target(...)`, the environment variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu,
-auto) and FORGEKIT_ARCH, and else the GPU if there is one. `tensors.py` makes tensors for that
-place. Imports torch only when needed.
+"""Decide where kernels run: on the GPU or on the virtual GPU.
+
+The first of these decides: the argument of a call, `use_target(...)`, the environment variables
+FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH, and otherwise the GPU if
+there is one. `tensors.py` makes tensors for the same device. This module imports torch only when
+needed.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ _WITHOUT = "set FORGEKIT_DEVICE=virtual to run on the virtual GPU"
 _KINDS: dict[str, Kind | None] = {
     "gpu": "gpu", "cuda": "gpu", "virtual": "virtual", "cpu": "virtual", "auto": None,
 }  # fmt: skip
-# Compute capability -> the architecture to compile for; `a` enables features of that chip family
-# alone.
+# Compute capability -> the architecture to compile for; `a` enables the features that only that
+# chip family has.
 _GPU_ARCHS = {
     (8, 0): "sm_80", (8, 6): "sm_86", (8, 7): "sm_87", (8, 9): "sm_89", (9, 0): "sm_90a",
     (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a", (12, 1): "sm_121a",
@@ -37,8 +39,7 @@ _GPU_ARCHS = {
 
 @dataclass(frozen=True)
 class Target:
-    """The target of kernels: its kind, the architecture they are compiled for, and a display
-    name."""
+    """The target of kernels: its kind, the architecture to compile for, and a display name."""
 
     kind: Kind
     arch: str
@@ -46,7 +47,7 @@ class Target:
 
     @property
     def torch_device(self) -> torch.device:
-        """The device of tensors for it: `cuda`, or `cpu` for the virtual GPU."""
+        """Return torch's device for this target: `cuda`, or `cpu` for the virtual GPU."""
         import torch
 
         return torch.device("cuda" if self.kind == "gpu" else "cpu")
@@ -56,8 +57,9 @@ Request = tuple[str | None, str | None]  # device and architecture; None if not 
 
 
 class _Chosen(threading.local):
-    """The choice of use_target(): the main thread's for all threads, another thread's for itself.
-    It is not a context variable, because notebook cells do not share these."""
+    """The choice of use_target(): the main thread's choice applies to all threads, another thread's
+    choice only to itself. It is not a context variable, because notebook cells do not share context
+    variables."""
 
     of_all: Request = (None, None)
     own: Request | None = None
@@ -66,7 +68,8 @@ class _Chosen(threading.local):
         return self.own or _Chosen.of_all
 
     def put(self, request: Request | None) -> Request | None:
-        """Set it for this thread, or for all; return the previous choice."""
+        """Set the choice for this thread or, in the main thread, for all; return the previous
+        choice."""
         if threading.current_thread() is threading.main_thread():
             before: Request | None = _Chosen.of_all
             _Chosen.of_all = request or (None, None)
@@ -83,14 +86,13 @@ def current_target(device: str | None = None, arch: str | None = None) -> Target
     """Return the current target of kernels.
 
     Args:
-        device: "gpu" (or "cuda"), "virtual" (or "cpu"), "auto"; None asks use_target, then the
-            environment.
-        arch: such as "sm_90a"; None for the chosen one, the GPU's own or sm_90a.
+        device: "gpu" (or "cuda"), "virtual" (or "cpu"), "auto"; None uses the choice of use_target,
+            then the environment.
+        arch: such as "sm_90a"; None uses the chosen architecture, then the GPU's own, then sm_90a.
 
     Raises:
-        UsageError: no such device or architecture, or an architecture other than the GPU's own.
-        PlatformError: a GPU is requested but there is none, or it is older than compute capability
-            8.0.
+        UsageError: the device or architecture is unknown, or the architecture is not the GPU's own.
+        PlatformError: a GPU is requested but there is none, or its compute capability is below 8.0.
     """
     return _resolve((device, arch), _chosen.get())
 
@@ -116,7 +118,7 @@ def _first(
 
 
 def gpu_is_there() -> bool:
-    """True if PyTorch can use a GPU."""
+    """Return True if PyTorch can use a GPU."""
     import torch
 
     return torch.cuda.is_available()
@@ -161,8 +163,8 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
 
 
 class TargetChoice:
-    """The result of `use_target`: the choice is already made; as a context manager it ends with the
-    block.
+    """The result of `use_target`. The choice already applies; used as a context manager, it ends
+    with the block.
 
     Attributes:
         target: the chosen Target; also the value of `with ... as`.
@@ -190,16 +192,16 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
         with fk.use_target("virtual", arch="sm_80"): ... # in here
         fk.use_target()                                  # back to the environment's choice
 
-    The main thread's choice applies to all threads without their own choice. Takes the arguments of
-    `current_target`; raises its errors, and then changes nothing.
+    The main thread's choice applies to all threads without their own choice. The arguments and
+    exceptions are those of `current_target`; after an exception the choice is unchanged.
     """
     return TargetChoice(device, arch)
 
 
 @dataclass(frozen=True)
 class GpuReport:
-    """The facts of `forgekit doctor` about this machine: names, versions, the path of nvdisasm;
-    None for missing parts. target_problem: why the target of kernels is undecided."""
+    """The facts that `forgekit doctor` reports about this machine: names, versions, the path of
+    nvdisasm; None for missing parts. target_problem: the reason why kernels have no target."""
 
     gpu: str | None
     driver: str | None
@@ -214,7 +216,7 @@ class GpuReport:
 
 
 def gpu_report() -> GpuReport:
-    """Inspect this machine. Never raises; imports torch and queries the driver."""
+    """Inspect this machine. It never raises; it imports torch and queries the driver."""
     import platform
 
     torch_version = torch_cuda = gpu = target = problem = None

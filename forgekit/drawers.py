@@ -1,6 +1,7 @@
-"""Maps types to their drawers: name of the type -> form -> `module:function`, all within
-forgekit.\n\n`forgekit/show.py` reads this table; to add a picture of a result, write its function
-and a line here.
+"""Map types to their drawers: name of the type -> form -> `module:function`, all within forgekit.
+
+`forgekit/show.py` reads this table; to add a picture of a result, write its function and a line
+here.
 """
 
 from __future__ import annotations

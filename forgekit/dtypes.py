@@ -1,11 +1,11 @@
-"""The one table of element types: torch dtype, CuTe DSL type, bits, NumPy view and tolerances.
+"""Keep one table of element types: torch dtype, CuTe DSL type, bits, NumPy view and tolerances.
 
 A tolerance (rtol, atol) is for comparing a kernel's result in this type with a reference computed
 in fp32 or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the rounding of the
 result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 come from
-`torch.testing.assert_close`, about 4 and 2 units in the last place. fp32 is ten times looser than
-there, because a row sum or a softmax adds in a different order than the reference. Integers and
-booleans are exact.
+`torch.testing.assert_close`, about 4 and 2 units in the last place. The fp32 tolerances are ten
+times as large as in `assert_close`, because a row sum or a softmax adds in a different order than
+the reference. Integers and booleans are exact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from forgekit.errors import usage_error
 
 @dataclass(frozen=True)
 class DType:
-    """One element type. cute_name: its name in the `cutlass` module. rtol, atol: 0 for exact
+    """An element type. cute_name: its name in the `cutlass` module. rtol, atol: 0 for exact
     types."""
 
     torch_dtype: torch.dtype
@@ -41,7 +41,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Width of an element in memory."""
+        """Return the width of an element in memory."""
         return self.torch_dtype.itemsize
 
     @property
@@ -50,7 +50,7 @@ class DType:
 
     @property
     def smallest(self) -> float:
-        """The smallest positive value (subnormal) of a float type, 0 for exact types."""
+        """Return the smallest positive value (subnormal) of a float type, 0 for exact types."""
         if not self.is_float:
             return 0.0
         info = torch.finfo(self.torch_dtype)
@@ -58,13 +58,13 @@ class DType:
 
     @property
     def numpy_is_bits(self) -> bool:
-        """True if NumPy has no such type, so that `numpy_view` shows only the bits."""
+        """Return True if NumPy lacks this type, so that `numpy_view` shows only the bits."""
         return not hasattr(np, self.name)
 
     @property
     def numpy_view(self) -> np.dtype[Any]:
-        """NumPy dtype of the same width to view the bits with, uint16 for bfloat16; equivalent
-        unless `numpy_is_bits`."""
+        """Return a NumPy dtype of the same width to view the bits with, uint16 for bfloat16;
+        equivalent unless `numpy_is_bits`."""
         return np.dtype(f"uint{self.bits}" if self.numpy_is_bits else self.name)
 
 
@@ -116,7 +116,7 @@ def dtype_info(dtype: object) -> DType:
 
 
 def cute_type(dtype: object) -> Any:
-    """Return the CuTe DSL type, such as `cutlass.Float32`, of a torch dtype; imports cutlass.
+    """Return the CuTe DSL type of a torch dtype, such as `cutlass.Float32`; this imports cutlass.
 
     Raises:
         UsageError: the table lacks the type.
@@ -128,7 +128,7 @@ def cute_type(dtype: object) -> Any:
 
 def scaled_atol(dtype: object, scale: float) -> float:
     """Return the table's atol for expected values whose root mean square is `scale`: smaller if
-    they are below 1, never below the dtype's smallest value."""
+    `scale` is below 1, but never below the dtype's smallest value."""
     row = dtype_info(dtype)
     return max(row.atol * min(1.0, scale or 1.0), row.smallest) if row.is_float else row.atol
 

@@ -1,4 +1,4 @@
-"""Environment variables whose names begin with FORGEKIT_: read when needed, and checked."""
+"""Read and check environment variables whose names begin with FORGEKIT_, when needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["is_on", "path_or_off"]
 
 
 def path_or_off(name: str) -> str | None:
-    """Return the path in a variable; empty for the default, None for off."""
+    """Return the path in a variable: empty for the default, None for off."""
     said = os.environ.get(name, "").strip()
     if said.lower() in OFF:
         return None

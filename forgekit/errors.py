@@ -74,17 +74,17 @@ for _kind in (
 
 
 class CallError(UsageError, TypeError):
-    """A call that does not fit a function's signature: too many arguments, an unknown name."""
+    """A call does not fit a function's signature: too many arguments, or an unknown name."""
 
 
 class CompileError(ForgekitError):
     """A mistake in the kernel that CuTe DSL's compiler caught, in the student's terms.
 
     Attributes:
-        kind: short slug of the mistake, such as `store-dtype`; `unrecognised` if no rule fits.
+        kind: short slug of the mistake, such as `store-dtype`; `unrecognised` if no rule matches.
         filename, line: the student's file (or cell) and 1-based line; None if unknown.
         source_line: the text of that line, stripped; None if unknown.
-        compiler_text: the compiler's own words, without colours and internal frames.
+        compiler_text: the compiler's own text, without colours and internal frames.
     """
 
     def __init__(

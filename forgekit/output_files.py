@@ -1,4 +1,5 @@
-"""Output files named by options: checked before the work, written whole or not at all."""
+"""Check output files named by options before the work starts; write them completely or not at
+all."""
 
 from __future__ import annotations
 
@@ -32,13 +33,13 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
     """Write a file that an option names; an existing file is replaced atomically.
 
     Raises:
-        UsageError: it cannot be written; no partial file is left.
+        UsageError: the file cannot be written; no partial file remains.
     """
     path = Path(file)
     try:
         if _is_device(path):
             sys.stdout.flush()
-            with path.open("ab") as out:  # after printed text, if it is the same file
+            with path.open("ab") as out:  # append after printed text if it is the same file
                 out.write(content.encode() if isinstance(content, str) else content)
             return
         shared_files.replace(path, content, private=False)
@@ -47,12 +48,12 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
 
 
 def _is_device(path: Path) -> bool:
-    """True if it is a special file that must not be replaced, such as /dev/stdout."""
+    """Return True for a special file that must not be replaced, such as /dev/stdout."""
     named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
     return path.exists() and (named or not path.is_file())
 
 
 def _unwritable(option: str, file: str | os.PathLike[str], error: OSError) -> UsageError:
     got = f"{file} ({error.strerror})"
-    remedy = "name another, in a folder that exists"
+    remedy = "name another file, in a folder that exists"
     return usage_error(option, got, "a file that can be written", remedy)

@@ -1,5 +1,6 @@
-"""Reference implementations of the operators in PyTorch, for tests and benchmarks.\n\nThey compute
-in float64, so the effect of a CPU's order of additions is far below every tolerance.
+"""Reference implementations of the operators in PyTorch, for tests and benchmarks.
+
+They compute in float64, so the effect of a CPU's order of additions is far below every tolerance.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ def copy_transpose(x: torch.Tensor) -> torch.Tensor:
 
 @checked()
 def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.Tensor:
-    """Return a new contiguous tensor, the sums of x along dim, for x of any shape, strides and
+    """Return a new contiguous tensor with the sums of x along dim, for x of any shape, strides and
     float type.
 
-    Added in float64, rounded once to x's type.
+    The sums are added in float64 and rounded once to x's type.
     """
     dim = _row_wise(dim, x=x)
     return torch.sum(x, dim, keepdim, dtype=torch.float64).to(x.dtype).contiguous()
@@ -35,10 +36,10 @@ def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.T
 
 @checked()
 def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """Return a new contiguous tensor, exp(x) / sum of exp(x) along dim, for x of any shape, strides
-    and float type.
+    """Return a new contiguous tensor with exp(x) / sum of exp(x) along dim, for x of any shape,
+    strides and float type.
 
-    Computed in float64, rounded once to x's type.
+    They are computed in float64 and rounded once to x's type.
     """
     dim = _row_wise(dim, x=x)
     return torch.softmax(x, dim, dtype=torch.float64).to(x.dtype).contiguous()
@@ -46,9 +47,10 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 @checked()
 def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """Return y * (grad - sum of grad * y along dim): the gradient of x from that of y =
-    softmax(x).\n\n    grad and y have the same shape and float type, any strides; the result is new
-    and contiguous. Computed in float64, rounded once.
+    """Return y * (grad - sum of grad * y along dim): the gradient of x from that of y = softmax(x).
+
+    grad and y have the same shape and float type, with any strides; the result is new and
+    contiguous, computed in float64 and rounded once.
     """
     dim = _row_wise(dim, grad=grad, y=y)
     wide_grad, wide_y = grad.double(), y.double()
@@ -61,7 +63,7 @@ def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
     dimension.
 
     Raises:
-        UsageError: they are not.
+        UsageError: the tensors do not fit, or `dim` is not one of their dimensions.
     """
     first = next(iter(tensors.values()))
     for name, x in tensors.items():

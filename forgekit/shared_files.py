@@ -1,5 +1,7 @@
-"""Files that other processes may read at the same time: read, locked, replaced atomically, set
-aside.\n\nA FIFO in a file's place never blocks, and another user's file is never emptied or lost.
+"""Read, lock, atomically replace and set aside files that other processes may read at the same
+time.
+
+A FIFO in a file's place never blocks, and another user's file is never emptied or lost.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ def _open_regular(path: Path, flags: int) -> int:
 
 
 def read(path: Path) -> bytes:
-    """Return the content of a regular file; raise OSError otherwise."""
+    """Return the content of a regular file; raise OSError for anything else."""
     with os.fdopen(_open_regular(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
@@ -44,12 +46,13 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
-    """Write a file, or a link's target; a reader sees either the old or the new file.
+    """Write a file, or the target of a link; a reader sees either the old or the new file.
 
-    private: readable only by its owner; else with the file's present or default permissions.
+    private: True makes it readable only by its owner; False keeps its present permissions, or uses
+    the default ones.
 
     Raises:
-        OSError: it cannot be written; the old file remains.
+        OSError: the file cannot be written; the old file remains.
     """
     file = file.resolve()
     descriptor, partial = create_beside(file, private=private)
@@ -58,7 +61,7 @@ def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
             out.write(content.encode() if isinstance(content, str) else content)
         os.replace(partial, file)
     finally:
-        with contextlib.suppress(OSError):  # it no longer exists after success
+        with contextlib.suppress(OSError):  # after success it no longer exists
             partial.unlink()
 
 
@@ -72,7 +75,7 @@ def create_beside(file: Path, *, private: bool = True) -> tuple[int, Path]:
 
 
 def set_aside(file: Path) -> Path:
-    """Rename a file to a free name; return that. Raise OSError on failure."""
+    """Rename a file to an unused name and return that name. Raise OSError on failure."""
     aside = file.with_suffix(".unreadable.json")
     for number in itertools.count(2):
         if not os.path.lexists(aside):

@@ -1,7 +1,8 @@
-"""Shows a result: as text everywhere, and in a notebook with the drawer of its type.\n\nResults are
-data and import no drawing code. Drawers are plug-ins: `forgekit/drawers.py` has one table, from the
-name of a type to the functions that draw it, which are imported by name when a result is first
-shown. So drawing depends on results, but results do not depend on drawing.
+"""Show a result: as text everywhere, and in a notebook with the drawer of its type.
+
+Results are data and import no drawing code. Drawers are plug-ins: `forgekit/drawers.py` has one
+table, from the name of a type to the functions that draw it, which are imported by name when a
+result is first shown. Drawing therefore depends on results, but results do not depend on drawing.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from forgekit.output_files import write_output
 
 
 class Shown(ABC):
-    """Base of all results that a notebook shows; a subclass has `summary`.\n\n    Declare a
-    dataclass subclass with `repr=False`, so that `print` shows the summary.
+    """Base class of all results that a notebook shows; a subclass defines `summary`.
+
+    Declare a dataclass subclass with `repr=False`, so that `print` shows the summary.
     """
 
     @property
@@ -30,7 +32,7 @@ class Shown(ABC):
 
     @property
     def alt(self) -> str:
-        """Return the same in one line, for readers who cannot see the picture."""
+        """Return the same text in one line, for readers who cannot see the picture."""
         return "; ".join(line.strip() for line in self.summary.split("\n") if line.strip())
 
     def __repr__(self) -> str:
@@ -42,7 +44,7 @@ class Shown(ABC):
 
 
 class Picture(Shown):
-    """A result that is shown as one picture, with `alt` text."""
+    """A result shown as one picture, with `alt` text."""
 
     @functools.cached_property
     def scene(self) -> Any:
@@ -58,13 +60,13 @@ class Picture(Shown):
 
     @functools.cached_property
     def png(self) -> bytes:
-        """Return the picture as a PNG, on white; equal results give equal bytes."""
+        """Return the picture as a PNG on a white background; equal results give equal bytes."""
         data: bytes = draw(self, "png")
         return data
 
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, as PNG if the name ends in .png, else as SVG.
+        """Write the picture to a file, as a PNG if the name ends in .png, else as an SVG.
 
         Raises UsageError if the file cannot be written.
         """
@@ -73,7 +75,7 @@ class Picture(Shown):
 
 
 def in_notebook() -> bool:
-    """True if this code runs in a Jupyter kernel."""
+    """Return True if this code runs in a Jupyter kernel."""
     ipython: Any = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 

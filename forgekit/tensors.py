@@ -21,7 +21,7 @@ from forgekit.vgpu import HOST
 Shape = int | Sequence[int]
 
 _INT64, _SEEDS = (-(2**63), 2**63 - 1), (-(2**63), 2**64 - 1)
-_MOST = 2**59  # elements of 8 bytes each, as many as an address can reach
+_MOST = 2**59  # the most 8-byte elements that addresses can reach
 
 
 def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
@@ -43,7 +43,7 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def _in_memory(dtype: torch.dtype, count: int) -> Iterator[None]:
-    """Wrap the allocation of so many elements: report clearly if memory is too small."""
+    """Wrap an allocation of `count` elements; report clearly if memory is too small."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -68,7 +68,7 @@ _shift = 0  # a number added to every seed
 
 @contextlib.contextmanager
 def reseeded(secret: int) -> Iterator[None]:
-    """Draw other values for every seed, depending on `secret`; 0 draws the usual ones."""
+    """Draw different values for every seed, depending on `secret`; 0 draws the usual values."""
     global _shift
     before, _shift = _shift, secret
     try:
@@ -78,7 +78,7 @@ def reseeded(secret: int) -> Iterator[None]:
 
 
 def shifted(seed: int) -> int:
-    """Return the seed to draw from: `seed`, or another one within `reseeded`."""
+    """Return the seed to draw from: `seed`, or within `reseeded` a different one."""
     return (seed + _shift) % 2**64 if _shift else seed
 
 
@@ -93,8 +93,8 @@ def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torc
 def _randn(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """Return normal values in float32, equal on every CPU.
 
-    PyTorch's normal values in float32 depend on the CPU's vector instructions. Those in float64
-    depend on them in the last bit only, which the rounding to float32 removes.
+    PyTorch's normal float32 values depend on the CPU's vector instructions. Its float64 values
+    depend on them only in the last bit, which the rounding to float32 removes.
     """
     return torch.randn(sizes, dtype=torch.float64, generator=generator).float()
 
@@ -125,7 +125,7 @@ def _drawn(
 def randn(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
-    """Return normally distributed values, mean 0, deviation 1.
+    """Return normally distributed values with mean 0 and deviation 1.
 
     The same seed gives the same values on every machine, in float32's precision for every dtype;
     pass seed=1 for a second tensor of the same shape, or the two are equal. Raises UsageError for
@@ -224,10 +224,10 @@ def poison(dtype: torch.dtype) -> float | int | bool:
 def empty(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """Return a tensor for a kernel to fill, poisoned so that unwritten elements are visible.
+    """Return a tensor for a kernel to fill, poisoned to make unwritten elements visible.
 
-    Floats are NaN, signed integers their minimum, unsigned ones their maximum, booleans True (a
-    usual result: write booleans as uint8 if that matters).
+    Floats are NaN, signed integers their minimum, unsigned ones their maximum, booleans True. True
+    is also a common result, so use uint8 for booleans if that matters.
     """
     _check_dtype(dtype)
     made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)

@@ -1,4 +1,4 @@
-"""Numbers and tables for readers: plain text, Markdown, and HTML for any page."""
+"""Format numbers and tables for readers: as plain text, Markdown, and HTML for any page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def times(count: int) -> str:
 
 
 def size(count: float, *, exact: bool = False) -> str:
-    """Return bytes in decimal units, `2.62 MB`; exact: `1,280 bytes`."""
+    """Return bytes in decimal units, `2.62 MB`; with exact=True, `1,280 bytes`."""
     if exact or count < 1000:
         return plural(int(count), "byte") if exact else f"{int(count)} B"
     return _scaled(count, ("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
@@ -40,8 +40,8 @@ def seconds(value: float) -> str:
 
 
 def _scaled(value: float, *units: tuple[str, float]) -> str:
-    """Format three significant digits, in the first unit that needs no more; the last unit has no
-    limit."""
+    """Format three significant digits, in the first unit in which three digits suffice; the last
+    unit has no limit."""
     unit, factor = next(((u, f) for u, f in units if value < 999.5 * f), units[-1])
     value = float(f"{value / factor:.3g}") if value < 999.5 * factor else value / factor
     digits = max(2 - math.floor(math.log10(value)), 0) if value else 0
@@ -84,8 +84,10 @@ def shortened(text: str, width: int) -> str:
 # -- tables -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Cell:
-    """A cell with more than text.\n\n    span: the number of columns; style: its own CSS; title: a
-    tooltip; link: the target of its text, in HTML.
+    """A cell with formatting.
+
+    span: the number of columns; style: its own CSS; title: a tooltip; link: the target of its text,
+    in HTML.
     """
 
     text: str
@@ -108,9 +110,10 @@ _HEAD = "border-bottom:1px solid currentColor;font-weight:600;"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts or `Cell`s below heads (empty for none; a head may have several lines).\n\n
-    left: the columns of words; the others hold numbers, aligned right. styles: those of whole rows,
-    by number.
+    """Rows of texts or `Cell`s below heads (empty for none; a head may have several lines).
+
+    left: the columns of words; the others hold numbers, aligned right. styles: CSS of whole rows,
+    by row number.
     """
 
     heads: Row
@@ -119,7 +122,8 @@ class Table:
     styles: Mapping[int, str] | None = None
 
     def lines(self, *, widest: Mapping[int, int] | None = None) -> list[str]:
-        """Return plain text. widest: column -> the number of letters at which its cells are cut."""
+        """Return the table as plain text. widest: column -> the number of characters at which its
+        cells are cut."""
         head = [_cell(h).text.split("\n") for h in self.heads]
         deep = max(map(len, head), default=0)
         tops = [[*[""] * (deep - len(parts)), *parts] for parts in head]
@@ -132,7 +136,7 @@ class Table:
                 if cell.span == 1:
                     most = (widest or {}).get(at, len(cell.text))
                     widths[at] = max(widths[at], min(len(cell.text), most))
-        for row in rows:  # cells that span several columns may widen the last of them
+        for row in rows:  # a cell that spans several columns may widen the last of them
             for at, cell in _placed(row):
                 if cell.span > 1:
                     last = at + cell.span - 1
@@ -150,7 +154,7 @@ class Table:
         return "  ".join(parts).rstrip()
 
     def markdown(self) -> str:
-        """Return Markdown."""
+        """Return the table as Markdown."""
         left = tuple(self.left)
         heads = [_cell(h).text for h in self.heads]
         rules = "".join("---|" if i in left else "---:|" for i in range(len(heads)))
@@ -158,7 +162,7 @@ class Table:
         return "\n".join([_bars(heads), f"|{rules}", *map(_bars, body)])
 
     def html(self, style: str = "") -> str:
-        """Return HTML; style: extra CSS for the table."""
+        """Return the table as HTML; style: extra CSS for the table."""
         heads = f"<thead>{self._html_row('th', self.heads, _HEAD)}</thead>" if self.heads else ""
         styles = self.styles or {}
         rows = (self._html_row("td", row, "", styles.get(i, "")) for i, row in enumerate(self.rows))
@@ -185,7 +189,7 @@ def _cell(cell: str | Cell) -> Cell:
 
 
 def _placed(row: Row) -> Iterable[tuple[int, Cell]]:
-    """Return each cell with the number of its first column."""
+    """Return each cell with its first column's number."""
     at = 0
     for cell in map(_cell, row):
         yield at, cell

@@ -1,13 +1,13 @@
-"""Every public function and method of forgekit with arguments that it cannot take.
+"""Call every public function and method of forgekit with arguments that it cannot accept.
 
-`attempts` makes the calls from the signatures: a call that is right, with one argument at a time
-replaced by each of `BAD`. What may come out is a result or a ForgekitError whose message a student
-can read, and two things that are not forgekit's:
+`attempts` makes the calls from the signatures: it takes a correct call and replaces one argument at
+a time with each of `BAD`. The outcome may be a result, a ForgekitError whose message a student can
+read, or one of two errors that are not forgekit's:
 
-- TypeError where Python itself refuses the call: no frame of forgekit's has run then;
-- torch's own RuntimeError where a result of an operator does not fit into memory.
+- TypeError if Python itself refuses the call, in which case no frame of forgekit has run;
+- torch's own RuntimeError if a result of an operator does not fit into memory.
 
-Constructors of results (Footprint, Profile, Sweep) are not for users and left out.
+Constructors of results (Footprint, Profile, Sweep) are not meant for users and are omitted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SECONDS = 10.0  # a call takes milliseconds; a machine may be busy
 
 
 class Odd:
-    """An object that is nothing forgekit knows."""
+    """An object of a type unknown to forgekit."""
 
     def __repr__(self) -> str:
         return "<odd>"
@@ -131,8 +131,8 @@ BAD: dict[str, Callable[[], Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Right:
-    """A correct call. of: the called function; skip: parameters that are not exchanged (the reason
-    is next to the entry); functions: parameters for a user's function, whose own errors pass
+    """A correct call. of: the called function; skip: parameters that are not replaced (the reason
+    is next to the entry); functions: parameters that take a user's function, whose own errors pass
     through."""
 
     name: str
@@ -145,7 +145,7 @@ class Right:
 
 @dataclasses.dataclass(frozen=True)
 class Attempt:
-    """One call with one argument that is wrong, or too many or too few."""
+    """A call with one wrong argument, or with too many or too few arguments."""
 
     name: str
     of: Callable[..., Any]
@@ -154,7 +154,8 @@ class Attempt:
 
 
 def attempts(right: Right, one_in: int = 1) -> Iterator[Attempt]:
-    """Yield the calls made from a correct one: one for so many values, others per parameter."""
+    """Yield the calls made from a correct call: one call for every `each` values, and others per
+    parameter."""
     parameters = list(inspect.signature(right.of).parameters.values())
     for number, p in enumerate(parameters):
         if p.name in right.skip or p.kind is p.VAR_KEYWORD:
@@ -191,7 +192,7 @@ class TookTooLong(BaseException):
 
 @contextlib.contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Stop what runs in the main thread after so long."""
+    """Stop the main thread's work after the given time."""
 
     def stop(*_: Any) -> None:
         raise TookTooLong
@@ -206,7 +207,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def problem(attempt: Attempt) -> str:
-    """Return an outcome of a call that should not happen; empty if all is well."""
+    """Describe an outcome of a call that should not happen; return an empty text if all is well."""
     try:
         with limit(SECONDS), contextlib.redirect_stdout(io.StringIO()):
             shown(attempt.of(*attempt.args, **attempt.named))
@@ -231,7 +232,7 @@ def problem(attempt: Attempt) -> str:
 
 
 def shown(result: Any) -> None:
-    """Do what a notebook does with the last value of a cell."""
+    """Show a value as a notebook shows the last value of a cell."""
     if isinstance(result, types.GeneratorType) or hasattr(result, "__enter__"):
         with result:
             return

@@ -1,4 +1,4 @@
-"""The right calls that the sweep of bad arguments starts from: all public names."""
+"""List the correct calls from which the sweep of bad arguments starts: all public names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FUNCTIONS = ("reference", "moved_bytes", "operations", "variants", "make_argumen
 
 
 def compiled() -> tuple[Any, ...]:
-    """A compiled kernel and its arguments."""
+    """Return a compiled kernel and its arguments."""
     x, y = fk.randn(64), fk.empty(64)
     run = fk.compile(add, x, y, 1.0)
     run(x, y, 1.0)
@@ -41,7 +41,7 @@ def compiled() -> tuple[Any, ...]:
 
 
 def right(of: Any, *args: Any, **named: Any) -> Right:
-    """A call named after what is called."""
+    """Return a call named after the called function."""
     owner = getattr(of, "__self__", None)
     named_after = "" if owner is None else f"{type(owner).__name__}."
     return Right(f"{named_after}{of.__name__}", of, args, named)
@@ -215,5 +215,5 @@ HOMES = {
     "operators": operators,
 }
 MODULES = (fk, layouts, ops, ref, viz, vgpu)
-# They take no arguments or change the process; the engine of the exercises has its own tests.
+# These take no arguments or change the process; the engine of the exercises has its own tests.
 NOT_TRIED = {"cache_clear", "exercise", "install", "is_installed", "uninstall"}

@@ -1,4 +1,4 @@
-"""Shared by all tests: clean-up checks, and the browser that opens pages."""
+"""Fixtures for all tests: clean-up checks, and the browser that opens pages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _settings() -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
-    """forgekit's settings are as before each test; who leaves the virtual GPU installed fails, and
-    not a test after it."""
+    """Check that each test restores forgekit's settings; a test that leaves the virtual GPU
+    installed fails, and not a later test."""
     before = _settings()
     yield
     for name in _settings().keys() - before.keys():
@@ -34,11 +34,13 @@ def nothing_is_left_behind() -> Iterator[None]:
         pytest.fail("the virtual GPU is still installed: forgekit.vgpu.installed() ends by itself")
 
 
-# Playwright's event loop counts as running in this thread for as long as the fixture lives: a
-# second one, or asyncio.run in another module's test, would fail. So it ends with the module.
+# Playwright's event loop counts as running in this thread while the fixture lives, so a second
+# loop, or asyncio.run in another module's test, would fail. The fixture therefore ends with the
+# module.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Debian's Chromium or Google's Chrome, driven by Playwright, which downloads no browser."""
+    """Return Debian's Chromium or Google's Chrome, driven by Playwright without downloading a
+    browser."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is missing: uv sync")
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:

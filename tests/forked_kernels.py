@@ -1,4 +1,5 @@
-"""Kernels of Jupyter as forks of a process that has imported torch and CuTe DSL: 3 s less each."""
+"""Fork Jupyter's kernels from a process that has imported torch and CuTe DSL, which saves 3 s per
+kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Only modules that do not read a kernel's environment on import: no Matplotlib, no forgekit.
+# Only modules that do not read a kernel's environment on import, so neither Matplotlib nor
+# forgekit.
 PRELOADED = ["torch", "cutlass.cute", "ipykernel.kernelapp"]
 
 _FORKS = multiprocessing.get_context("forkserver")

@@ -4,9 +4,10 @@
     python -m tests.machines default-3 locale   # these rows
     python -m tests.machines --out FILE         # also write the table as JSON
 
-A row sets what differs between machines: the vector instructions that PyTorch may use, the number
-of threads, the path of the course, the user, and the programs at hand. Notebooks are compared
-strictly. The exit status is 1 if a row fails; a row that this machine cannot play says why.
+A row sets the properties that differ between machines: the vector instructions that PyTorch may
+use, the number of threads, the path of the course, the user, and the available programs. Notebooks
+are compared strictly. The exit status is 1 if a row fails; for a row that this machine cannot play,
+the reason is printed.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ NOBODY = 65534
 
 @dataclass(frozen=True)
 class Row:
-    """One machine: environment variables, and what surrounds the course.
+    """A machine: environment variables, and the surroundings of the course.
 
-    capability: PyTorch's name for the vector instructions, which the CPU needs to have; copied: the
-    course lies in a path with a space and a letter beyond ASCII, without `.git`; without: programs
-    that are not on PATH; read_only_home: HOME cannot be written; user: another user than root.
+    capability: PyTorch's name for the vector instructions, which the CPU must have; copied: the
+    course is in a path with a space and a non-ASCII letter, without `.git`; without: programs that
+    are not on PATH; read_only_home: HOME is not writable; user: a user other than root.
     """
 
     name: str
@@ -148,7 +149,7 @@ def line(result: dict[str, Any]) -> str:
 
 
 def machine() -> dict[str, str]:
-    """Return what the table was measured on: date, processor, Python and packages."""
+    """Describe the machine of the measurement: date, processor, Python and packages."""
     model = re.search(r"model name\s*: (.*)", _cpuinfo())
     packages = ("torch", "numpy", "matplotlib", "pillow", "nvidia-cutlass-dsl")
     return {
@@ -164,7 +165,7 @@ def _cpuinfo() -> str:
 
 
 def _why_not(row: Row) -> str:
-    """Why this machine cannot play a row; empty if it can."""
+    """Explain why this machine cannot play a row; return an empty text if it can."""
     flag = {"avx2": "avx2", "avx512": "avx512f"}.get(row.capability, "")
     if flag and not re.search(rf"\b{flag}\b", _cpuinfo()):
         return f"the CPU has no {row.capability}"
@@ -177,7 +178,7 @@ def _why_not(row: Row) -> str:
 
 @contextmanager
 def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, Any]]]:
-    """The folder, the environment and the further options of `subprocess.run` for a row."""
+    """Return the folder, the environment and further options of `subprocess.run` for a row."""
     options: dict[str, Any] = {}
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FORGEKIT_")}
     environment |= row.environment
@@ -211,14 +212,15 @@ def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, An
 
 
 def _left_behind(folder: str, names: list[str]) -> set[str]:
-    """The files omitted from a copy of the course: git's, environments, caches, builds."""
+    """Return the files to omit from a copy of the course: git's, environments, caches, builds."""
     hidden = {name for name in names if name.startswith(".") and name not in (".ci", ".github",
               ".gitignore", ".devcontainer", ".pre-commit-config.yaml")}  # fmt: skip
     return hidden | ({"_build", "__pycache__", "uv.lock"} & set(names))
 
 
 def _programs(folder: Path, without: tuple[str, ...]) -> Path:
-    """A folder with a link to each program on PATH but those whose names begin with `without`."""
+    """Make a folder with a link to each program on PATH, except those whose names begin with
+    `without`."""
     folder.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
         for program in Path(place).glob("*") if Path(place).is_dir() else ():

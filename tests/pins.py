@@ -3,8 +3,8 @@
     uv run --no-project python -m tests.pins           # the newest versions that resolve together
     uv run --no-project python -m tests.pins --drop    # no pins: `uv run` takes the newest
 
-The pins are `constraint-dependencies`, which `uv run` and `uv sync` obey. They stand in for a lock
-file, which would name the hosts it was made from.
+The pins are `constraint-dependencies`, which `uv run` and `uv sync` obey. They replace a lock file,
+which would name the hosts of its packages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def resolved(lock: dict[str, Any]) -> dict[str, str]:
     """Return name -> version of each package in a lock file's data.
 
     Builds of one version (torch's for a CPU) count as one. A package that is locked in several
-    versions, one per kind of machine, is left out: no single pin fits it.
+    versions, one per kind of machine, is omitted, because no single pin fits it.
     """
     versions: dict[str, set[str]] = {}
     for package in lock["package"]:

@@ -1,6 +1,7 @@
-"""No public function lets another exception out than forgekit's own, or never returns.
+"""Test that every public function returns, and raises only forgekit's own exceptions.
 
-One in five of the calls of `bad_arguments`; FORGEKIT_SWEEP=all makes all of them, in a minute.
+The tests make one in five of the calls of `bad_arguments`; FORGEKIT_SWEEP=all makes all of them, in
+a minute.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ GIB = 2**30
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Its own folder, cache and backends, and a limit one GiB above the memory in use."""
+    """Give each test a separate folder, cache and backends, and limit its memory to one GiB more
+    than in use."""
     folder = tmp_path_factory.mktemp("bad_arguments")
     known = {op: dict(table) for op, table in backends.functions.items()}
     limits = resource.getrlimit(resource.RLIMIT_DATA)
@@ -61,7 +63,7 @@ def test_nothing_but_errors_of_forgekit(home: str, kernel: tuple[Any, ...]) -> N
 
 
 def test_every_public_function_is_tried(kernel: tuple[Any, ...]) -> None:
-    """A new function of `forgekit` has to join the table."""
+    """A new function of `forgekit` must be added to the table."""
     tried = {id(right.of) for make in bad_calls.HOMES.values() for right in make(kernel)}
     for home in bad_calls.MODULES:
         for name in home.__all__:

@@ -1,5 +1,5 @@
-"""The target of kernels, decided without a GPU by pretending that torch sees one; and its
-tensors."""
+"""Test the choice of the target of kernels, without a GPU but pretending that torch sees one, and
+its tensors."""
 
 import hashlib
 import subprocess
@@ -236,7 +236,8 @@ def test_randn_says_that_a_seed_repeats_itself():
     [(5, "210d4d6ce714"), (16, "0553bdca78c6"), (17, "9b1d95647b2e"), (1000, "764a468147f0")],
 )
 def test_normal_values_are_the_same_on_every_machine(count, digest):
-    """Recorded on x86-64 with AVX-512; equal with AVX2, without either, and on arm64."""
+    """The values were recorded on x86-64 with AVX-512; they are equal with AVX2, without either,
+    and on arm64."""
     for dtype in (torch.float32, torch.float64):
         values = tensors.randn(count, dtype=dtype, device="virtual").float()
         assert hashlib.sha256(values.numpy().tobytes()).hexdigest()[:12] == digest

@@ -124,7 +124,7 @@ def test_compile_error_shows_the_kernels_line_only():
 
 
 def test_attributes_survive_pickling():
-    """Processes that run notebooks in parallel hand exceptions over pickled."""
+    """Processes that run notebooks in parallel pass exceptions pickled."""
     error = CompileError(
         "message", kind="index-rank", filename="k.py", line=3, compiler_text="words"
     )
@@ -157,7 +157,7 @@ def test_files(filename, shown, user):
     assert is_user_file(filename) is user
 
 
-# -- what comes from CuTe DSL itself, in a notebook ----------------------------------------
+# -- errors of CuTe DSL itself, in a notebook ----------------------------------------
 NOTEBOOK = {
     "setup": """
         import os, signal, threading
@@ -206,7 +206,8 @@ NOTEBOOK = {
 
 @pytest.fixture(scope="module")
 def outputs():
-    """The outputs of NOTEBOOK, run in a real Jupyter kernel, without colours and cell numbers."""
+    """Return the outputs of NOTEBOOK, run in a real Jupyter kernel, without colours and cell
+    numbers."""
     cells = [nbformat.v4.new_code_cell(textwrap.dedent(c).strip()) for c in NOTEBOOK.values()]
     book = nbformat.v4.new_notebook(cells=cells)
     with pytest.MonkeyPatch.context() as patch:
@@ -290,7 +291,7 @@ def test_a_traceback_ends_at_the_users_line_unless_all_is_wanted(command, tmp_pa
 
 
 def test_the_exception_keeps_its_frames_and_its_cause(monkeypatch):
-    """For a debugger: the hook shortens only what is printed."""
+    """A debugger needs them; the hook shortens only the printed text."""
     from forgekit.diagnosing import tracebacks
 
     shown = []
@@ -353,7 +354,7 @@ def test_importing_forgekit_stays_light():
 def test_commands_read_as_they_have_to_be_typed(monkeypatch):
     text = "run `forgekit doctor` (not forgekit), or `jupytext --sync x`, `uv sync`"
     assert str(ForgekitError(text)) == text
-    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # like `uv run`
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as `uv run` sets it
     assert str(ForgekitError(text)) == (
         "run `uv run forgekit doctor` (not forgekit), or `uv run jupytext --sync x`, `uv sync`"
     )

@@ -1,4 +1,5 @@
-"""`python -m tests.machines`: each row changes what it names, and a failure is reported."""
+"""Test `python -m tests.machines`: each row changes the properties that it names, and a failure is
+reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The compiler's files go where there is room; if there is none, the message says so."""
+"""Test that the compiler's files go to a folder with free space; if there is none, the message
+reports it."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from tests.vgpu.kernels import copies
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Folders that are full."""
+    """Make folders appear full."""
     folders: set[str] = set()
     usage = shutil.disk_usage
 

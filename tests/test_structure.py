@@ -1,7 +1,7 @@
-"""The files of forgekit import each other in no circle, annotations counted.
+"""Test that no files of forgekit import each other in a circle, even in annotations.
 
-`uv run lint-imports` knows packages; here are files, and a package's `__init__.py` counts as one
-beside those that it holds.
+`uv run lint-imports` checks packages; this test checks files, and a package's `__init__.py` counts
+as a file next to the files in the package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import forgekit
 
 ROOT = Path(forgekit.__file__).parent
 
-# Files that import by a name in a string, which no graph shows, and what has that name.
+# Files that import by a name in a string, which no graph shows, with the named modules.
 BY_NAME = {
     "__init__.py": "public names, imported when they are first used",
     "benching/suites/peers.py": "another project",
@@ -48,7 +48,7 @@ def test_a_circle_is_found() -> None:
 
 
 def test_no_circle_of_files() -> None:
-    graph = grimp.build_graph("forgekit", cache_dir=None)  # annotations and functions included
+    graph = grimp.build_graph("forgekit", cache_dir=None)  # including annotations and functions
     imports = {m: graph.find_modules_directly_imported_by(m) for m in graph.modules}
     assert not circle(imports)
 

@@ -1,4 +1,4 @@
-"""The wheel by itself: built, installed into an empty environment, serving a scratch notebook."""
+"""Test the wheel alone: built, installed into an empty environment, used by a scratch notebook."""
 
 import importlib.metadata
 import os
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 UV = os.environ.get("UV") or shutil.which("uv")  # `uv run` names itself in UV
 NOTEBOOK_TOOLS = ["ipykernel", "nbclient"]
 
-# Run by the empty environment's Python, in a folder that knows nothing of the course.
+# The empty environment's Python runs this, in a folder without the course.
 SCRATCH = '''
 import nbformat
 from nbclient import NotebookClient
@@ -54,7 +54,8 @@ print("".join(out.text for out in notebook.cells[-1].outputs if out.get("name") 
 
 
 def environment() -> dict[str, str]:
-    """This process's, without what would lead back to the environment or the course it runs in."""
+    """Return this process's environment, without variables that lead back to its Python environment
+    or the course."""
     hidden = ("PYTEST", "PYTHON", "VIRTUAL_ENV", "UV_PROJECT", "JUPYTER", "IPYTHON", "FORGEKIT")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
     links = kept.get("UV_FIND_LINKS") or kept.get("PIP_FIND_LINKS", "")
@@ -62,7 +63,8 @@ def environment() -> dict[str, str]:
 
 
 def run(*command: object, cwd: Path) -> str:
-    """The command's stdout; fails the test, or skips it where no package registry is in reach."""
+    """Return the command's stdout; fail the test if the command fails, or skip it if no package
+    registry is reachable."""
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=cwd, env=environment(), capture_output=True, text=True)
     if done.returncode:
@@ -75,7 +77,7 @@ def run(*command: object, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """The wheel that FORGEKIT_WHEEL names, for a release, or one built now."""
+    """Return the wheel that FORGEKIT_WHEEL names, for a release, or build a wheel."""
     if given := os.environ.get("FORGEKIT_WHEEL"):
         return Path(given).resolve(strict=True)
     if UV is None:
@@ -98,7 +100,8 @@ def test_the_wheel_holds_the_library_alone(wheel):
 
 
 def same_versions(folder: Path) -> Path:
-    """A constraints file with this environment's versions, which are already in uv's cache."""
+    """Write a constraints file with this environment's versions, which are already in uv's
+    cache."""
     lines = {
         f"{dist.name}=={dist.version}"
         for dist in importlib.metadata.distributions()

@@ -2,7 +2,7 @@
 
     COURSE=$PWD jupyterhub -f jupyterhub_config.py
 
-COURSE is a checkout of the course that users may read and not write.
+COURSE is a checkout of the course that users may read but not write to.
 """
 
 import os
@@ -14,22 +14,22 @@ from forgekit.course import FIRST_NOTEBOOK
 
 c = get_config()  # noqa: F821
 
-# Who may come in: unless you choose another authenticator, whoever has
-# an account on this machine.
+# Access: unless you choose another authenticator, everyone with an account on this machine may log
+# in.
 c.Authenticator.allow_all = True
 
-# What is started for a user, as that user: it copies what is missing of
-# the course into the user's home, then becomes JupyterLab.
+# The command that runs for a user, as that user: it copies the missing files of the course into the
+# user's home, then becomes JupyterLab.
 start = Path(__file__).with_name("start_course.py")
 c.Spawner.cmd = [sys.executable, str(start)]
 c.Spawner.args = list(COURSE_OPTIONS)
 c.Spawner.default_url = f"/lab/tree/course/{FIRST_NOTEBOOK}"
 c.Spawner.start_timeout = 120
 
-# The same for all. Without FORGEKIT_PROGRESS and FORGEKIT_CACHE_DIR,
-# progress and compiled kernels lie in each user's home.
+# The environment of all users. Without FORGEKIT_PROGRESS and FORGEKIT_CACHE_DIR, progress and
+# compiled kernels are in each user's home.
 c.Spawner.environment = {
     "COURSE": os.environ["COURSE"],
-    "FORGEKIT_DEVICE": "virtual",  # leave out if each user has a GPU
-    "OMP_NUM_THREADS": "1",  # for each user one core, not all of them
+    "FORGEKIT_DEVICE": "virtual",  # remove this line if each user has a GPU
+    "OMP_NUM_THREADS": "1",  # one core per user, not all of them
 }

@@ -1,4 +1,4 @@
-"""The kernel of the reference's examples: a tile is transposed through shared memory."""
+"""The kernel of the reference's examples, which transposes a tile through shared memory."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""The book's Sphinx extension: pages that are made, notebooks made ready, pictures, maths."""
+"""The book's Sphinx extension: generated pages, prepared notebooks, pictures, maths."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 __all__ = ["setup"]
 
-# Where the sources can be had, such as https://github.com/OWNER/NAME; without it no launch buttons.
+# The address of the sources, such as https://github.com/OWNER/NAME; without it there are no launch
+# buttons.
 REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"
 _WARNING = "<blockquote>\n<div><p><strong>Looks right but is wrong.</strong>"
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Called by Sphinx, which is imported here only: the rest of this package needs it not."""
+    """Set the extension up. Sphinx is imported only here, because the rest of this package does not
+    need it."""
     from forgebook import maths
     from forgebook.pictures import InlinePictures
 
@@ -50,7 +52,7 @@ def _add_launch_buttons(app: Any, config: Any) -> None:
 
 
 def _made_pages(app: Any, env: Any, *changes: set[str]) -> list[str]:
-    """Pages that depend on more than their own text are read again each time."""
+    """Read pages again each time if they depend on more than their own text."""
     from forgebook import pages
 
     paths = {name: Path(env.doc2path(name)) for name in env.found_docs}
@@ -70,15 +72,15 @@ def _prepare(app: Any, name: str, source: list[str]) -> None:
 
 
 def _name_blocks(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """What folds an output is called by its own words, not by a label that hides them; quotations
-    that warn of what looks right are callouts."""
+    """Remove the label that hides the text of a fold, and turn quotations that begin with "Looks
+    right but is wrong" into callouts."""
     if "body" in context:
         body = context["body"].replace(' aria-label="Toggle hidden content"', "")
         context["body"] = body.replace(_WARNING, _WARNING.replace(">", ' class="wrong">', 1))
 
 
 def _add_codespaces(app: Any, name: str, template: str, context: dict[str, Any], _: Any) -> None:
-    """Beside the button that opens a notebook in Colab, one that opens the course in Codespaces."""
+    """Add a button that opens the course in Codespaces, next to the button for Colab."""
     for group in context.get("header_buttons", []):
         if group.get("label") == "launch-buttons":
             link = _repository().replace("https://github.com", "https://codespaces.new")
@@ -87,7 +89,7 @@ def _add_codespaces(app: Any, name: str, template: str, context: dict[str, Any],
 
 
 def _write_entrance(app: Any, exception: Exception | None) -> None:
-    """The site's address leads to the first page."""
+    """Make the site's address lead to the first page."""
     if exception is None and app.builder.format == "html":
         first = f"{app.config.master_doc}.html"
         title = app.config.html_title

@@ -1,4 +1,4 @@
-"""Recorded measurements as bars and tables, from whatever JSON files there are."""
+"""Show recorded measurements as bars and tables, from all JSON files in `measured/`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forgekit.benching.suites.results import SCHEMA, SuiteResults
 __all__ = ["Bar", "bars", "made"]
 
 _OTHER = ROOT / "book" / "measured"
-_SERIES = (  # key of a row of the virtual GPU's benchmark -> what it is called
+_SERIES = (  # key of a row of the virtual GPU's benchmark -> its name
     ("vgpu_ms", "virtual GPU, bare"),
     ("sanitizer_ms", "with the sanitizer"),
     ("profile_ms", "profile"),
@@ -33,12 +33,12 @@ _TITLES = {  # stem of a file -> its heading
     "softmax_peers_h200": "Softmax and its gradient beside peers, in CUDA graphs",
     "softmax_rows_h200": "Configurations tried for softmax",
 }
-_PEERS = ("torch", "quack", "Triton")  # names of what is compared with
+_PEERS = ("torch", "quack", "Triton")  # names of the peers
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its name, its length, and what stands at its end."""
+    """A bar: its name, its length, and the text at its end."""
 
     label: str
     value: float
@@ -46,10 +46,10 @@ class Bar:
 
 
 def made(kind: str) -> str:
-    """The Markdown of all files of a kind; a sentence where there are none.
+    """Return the Markdown of all files of a kind, or a sentence if there are none.
 
-    kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, beside peers) or `vgpu` (the
-    virtual GPU, and whatever else there is).
+    kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, next to peers) or `vgpu` (the
+    virtual GPU, and all other files).
     """
     of_steps = sorted(ROOT.glob("week*/recorded/[0-9]*.json"))
     paths = of_steps if kind == "gpu" else sorted(_OTHER.glob("*.json"))
@@ -67,7 +67,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _place(data: dict[str, Any]) -> int:
-    """Times of operators first, then host times, then whatever else there is."""
+    """Return a sort key: times of operators first, then host times, then all others."""
     if data.get("schema") == SCHEMA:
         return 0 if data["rows"] else 1
     return 2
@@ -125,7 +125,8 @@ def _steps(name: str, data: dict[str, Any]) -> str:
 
 
 def _notebook(name: str) -> str:
-    """Its title, as a link from a page of the book; the name where there is no such notebook."""
+    """Return a notebook's title as a link from a page of the book, or its name if there is no such
+    notebook."""
     found = next((n for n in notebooks() if n.name == name), None)
     if found is None:
         return _title(name)
@@ -165,7 +166,7 @@ def _virtual(data: dict[str, Any]) -> str:
 
 # -- configurations ------------------------------------------------------------------------------
 def _configurations(data: dict[str, Any]) -> str:
-    """What was tried for the tables of `forgekit.ops`."""
+    """List the configurations tried for the tables of `forgekit.ops`."""
     says = (
         "What the rules in `forgekit/ops/tile_choice.py` and `columns.py` choose from. "
         f"{data['gpu']}, {data['date']}. {data['method']} Ceiling: {data['ceiling_gbps']:,} GB/s."
@@ -209,7 +210,8 @@ def _title(name: str) -> str:
 
 
 def bars(caption: str, drawn: Sequence[Bar], *, ceiling: float | None = None) -> str:
-    """Return a table whose rows are bars: read aloud it is a table, on a phone it still fits.
+    """Return a table whose rows are bars, which screen readers read as a table and which fits on a
+    phone.
 
     ceiling: the value at which a dashed line crosses all bars. Bars of peers are grey.
     """

@@ -1,4 +1,4 @@
-"""Pictures of a recorded run: one for each operator and type, in the colours of the page."""
+"""Draw pictures of a recorded run: one for each operator and type, in the colours of the page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ORDER = ("forgekit", "torch", "torch.compile", "quack")
 
 
 def pictures(group: Group) -> str:
-    """One for each type, side by side where there is room."""
+    """Draw one picture per type, side by side if there is room."""
     ordered = sorted(group.results.rows, key=_place)
     drawn: list[str] = []
     for dtype in DTYPES:
         rows = [row for row in ordered if row.case.dtype == dtype and row.timing]
         figure = draw(replace(group.results, rows=rows))
         if figure is not None:
-            figure.texts[0].set_text(dtype)  # the page says the rest above it
+            figure.texts[0].set_text(dtype)  # the page states the rest above it
             for axes in figure.axes:
                 axes.set_title("", loc="left")
             if drawn:  # one legend for all
@@ -43,7 +43,7 @@ def pictures(group: Group) -> str:
 
 
 def _words(group: Group, row: SuiteRow) -> str:
-    """What a point says under the pointer."""
+    """Return the text of a point for the pointer."""
     m, n = row.case.shape
     percent = group.results.percent(row) or 0.0
     time_us = row.timing.median_ms * 1e3 if row.timing else 0.0
@@ -51,7 +51,7 @@ def _words(group: Group, row: SuiteRow) -> str:
 
 
 def _hovered(svg: str, words: list[str]) -> str:
-    """The picture with the words of each point, which a browser shows where one points at it."""
+    """Add each point's text, which a browser shows under the pointer, to the picture."""
     return re.sub(
         r'<g id="[\w.-]*-point-(\d+)">',
         lambda found: f"{found[0]}<title>{html.escape(words[int(found[1])])}</title>",
@@ -60,12 +60,12 @@ def _hovered(svg: str, words: list[str]) -> str:
 
 
 def _place(row: SuiteRow) -> int:
-    """Where a contender stands in the legend."""
+    """Return a contender's place in the legend."""
     return _ORDER.index(row.contender) if row.contender in _ORDER else len(_ORDER)
 
 
 def _alt(group: Group, dtype: str) -> str:
-    """What the picture shows, in words: sizes, who is there, and forgekit's own range."""
+    """Describe the picture: sizes, contenders, and forgekit's own range."""
     cases = [found for case, found in group.cases().items() if case.dtype == dtype]
     own = [p for found in cases for row in found.values() if row.own
            if (p := group.results.percent(row)) is not None]  # fmt: skip
@@ -74,12 +74,12 @@ def _alt(group: Group, dtype: str) -> str:
     return (
         f"{group.title}, {dtype}: percent of the ceiling at {len(cases)} sizes, for "
         f"{', '.join(group.contenders())}. forgekit: {min(own):.0f} to {max(own):.0f} percent. "
-        "All numbers stand in the table below."
+        "The table below lists all numbers."
     )
 
 
 def _svg(figure: Figure, key: str, alt: str) -> str:
-    """The drawn picture with the page's colours of text."""
+    """Return the drawn picture with the page's text colours."""
     svg = re.sub(TEXT, "var(--forge-faint)", figure_svg(figure, key), flags=re.IGNORECASE)
     head, _, rest = svg.partition(">")
     return f'{head} role="img" aria-label="{html.escape(alt)}">{rest}'

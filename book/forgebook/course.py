@@ -1,4 +1,4 @@
-"""What the pages need to know of the notebooks: titles, sections, terms, exercises."""
+"""Read the facts about the notebooks that the pages need: titles, sections, terms, exercises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MINUTES = re.compile(r"About (\d+) minutes, and (\d+) more for the (?:\w+ )?exe
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of a notebook, with the terms that stand in bold below it."""
+    """A heading of a notebook, with the bold terms below it."""
 
     title: str
     slug: str
@@ -33,7 +33,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One notebook, read.
+    """A parsed notebook.
 
     path: from the root of the course, with its suffix; minutes: for the text, and for its
     exercises; exercises: names.
@@ -56,13 +56,13 @@ class Notebook:
 
 
 def slug(title: str) -> str:
-    """The anchor that MyST gives to a heading: GitHub's rule."""
+    """Return the anchor that MyST gives to a heading, by GitHub's rule."""
     plain = re.sub(r"[`*]", "", title)
     return re.sub(r"[^\w\- ]", "", plain.lower().replace(" ", "-"))
 
 
 def anchor(exercise: str) -> str:
-    """The anchor before the task of an exercise such as "week0/scale"."""
+    """Return the anchor before the task of an exercise such as "week0/scale"."""
     return "exercise-" + exercise.replace("/", "-").replace("_", "-")
 
 
@@ -112,10 +112,10 @@ def _plain(term: str) -> str:
 
 @functools.cache
 def notebooks() -> tuple[Notebook, ...]:
-    """All built notebooks, week by week, in their order."""
+    """Return all built notebooks, week by week, in order."""
     return tuple(read(p) for folder in week_folders(ROOT) for p in sorted(folder.glob("*.ipynb")))
 
 
 def week_titles() -> dict[str, str]:
-    """Return the folder of each week -> "Week 0: copy and transpose"."""
+    """Map each week's folder to its title, such as "Week 0: copy and transpose"."""
     return {week: week_title(week.partition("_")[0]) for week in WEEKS}

@@ -1,4 +1,4 @@
-"""The glossary's links: where the notebooks introduce each term."""
+"""Add links to the glossary: the places where notebooks introduce each term."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["names", "where", "with_links"]
 
 _TERM = re.compile(r"^### (.+)$", re.MULTILINE)
 _GROUP = re.compile(r"^## .+\n", re.MULTILINE)
-_MOST = 3  # links below a term
+_MOST = 3  # most links below a term
 _FILTER = (
     '<p class="filter"><label for="filter">Filter</label> <input type="search" id="filter"> '
     '<span role="status"></span></p>'
@@ -18,13 +18,14 @@ _FILTER = (
 
 
 def names(heading: str) -> list[str]:
-    """`sector, sectors` for a heading: the words that may stand for it in bold, in lower case."""
+    """Return the forms of a heading that may occur in bold, in lower case, such as `sector,
+    sectors`."""
     words = [w.strip().lower() for w in re.split(r"[,()]", re.sub(r"[`*]", "", heading))]
     return [form for w in words if w for form in (w, f"{w}s", f"{w}es")]
 
 
 def where(heading: str) -> list[tuple[str, str]]:
-    """Links to the sections that have the term in bold: title and address, first met first."""
+    """Return links to the sections that have the term in bold, in order: title and address."""
     wanted = set(names(heading))
     found = []
     for nb in notebooks():
@@ -37,8 +38,8 @@ def where(heading: str) -> list[tuple[str, str]]:
 
 
 def with_links(text: str) -> str:
-    """The glossary from A to Z, with a line of links at the end of each term. (In its source terms
-    stand in groups, each after those that it is made of.)"""
+    """Return the glossary from A to Z, with a line of links at the end of each term. (In its
+    source, terms are in groups, each after the terms that it is based on.)"""
     head, *parts = _TERM.split(_GROUP.sub("", text))
     terms = dict(zip(parts[::2], (body.strip() for body in parts[1::2]), strict=True))
     out, letters = [], []

@@ -1,4 +1,4 @@
-"""The rows of a recorded run of `forgekit bench`, operator by operator."""
+"""Group the rows of a recorded run of `forgekit bench` by operator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one operator along one dimension; results holds these rows alone."""
+    """The rows of an operator along a dimension; results holds only these rows."""
 
     op: str
     dim: int
@@ -39,7 +39,7 @@ class Group:
         return f"forgekit.ops.{self.op}({of}{along})"
 
     def cases(self) -> dict[Case, dict[str, SuiteRow]]:
-        """Case -> contender -> row; from few to many elements."""
+        """Map case -> contender -> row, from few to many elements."""
         found: dict[Case, dict[str, SuiteRow]] = {}
         ordered = sorted(self.results.rows, key=lambda r: (r.case.elements, r.case.shape))
         for row in sorted(ordered, key=lambda r: DTYPES.index(r.case.dtype)):
@@ -51,7 +51,7 @@ class Group:
 
 
 def groups(results: SuiteResults) -> list[Group]:
-    """The operators of a run, as it has them."""
+    """Return the operators of a run, in its order."""
     keys = dict.fromkeys((row.case.op, row.case.dim) for row in results.rows)
     return [
         Group(op, dim, replace(results, rows=[

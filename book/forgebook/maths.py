@@ -1,4 +1,5 @@
-"""Formulas as MathML, which every current browser draws by itself: no script, no network."""
+"""Write formulas as MathML, which every current browser draws by itself, without scripts or a
+network."""
 
 from __future__ import annotations
 

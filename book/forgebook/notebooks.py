@@ -1,4 +1,4 @@
-"""A stored notebook made ready for the page: what JupyterLab folds, what a reader cannot see."""
+"""Prepare a stored notebook for the page: folded outputs, and descriptions of pictures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["asked", "described", "linked", "named", "prepared"]
 
 _MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
 _PAGE = re.compile(r"(?<![\[`])`book/(\w+)\.md`(?![\]`])")
-_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each on a line of its own
+_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each on a separate line
 _HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
-# forgekit's colours of text, which have to do on a white and on a black page alike -> the book's,
-# of which there is one for each.
+# forgekit's text colours, which must suit both white and black pages -> the book's, which differ by
+# page.
 _READABLE = {
     "#009e73": "color:var(--forge-right)",
     "#d55e00": "color:var(--forge-wrong)",
@@ -32,11 +32,10 @@ _FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 
 
 def prepared(text: str, folder: Path) -> str:
-    """The notebook in `text`, which lies in `folder`, as the book shows it.
+    """Return the notebook in `text`, from `folder`, as the book shows it.
 
-    Outputs that JupyterLab shows folded are folded, what they are to be predicted by has a field,
-    pictures say what they show, exercises are boxes that can be linked to, and the name of another
-    notebook is a link to it.
+    Outputs that JupyterLab folds are folded, predictions get input fields, pictures have
+    descriptions, exercises are boxes with anchors, and names of other notebooks are links.
     """
     notebook = json.loads(text)
     section, cells = "", []
@@ -62,7 +61,8 @@ def prepared(text: str, folder: Path) -> str:
 
 
 def _boxed(source: str, metadata: dict[str, Any]) -> str:
-    """An exercise from below its heading to the end of its solution is a box, with an anchor."""
+    """Put an exercise, from below its heading to the end of its solution, into a box with an
+    anchor."""
     if metadata.get("part") == "task":
         heading, _, task = source.partition("\n")
         box = f'<div class="exercise">\n\n{task.lstrip()}'
@@ -71,7 +71,7 @@ def _boxed(source: str, metadata: dict[str, Any]) -> str:
 
 
 def asked(code: str) -> Iterator[str]:
-    """What a cell asks to predict: the questions, and the metrics in words."""
+    """Return the predictions that a cell asks for: the questions, and the metrics in words."""
     if "fk.predict(" not in code:
         return
     for call in ast.walk(ast.parse(code)):
@@ -81,7 +81,7 @@ def asked(code: str) -> Iterator[str]:
 
 
 def _fields(questions: list[str], name: str) -> dict[str, Any]:
-    """A cell in which a reader writes predictions down; forge.js sets them against the answers."""
+    """Return a cell in which readers write predictions; forge.js compares them with the answers."""
     fields = "".join(
         f'<label><span>Your prediction: {html.escape(question)}</span><input maxlength="60" '
         f'data-asks="{html.escape(question)}" placeholder="kept in this browser only"></label>\n'
@@ -92,8 +92,8 @@ def _fields(questions: list[str], name: str) -> dict[str, Any]:
 
 
 def linked(text: str, folder: Path) -> str:
-    """Markdown of a file in `folder`, in which `00_start_here`, the name of a notebook that is
-    there, is a link, and so is `book/setup.md`, a page of the book."""
+    """Return Markdown of a file in `folder` in which names of its notebooks, such as
+    `00_start_here`, and of the book's pages, such as `book/setup.md`, are links."""
 
     def to(path: Path, mention: re.Match[str]) -> str:
         return f"[{mention[0]}]({Path(os.path.relpath(path, folder)).as_posix()})"
@@ -109,16 +109,16 @@ def linked(text: str, folder: Path) -> str:
         path = ROOT / "book" / f"{mention[1]}.md"
         return to(path, mention) if path.is_file() else mention[0]
 
-    parts = _FENCED.split(text)  # every other one is code
+    parts = _FENCED.split(text)  # every second piece is code
     return "".join(
         p if k % 2 else _PAGE.sub(page, _MENTION.sub(link, p)) for k, p in enumerate(parts)
     )
 
 
 def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
-    """An output whose picture carries its words: those that stand beside it as plain text.
+    """Return an output whose picture has the output's plain text as its description.
 
-    section: what stands for them where a bare matplotlib Figure has none.
+    section: the description of a bare matplotlib Figure, which has no text.
     """
     data = output.get("data", {})
     if "text/html" in data:
@@ -131,7 +131,7 @@ def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
     words = re.sub(r"\s*;\s*", "; ", words)
     if words.startswith("<Figure") or not words:
         words = f"Figure, of what the section “{section}” says"
-    if "image/svg+xml" in data:  # in the page itself, where its colours follow the page's
+    if "image/svg+xml" in data:  # inline, so that its colours follow the page's
         picture = named("".join(data["image/svg+xml"]), words)
     else:
         kind = next(k for k in ("image/png", "image/jpeg") if k in data)
@@ -142,7 +142,7 @@ def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
 
 
 def named(svg: str, words: str) -> str:
-    """The SVG with a name for those who cannot see it."""
+    """Return the SVG with an accessible name."""
     svg = svg[svg.index("<svg") :]
     head, _, rest = svg.partition(">")
     head = re.sub(r'\s(role|aria-label)="[^"]*"', "", head)

@@ -1,4 +1,4 @@
-"""Recorded runs of `forgekit bench` as Markdown: pictures, means, what is not reached, rows."""
+"""Write recorded runs of `forgekit bench` as Markdown: pictures, means, missed goals, rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from forgekit.profiling.gpus import gpu_of
 
 __all__ = ["behind", "folded", "markdown", "running_text"]
 
-LARGE_BYTES = 128e6  # from here on bandwidth alone should decide
-REACHED = 95.0  # percent of the ceiling that such sizes are meant to reach
+LARGE_BYTES = 128e6  # bytes from which only bandwidth should matter
+REACHED = 95.0  # percent of the ceiling that such sizes should reach
 
 
 def markdown(results: SuiteResults) -> str:
-    """All of a run, or an empty text where nothing of it was measured on a GPU."""
+    """Return all of a run, or an empty text if none of it was measured on a GPU."""
     if not results.machines or results.machines[0].ceiling_gbps is None:
         return ""
     blocks = [_group(group) for group in groups(results)]
@@ -43,7 +43,7 @@ def _group(group: Group) -> str:
 
 
 def running_text(results: SuiteResults) -> str:
-    """Where and when, of what commit, and the ceilings of the runs that the rows are from."""
+    """Describe place, date and commit, and the ceilings of the runs that contain the rows."""
     one = results.machines[0]
     names = ("torch", "quack-kernels", "nvidia-cutlass-dsl")
     versions = [f"{name} {one.versions[name]}" for name in names if name in one.versions]
@@ -55,7 +55,7 @@ def running_text(results: SuiteResults) -> str:
 
 
 def _ceilings(results: SuiteResults) -> str:
-    """Of each run; and what a data sheet promises, where it is known for the GPU."""
+    """Return the ceiling of each run, and the data sheet's value if known for the GPU."""
     used = sorted({row.machine for row in results.rows if row.machine is not None})
     runs = [results.machines[k] for k in used if results.machines[k].ceiling_gbps]
     if not runs:
@@ -66,7 +66,7 @@ def _ceilings(results: SuiteResults) -> str:
     return f"{text}; the data sheet promises {known.bandwidth / 1e9:,.0f}." if known else f"{text}."
 
 
-# -- what they come to ----------------------------------------------------------------------------
+# -- summaries ----------------------------------------------------------------------------
 def _means(group: Group) -> str:
     found = geometric_means(group.results.rows)
     lines = [
@@ -81,8 +81,8 @@ def _means(group: Group) -> str:
 
 
 def behind(group: Group) -> list[tuple[Case, str, float]]:
-    """Where a peer is faster beyond the noise: case, the fastest such peer, forgekit's speed
-    against it.
+    """Return the cases in which a peer is faster beyond the noise: the case, the fastest such peer,
+    forgekit's speed relative to it.
 
     Beyond the noise: the peer's 80th percentile lies below forgekit's 20th.
     """
@@ -103,7 +103,7 @@ def behind(group: Group) -> list[tuple[Case, str, float]]:
 
 
 def _not_reached(group: Group) -> str:
-    """A list: where a large size stays below what is meant, and where a peer is faster."""
+    """List the large sizes that miss the goal, and the cases in which a peer is faster."""
     own = [row for row in group.results.rows if row.contender == "forgekit" and row.timing]
     large = [(row, group.results.percent(row) or 0.0) for row in own
              if row.moved_bytes >= LARGE_BYTES]  # fmt: skip
@@ -128,10 +128,10 @@ def _not_reached(group: Group) -> str:
 
 
 def _left_out(group: Group) -> str:
-    """Which types of its suite the run did not measure."""
+    """Describe the types of its suite that the run did not measure."""
     try:
         suite = load_suite(group.results.suite)
-    except UsageError:  # a file of one's own
+    except UsageError:  # the user's own file
         return ""
     wanted = {case.dtype for case in suite if (case.op, case.dim) == (group.op, group.dim)}
     missing = wanted - {case.dtype for case in group.cases()}
@@ -140,7 +140,7 @@ def _left_out(group: Group) -> str:
 
 
 def _by_size(found: Sequence[tuple[Case, str]]) -> str:
-    """`8,192 × 8,192 (float16 84 %; bfloat16 86 %), …`"""
+    """Return text such as `8,192 × 8,192 (float16 84 %; bfloat16 86 %), …`."""
     sizes: dict[tuple[int, int], list[str]] = {}
     for case, text in found:
         sizes.setdefault(case.shape, []).append(f"{case.dtype} {text}")
@@ -153,7 +153,7 @@ def _named(case: Case) -> str:
 
 # -- all rows -------------------------------------------------------------------------------------
 def _rows(group: Group) -> str:
-    """A folded table, and a note for each peer that gave no time."""
+    """Return a folded table, and a note for each peer without a time."""
     names, notes = group.contenders(), _notes(group)
     marks = {key: str(k) for k, key in enumerate(notes, 1)}
     head = ["size", "type", *names, "forgekit, µs (20th to 80th percentile)"]
@@ -187,7 +187,7 @@ _MEANING = {
 
 
 def _notes(group: Group) -> dict[tuple[str, str], str]:
-    """(contender, status) -> what happened, and the first of its messages."""
+    """Return a note for each (contender, status): the event, and its first message."""
     found: dict[tuple[str, str], list[SuiteRow]] = {}
     for row in group.results.rows:
         if row.status != "ok":
@@ -214,7 +214,8 @@ def _host(results: SuiteResults) -> str:
 
 
 def folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]], under: str = "") -> str:
-    """A table that opens at its title, and what stands under it. Cells and under are HTML."""
+    """Return a table that opens at its title, with a text below it. The cells and `under` are
+    HTML."""
     heads = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (

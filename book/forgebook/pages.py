@@ -1,6 +1,6 @@
-"""Pages of the book that are made while it is built: each a marker in a .md, filled with Markdown.
+"""Generate pages while the book is built: each marker in a .md is replaced with Markdown.
 
-The marker is a comment that names what belongs there: `<!-- made: exercises -->`.
+The marker is a comment that names the content: `<!-- made: exercises -->`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _IN_PLACE = re.compile(r",\s+with\s+the\s+repository's\s+address\s+in\s+place\s+
 
 
 def is_made(text: str) -> bool:
-    """Whether a page has something that is made while the book is built."""
+    """Return True if a page contains a marker."""
     return bool(_MARKER.search(text))
 
 
 def filled(text: str) -> str:
-    """A page with its markers filled, and links to exercises as the book has them; KeyError for a
-    marker that nothing makes."""
+    """Return a page with its markers filled, and with the book's links to exercises; raise KeyError
+    for an unknown marker."""
     if "<!-- made: glossary -->" in text:
         text = glossary.with_links(text)
     text = _EXERCISE.sub(r"](\1)", text)
@@ -35,7 +35,7 @@ def filled(text: str) -> str:
 
 
 def addressed(text: str, repository: str) -> str:
-    """A page that says where the course is to be had, if that is known."""
+    """Return a page with the course's address, if it is known."""
     if not repository:
         return text
     return _IN_PLACE.sub("", _CLONE.sub(rf"\g<1>{repository}", text))
@@ -72,7 +72,7 @@ def _weeks(_: str) -> str:
 
 
 def _picture(week: str) -> str:
-    """Return the picture of a week's own page, as a page of the book has it."""
+    """Return the picture of a week's own page, with links for a page of the book."""
     found = _PICTURE.search((ROOT / week / "README.md").read_text("utf-8"))
     return found[0].replace("../book/", "") if found else ""
 
@@ -97,7 +97,7 @@ def _table(held: list[Notebook]) -> str:
 
 
 def _playground(_: str) -> str:
-    """The playground that `fk.explore` shows, opened on tiles of a matrix."""
+    """Return the playground of `fk.explore`, opened on tiles of a matrix."""
     from forgekit.layouts import Layout
     from forgekit.viz.explorer.page import playground_html
 
@@ -109,7 +109,7 @@ def _playground(_: str) -> str:
 
 
 def _film(_: str) -> str:
-    """The film of two transposes, as `make_pictures.py` has recorded it."""
+    """Return the film of two transposes that `make_pictures.py` has recorded."""
     return f"```{{raw}} html\n{(ROOT / 'book/pictures/film.html').read_text('utf-8')}\n```"
 
 

@@ -1,4 +1,4 @@
-"""Drawn pictures of the book go into the page itself, where their colours follow the page's."""
+"""Put the book's drawn pictures into the page itself, where their colours follow the page's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forgebook.notebooks import named
 
 __all__ = ["InlinePictures"]
 
-_FITS_PX = 600  # a wider one cannot be read at half its size, on a phone, and scrolls there
+_FITS_PX = 600  # a wider picture is unreadable at half its size, as on a phone, and scrolls there
 
 
 class InlinePictures(SphinxTransform):
@@ -41,7 +41,7 @@ class InlinePictures(SphinxTransform):
 
 
 def _named(svg: str, alt: str, number: int) -> str:
-    """The SVG with its name, and with ids that are its own on a page of several."""
+    """Return the SVG with its name, and with ids that are unique on the page."""
     svg = re.sub(r'\b(id="|url\(#|href="#)([\w-]+)', rf"\g<1>\g<2>-{number}", svg)
     drawn = named(svg, alt)
     wide = int(re.findall(r'width="(\d+)[\d.]*"', drawn)[0]) > _FITS_PX

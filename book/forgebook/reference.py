@@ -1,4 +1,4 @@
-"""The reference: signatures and docstrings, read from the source without importing it."""
+"""Make the reference: signatures and docstrings, read from the source without importing it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Item", "examples", "items", "made", "markdown"]
 
 _WIDTH = 88
 _EXAMPLES = ROOT / "book" / "examples"
-# Package below forgekit -> its heading on the page that has it.
+# Package below forgekit -> its heading on the page that contains it.
 _GROUPS = {
     "tensors": "Tensors",
     "compiling": "Compile",
@@ -38,7 +38,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Item:
-    """A public name: the module that its package takes it from, and its syntax tree."""
+    """A public name: the module from which its package imports it, and its syntax tree."""
 
     name: str
     module: str
@@ -60,7 +60,7 @@ def _public(module: str) -> list[str]:
 
 
 def _homes(module: str) -> dict[str, str]:
-    """Name -> module, of all that a package imports from its own modules."""
+    """Map each name that a package imports from its own modules to the module."""
     return {
         alias.asname or alias.name: node.module
         for node in ast.walk(_tree(module))
@@ -78,16 +78,17 @@ def _definition(module: str, name: str) -> Item | None:
 
 
 def items(module: str) -> list[Item]:
-    """What a package makes public and defines: functions and classes, no plain values."""
+    """Return a package's public functions and classes, without plain values."""
     homes = _homes(module)
     found = (_definition(homes.get(name, module), name) for name in _public(module))
-    # Users import a name from where the package has it, which may be above its definition.
+    # Users import a name from its package, which may be above its definition.
     return [replace(i, module=homes.get(i.name, module)) for i in found if i is not None]
 
 
 def made(what: str) -> str:
-    """The reference of a package, `forgekit.ops` say, as a list; of `forgekit compiling devices`,
-    the parts of `forgekit` named; `contents`, which page has which names; `kernel`, the examples'.
+    """Return the reference of a package such as `forgekit.ops` as a list; for `forgekit compiling
+    devices`, the named parts of `forgekit`; for `contents`, the names by page; for `kernel`, the
+    examples' kernel.
     """
     if what == "contents":
         return _contents()
@@ -103,19 +104,20 @@ def made(what: str) -> str:
 
 
 def _group(package: str) -> list[Item]:
-    """What of `forgekit` a package has: what one calls first, then what it returns."""
+    """Return the names of `forgekit` that a package defines: functions first, then the classes of
+    their results."""
     found = [item for item in items("forgekit") if item.module.split(".")[1] == package]
     return sorted(found, key=lambda item: isinstance(item.node, ast.ClassDef))
 
 
 def _own(module: str) -> list[Item]:
-    """What a package has beyond what `forgekit` itself has of it."""
+    """Return a package's names that `forgekit` itself does not export."""
     taken = {item.node for item in items("forgekit")}
     return [item for item in items(module) if item.node not in taken]
 
 
 def _contents() -> str:
-    """A list of the pages by topic, each with the names that stand there."""
+    """List the pages by topic, each with its names."""
     lines = []
     contents = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
     for file in re.findall(r"file: (book/reference_\w+)", contents):
@@ -138,21 +140,21 @@ def _contents() -> str:
 
 @functools.cache
 def examples() -> dict[str, str]:
-    """Name -> what one types and what is printed, as doctest has it."""
+    """Map each name to its input and output, in doctest's form."""
     text = (_EXAMPLES / "examples.md").read_text(encoding="utf-8")
     _, *parts = re.split(r"^### (\w+)\n", text, flags=re.MULTILINE)
     return {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def _example(name: str) -> str:
-    """An example as the page shows it: what doctest needs for itself is left out."""
+    """Return an example as the page shows it, without doctest's directives."""
     shown = examples()[name].replace("<BLANKLINE>", "")
     shown = re.sub(r"(?<=.)\.\.\.|^\.\.\.$", "…", shown, flags=re.MULTILINE)
     return f"```pycon\n{shown}\n```\n"
 
 
 def markdown(item: Item, prefix: str) -> str:
-    """A heading, the signature, the docstring, an example and, of a class, what it has."""
+    """Return a heading, the signature, the docstring, an example and, for a class, its members."""
     node = item.node
     lines = [f"### `{prefix}.{item.name}`\n"]
     if isinstance(node, ast.FunctionDef):
@@ -181,7 +183,7 @@ def _members(item: Item) -> Iterator[str]:
 
 
 def _inherited(item: Item) -> list[ast.stmt]:
-    """What stands in a class and, beyond that, in its bases; what all results have is left out."""
+    """Return the members of a class and of its bases, without those that all results share."""
     body = list(item.node.body)
     own = {getattr(member, "name", "") for member in body}
     for base in map(ast.unparse, getattr(item.node, "bases", [])):
@@ -209,7 +211,7 @@ def _signature(node: ast.FunctionDef, width: int = _WIDTH) -> str:
 
 
 def _split(arguments: str) -> list[str]:
-    """The arguments one by one: split at commas outside brackets and quotes."""
+    """Split the arguments at commas outside brackets and quotes."""
     parts, depth, start, quote = [], 0, 0, ""
     for k, letter in enumerate(arguments):
         if quote:
@@ -227,7 +229,7 @@ def _split(arguments: str) -> list[str]:
 
 
 def _text(docstring: str) -> str:
-    """A docstring as Markdown: its sections as lists, indented pieces as code."""
+    """Convert a docstring to Markdown: sections become lists, indented parts become code."""
     out: list[str] = []
     for block in inspect.cleandoc(docstring).split("\n\n"):
         head, _, rest = block.partition("\n")
@@ -266,7 +268,7 @@ def _section(kind: str, text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which only `code` is markup."""
+    """Return text in which only `code` is markup."""
     parts = re.split(r"(``.+?``|`[^`]+`)", text, flags=re.DOTALL)
     return "".join(
         p if k % 2 else re.sub(r"([\\*_<>\[\]$|{}#~])", r"\\\1", p) for k, p in enumerate(parts)

@@ -1,14 +1,14 @@
-"""Time operators beside peers and a copy in CUDA graphs, on a GPU: few long rows, or drawn shapes.
+"""Time operators next to peers and a copy in CUDA graphs, on a GPU: few long rows, or drawn shapes.
 
     python -m book.measured.graphs few                  1 to 132 rows of 2^16 to 2^22 elements
     python -m book.measured.graphs drawn --seed 30 --count 200
     python -m book.measured.graphs small                tensors of up to 1 MB
-    python -m book.measured.graphs few --resources      what its kernels need, without a GPU
+    python -m book.measured.graphs few --resources      resources of its kernels, without a GPU
 
-Calls go over rotating buffers, more than L2 holds (300 MB, 64 sets at most), so neither the host
-nor a warm cache counts. Contenders take turns; a time is the median of seven rounds. The copy moves
-the same number of bytes, half of them read. Each result is compared with float64 first. `--out`
-keeps what was measured as JSON.
+Calls use rotating buffers that exceed L2 (300 MB, at most 64 sets), so neither the host nor a warm
+cache affects the times. Contenders take turns; a time is the median of seven rounds. The copy moves
+the same number of bytes, half of them reads. Each result is first compared with float64. `--out`
+saves the measurements as JSON.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ LARGEST = 2**31  # bytes that a drawn case moves, at most
 
 
 def few() -> Iterator[Case]:
-    """Few long rows."""
+    """Return cases of few long rows."""
     for op in OPS:
         for dtype in ("bfloat16", "float32"):
             yield from (Case(op, (m, n), dtype) for n in LONG for m in FEW_ROWS)
 
 
 def small() -> Iterator[Case]:
-    """Tensors of up to 1 MB."""
+    """Return cases of tensors of up to 1 MB."""
     for op in OPS:
         for m, n in ((1, 1024), (16, 256), (64, 64), (256, 512), (512, 512), (1000, 257)):
             yield Case(op, (m, n), "bfloat16")
 
 
 def drawn(seed: int, count: int) -> Iterator[Case]:
-    """Shapes of every magnitude, from 16 columns to 2^22."""
+    """Draw shapes of every magnitude, from 16 columns to 2^22."""
     draw = random.Random(seed)
     while count:
         n = round(2 ** draw.uniform(4, 22))
         if draw.random() < 0.6:
-            n = max(16, n // 16 * 16)  # as most rows are in practice
+            n = max(16, n // 16 * 16)  # like most rows in practice
         m = round(2 ** draw.uniform(0, 20))
         dtype = draw.choice(("bfloat16", "float16", "float32"))
         case = Case(draw.choice(OPS), (m, n), dtype)
@@ -73,7 +73,7 @@ def drawn(seed: int, count: int) -> Iterator[Case]:
 
 
 def contenders(case: Case, compiled: bool) -> dict[str, Callable[..., Any]]:
-    """Who computes it, by name."""
+    """Return the contenders by name."""
     quack: Any
     try:
         quack = importlib.import_module("quack.softmax")
@@ -99,7 +99,8 @@ def contenders(case: Case, compiled: bool) -> dict[str, Callable[..., Any]]:
 
 
 def times(case: Case, compiled: bool = False) -> dict[str, Any]:
-    """Microseconds of each contender, and of the copy; reasons for those that did not run."""
+    """Return the microseconds of each contender and of the copy, and the reasons for contenders
+    that did not run."""
     moved = moved_bytes(case)
     sets = max(1, min(SETS, int(BYTES / moved) + 1))
     inputs = [make_inputs(case, torch.device("cuda")) for _ in range(sets)]
@@ -141,10 +142,11 @@ def _graph(call: Callable[..., Any], sets: list[tuple[Any, ...]], calls: int) ->
 
 
 def resources(cases: Iterator[Case], arch: str = "sm_90a") -> list[dict[str, Any]]:
-    """What each kernel that serves the cases needs, from its machine code; needs no GPU.
+    """Return the resources of each kernel that serves the cases, from its machine code, without a
+    GPU.
 
-    registers: of a thread, the most of the cases; spilled: bytes of a thread; warps: the percentage
-    of a multiprocessor's that its blocks fill, at that many registers.
+    registers: per thread, the maximum over the cases; spilled: bytes per thread; warps: the
+    percentage of a multiprocessor's warps that its blocks fill with that many registers.
     """
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for case in cases:

@@ -3,8 +3,8 @@
     python -m book.measured.neighbours softmax 8192x8192 bfloat16
 
 A neighbour has another kernel, or one number of the table's choice halved or doubled, and obeys
-`tests/ops/row_limits.py`. It is checked against the reference before it is timed; the fastest
-is printed first.
+`tests/ops/row_limits.py`. Each neighbour is checked against the reference before it is timed; the
+fastest is printed first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _fitted(problem: RowProblem, choice: RowChoice) -> RowChoice:
 
 
 def timed(case: Case, choice: RowChoice) -> Timing | str:
-    """Return the time of a choice on the GPU, or the reason why it does not count."""
+    """Return the time of a choice on the GPU, or the reason why there is none."""
     inputs = make_inputs(case, torch.device("cuda"))
     out = inputs[0].new_full(result_shape(case), float("nan"))
     try:

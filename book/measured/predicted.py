@@ -1,9 +1,9 @@
-"""Predict times of forgekit's operators on an H200, beside those that were measured on one.
+"""Predict times of forgekit's operators on an H200, next to times measured on one.
 
     python -m book.measured.predicted
 
-Counts each case on the virtual GPU, from a sample of blocks, and writes `predicted_h200.json`. It
-takes some minutes and 4 GB. The times were recorded earlier; CASES names their files.
+It counts each case on the virtual GPU, from a sample of blocks, and writes `predicted_h200.json`.
+It takes some minutes and 4 GB. The times were recorded earlier; CASES names their files.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ FILE = FOLDER / "predicted_h200.json"
 GPU, BLOCKS = "H200", 64
 CONSTANTS = calibration(GPU).constants
 
-# File with the measured times -> cases of it: operator, shape, type, dimension. Today's kernels
-# have the PTX of those that were timed; those of sums over rows compute addresses differently.
+# File with the measured times -> its cases: operator, shape, type, dimension. The current kernels
+# have the PTX of the timed kernels, except that sums over rows compute addresses differently.
 CASES: dict[str, tuple[tuple[str, tuple[int, int], str, int], ...]] = {
     "softmax_peers_h200.json": (
         ("softmax", (1000, 1000), "float32", -1),
@@ -65,7 +65,7 @@ CASES: dict[str, tuple[tuple[str, tuple[int, int], str, int], ...]] = {
 
 
 def in_graphs(file: str) -> bool:
-    """True if the calls of a file were timed one after another, in CUDA graphs."""
+    """Return True if the calls of a file were timed one after another, in CUDA graphs."""
     return file.startswith("softmax_peers")
 
 
@@ -84,7 +84,8 @@ def measured(file: str, op: str, shape: tuple[int, int], dtype: str, dim: int) -
 
 
 def launches(op: str, shape: tuple[int, int], dtype: str, dim: int, blocks: int) -> list[Any]:
-    """Count the kernels that an operator launches; each launch with what its time follows from."""
+    """Count the kernels that an operator launches; return each launch with the inputs of its
+    time."""
     calls: list[tuple[CompiledKernel, tuple[Any, ...]]] = []
 
     def note(kernel: CompiledKernel, *args: Any) -> None:
@@ -102,7 +103,8 @@ def launches(op: str, shape: tuple[int, int], dtype: str, dim: int, blocks: int)
 
 
 def predicted_us(facts: list[Facts], graphs: bool) -> float:
-    """Microseconds of an operator's launches; in a graph, the first follows another as well."""
+    """Return the microseconds of an operator's launches; in a graph, even the first launch follows
+    another."""
     us = microseconds(facts, CONSTANTS)
     return us - CONSTANTS.start_us + AGAIN_US if graphs else us
 
@@ -118,7 +120,7 @@ def bound_of(facts: list[Facts], graphs: bool) -> str:
 
 
 def predictions() -> Iterator[dict[str, Any]]:
-    """Yield each case, predicted."""
+    """Yield the prediction of each case."""
     for file, cases in CASES.items():
         for op, shape, dtype, dim in cases:
             paces = launches(op, shape, dtype, dim, BLOCKS)

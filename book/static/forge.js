@@ -1,7 +1,7 @@
-// What the theme leaves to be done for the keyboard and for those who hear the page.
+// Adds what the theme lacks for keyboards and screen readers.
 "use strict";
 
-// What scrolls sideways can be reached, and then scrolled with the arrow keys.
+// Boxes that scroll sideways can get the focus; the arrow keys then scroll them.
 const SCROLLING = ".bd-article pre, .cell_output, .math, .pst-scrollable-table-container, .wide";
 
 function reachable() {
@@ -12,7 +12,7 @@ function reachable() {
   }
 }
 
-// A button is called what stands on it, or beside its icon for those who hear the page.
+// A button's accessible name is its visible text, or hidden text beside its icon.
 function named() {
   for (const button of document.querySelectorAll(".search-button-field")) {
     button.removeAttribute("aria-label");
@@ -30,19 +30,19 @@ function named() {
   }
 }
 
-// Predictions stay in this browser. An output that is opened says what was predicted of it.
+// Predictions stay in this browser. An opened output shows the reader's predictions for it.
 function predicting() {
   const kept = (input) => `forge:${location.pathname}:${input.dataset.asks}`;
   const inputs = [...document.querySelectorAll(".predict input")];
   const stops = [...document.querySelectorAll(".predict input, details.hide > summary")];
   for (const input of inputs) {
-    try { input.value = localStorage.getItem(kept(input)) ?? ""; } catch { /* kept nowhere then */ }
+    try { input.value = localStorage.getItem(kept(input)) ?? ""; } catch { /* no storage: nothing is kept */ }
     input.addEventListener("input", () => {
-      try { localStorage.setItem(kept(input), input.value); } catch { /* kept nowhere then */ }
+      try { localStorage.setItem(kept(input), input.value); } catch { /* no storage: nothing is kept */ }
     });
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
-      event.preventDefault(); // which would open what gets the focus
+      event.preventDefault(); // the key would also open the newly focused element
       stops[stops.indexOf(input) + 1]?.focus();
     });
   }
@@ -51,7 +51,7 @@ function predicting() {
   }
 }
 
-// The line above an opened output: of each question that it answers, or that was asked just before.
+// The line above an opened output, with one entry per question that the output answers or follows.
 function compared(fold, inputs, stops) {
   const at = stops.indexOf(fold.querySelector("summary"));
   let first = at;
@@ -80,7 +80,7 @@ function answerIn(fold, question) {
   return row?.cells[2]?.textContent.trim() || undefined;
 }
 
-// The glossary's field: terms without the word are left away, and letters without terms.
+// The glossary's filter hides terms without the word, and letters without terms.
 function filtering() {
   const field = document.getElementById("filter");
   if (!field) return;
@@ -108,9 +108,9 @@ window.addEventListener("load", reachable);
 window.addEventListener("resize", reachable);
 document.addEventListener("toggle", reachable, true);
 
-// A search finds words of the page's text, not of its table of contents; a section whose title is
-// searched for comes before pages that hold its words.
-document.addEventListener("DOMContentLoaded", () => { // before the search itself begins
+// A search finds words in the page's text, not in its table of contents; a section whose title
+// matches comes before pages that contain the words.
+document.addEventListener("DOMContentLoaded", () => { // before the search itself starts
   if (typeof Search === "undefined") return;
   const ofPage = Search.htmlToText;
   Search.htmlToText = (page, anchor) => {

@@ -1,4 +1,5 @@
-"""The cost of a call in the current place: its time on a GPU, its counts on the virtual GPU."""
+"""Measure the cost of a call on the current target: its time on a GPU, its counts on the virtual
+GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
 @dataclass(frozen=True)
 class Counters:
-    """Counts of one call; memory counts equal those of Nsight Compute for the same kernels.
+    """The counts of a call; memory counts equal those of Nsight Compute for the same kernels.
 
     kernels: launches. load, store: requests and 32-byte sectors of global memory (loads include
     cp.async reads); atomic: those of atomic operations and reductions. bulk_bytes: bytes of global
@@ -52,22 +53,22 @@ class Counters:
 
     @property
     def sectors_per_load(self) -> float:
-        """Sectors per load request on average; 0 without loads."""
+        """Return sectors per load request on average; 0 without loads."""
         return self.load_sectors / self.load_requests if self.load_requests else 0.0
 
     @property
     def sectors_per_store(self) -> float:
-        """Sectors per store request on average; 0 without stores."""
+        """Return sectors per store request on average; 0 without stores."""
         return self.store_sectors / self.store_requests if self.store_requests else 0.0
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The cost of one call.
+    """The cost of a call.
 
     moved_bytes: the bytes that the call must move: each input read once, each output written once.
-    timing: set on a GPU, else None. counters: set on the virtual GPU; None on a GPU, and if the
-    call launched no kernel on the virtual GPU (torch on the CPU, an empty tensor).
+    timing: set on a GPU, else None. counters: set on the virtual GPU; None on a GPU, and also if
+    the call launched no kernel on the virtual GPU (torch on the CPU, an empty tensor).
     predicted: the time predicted from these counts, in microseconds with its interval, if
     requested; it is not a measurement and does not count in comparisons.
     """
@@ -78,12 +79,12 @@ class Measured:
     predicted: PredictedTime | None = field(default=None, compare=False)
 
     def gbps(self) -> float | None:
-        """10^9 bytes per second at the median; None without a time."""
+        """Return 10^9 bytes per second at the median; None without a time."""
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
     def percent(self, ceiling_gbps: float) -> float | None:
-        """Percentage of a rate such as `forgekit.benching.timing.ceiling_gbps()`; None without a
-        time."""
+        """Return the percentage of a rate such as `forgekit.benching.timing.ceiling_gbps()`; None
+        without a time."""
         rate = self.gbps()
         return None if rate is None else 100 * rate / ceiling_gbps
 
@@ -93,9 +94,9 @@ def measure(
 ) -> Measured:
     """Time a call on the GPU, or count its launches on the virtual GPU, whichever is in use.
 
-    call: starts the work; the virtual GPU runs it once. moved_bytes: the bytes it must move, inputs
-    read plus outputs written. repeats: timed calls on a GPU. predict: on the virtual GPU, also
-    predict the time.
+    call: starts the work; the virtual GPU runs it once. moved_bytes: the bytes that it must move,
+    inputs read plus outputs written. repeats: timed calls on a GPU. predict: on the virtual GPU,
+    also predict the time.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.
@@ -112,8 +113,8 @@ def measure(
 
 
 def count_call(call: Callable[[], Any]) -> Counters | None:
-    """Run a function without arguments once and count all its launches on the virtual GPU; None if
-    it launches no kernel there, like torch on the CPU.
+    """Run a function without arguments once and count all its launches on the virtual GPU; return
+    None if it launches no kernel there, like torch on the CPU.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.

@@ -1,4 +1,5 @@
-"""Times recorded on a GPU, for students without one: small JSON files in the weeks' `recorded`.
+"""Read times recorded on a GPU, for students without a GPU, from small JSON files in the weeks'
+`recorded`.
 
 A file holds `gpu`, `date`, `versions`, `method` (how it was timed), `ceiling_gbps` (a
 device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` of `step`,
@@ -18,7 +19,7 @@ from forgekit.text import Table
 
 @dataclass(frozen=True)
 class RecordedRow:
-    """One step at one size. ms: the median; gbps: 10^9 bytes a second, each input read once and
+    """A step at a size. ms: the median; gbps: 10^9 bytes per second, with each input read once and
     each output written once."""
 
     step: str
@@ -30,7 +31,8 @@ class RecordedRow:
 
 @dataclass(frozen=True, repr=False)
 class Recorded(Shown):
-    """A recorded run; a notebook shows it as a table, steps down, sizes and types across."""
+    """A recorded run; a notebook shows it as a table, with steps down and sizes and types
+    across."""
 
     gpu: str
     date: str
@@ -42,7 +44,7 @@ class Recorded(Shown):
         """Return the row of a step; by default its first shape.
 
         Raises:
-            UsageError: there is no such row.
+            UsageError: the row does not exist.
         """
         for r in self.rows:
             if (r.step, r.dtype) == (step, dtype) and shape in (None, r.shape):
@@ -51,7 +53,7 @@ class Recorded(Shown):
         raise usage_error("step", f"{step!r}, {dtype}", f"one of {known}", "choose one")
 
     def percent(self, row: RecordedRow) -> float:
-        """Percentage of the copy's bandwidth in the same run."""
+        """Return the percentage of the copy's bandwidth in the same run."""
         return 100 * row.gbps / self.ceiling_gbps
 
     @property
@@ -63,7 +65,7 @@ class Recorded(Shown):
 
     @property
     def table(self) -> Table:
-        """Return the table: steps down, sizes and types across."""
+        """Return the table, with steps down and sizes and types across."""
         columns = list(dict.fromkeys((r.shape, r.dtype) for r in self.rows))
         cells = {(r.step, r.shape, r.dtype): r for r in self.rows}
         rows = []
@@ -84,8 +86,8 @@ def recorded(name: str) -> Recorded:
     """Return the run recorded under a notebook's name, such as "week0/07_transpose".
 
     Raises:
-        UsageError: there is none in the weeks of the current folder, of those above it, or next to
-            forgekit.
+        UsageError: there is no such run in the weeks of the current folder, of those above it, or
+            next to forgekit.
     """
     files = recorded_files()
     if name not in files:

@@ -1,14 +1,14 @@
-"""Time the kernels of a notebook on this machine's GPU, and record the times for readers without
-one.
+"""Time the kernels of a notebook on this machine's GPU, and record the times for readers without a
+GPU.
 
     python -m forgekit.benching.steps week0_copy_transpose/07_transpose.py --op transpose
 
-The notebook's cells run in order, as in Jupyter, up to the one that defines a dict `steps`: name ->
-a `@cute.jit` host function of x and y; or a pair of it and a function (x, y) -> specs to compile
-for; or a function with an attribute `calls`, (x, y) -> a replacement to call, such as several
-kernels with their own memory between them. An operation with two inputs has both instead of x: (dy,
-y, dx) for `softmax_backward`. Every step is checked before it is timed. torch's time for the same
-operation is recorded as well.
+The notebook's cells run in order, as in Jupyter, up to the cell that defines a dict `steps`: name
+-> a `@cute.jit` host function of x and y; or a pair of such a function and a function (x, y) ->
+specs to compile for; or a function with an attribute `calls`, (x, y) -> a replacement to call, such
+as several kernels with their own memory between them. An operation with two inputs has both in
+place of x: (dy, y, dx) for `softmax_backward`. Every step is checked before it is timed. torch's
+time for the same operation is also recorded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from forgekit.devices import current_target
 from forgekit.errors import ForgekitError, PlatformError, UsageError, usage_error
 from forgekit.output_files import check_output, write_output
 
-# Operations of the steps: a name for --op -> the suites' name for it, and the dimension.
+# Operations of the steps: a name for --op -> the suites' name, and the dimension.
 STEP_OPS = {
     "copy": ("copy", -1),
     "transpose": ("copy_transpose", -1),
@@ -48,11 +48,11 @@ STEP_OPS = {
 
 
 def _steps(notebook: Path) -> dict[str, Any]:
-    """Return the `steps` that a notebook defines; its cells run as in Jupyter."""
+    """Run a notebook's cells as in Jupyter, and return the `steps` that it defines."""
     from IPython.core.interactiveshell import InteractiveShell
 
     os.environ.setdefault("FORGEKIT_CHECK", "report")  # as in a notebook
-    sys.path.insert(0, str(notebook.parent.resolve()))  # its import path for the week's helpers
+    sys.path.insert(0, str(notebook.parent.resolve()))  # the import path for the week's helpers
     shell = InteractiveShell.instance()
     _, *cells = re.split(r"^# %%", notebook.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for number, cell in enumerate(cells, start=1):
@@ -60,7 +60,7 @@ def _steps(notebook: Path) -> dict[str, Any]:
         if header.startswith(" [markdown]"):
             continue
         if not shell.run_cell(source).success and "raises-exception" not in header:
-            raise UsageError(f"{notebook}, cell {number} failed; fix it before it is measured")
+            raise UsageError(f"{notebook}, cell {number} failed; fix it before measuring")
         if "steps" in shell.user_ns:
             break
     found = shell.user_ns.get("steps")
@@ -84,7 +84,7 @@ def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
         try:
             call = _call(step, (*inputs, y))
             call()
-        except Exception as error:  # a step may support only one type
+        except Exception as error:  # a step may support only a single type
             said = str(error).splitlines()[0]
             print(f"{name}, {case.dtype}: left out, {said}", file=sys.stderr)
             continue

@@ -1,4 +1,4 @@
-"""Times of GPU work: CUDA events, a cold L2 cache, a median; and the copy that bounds them."""
+"""Time GPU work with CUDA events, a cold L2 cache and a median; time the copy that bounds it."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from typing import Any
 from forgekit.devices import package_version
 from forgekit.errors import PlatformError
 
-_FLUSH_BYTES = 512 * 2**20  # several times the largest L2 cache; reading takes 120 us on an H200
+# several times the largest L2 cache; reading them takes 120 us on an H200
+_FLUSH_BYTES = 512 * 2**20
 _WARMUP, _HOST_CALLS = 5, 2000
 METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # for records
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of one call: the median, and the 20th and 80th percentiles."""
+    """Milliseconds of a call: the median, and the 20th and 80th percentiles."""
 
     median_ms: float
     p20_ms: float
     p80_ms: float
 
     def gbps(self, moved_bytes: int) -> float:
-        """GB/s (10^9 bytes a second) at the median."""
+        """Return GB/s (10^9 bytes per second) at the median."""
         return moved_bytes / self.median_ms / 1e6
 
 
 def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
-    """Time a call that starts work on the current CUDA stream, with nothing of its data in L2.
+    """Time a call that starts work on the current CUDA stream, with none of its data in L2.
 
     Each call is preceded by a read of 512 MB, which fills L2. Writing instead, as
-    `triton.testing.do_bench` does, would make the call wait until L2 has written back some 40 MB,
-    10 us on an H200: a sum over 134 MB would seem a fifth slower than it is.
+    `triton.testing.do_bench` does, would make the call wait until L2 has written back about 40 MB,
+    10 us on an H200, and a sum over 134 MB would seem a fifth slower than it is.
 
-    All calls are queued before the first wait, so they exclude the host's own time as long as it is
-    shorter than that read: some 120 us on an H200.
+    All calls are queued before the first wait, so the times exclude the host's own time if it is
+    shorter than that read, about 120 us on an H200.
 
     Raises:
         PlatformError: there is no GPU.
@@ -63,7 +64,7 @@ def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
 
 
 def ceiling_gbps(size_bytes: int = 10**9) -> float:
-    """GB/s of a device-to-device copy, bytes read plus bytes written."""
+    """Measure the GB/s of a device-to-device copy, bytes read plus bytes written."""
     import torch
 
     x = torch.empty(size_bytes, dtype=torch.int8, device="cuda").zero_()
@@ -72,8 +73,8 @@ def ceiling_gbps(size_bytes: int = 10**9) -> float:
 
 
 def host_us(call: Callable[[], object]) -> float:
-    """Return the microseconds per call for 2000 consecutive calls with one synchronisation at the
-    end; the best of five such series."""
+    """Return the microseconds per call in 2000 consecutive calls with a single synchronisation at
+    the end, the best of five such series."""
     import torch
 
     def series() -> None:
@@ -85,13 +86,14 @@ def host_us(call: Callable[[], object]) -> float:
 
 
 def best_ms(call: Callable[[], object], repeats: int) -> float:
-    """Return the milliseconds of a call that is complete when it returns; the best of `repeats`."""
+    """Return the milliseconds of a call that is complete when it returns, the best of `repeats`."""
     call()  # one-time work, such as importing modules, does not count
     return min(timeit.repeat(call, number=1, repeat=repeats)) * 1e3
 
 
 def versions() -> dict[str, str]:
-    """Return the environment of a measurement: GPU, driver, and versions of the software."""
+    """Return the environment of a measurement: the GPU, its driver, and versions of the
+    software."""
     import torch
 
     found = {"gpu": torch.cuda.get_device_name(), "cuda": str(torch.version.cuda)}
@@ -99,6 +101,6 @@ def versions() -> dict[str, str]:
 
 
 def package_versions(*names: str) -> dict[str, str]:
-    """Return versions of installed packages among these, and of forgekit."""
+    """Return the versions of forgekit and of the installed ones of these packages."""
     found = {name: package_version(name) for name in ("forgekit", *names)}
     return {name: version for name, version in found.items() if version}

@@ -1,2 +1,2 @@
-"""check(): compare a result with its reference and report place, size and likely cause of
+"""check(): compare a result with its reference and report the place, size and likely cause of
 errors."""

@@ -1,5 +1,5 @@
-"""check(): compare the result of a kernel with expected values; report where, how far and why they
-differ."""
+"""check(): compare the result of a kernel with expected values; report the place, size and likely
+cause of each difference."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def check(
         tile: the kernel's tile, used to list and draw wrong tiles; an int, or one int per trailing
             dimension.
         on_fail: "raise" or "report".
-        again: computes `actual` again, such as `lambda: run(x, y)`. On the virtual GPU it then also
-            runs under adversarial schedules, in which a hidden race gives wrong values; the first
-            such schedule is reported. On a GPU it only runs again. It must not add to existing
-            values.
-        seeds: a count or a list of these schedules; default 3.
+        again: computes `actual` again, such as `lambda: run(x, y)`. On the virtual GPU the kernel
+            then also runs under adversarial schedules, in which a hidden race gives wrong values;
+            the first failing schedule is reported. On a GPU the kernel only runs again. The
+            function must not add to existing values.
+        seeds: the number of adversarial schedules, or a list of their seeds; default 3.
 
     Returns:
-        The report; true if all values are right.
+        The report, which is true if all values are right.
 
     Raises:
-        CheckError: values are wrong, outside a notebook; its `report` holds the report.
-        UsageError: the two cannot be compared: different shapes, different kinds of dtype, complex
-            numbers.
+        CheckError: values are wrong, and this is not a notebook; its `report` holds the report.
+        UsageError: the two cannot be compared because their shapes or kinds of dtype differ or
+            their numbers are complex.
     """
     raises = _raises(on_fail)
     if again is None and seeds is not None:
@@ -99,7 +99,8 @@ def _adversarial(
 
 
 def _raises(on_fail: str | None) -> bool:
-    """Return True if wrong values raise: as requested, by default anywhere but in a notebook."""
+    """Return True if wrong values raise: as requested, or by default everywhere except in a
+    notebook."""
     said_by = "on_fail" if on_fail is not None else "FORGEKIT_CHECK"
     choice = os.environ.get("FORGEKIT_CHECK") or None if on_fail is None else on_fail
     if choice not in (None, "raise", "report"):

@@ -1,4 +1,4 @@
-"""The findings of check(), as data and as plain text."""
+"""Store the findings of check() as data and format them as plain text."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-# Codes of elements. The largest wins where several share a cell of a picture.
+# Codes of elements. If several elements share a cell of a picture, the largest code is drawn.
 EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One element: its index and both values; `[3, 5]` is its place."""
+    """One element's index and both of its values; `place` is text such as `[3, 5]`."""
 
     index: tuple[int, ...]
     got: float | int | bool
@@ -36,7 +36,7 @@ class Mismatch:
 
 
 def _numbers(m: Mismatch) -> tuple[str, str]:
-    """Return both values with as many digits as distinguish them."""
+    """Return both values with enough digits to tell them apart."""
     if isinstance(m.got, float) and isinstance(m.expected, float):
         short = f"{m.got:.7g}", f"{m.expected:.7g}"
         return short if short[0] != short[1] else (repr(m.got), repr(m.expected))
@@ -50,19 +50,19 @@ def _where(m: Mismatch) -> str:
 
 @dataclass(repr=False)
 class CheckReport(Shown):
-    """The result of a comparison; true if all values are right.
+    """The result of a comparison, which is true if all values are right.
 
     Attributes:
         name, shape, dtype: of `actual` (dtype as in `float32`).
         total, wrong: element counts.
-        rtol, atol: the tolerances used, both 0 for integers and booleans.
+        rtol, atol: the tolerances used; both are 0 for integers and booleans.
         worst_absolute, worst_relative: the elements with the largest error, right or wrong; None if
         all are equal. NaN and infinities are excluded.
         first: the first wrong elements in row-major order.
         nan_counts, inf_counts: the numbers of NaN and infinities in (actual, expected).
         hints: facts about the pattern of the mismatches.
-        codes: uint8 array of `shape`: EQUAL, WRONG, MISSING (0 or the fk.empty fill of integers, so
-            perhaps never written) or NAN (NaN instead of a number).
+        codes: uint8 array of `shape`: EQUAL, WRONG, MISSING (0 or the integer fill value of
+            fk.empty, so perhaps never written) or NAN (NaN instead of a number).
         tile: the kernel's tile, if given.
         useless: why `expected` is unusable; empty if it is usable.
     """
@@ -109,7 +109,8 @@ class CheckReport(Shown):
             return f"WRONG  {label}{counted} ({share}, {self.dtype})"
         met = "equal"
         if self.worst_absolute is not None:
-            # The bound, not the difference, which may depend on the CPU's PyTorch.
+            # Report the bound and not the difference, because PyTorch on another CPU may compute
+            # another one.
             met = f"within rtol {self.rtol:.2g}, atol {self.atol:.2g}"
         exact = ", exact" * (self.worst_absolute is None)
         both_nan = f", {self.nan_counts[0]:,} NaN in both" if self.nan_counts[0] else ""
@@ -137,7 +138,7 @@ class CheckReport(Shown):
 
     @property
     def table(self) -> Table:
-        """Return the first wrong elements."""
+        """Return a table of the first wrong elements."""
         rows = [(m.place, *_numbers(m)) for m in self.first]
         return Table(("first mismatches", "got", "expected"), rows)
 

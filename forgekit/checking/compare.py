@@ -1,11 +1,11 @@
-"""Compare a result with its reference: which elements are wrong, how far, in which pattern.
+"""Compare a result with its reference: find the wrong elements, their errors and their pattern.
 
-|actual - expected| <= atol + rtol * |expected|, computed in float64. By default both come from the
-table in `dtypes.py`, by the dtype of `actual`. The table's atol is for values of a typical size of
-1 or more; for smaller ones it shrinks with the root mean square of `expected` (a softmax over 1000
-columns has values near 0.001: an atol of 1e-5 would hide mistakes of 1 %). Integers and booleans
-must be equal. NaN equals NaN only, infinity equals infinity of the same sign.
-If all of `expected` is the poison of `empty`, no element is right: no kernel computed it.
+|actual - expected| <= atol + rtol * |expected|, computed in float64. By default both tolerances
+come from the table in `dtypes.py`, by the dtype of `actual`. The table's atol suits values of about
+1 or more; for smaller values it shrinks with the root mean square of `expected` (a softmax over
+1000 columns has values near 0.001, so an atol of 1e-5 would hide errors of 1 %). Integers and
+booleans must be equal. NaN equals NaN only, infinity equals only infinity of the same sign. If all
+of `expected` is the poison of `empty`, no kernel computed it, and no element counts as right.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def compare(
     max_shown: int = 5,
     tile: int | tuple[int, ...] | None = None,
 ) -> CheckReport:
-    """Return the report of `forgekit.check`, which documents the arguments; neither show nor raise
-    it.
+    """Return the report of `forgekit.check`, which documents the arguments, without showing or
+    raising it.
 
     Raises:
         UsageError: the two cannot be compared.
@@ -76,7 +76,7 @@ def compare(
 
 
 def tile_sizes(tile: object) -> tuple[int, ...] | None:
-    """Return `tile=` as a tuple. Raise UsageError if it is no tile."""
+    """Return `tile=` as a tuple. Raise UsageError if it is not a tile."""
     sizes = tile if isinstance(tile, tuple) else (tile,)
     if tile is None:
         return None
@@ -106,7 +106,7 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
     try:
         array = np.asarray(values)
         if like is not None and not hasattr(values, "dtype"):
-            # Bare numbers and lists carry no dtype, so they get that of the other side.
+            # Bare numbers and lists have no dtype, so they get the other side's dtype.
             array = array.astype(np.float64 if like.is_float else like.numpy_view)
         return array, dtype_info(array.dtype)
     except (TypeError, ValueError) as exc:
@@ -140,7 +140,7 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
 
 
 def _scaled_atol(dtype: DType, want: Array) -> float:
-    """Return `scaled_atol` of the finite expected values."""
+    """Return `scaled_atol` for the finite expected values."""
     if not dtype.is_float:
         return dtype.atol
     square, count = 0.0, 0
@@ -153,8 +153,8 @@ def _scaled_atol(dtype: DType, want: Array) -> float:
 
 
 def _nothing_to_compare(want: Array, dtype: DType) -> str:
-    """Return why `want` is no reference, if all of it is the fill of `empty`."""
-    if want.size == 0 or dtype.name == "bool":  # True is poison, but also a usual mask
+    """Return the reason why `want` is not a reference if all of it is the fill value of `empty`."""
+    if want.size == 0 or dtype.name == "bool":  # True is the fill value, but also common in masks
         return ""
     if dtype.is_float:
         if not np.isnan(want.flat[0]) or not np.isnan(want).all():
@@ -182,8 +182,8 @@ def _added(counts: tuple[int, int], *masks: Array) -> tuple[int, int]:
 
 
 class _Scan:
-    """Compare both arrays in one pass, chunk by chunk: the code of every element, and the worst
-    ones.
+    """Compare both arrays in one pass, chunk by chunk: find the code of every element, and the
+    worst elements.
 
     worst_absolute, worst_relative: (error, position). nans, infs: the counts in (got, want).
     """

@@ -1,8 +1,8 @@
-"""Patterns in wrong values that point at a mistake: rows, columns, tiles; transposed, shifted,
+"""Find patterns in wrong values that point to a mistake: rows, columns, tiles; transposed, shifted,
 scaled.
 
-Every hint is a fact about the arrays, never a guess. At most three are reported, the most specific
-first.
+Every hint is a fact about the arrays, never a guess. At most three hints are reported, the most
+specific first.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def hints(
 def _close(got: Array, view: Array, rtol: float, atol: float, factor: float | None = None) -> bool:
     """Return True if `got`, flat, agrees with `view` in row-major order (times `factor`).
 
-    Compares some elements first, because most answers are no; then all of them in pieces, without a
-    copy of `view`.
+    Some elements are compared first, because most views differ; then all elements are compared in
+    pieces, without a copy of `view`.
     """
     step = max(1, got.size // 4096)
     places = np.arange(0, got.size, step)
@@ -100,7 +100,7 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
 
 
 def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
-    """Yield a hint if actual is expected times one number, such as a scale applied twice or
+    """Yield a hint if actual is expected times a single number, as when a scale is applied twice or
     never."""
     at = int(np.argmax(np.abs(np.where(np.isfinite(expected), expected, 0))))
     a, e = float(flat[at]), float(expected[at])
@@ -129,7 +129,7 @@ def _same_everywhere(wrong_values: Array) -> list[str]:
 
 
 def of_places(wrong: Array) -> list[str]:
-    """Yield hints on the place of the elements that `wrong` marks."""
+    """Yield hints on where the elements marked in `wrong` lie."""
     total = int(np.count_nonzero(wrong))
     if total == wrong.size:
         return []  # the report's headline says so
@@ -148,7 +148,8 @@ def of_places(wrong: Array) -> list[str]:
 
 
 def _along(what: str, hit: Array) -> list[str]:
-    """Describe where the mismatches lie along one axis; empty if they lie all over it."""
+    """Describe where the mismatches lie along one axis; return an empty text if they lie all over
+    it."""
     places = np.flatnonzero(hit)
     first, last, size = int(places[0]), int(places[-1]), hit.size
     count = last - first + 1
@@ -170,7 +171,8 @@ def _along(what: str, hit: Array) -> list[str]:
 
 
 def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
-    """Describe mismatches at exactly every n-th place from some first one, n > 1; else empty."""
+    """Describe mismatches at exactly every n-th place from a first one, n > 1; else return an empty
+    text."""
     places = np.flatnonzero(hit)
     if places.size < 3:
         return []

@@ -1,8 +1,8 @@
 """sanitize(): run a kernel in several orders and find undefined behaviour.
 
-The sanitizer itself (`forgekit.vgpu.sanitizer`) watches every run on the virtual GPU. Here its
-findings are collected instead of raised, and a kernel runs again under adversarial schedules, in
-which hidden mistakes become wrong numbers.
+The sanitizer itself (`forgekit.vgpu.sanitizer`) watches every run on the virtual GPU. This module
+collects its findings instead of raising them and runs the kernel again under adversarial schedules,
+in which hidden mistakes become wrong numbers.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class SanitizerReport(Shown):
-    """The findings of the sanitizer; true if they are only notes.
+    """The findings of the sanitizer; the report is true if they are only notes.
 
     Attributes:
         name: the host function's name.
         findings: each with `kind`, `severity`, `lines`, `block`, `thread`, `place`, `count` and
             `message`; errors first.
         differences: outputs that changed with the order of threads.
-        schedules: the runs that were made, such as `default` and `adversarial, seed 0`.
+        schedules: the completed runs, such as `default` and `adversarial, seed 0`.
     """
 
     name: str
@@ -73,7 +73,7 @@ class SanitizerReport(Shown):
 
     @property
     def headline(self) -> str:
-        """`transpose: clean (4 runs)` or `transpose: 2 findings`"""
+        """Return `transpose: clean (4 runs)` or `transpose: 2 findings`."""
         runs = plural(len(self.schedules), "run")
         if not self.findings and not self.differences:
             return f"{self.name}: clean ({runs})"
@@ -93,12 +93,13 @@ class SanitizerReport(Shown):
 
     @property
     def changes(self) -> list[str]:
-        """Describe results that differ."""
+        """Describe the results that differ between the runs."""
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
             texts.append("No finding explains this. A register that nothing wrote holds noise in "
-                         "these orders: is each one filled? An atomic counter may also choose "
-                         "places in the output.")  # fmt: skip
+                         "these runs, so check that each one is filled. An atomic "
+                         "counter that chooses places in the output also makes results depend on "
+                         "the order.")  # fmt: skip
         return texts
 
 
@@ -111,18 +112,19 @@ def sanitize(
 ) -> SanitizerReport:
     """Run a kernel on the virtual GPU and report its mistakes, without raising.
 
-    It runs on copies: your tensors do not change, and the kernel's prints are hidden.
+    The kernel runs on copies, so your tensors do not change, and its prints are hidden.
 
     Args:
-        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
         schedule: "adversarial" also runs it in adversarial orders, with asynchronous copies that
             arrive early or late and noise in unwritten memory and registers, and compares the
             results.
-        seeds: a count or a list of such orders; default 3.
+        seeds: the number of adversarial orders, or a list of their seeds; default 3.
 
     Raises:
-        UsageError: not a compiled kernel, arguments that do not fit it, an unknown schedule.
+        UsageError: the kernel is not compiled, the arguments do not fit it, or the schedule is
+            unknown.
         UnsupportedPtxError: the kernel uses PTX that the virtual GPU does not support.
     """
     require_one_of("schedule", schedule, HARDWARE.SCHEDULES)
@@ -160,8 +162,8 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
 def in_another_order(
     kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], seed: int
 ) -> tuple[tuple[Any, ...], KernelError | None]:
-    """Do an adversarial run on fresh copies and add its findings. Return the arguments after it,
-    and the error that stopped the kernel."""
+    """Run the kernel in an adversarial order on fresh copies and add its findings. Return the
+    arguments after it, and the error that stopped the kernel."""
     copies: tuple[Any, ...] = ()
     error = None
     try:
@@ -175,7 +177,7 @@ def in_another_order(
 
 
 def _of_error(error: KernelError | None) -> list[Finding]:
-    """Return the error that stopped the kernel, as a finding."""
+    """Convert the error that stopped the kernel into a finding."""
     if error is None:
         return []
     if isinstance(error, UnsupportedPtxError | PtxSyntaxError):
@@ -186,7 +188,7 @@ def _of_error(error: KernelError | None) -> list[Finding]:
 
 
 def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
-    """Return notes on spills of the machine code, if there is any."""
+    """Return notes on register spills, if there is machine code."""
     notes = []
     for name, used in kernel.resources.items():
         if used.spill_bytes:

@@ -1,4 +1,5 @@
-"""`forgekit bench`: forgekit's operators and their common alternatives, at the sizes of a suite."""
+"""`forgekit bench`: measure forgekit's operators and their common alternatives at the sizes of a
+suite."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _OF_REPORTS = ("read", "markdown", "plot", "compare", "fail_on_regression")
 
 
 def _percent(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Return 5 for "5%" or "5 %"."""
+    """Convert "5%" or "5 %" to 5."""
     if text is None:
         return None
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+) *%", text.strip(), re.ASCII)
@@ -67,20 +68,20 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
               help="measure only the host time per call, on 64×64 elements, in microseconds; a "
               "suite runs only if named")  # fmt: skip
 @click.option("--read", type=Path,
-              help="do not measure; report (or compare) this file of --out")  # fmt: skip
+              help="do not measure; report (or compare) this file written by --out")  # fmt: skip
 @click.option("--out", type=Path, help="write the results into this JSON file")
 @click.option("--markdown", help="write the report into this file, do not print it")  # fmt: skip
 @click.option("--plot", type=Path, help="draw the results into this .png or .svg file")
-@click.option("--compare", type=Path, help="a JSON file of --out to compare with")
+@click.option("--compare", type=Path, help="a JSON file written by --out to compare with")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
-              help="with --compare: exit with 1 if a row is slower by more than this and the "
-              "noise")  # fmt: skip
+              help="with --compare: exit with 1 if a row is slower by more than this and "
+              "more than the noise")  # fmt: skip
 @click.option("--scheduler", help="distribute the cases with Dask: local:2, or tcp://host:8786")
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
-    """Check and measure forgekit's operators at the sizes of a suite. On a GPU: times with a cold
-    L2 cache, compared with peers and with a copy of 1 GB. Without a GPU: the counts of the virtual
-    GPU.
+    """Check and measure forgekit's operators at the sizes of a suite. On a GPU it measures times
+    with a cold L2 cache, next to peers and a copy of 1 GB. Without a GPU it reports the counts of
+    the virtual GPU.
     """
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown
@@ -88,7 +89,7 @@ def bench(context: click.Context, **options: Any) -> int:
     from forgekit.viz.timing.suite import save
 
     chosen = SimpleNamespace(**options)
-    elsewhere: Measure | None = context.obj  # modal_app's; None measures here or with Dask
+    elsewhere: Measure | None = context.obj  # modal_app's function; None measures here or with Dask
     if chosen.read:
         _check_read(context)
     _check_early(chosen, elsewhere)
@@ -123,11 +124,11 @@ def _check_read(context: click.Context) -> None:
     if given:
         got = f"{', '.join(given)} as well"
         remedy = "leave that out, or measure again without --read"
-        raise usage_error("--read", got, "options of the report alone", remedy)
+        raise usage_error("--read", got, "only options of the report", remedy)
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
-    """Refuse option errors now, before half an hour of measuring."""
+    """Refuse wrong options now, before half an hour of measuring."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.viz.timing.suite import check_plot_file
 
@@ -153,10 +154,10 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
 
 
 def _is_slower(results: SuiteResults, baseline: SuiteResults, gate: float | None) -> bool:
-    """Print the comparison; return True if the gate, if any, must fail.
+    """Print the comparison; return True if there is a gate and it must fail.
 
     Raises:
-        UsageError: another GPU, or a gate that compares no row.
+        UsageError: the other results are from another GPU, or the gate compares no row.
     """
     from forgekit.benching.suites.compare import check_baseline, compare
 

@@ -1,4 +1,4 @@
-"""`forgekit book`: the course as a web site, from the notebooks and their stored outputs."""
+"""`forgekit book`: build the course as a web site, from the notebooks and their stored outputs."""
 
 from __future__ import annotations
 

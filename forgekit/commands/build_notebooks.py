@@ -1,4 +1,4 @@
-"""`forgekit build-notebooks`: builds the .ipynb, with outputs, from the .py source."""
+"""`forgekit build-notebooks`: build the .ipynb, with outputs, from the .py source."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) 
 
 
 def _tools() -> tuple[Any, Any]:
-    """Import jupytext and nbformat, which the course installs and a bare forgekit does not."""
+    """Import jupytext and nbformat, which the course installs but forgekit alone does not."""
     try:
         import jupytext
         import nbformat
@@ -112,7 +112,7 @@ def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
                 f"got {path}; needed a folder, an .ipynb, or a .py in percent format that begins "
                 f"with the header {HEADER.splitlines()[1]!r}"
             )
-    return sorted(Path(os.path.relpath(path)) for path in found)  # as a user would type them
+    return sorted(Path(os.path.relpath(path)) for path in found)  # paths as a user would type them
 
 
 def _missing_source(source: Path) -> str | None:
@@ -148,7 +148,7 @@ def _new_id(cell: Any, taken: set[str]) -> str:
 
 
 def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
-    """Give unchanged and edited cells the ids that they have in the built notebook."""
+    """Give unchanged and edited cells the ids from the built notebook."""
     old_keys = [(cell.cell_type, cell.source) for cell in old_cells]
     new_keys = [(cell.cell_type, cell.source) for cell in cells]
     ids: dict[int, str] = {}
@@ -166,8 +166,8 @@ def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
 def build(source: Path) -> bool:
     """Execute the notebook in `source` and write its .ipynb; return True if that file changed.
 
-    Outputs that differ from the stored ones only in timings keep the stored text, so a second build
-    changes nothing. Raises ForgekitError if a cell fails; then no file is written.
+    Outputs that differ from the stored outputs only in timings keep the stored text, so a second
+    build changes nothing. Raises ForgekitError if a cell fails; then no file is written.
     """
     from forgekit.lessons.notebook_cells import filled
 
@@ -202,8 +202,9 @@ def build(source: Path) -> bool:
 
 
 def first_difference(source: Path) -> str | None:
-    """Return how the .py and the .ipynb of a pair differ, or None: cells' kind, text and tags, and
-    whether the .ipynb ran from top to bottom. Executes nothing."""
+    """Describe the first difference between the .py and the .ipynb of a pair, or return None. It
+    compares the cells' kind, text and tags, checks that the .ipynb ran from top to bottom, and
+    executes nothing."""
     from forgekit.lessons.notebook_cells import first_stale
 
     _, nbformat = _tools()
@@ -239,7 +240,7 @@ def first_difference(source: Path) -> str | None:
 
 
 def _both(left: Any, right: Any) -> str:
-    """Return the first line in which the texts of the .py and the .ipynb differ, one below the
+    """Return the first line in which the texts differ, from the .py and the .ipynb, one below the
     other."""
     lefts, rights = str(left).splitlines(), str(right).splitlines()
     pairs = zip([*lefts, "(nothing)"], [*rights, "(nothing)"], strict=False)

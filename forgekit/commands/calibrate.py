@@ -16,7 +16,7 @@ from forgekit.commands.options import Command
 from forgekit.errors import PlatformError
 from forgekit.output_files import check_output, write_output
 
-BLOCKS = 64  # of each launch that the virtual GPU counts
+BLOCKS = 64  # blocks of each launch that the virtual GPU counts
 _REPEATS = 12
 
 
@@ -30,8 +30,8 @@ _REPEATS = 12
 )
 def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int:
     """Measure some 150 kernels at three sizes each on this machine's GPU, count them on the virtual
-    one, and fit the constants of predicted times to two thirds of the kernels. Prints the errors of
-    the predictions for the other third. Takes a few minutes.
+    GPU, and fit the constants of predicted times to two thirds of the kernels. It prints the errors
+    of the predictions for the other third and takes a few minutes.
     """
     from forgekit.profiling.gpus import gpu_here, gpu_named
     from forgekit.profiling.predicting import constants, fitting
@@ -142,7 +142,7 @@ def count_case(number: int, sizes: int = 3) -> list[list[dict[str, Any]]]:
 
 
 def _as_json(found: dict[str, Any]) -> str:
-    """Write one kernel per line."""
+    """Return JSON with one kernel per line."""
     head = {k: v for k, v in found.items() if k != "cases"}
     cases = ",\n".join(json.dumps(case, separators=(",", ":")) for case in found["cases"])
     return f'{json.dumps(head)[:-1]}, "cases": [\n{cases}\n]}}\n'

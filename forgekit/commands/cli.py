@@ -1,4 +1,4 @@
-"""The `forgekit` command: finds the requested command, and reports errors."""
+"""The `forgekit` command: find the requested command, and report errors."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import click
 from forgekit.commands.options import Shortened
 from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 
-# In the order of the help. `build-notebooks` is the function `build_notebooks` in the module of
-# that name. A module is imported when its command is called, and no module imports torch or the
-# compiler at its top, so `forgekit --help` is quick.
+# The commands in the order of the help. `build-notebooks` is the function `build_notebooks` in the
+# module with the same name. A module is imported when its command is called, and none imports torch
+# or the compiler at its top, so `forgekit --help` is quick.
 COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "calibrate", "grade",
             "build-notebooks", "book")  # fmt: skip
 
 
 class Forgekit(Shortened, click.Group):
-    """All commands, each imported when it is called."""
+    """The group of all commands, each imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _status(list(sys.argv[1:] if argv is None else argv))
         finally:
-            # Prevent failures at Python's exit. A script may have closed or replaced the stream.
+            # Prevent failures when Python exits. A script may have closed or replaced the stream.
             with contextlib.suppress(ValueError, AttributeError):
                 sys.stdout.flush()
     except OSError as error:
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(arguments: list[str]) -> int:
-    # Not `forgekit.main`, which has its own exit codes for Ctrl-C and a closed pipe.
+    # Do not call `forgekit.main`, which has its own exit codes for Ctrl-C and a closed pipe.
     try:
         with forgekit.make_context("forgekit", arguments) as context:
             return int(forgekit.invoke(context) or 0)
@@ -92,6 +92,6 @@ def _status(arguments: list[str]) -> int:
 
 
 def _drop_stdout() -> None:
-    """Discard unprinted output: Python would try again at its exit."""
+    """Discard unprinted output; otherwise Python would try again on exit."""
     with contextlib.suppress(OSError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

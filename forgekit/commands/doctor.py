@@ -1,4 +1,4 @@
-"""`forgekit doctor`: this machine's equipment, where code will run, and remedies."""
+"""`forgekit doctor`: report this machine's equipment, where code will run, and remedies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from forgekit.errors import as_typed
 if TYPE_CHECKING:
     from forgekit.devices import GpuReport
 
-PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: import no file of the current folder
+PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: do not import files of the current folder
 PROBE_TIMEOUT_S = 120
-NAME_WIDTH = len("disassembler")  # the longest name of a finding
+NAME_WIDTH = len("disassembler")  # length of the longest name of a finding
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
 INSTALL = "in the course folder run `uv sync`, elsewhere `pip install forgekit`"
 INSTALL_LAB = "in the course folder run `uv sync`, elsewhere `pip install jupyterlab`"
@@ -30,7 +30,7 @@ INSTALL_LAB = "in the course folder run `uv sync`, elsewhere `pip install jupyte
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: the subject, the result, and a remedy if something is missing.
+    """A line of the report: the subject, the result, and a remedy if something is missing.
 
     `fatal` means that no kernel can run without it.
     """
@@ -63,8 +63,8 @@ def doctor(as_json: bool) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """Yield the findings in the order of the report, each as soon as it is known, the slow check
-    last.
+    """Yield the findings in the order of the report, each as soon as it is known, with the slow
+    check last.
 
     The check is left out if it cannot succeed.
     """
@@ -81,7 +81,8 @@ def examine() -> Iterator[Finding]:
 
 
 def _installed(machine: GpuReport) -> Iterator[Finding]:
-    """System, GPU, driver, PyTorch, compiler, disassembler."""
+    """Yield findings on the system, the GPU, its driver, PyTorch, the compiler and the
+    disassembler."""
     system = f"{machine.os}, Python {machine.python}, {os.cpu_count()} CPU cores"
     if machine.os.startswith("Linux"):
         yield Finding("system", system)
@@ -122,7 +123,7 @@ def _gpu(machine: GpuReport) -> Finding:
 
 
 def _jupyter() -> Finding:
-    """Describe JupyterLab, and the course that it opens."""
+    """Describe JupyterLab and the course that it opens."""
     from forgekit.devices import package_version
 
     version = package_version("jupyterlab")
@@ -132,7 +133,7 @@ def _jupyter() -> Finding:
 
 
 def _target(machine: GpuReport) -> Finding:
-    """Describe where kernels will run, their target architecture, and who chose it."""
+    """Describe where kernels will run, for which architecture, and which setting chose it."""
     if machine.target is None:
         return Finding("kernels", "have nowhere to run", machine.target_problem or "", fatal=True)
     chosen = [f"{name}={os.environ[name]}" for name in CHOICES if os.environ.get(name)]
@@ -142,7 +143,7 @@ def _target(machine: GpuReport) -> Finding:
 
 
 def _check(device: str) -> Finding:
-    """Run one real kernel where kernels run; if a GPU fails it, check whether the virtual GPU
+    """Run a real kernel on the current target; if a GPU fails, check whether the virtual GPU
     works."""
     ran, outcome = try_kernel(device)
     if ran:
@@ -173,10 +174,10 @@ def try_kernel(device: str) -> tuple[bool, str]:
 
 
 def run_probe() -> float:
-    """Compile, run and check a small kernel where kernels run; return the seconds it took.
+    """Compile, run and check a small kernel on the current target; return the seconds it took.
 
     Raises:
-        ForgekitError: it cannot be compiled or run, or its result is wrong.
+        ForgekitError: the kernel cannot be compiled or run, or its result is wrong.
     """
     import forgekit as fk
     from forgekit.ops import copy_transpose

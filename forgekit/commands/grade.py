@@ -1,4 +1,4 @@
-"""`forgekit grade`: runs every notebook of a class in a sandbox, and judges it from outside."""
+"""`forgekit grade`: run every notebook of a class in a sandbox, and judge it from outside."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
 
     SUBMISSIONS are notebooks, or folders with one folder per student (nbgrader's `submitted`).
     """
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # only the virtual GPU's text
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # prefer the virtual GPU's text
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
@@ -128,7 +128,8 @@ def _graded(
 
 
 def _digest_of_graders() -> bytes:
-    """Return a digest of forgekit and the exercises: a row is valid until one of them changes."""
+    """Return a digest of forgekit and the exercises; a stored row is valid until one of them
+    changes."""
     folders = {folder.parent for folder in course.exercise_folders().values()}
     folders.add(Path(__file__).resolve().parents[1])
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""`forgekit lab`: JupyterLab, opened at the first notebook of the course."""
+"""`forgekit lab`: open JupyterLab at the first notebook of the course."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
 _HERE = Path(__file__).parent
-# Settings that the course needs in JupyterLab, however it is started.
+# JupyterLab settings that the course needs, regardless of how it is started.
 COURSE_OPTIONS = (
-    # A folded output would show its first line, and so the answer to a prediction; a notebook that
-    # was only opened would ask to be saved.
+    # A folded output would show its first line, which may be the answer to a prediction; closing an
+    # unedited notebook would ask to save it.
     f"--LabApp.extra_labextensions_path={_HERE / 'labextensions'}",
     # Defaults only: the user's own JupyterLab settings override them.
     f"--LabApp.app_settings_dir={_HERE / 'labsettings'}",
-    # Open a student's notebook unpaired. Paired with its .py, it does not open if only one of the
-    # two has changed (after `git pull`, for example, or in another editor).
+    # Open a student's notebook unpaired. A notebook paired with its .py does not open if only one
+    # of the two has changed (after `git pull`, for example, or in another editor).
     "--ServerApp.jpserver_extensions=jupyterlab_jupytext=False",
-    # So the file browser shows each lesson once; then come JupyterLab's own hidden files.
+    # With these hidden, the file browser shows each lesson once; JupyterLab's own hidden files
+    # follow.
     *(
         f"--ContentsManager.hide_globs={name}"
         for name in ("[0-9][0-9]_*.py", "__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~")
     ),
 )
-# In the course's folder, a student needs only the weeks and the README.
+# In the course's folder, students need only the weeks and the README.
 _NO_LESSONS = (
     *("exercises", "recorded", "forgekit", "tests", "book", "conftest.py", "pyproject.toml"),
     *("uv.lock", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"),
@@ -69,14 +70,14 @@ def lab(options: list[str]) -> int:
 def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str]) -> list[str]:
     """Return the command line that opens JupyterLab in `folder`, at `notebook` if given.
 
-    The user's `options` come last: JupyterLab uses the last of two equal options.
+    The user's `options` come last, because JupyterLab uses the last of two equal options.
     """
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
     command += COURSE_OPTIONS
     if notebook:
         command += [f"--ContentsManager.hide_globs={name}" for name in _NO_LESSONS]
         command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
-    if os.geteuid() == 0:  # usual in containers; JupyterLab refuses root without it
+    if os.geteuid() == 0:  # containers often run as root, which JupyterLab refuses without this
         command.append("--ServerApp.allow_root=True")
     return [*command, *options]
 

@@ -3,9 +3,9 @@
     modal run forgekit/commands/modal_app.py --suite smoke --out results.json
     FORGEKIT_MODAL_GPU=H200 modal run forgekit/commands/modal_app.py --suite short --peers torch
 
-Accepts the options of `forgekit bench`, which `forgekit bench --help` lists. Only the measurement
-is remote; reports, files and comparisons are local. A run costs money: the suite `smoke` uses a GPU
-for a minute or two.
+It accepts the options of `forgekit bench`, which `forgekit bench --help` lists. Only the
+measurement is remote; reports, files and comparisons are local. A run costs money: the suite
+`smoke` uses a GPU for a minute or two.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _image() -> modal.Image:
     forgekit's sources."""
     image = modal.Image.debian_slim(f"{sys.version_info.major}.{sys.version_info.minor}")
     if not modal.is_local():
-        return image  # in the container: it is already built
+        return image  # in the container the image is already built
     needed = [text for text in metadata.requires("forgekit") or [] if "extra ==" not in text]
     return image.apt_install("gcc").pip_install(*needed).add_local_python_source("forgekit")
 

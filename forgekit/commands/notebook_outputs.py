@@ -1,4 +1,4 @@
-"""Runs a notebook's cells, and decides which of their outputs are stored and compared."""
+"""Run a notebook's cells, and decide which of their outputs are stored and compared."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from forgekit.errors import ForgekitError
 
 CELL_TIMEOUT_S = 300
 MAY_FAIL = "raises-exception"
-# forgekit's settings that make a notebook print the same on every machine.
+# Settings of forgekit that make a notebook print the same text on every machine.
 KERNEL_ENVIRONMENT = {
     "FORGEKIT_DEVICE": "virtual",
-    "FORGEKIT_PROGRESS": "off",  # each notebook begins with nothing passed, and stores nothing
-    "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel reports whether it came from there
+    # each notebook begins without passed exercises, and stores no progress
+    "FORGEKIT_PROGRESS": "off",
+    "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel reports whether it came from the disk cache
 }
 
-# (regex, replacement), applied when a notebook is built: places and numbers of one process on one
-# machine. Applying one again changes nothing.
+# (regex, replacement), applied when a notebook is built, for places and numbers that depend on the
+# process or the machine. Applying one twice changes nothing.
 PLACES = (
     (r"(?:/[\w.+-]+)*/ipykernel_\d+/", "/tmp/ipykernel_0/"),  # the folder of a cell's source
     (r"\bat 0x[0-9a-fA-F]+", "at 0x0"),  # <function f at 0x7f...>
     (r"\b0x[0-9a-f]{12,16}@", "0x0@"),  # a host address in a CuTe tensor's text
 )
-# Kept in the notebook for readers, but never compared.
+# Stored in the notebook for readers, but never compared.
 TIMINGS = (
     (r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|min)\b", "TIME"),
     (r"\b\d+(?:\.\d+)? ?[kMGT]?(?:B|FLOP|it|elements)/s", "RATE"),
-    # Pictures within HTML: their bytes differ between versions of matplotlib and of fonts. The text
-    # next to them states what they show.
+    # Pictures within HTML, whose bytes differ between versions of matplotlib and of fonts. The text
+    # next to them describes their content.
     (r"data:image/png;base64,[A-Za-z0-9+/=]+", "PICTURE"),
     (r'"application/gzip">[A-Za-z0-9+/=]+', "SCRIPT"),  # bytes that differ between versions of zlib
     (r"root\.innerHTML=`(?:[^`\\]|\\.)*`", "PICTURE"),
@@ -47,7 +48,7 @@ def execute(notebook: Any, source: Path) -> None:
     """Run all cells in a fresh kernel, in the folder of the .py.
 
     Raises:
-        ForgekitError: a cell without the tag fails, or a cell with the tag does not.
+        ForgekitError: a cell without the tag fails, or a cell with the tag does not fail.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -64,7 +65,8 @@ def execute(notebook: Any, source: Path) -> None:
     )
     try:
         with TemporaryDirectory(prefix="forgekit-ipython-") as folder:
-            # Output of a cell reaches the notebook through the client, not through these two.
+            # A cell's output reaches the notebook through the client, not through these two
+            # streams.
             client.execute(env=_environment(folder), stdout=DEVNULL, stderr=DEVNULL)
     except CellExecutionError as error:
         raise ForgekitError(
@@ -84,7 +86,7 @@ def execute(notebook: Any, source: Path) -> None:
 
 
 def _environment(ipython_folder: str) -> dict[str, str]:
-    """Return the kernel's environment, without the user's own settings of forgekit and IPython."""
+    """Return the kernel's environment, without the user's own settings for forgekit and IPython."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("FORGEKIT_")}
     # With this variable set, ipykernel drops output of C code (cute.printf on the host).
     kept.pop("PYTEST_CURRENT_TEST", None)
@@ -92,19 +94,19 @@ def _environment(ipython_folder: str) -> dict[str, str]:
 
 
 def _folders(course: Path) -> tuple[tuple[str, str], ...]:
-    """Return this machine's folders that appear in messages: packages first, they may be nested."""
+    """Return this machine's folders that appear in messages, packages first, because they may be
+    nested in others."""
     packages = sysconfig.get_path("purelib")
     return ((re.escape(packages), "site-packages"), (re.escape(f"{course}/"), ""))
 
 
 def volatile_patterns(course: Path) -> dict[str, str]:
-    """Return regex -> replacement for everything that may differ between two runs of one
-    notebook."""
+    """Map regexes to replacements for everything that may differ between two runs of a notebook."""
     return dict((*_folders(course), *PLACES, *TIMINGS))
 
 
 def _rewrite_output(output: Any, patterns: dict[str, str]) -> Any:
-    """Return `output` with every text in it rewritten; pictures do not change."""
+    """Return `output` with all its texts rewritten; pictures do not change."""
     if isinstance(output, str):
         for regex, replacement in patterns.items():
             output = re.sub(regex, replacement, output)
@@ -141,7 +143,7 @@ def _in_order(outputs: list[Any]) -> list[Any]:
 
 
 def normalise(outputs: list[Any], course: Path) -> list[Any]:
-    """Return a cell's outputs in stored form: without this machine's paths, and without stderr.
+    """Return a cell's outputs as they are stored, without this machine's paths and without stderr.
 
     stderr carries progress bars and libraries' warnings, which differ between runs and machines.
     """

@@ -1,4 +1,4 @@
-"""Shared by the commands: option parsing, and errors in terms of the command line."""
+"""Share option parsing and command-line errors between the commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Shortened(click.Command):
 
 
 class Command(Shortened):
-    """A forgekit command. others: those that follow its name, as in `profile ncu`."""
+    """A forgekit command. others: the subcommands that follow its name, as in `profile ncu`."""
 
     def __init__(self, *args: Any, others: Sequence[click.Command] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -55,7 +55,7 @@ class Command(Shortened):
         return super().make_context(info_name, args, parent, **extra)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return all of it: click would cut it at the limit."""
+        """Return the whole help; click would cut it at the limit."""
         text = self.short_help or (self.help or "").partition("\n\n")[0]
         return " ".join(text.split()).rstrip(".")
 
@@ -73,7 +73,8 @@ class ScriptCommand(Command):
 
 
 class ToolCommand(Command):
-    """Options, then `--`, then a command that runs unchanged under an NVIDIA tool."""
+    """A command with options, then `--`, then a command line that runs unchanged under an NVIDIA
+    tool."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, options_metavar="[OPTIONS] -- COMMAND ...", **settings)
@@ -106,7 +107,7 @@ def _no_program(called: str, command: Sequence[str]) -> UsageError:
 def _without_dashes(
     called: str, words: Sequence[str], own: Sequence[str], meant: Sequence[str]
 ) -> UsageError:
-    """Return the intended call: its own options, `--`, the command."""
+    """Suggest the intended call: the tool's options, `--`, the command."""
     meant = meant or ["my_program.py"]
     example = ["python", *meant] if meant[0].endswith(".py") else meant
     got = f"`{' '.join([called, *words])}`" if words else "no command"
@@ -131,7 +132,7 @@ strict = click.option(
 
 # -- types of options -----------------------------------------------------------------------------
 class AtLeast(click.ParamType):
-    """An integer of `least` or more. remedy: the advice for other values."""
+    """An integer of `least` or more. remedy: advice for other values."""
 
     name = "integer"
 
@@ -153,7 +154,7 @@ class AtLeast(click.ParamType):
 
 
 class Names(click.ParamType):
-    """A list of words separated by commas."""
+    """A list of names separated by commas."""
 
     name = "name,..."
 
@@ -172,7 +173,7 @@ def _options(command: click.Command, ctx: click.Context) -> list[click.Option]:
 def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
     what = ctx.command_path.partition(" ")[2] or "the command"
     if isinstance(error, click.NoSuchOption):
-        # click took an unknown short option for the beginning of a long one.
+        # click mistook an unknown short option for the beginning of a long option.
         got = error.option_name if error.option_name[:2] == "--" else error.option_name[:2]
         names = (max(option.opts, key=len) for option in _options(ctx.command, ctx))
         needed = f"some of {', '.join(names)}"
@@ -189,8 +190,8 @@ def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
 
 
 def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError:
-    """Raise an argument error of the library in terms of the option of that name; pass on any other
-    error. (A message is `argument: got …, needed …; remedy`.)"""
+    """Turn the library's error about an argument into an error about the option with the same name;
+    re-raise any other error. (A message is `argument: got …, needed …; remedy`.)"""
     said, _, _ = str(error).rpartition("; ")
     if not said.startswith(f"{argument}: "):
         return error
@@ -201,8 +202,8 @@ def chosen_target(device: str | None) -> Target:
     """Return where kernels run by --device; None leaves the usual choice.
 
     Raises:
-        UsageError: no such device, or an architecture that it does not have.
-        PlatformError: a GPU is requested and none is usable.
+        UsageError: the device is unknown or lacks the architecture.
+        PlatformError: a GPU is requested but none is usable.
     """
     from forgekit.devices import current_target
 

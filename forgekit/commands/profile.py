@@ -1,4 +1,4 @@
-"""`forgekit profile`: a script on the virtual GPU, or a command under ncu or nsys."""
+"""`forgekit profile`: profile a script on the virtual GPU, or a command under ncu or nsys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _out = click.option("--out", help="save the report here; default: a temporary fo
 _json = click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 
 
-# -- below NVIDIA's tools -------------------------------------------------------------------------
+# -- under NVIDIA's tools -------------------------------------------------------------------------
 @click.command("ncu", cls=ToolCommand)
 @_out
 @_json
@@ -44,10 +44,10 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--metrics",
     type=Names(),
     default="",
-    help="metrics of ncu, with commas, instead of the default ones",
+    help="ncu's metrics, separated by commas, instead of the default ones",
 )
 @click.option("--skip", type=AtLeast(0, "leave it out for 0"), default=0,
-              help="skip this many launches of them")  # fmt: skip
+              help="skip this many launches of these kernels")  # fmt: skip
 @click.option("--count", type=AtLeast(1, "leave it out for all"),
               help="then measure this many; default: all")  # fmt: skip
 @click.option("--full", is_flag=True, help="all sections of ncu, for ncu-ui; slow")
@@ -103,7 +103,7 @@ def _report_path(out: str | None, suffix: str) -> Path | None:
     """Return the report's path, with the ending that the tool needs; None for None.
 
     Raises:
-        UsageError: it cannot be written there, or the path is a folder.
+        UsageError: the report cannot be written there, or the path is a folder.
     """
     if out is None:
         return None
@@ -119,7 +119,7 @@ def _print_measured(
     """Move the report to `out`, if given, and print the data or the table.
 
     Raises:
-        UsageError: the report could not be moved, and stays in its old place.
+        UsageError: the report could not be moved, and remains in its old place.
     """
     place = out or report
     if out is not None:
@@ -176,14 +176,14 @@ def profile(
         remedy = f"see `forgekit profile {script} --help`"
         raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
-    # The script's output must not come before the JSON.
+    # The script's output must not precede the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
     paced = gpu is not None
     options: dict[str, Any] = {"all_threads": True, "launched": launched, "blocks": blocks}
     with aside, Recording(keep=False, shares=paced, **options) as recording:
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    paced = paced and not ended.stopped  # a stopped launch has no time
+    paced = paced and not ended.stopped  # no time is predicted for a stopped launch
     whole = of_recording(Path(script).name, recording, chosen, pace=paced)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}
@@ -222,7 +222,7 @@ def _time(kernel: str, p: Profile, gpu: str | None) -> PredictedTime:
 
 
 def _incomplete(whole: Profile, blocks: int) -> str:
-    """Describe what --blocks has left out, and its effect on the script."""
+    """Describe which blocks --blocks skipped, and the effect on the script."""
     from forgekit.profiling.table import WIDTH
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]

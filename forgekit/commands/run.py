@@ -1,4 +1,4 @@
-"""`forgekit run`: an unmodified CuTe DSL script, on the virtual GPU if there is no GPU."""
+"""`forgekit run`: run an unmodified CuTe DSL script, on the virtual GPU if there is no GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda, str
 from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
-# torch's errors if a script puts tensors on a missing GPU.
+# torch's errors when a script puts tensors on a missing GPU.
 _NO_CUDA = (
     "Torch not compiled with CUDA enabled",
     "No CUDA GPUs are available",
@@ -31,7 +31,7 @@ _NO_CUDA_REMEDY = (
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a script. status: its exit status; stopped: True if the virtual GPU stopped a
+    """The outcome of a script. status: its exit status; stopped: True if the virtual GPU stopped a
     kernel."""
 
     status: int
@@ -63,16 +63,16 @@ def run_script(
     cuda: bool = True,
     strict: bool = True,
 ) -> Ended:
-    """Run `script` like `python script arguments...`; return how it ended.
+    """Run `script` like `python script arguments...`; return its outcome.
 
-    device: "gpu" or "virtual", overrides FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's "cuda"
-    means the virtual GPU, unless torch has a real GPU. strict: a finding of the sanitizer stops the
-    script; otherwise it continues, and the findings are printed at its end. An exception of the
-    script itself is shown from the script's own line downwards.
+    device: "gpu" or "virtual"; it overrides FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's
+    "cuda" means the virtual GPU, unless torch has a real GPU. strict: a finding of the sanitizer
+    stops the script; otherwise it continues, and the findings are printed at its end. An exception
+    of the script itself is shown from the script's own line downwards.
 
     Raises:
-        UsageError: no such file or device.
-        PlatformError: a GPU is requested and none is usable.
+        UsageError: the file or device does not exist.
+        PlatformError: a GPU is requested but none is usable.
     """
     path = Path(script).resolve()
     if not path.is_file():
@@ -105,7 +105,7 @@ def launched_nothing(script: str, ended: Ended) -> str:
 
 
 def _ended(path: Path) -> Ended:
-    """Run the script and return how it ended; print its exception, or the error that stopped a
+    """Run the script and return its outcome; print its exception, or the error that stopped a
     kernel."""
     try:
         _run_as_main(path)
@@ -126,17 +126,19 @@ def _ended(path: Path) -> Ended:
 
 
 def _run_as_main(path: Path) -> None:
-    """Execute the file as `__main__`, under its full path: the DSL reads kernels' source there."""
+    """Execute the file as `__main__`, under its full path, because the DSL reads kernels' source
+    from it."""
     module = ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
-    # Not with this module's `annotations`, which would turn the script's annotations into text.
+    # Do not inherit this module's `annotations`, which would turn the script's annotations into
+    # text.
     exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
 
 
 def _show(error: Exception, script: Path) -> None:
     """Print an exception of the script as Python does, without the frames above the script or those
-    that modules hide in pytest's way."""
+    that modules hide with pytest's `__tracebackhide__`."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
         trace = trace.tb_next
@@ -145,7 +147,7 @@ def _show(error: Exception, script: Path) -> None:
     for step in reversed(frames):
         if not step.tb_frame.f_globals.get("__tracebackhide__"):
             trace = TracebackType(trace, step.tb_frame, step.tb_lasti, step.tb_lineno)
-    # The DSL replaces this hook by one that shortens compile errors.
+    # The DSL replaces this hook with one that shortens compile errors.
     sys.excepthook(type(error), error.with_traceback(trace), trace)
     if hint := older_name(error):
         _refuse(hint, None)
@@ -158,7 +160,7 @@ def _chain(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _wants_a_gpu(error: Exception) -> bool:
-    """True if torch refused device="cuda" because this machine has no GPU."""
+    """Return True if torch refused device="cuda" because this machine has no GPU."""
     return isinstance(error, AssertionError | RuntimeError) and any(
         text in str(error) for text in _NO_CUDA
     )
@@ -169,7 +171,7 @@ def _refuse(why: object, where: SourceLine | None) -> None:
 
 
 def _status(code: object) -> int:
-    """Return the exit status of a `sys.exit(code)`; print a code that is no status, as Python
+    """Return the exit status of a `sys.exit(code)`; print a code that is not a status, as Python
     does."""
     if code is None or isinstance(code, int):
         return int(code or 0)

@@ -1,4 +1,4 @@
-"""`forgekit sanitize`: a script on the virtual GPU, or a command under compute-sanitizer."""
+"""`forgekit sanitize`: check a script on the virtual GPU, or a command under compute-sanitizer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forgekit.profiling.nvidia import sanitizer, tools
 from forgekit.text import plural
 
 
-# -- below NVIDIA's tool --------------------------------------------------------------------------
+# -- under NVIDIA's tool --------------------------------------------------------------------------
 @click.command("sanitize", cls=ToolCommand)
 @click.option(
     "--tool",
@@ -35,7 +35,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
     unknown = [name for name in names if name not in sanitizer.TOOLS]
     if unknown or not names:
         needed = f"some of {', '.join(sanitizer.TOOLS)}"
-        remedy = "write them with commas, or leave --tool out for all"
+        remedy = "separate them by commas, or leave --tool out for all"
         raise usage_error("--tool", ", ".join(unknown) or "none", needed, remedy)
     path = tools.require(tools.SANITIZER)
     logs = Path(tempfile.mkdtemp(prefix="forgekit-sanitizer-"))
@@ -55,7 +55,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
 def _print_results(
     results: list[sanitizer.Result], command: list[str], logs: Path, *, as_json: bool
 ) -> None:
-    """Keep the logs if they are not empty."""
+    """Print the results; keep the logs if they are not empty."""
     wrong = any(r.errors or r.warnings for r in results)
     if not wrong:
         shutil.rmtree(logs)
@@ -68,7 +68,8 @@ def _print_results(
 
 # -- a script -------------------------------------------------------------------------------------
 class ScriptOrCommand(ScriptCommand):
-    """A script, or a command after `--`, which takes compute-sanitizer's options."""
+    """A command that runs a script or, after `--`, a command line with compute-sanitizer's
+    options."""
 
     def make_context(
         self,
@@ -83,8 +84,8 @@ class ScriptOrCommand(ScriptCommand):
 
 
 def _is_command(words: Sequence[str]) -> bool:
-    """True if `--` comes before any script, or an option is present that only compute-sanitizer
-    has."""
+    """Return True if `--` precedes any script, or if an option is present that only
+    compute-sanitizer has."""
     for i, word in enumerate(words):
         if word == "--" or word.partition("=")[0] in ("--tool", "--json"):
             return True
@@ -135,7 +136,7 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
 
 
 def _summary(ended: Ended, counts: str) -> str:
-    """Return the summary of the findings, and of unchecked parts."""
+    """Summarise the findings and the unchecked parts."""
     if ended.stopped:
         return f"sanitizer: stopped by the error above, {counts} before; the rest was not checked"
     if ended.status:

@@ -1,1 +1,2 @@
-"""compile(): specs, cache key, memory and disk cache, GPU or virtual GPU."""
+"""compile(): argument specs, the cache key, the memory and disk cache, the GPU or the virtual
+GPU."""

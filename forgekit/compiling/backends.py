@@ -1,7 +1,7 @@
-"""Compiles, stores, loads and calls a function, on the GPU or on the virtual GPU.
+"""Compile, store, load and call a function, on the GPU or on the virtual GPU.
 
 On the GPU: TVM-FFI (C++ checks the arguments; a stream parameter is torch's current stream); the
-cache stores the exported object file. On the virtual GPU: the DSL's host code linked against the
+cache stores the exported object file. On the virtual GPU: the DSL's host code is linked against the
 interceptor; the cache stores the compiled MLIR module and the PTX.
 """
 
@@ -47,7 +47,7 @@ class Artefacts:
 
 
 class Backend(ABC):
-    """The common part of both backends: the DSL's compiler, and its artefacts."""
+    """The common part of both backends: the call to the DSL's compiler, and its artefacts."""
 
     extra_options = ""
 
@@ -56,10 +56,10 @@ class Backend(ABC):
         """Return the compiler's argument for a stream parameter."""
 
     def compile(self, job: Job) -> Artefacts:
-        """Run the DSL's compiler.
+        """Run the DSL's compiler and return its artefacts.
 
         Raises:
-            CompileError: a mistake in the kernel, with its line.
+            CompileError: the kernel contains a mistake; the message names its line.
         """
         import cutlass.cute as cute
 
@@ -102,7 +102,7 @@ class Backend(ABC):
         """Return the function that launches with the run-time arguments, in order."""
 
     def _stand_ins(self, job: Job) -> list[Any]:
-        """Return the compiler's argument for each parameter."""
+        """Return the argument that stands for each parameter at compile time."""
         symbols: dict[str, Any] = {}
         make: dict[str, Callable[[Any], Any]] = {
             "tensor": lambda spec: spec.fake(symbols),
@@ -165,14 +165,15 @@ class GpuBackend(Backend):
             try:
                 executable(*args)
             except (ValueError, TypeError, AttributeError, RuntimeError):
-                job.check_arguments(args)  # reports it in the student's terms
+                job.check_arguments(args)  # reports the mismatch in the student's terms
                 raise
 
         def call(*args: Any) -> None:
             if raw_stream(device) == 0:
                 run(*args)
                 return
-            # Without a stream parameter the launch uses the default stream: keep the order.
+            # Without a stream parameter the launch uses the default stream, so keep the order of
+            # work.
             current, default = torch.cuda.current_stream(), torch.cuda.default_stream()
             default.wait_stream(current)
             run(*args)
@@ -204,7 +205,7 @@ class VirtualBackend(Backend):
         return super().parts(made) | {"module": module.getvalue(), "name": name}
 
     def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
-        # The code already contains constants; the other arguments arrive packed, without types.
+        # Constants are already part of the code; the other arguments arrive packed, without types.
         names = [p.name for p in job.parameters if p.kind != "constant"]
         either = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signature = inspect.Signature([inspect.Parameter(name, either) for name in names])
@@ -237,8 +238,8 @@ class VirtualBackend(Backend):
 
 
 def pack(tensor: torch.Tensor, spec: TensorSpec) -> Any:
-    """Return a tensor that fits `spec` in the form of the DSL's host functions: an 8-byte pointer,
-    each dynamic size as int32, each dynamic stride as int64; static values are left out."""
+    """Pack a tensor that fits `spec` for the DSL's host functions: an 8-byte pointer, each dynamic
+    size as int32, each dynamic stride as int64; static values are omitted."""
     modes = list(zip(tensor.shape, spec.shape, tensor.stride(), spec.strides, strict=True))
     fields = [(64, tensor.data_ptr())]
     fields += [(32, size) for size, known, _, _ in modes if not isinstance(known, int)]
@@ -278,7 +279,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _explained(error: Exception, fn: Any, options: str) -> Exception:
-    """Return the exception for an error of the DSL's compiler."""
+    """Translate an error of the DSL's compiler into an exception of forgekit."""
     if isinstance(error, OSError) and f"{error.filename}" in options:
         got, needed = f"{options} ({error.strerror})", "a folder to write to"
         remedy = "name another, or leave --dump-dir out"

@@ -1,9 +1,9 @@
-"""compile(): a CuTe DSL function compiled once for a family of tensors, on either kind of GPU.
+"""compile(): compile a CuTe DSL function once for a family of tensors, on either kind of GPU.
 
-The cache key holds all that can change the machine code: the source text of the function and of
-everything it reaches with the values it captures (`fingerprint.py`), the argument specs
+The cache key holds everything that can change the machine code: the source text of the function and
+of everything it reaches, the values they capture (`fingerprint.py`), the argument specs
 (`specs.py`), architecture, options, and the versions of the DSL and of forgekit. In memory a hit
-costs a digest of the source; on disk (`store.py`) it saves the compiler's run in the next process.
+costs a digest of the source; on disk (`store.py`) it saves the next process a run of the compiler.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class CompiledKernel:
 
     Attributes:
         ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler.
-        key: the cache key. compile_ms: milliseconds spent until it could be called. origin: where
-        the last `compile` found it: "compiled", "memory" or "disk". target: where it runs.
+        key: the cache key. compile_ms: milliseconds from the request until it could be called.
+        origin: where the last `compile` found it: "compiled", "memory" or "disk". target: where it
+        runs.
         runtime: the parameters that a call passes, which are tensors and scalars. launch: the
         quickest call, for the tensors and scalars in order.
     """
@@ -55,39 +56,40 @@ class CompiledKernel:
 
     @property
     def specs(self) -> dict[str, TensorSpec]:
-        """Parameter name -> TensorSpec."""
+        """Map each tensor parameter's name to its TensorSpec."""
         return {p.name: p.value for p in self.parameters if p.kind == "tensor"}
 
     @functools.cached_property
     def resources(self) -> dict[str, Resources]:
-        """Kernel name -> registers and spills."""
+        """Map each kernel's name to its registers and spills."""
         return parse_ptxas(self.ptxas.decode(errors="replace"))
 
     @functools.cached_property
     def sass(self) -> str:
-        """Machine code as text. Raises PlatformError where no disassembler is installed."""
+        """Return the machine code as text. Raise PlatformError if no disassembler is installed."""
         return disassemble(self.cubin)
 
     @property
     def registers(self) -> int:
-        """Registers per thread, the maximum over the kernels of this function."""
+        """Return registers per thread, the maximum over the kernels of this function."""
         return max((r.registers for r in self.resources.values()), default=0)
 
     @property
     def code_bytes(self) -> int:
-        """Bytes of machine code, of all kernels of this function; an instruction has 16."""
+        """Return the bytes of machine code of all kernels of this function; an instruction has 16
+        bytes."""
         return code_bytes(self.cubin)
 
     @property
     def spill_bytes(self) -> int:
-        """Spilled bytes per thread, stores and loads, the maximum over the kernels."""
+        """Return spilled bytes per thread, stores and loads, the maximum over the kernels."""
         return max((r.spill_bytes for r in self.resources.values()), default=0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Launch.
+        """Launch the kernels.
 
         Raises:
-            ArgumentMismatchError: an argument that does not fit.
+            ArgumentMismatchError: an argument does not fit.
             KernelError: the virtual GPU stopped the kernel.
         """
         if kwargs or len(args) != len(self.runtime):
@@ -95,7 +97,8 @@ class CompiledKernel:
         self.launch(*args)
 
     def on_virtual_gpu(self) -> CompiledKernel:
-        """Return the same function for the same arguments on the virtual GPU, to inspect it."""
+        """Return the same function compiled for the same arguments on the virtual GPU, to inspect
+        it."""
         if self.target.kind == "virtual":
             return self
         arch = self.target.arch if self.target.arch in HARDWARE.ARCHITECTURES else None
@@ -125,18 +128,18 @@ def compile(
     Args:
         fn: the host function that launches the kernels.
         args: one per parameter except the stream: a torch tensor or `TensorSpec` (`forgekit.spec`
-            fixes sizes or promises divisibility), a number for a scalar that each call passes, any
-            value for a parameter annotated `Constexpr`.
+            fixes sizes or promises divisibility), a number for a scalar that each call passes, or
+            any value for a parameter annotated `Constexpr`.
         options: more options for CuTe DSL's compiler, such as `"--opt-level 2"`.
         device, arch: see `forgekit.devices.current_target`.
         cache: False compiles again, even if the function is in memory or on disk.
 
     Returns:
-        A function of the tensors and scalars. A parameter named `stream` is supplied: torch's
-        current stream.
+        A function of the tensors and scalars. forgekit fills a parameter named `stream` with
+        torch's current stream.
 
     Raises:
-        CompileError: a mistake in the kernel, with its line.
+        CompileError: the kernel contains a mistake; the message names its line.
         UsageError, PlatformError: the arguments or the machine are not supported.
     """
     _require_dsl()
@@ -162,7 +165,7 @@ def compile(
 
 
 def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKernel:
-    """Return the function, read from disk if it may be there, else compiled and stored."""
+    """Read the function from disk if it may be there; else compile and store it."""
     began = time.perf_counter()
     backend = backend_for(job.target.kind)
     found = _from_disk(backend, job, key) if on_disk else None
@@ -191,13 +194,13 @@ def _from_disk(backend: Backend, job: Job, key: str) -> tuple[Artefacts, Launch]
 
 
 def cache_clear() -> None:
-    """Forget every compiled function of this process; the disk cache stays."""
+    """Forget every function compiled in this process; the disk cache remains."""
     with HOST.lock:
         _cache.clear()
 
 
 def cache_info() -> list[CompiledKernel]:
-    """The compiled functions in memory, least recently used first."""
+    """Return the compiled functions in memory, least recently used first."""
     with HOST.lock:
         return list(_cache.values())
 

@@ -1,10 +1,10 @@
-"""A digest of everything in a function's source that can change its compiled code.
+"""Compute a digest of everything in a function's source that can change its compiled code.
 
 Compiling traces a function in Python, so the result depends on the text of the function and of
 every function and class it reaches by name, and on the values of the globals, closure cells,
 defaults and instance attributes it reads. All of that goes into the digest. Libraries (any
-installed package, the standard library) count by name only: their versions are part of the cache
-key.
+installed package, the standard library) count by name only, because their versions are part of the
+cache key.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _KERNEL_PID = re.compile(r"ipykernel_\d+")
 
 @dataclasses.dataclass(frozen=True)
 class Fingerprint:
-    """digest: hexadecimal. portable: False if some value is known only by its identity, so that the
-    digest is meaningless in another process."""
+    """A digest in hexadecimal. portable: False if a value is known only by its identity, which
+    makes the digest meaningless in another process."""
 
     digest: str
     portable: bool
@@ -52,7 +52,8 @@ def fingerprint(*values: object) -> Fingerprint:
 class _Walker:
     """Walks through values, depth first, and adds their parts to `parts`.
 
-    It appends rather than yields: each level of nested generators would be resumed for each part.
+    It appends rather than yields, because each level of nested generators would be resumed for each
+    part.
     """
 
     def __init__(self) -> None:
@@ -112,7 +113,7 @@ class _Walker:
                 self.describe(item, depth)
 
     def text_of(self, value: Any, depth: int) -> str:
-        """Return the parts of one value as one text, which can be sorted."""
+        """Join the parts of one value into one sortable text."""
         first = len(self.parts)
         self.describe(value, depth)
         text = "".join(self.parts[first:])
@@ -144,7 +145,8 @@ class _Walker:
             text = "lambda"  # no statement
         else:
             # Start at `def`: the DSL drops a function's decorators when it first compiles it. The
-            # place counts because messages and profiles name the file's or cell's lines.
+            # function's place is part of the text because messages and profiles name lines of the
+            # file or cell.
             skip = next((i for i, t in enumerate(lines) if _DEF.match(t)), 0)
             text = textwrap.dedent("".join(lines[skip:]))
             self.parts += [f"{portable_path(function.__code__.co_filename)}:{first + skip}", text]
@@ -166,12 +168,12 @@ class _Walker:
         return f"identity:{id(value)}"
 
 
-# Objects known by identity are kept alive, so that no other object ever gets their id.
+# Objects known by identity are kept alive so that no other object can get their id.
 _IDENTIFIED: dict[int, object] = {}
 
 
 def _counts(module: str | None, file: str | None) -> bool:
-    """True for code whose text belongs to the digest: the user's functions and forgekit's
+    """Return True for code whose text is part of the digest: the user's functions and forgekit's
     kernels."""
     top = (module or "").partition(".")[0]
     if top == "forgekit":
@@ -189,19 +191,19 @@ def _is_user_class(cls: type) -> bool:
 
 
 def _instructions(code: types.CodeType) -> str:
-    """Return a function's code as text, with nested functions, for a function without source."""
+    """Return the code of a function without source, and of its nested functions, as text."""
     inner = (_instructions(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
     return f"{code.co_code.hex()}:{code.co_names}:{', '.join(inner)}"
 
 
 def portable_path(text: str) -> str:
-    """Return a notebook cell's file name (or a text with such names) without the process's
-    number."""
+    """Remove the process number from a notebook cell's file name, or from a text with such
+    names."""
     return _KERNEL_PID.sub("ipykernel_0", text)
 
 
 def this_process(text: str) -> str:
-    """Invert `portable_path`, for cells of the running kernel."""
+    """Undo `portable_path` for cells of the running kernel."""
     return _KERNEL_PID.sub(f"ipykernel_{os.getpid()}", text)
 
 
@@ -210,7 +212,8 @@ def _names_in(text: str) -> frozenset[str] | None:
     """Return the global names and the attributes in a function's text; None if it is not a whole
     statement.
 
-    The code object is no source: the DSL replaces it when it first compiles the function.
+    The code object cannot replace the text, because the DSL exchanges it when it first compiles the
+    function.
     """
     try:
         (statement,) = ast.parse(text).body
@@ -230,7 +233,7 @@ def _names_in(text: str) -> frozenset[str] | None:
 def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dict[str, Any]:
     """Yield the globals and closure cells that a function (or a function nested in it) names.
 
-    names: those in its text; None: use its code.
+    names: the names in its text; None: use its code.
     """
     found: dict[str, Any] = {}
     if names is None:
@@ -244,7 +247,8 @@ def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dic
             value = found[name] = function.__globals__[name]
             if isinstance(value, types.ModuleType):
                 file = getattr(value, "__file__", None)
-                if _counts(value.__name__, file):  # the attribute that it reads: module.NAME
+                # the attribute that the function reads: module.NAME
+                if _counts(value.__name__, file):
                     found |= {f"{name}.{n}": getattr(value, n) for n in names if hasattr(value, n)}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:

@@ -50,7 +50,7 @@ class Job:
 
     @functools.cached_property
     def runtime(self) -> tuple[Parameter, ...]:
-        """The parameters that a call passes: tensors and scalars."""
+        """Return the parameters that a call passes: tensors and scalars."""
         return tuple(p for p in self.parameters if p.kind in ("tensor", "scalar"))
 
     @functools.cached_property
@@ -78,7 +78,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
     """Return the kind of each parameter of `fn`, from example arguments and annotations.
 
     Raises:
-        UsageError: not a function, or too many or too few arguments.
+        UsageError: `fn` is not a function, or there are too many or too few arguments.
     """
     function = unwrap(fn)
     if function is None or not callable(fn):
@@ -112,7 +112,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
 def _annotations(function: Any) -> dict[str, Any]:
     try:
         return inspect.get_annotations(function, eval_str=True)
-    except Exception:  # use an annotation that cannot be evaluated as text
+    except Exception:  # if an annotation cannot be evaluated, use it as text
         return inspect.get_annotations(function)
 
 
@@ -153,7 +153,7 @@ def bind_call(
     """Return the run-time arguments in order; a call may repeat constants if they are equal.
 
     Raises:
-        ArgumentMismatchError: missing, extra or unknown arguments, a different constant.
+        ArgumentMismatchError: arguments are missing, extra or unknown, or a constant differs.
     """
     visible = {p.name: p for p in parameters if p.kind != "stream"}
     needed = [p.name for p in visible.values() if p.kind != "constant"]
@@ -184,10 +184,10 @@ def _mismatch(what: str, got: str, needed: str, remedy: str) -> ArgumentMismatch
 
 def _same(one: Any, other: Any) -> bool:
     if getattr(one, "is_meta", False):
-        return False  # decide without numbers: torch takes seconds to find that out
+        return False  # decide without numbers, because torch needs seconds for that
     try:
         return bool(one == other)
-    except Exception:  # arrays and tensors of several elements, objects that refuse
+    except Exception:  # arrays of several elements, objects that refuse
         return False
 
 

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments in the form of a call; `what` is the public function that asks.
+    """Return the arguments in the order of a call; `what` is the name of the calling public
+    function.
 
     Raises:
-        UsageError: not a compiled kernel, or arguments that do not fit it.
+        UsageError: the kernel is not compiled, or the arguments do not fit it.
     """
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.compiling.parameters import bind_call
@@ -36,13 +37,14 @@ def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any,
 
 
 def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> tuple[Any, ...]:
-    """Run on copies of the arguments and return these. The kernel's prints are hidden.
+    """Run the kernel on copies of the arguments and return the copies. Its prints are hidden.
 
-    options: those of `forgekit.vgpu.options`. By default: the usual order, regardless of the user's
-    options, and no sanitizer, because this does not judge the kernel.
+    options: those of `forgekit.vgpu.options`. By default the kernel runs in the usual order,
+    regardless of the user's options, and without the sanitizer, because this run does not judge the
+    kernel.
 
     Raises:
-        KernelError: the kernel was stopped.
+        KernelError: the virtual GPU stopped the kernel.
     """
     from forgekit import vgpu
 
@@ -55,8 +57,8 @@ def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> 
 
 
 def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return copies of the tensors on the CPU, with the same layouts; tensors that share memory
-    still do.
+    """Return copies of the tensors on the CPU, with the same layouts; copies share memory if the
+    originals do.
 
     Elements that are unwritten in an original are also unwritten in the copy.
     """
@@ -82,8 +84,8 @@ def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> 
 
 
 def _clone(original: torch.UntypedStorage) -> torch.UntypedStorage:
-    """Return a copy made by one thread: torch's own takes milliseconds when other work keeps cores
-    busy."""
+    """Copy a tensor in a single thread; torch's own copy takes milliseconds while other work keeps
+    the cores busy."""
     import torch
 
     made = torch.UntypedStorage(original.nbytes())

@@ -1,4 +1,4 @@
-"""Resources of a kernel's machine code: registers, spills and SASS, without a GPU."""
+"""Read the resources of a kernel's machine code without a GPU: registers, spills and SASS."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 @dataclass(frozen=True)
 class Resources:
-    """Resources per thread of a kernel: registers, and bytes that it spills and reloads."""
+    """A kernel's resources per thread: registers, and bytes that it spills and reloads."""
 
     registers: int
     spill_bytes: int
 
 
 def parse_ptxas(text: str) -> dict[str, Resources]:
-    """Return kernel name -> resources, from ptxas's report (`-v`)."""
+    """Map each kernel's name to its resources, from ptxas's report (`-v`)."""
     _, *parts = _ENTRY.split(text)
     result = {}
     for name, report in zip(parts[::2], parts[1::2], strict=True):
@@ -57,7 +57,7 @@ def disassemble(cubin: bytes) -> str:
         raise PlatformError(
             "SASS needs a disassembler, and none is installed: install the package "
             "nvidia-cuda-nvdisasm "
-            "(version 13.4 or newer) or the CUDA toolkit. For PTX, which needs none, use .ptx."
+            "(version 13.4 or newer) or the CUDA toolkit. PTX needs no disassembler: use .ptx."
         )
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)

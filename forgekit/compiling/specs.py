@@ -1,8 +1,9 @@
-"""The properties a kernel is compiled for: element type, fixed sizes, strides, alignment.
+"""Describe the properties that a kernel is compiled for: element type, fixed sizes, strides,
+alignment.
 
-A `TensorSpec` stands for every tensor it fits. Made from a tensor it leaves all sizes dynamic (one
-compiled kernel serves them all) and fixes only the tensor's memory order: the mode with stride 1.
-`spec(x, static=…, divisible=…)` fixes more, for code that needs it.
+A `TensorSpec` describes every tensor that fits it. A spec made from a tensor leaves all sizes
+dynamic, so one compiled kernel serves them all, and fixes only the memory order: the mode with
+stride 1. `spec(x, static=…, divisible=…)` fixes more, for code that needs fixed values.
 """
 
 from __future__ import annotations
@@ -19,21 +20,22 @@ from forgekit.dtypes import cute_type, dtype_info
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
 from forgekit.vgpu import HARDWARE, HOST
 
-Mode = int | str | None  # a fixed size, a named dynamic size (equal names, equal sizes), dynamic
+Mode = int | str | None  # a fixed size, a named dynamic size, or None for dynamic
 Problem = tuple[str, object, object, str]  # what, got, needed, remedy
-Sizes = dict[str, tuple[int, str]]  # name -> its size in this call, and the place of that size
+# name -> its size in this call, and the place where that size was found
+Sizes = dict[str, tuple[int, str]]
 
 _MAX_ALIGN = 16  # the widest access of one thread, in bytes
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor argument of a compiled kernel.
+    """The description of a tensor argument of a compiled kernel.
 
     dtype: torch dtype. shape: one entry per mode: an int is static, None dynamic, a string dynamic
-    and equal wherever it is used. stride: in elements, likewise; None instead of a tuple means
-    row-major. align: the alignment in bytes of the first element. divisible: mode -> divisor of its
-    (dynamic) size. read_only: the kernel must not write to it (checked on the virtual GPU).
+    and equal wherever the name is used. stride: the same, in elements; None instead of a tuple
+    means row-major. align: the alignment in bytes of the first element. divisible: mode -> divisor
+    of its (dynamic) size. read_only: the kernel must not write to it (checked on the virtual GPU).
     """
 
     dtype: torch.dtype
@@ -116,12 +118,13 @@ class TensorSpec:
 
     # -- for calls ----------------------------------------------------------------------------
     def check(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> None:
-        """Refuse a tensor that does not fit.
+        """Refuse a tensor that does not fit this spec.
 
-        sizes: named sizes seen so far in this call and where; updated.
+        sizes: the named sizes found so far in this call, and where; updated here.
 
         Raises:
-            ArgumentMismatchError: which argument, got, needed, remedy.
+            ArgumentMismatchError: the tensor does not fit; the message names the argument, got,
+                needed, remedy.
         """
         is_tensor = isinstance(tensor, torch.Tensor)
         if not is_tensor or tensor.is_nested or tensor.layout is not torch.strided:
@@ -130,7 +133,7 @@ class TensorSpec:
             raise ArgumentMismatchError(got_needed(f"argument {name}, {what}", got, needed, remedy))
 
     def _problems(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> Iterator[Problem]:
-        """Yield what does not fit; the caller reports the first."""
+        """Yield the mismatches; the caller reports the first."""
         if tensor.dtype != self.dtype:
             remedy = f"convert with .to({self.dtype}) or compile for {tensor.dtype}"
             yield "dtype", tensor.dtype, self.dtype, remedy
@@ -151,7 +154,7 @@ class TensorSpec:
         if (problem := self.size_problem(tensor)) is not None:
             yield problem
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
-            # A single element's stride is only multiplied by 0.
+            # The stride of a mode with a single element is only multiplied by 0.
             if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
                 remedy = "pass .contiguous(), or compile for this tensor"
                 yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
@@ -161,7 +164,8 @@ class TensorSpec:
             yield "alignment", got, needed, "pass .clone(), or compile for this tensor"
 
     def broken_promises(self, tensor: torch.Tensor) -> Iterator[Problem]:
-        """Yield sizes and dynamic strides that `divisible` does not divide."""
+        """Yield the sizes and dynamic strides that are not multiples of their divisor in
+        `divisible`."""
         for mode, divisor in self.divisible.items():
             if (size := tensor.shape[mode]) % divisor:
                 remedy = f"pad it to {-(-size // divisor) * divisor} or compile without divisible"
@@ -174,7 +178,7 @@ class TensorSpec:
                 yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
-        """Return the part of a tensor's layout that exceeds a kernel's 32-bit numbers."""
+        """Describe the part of a tensor's layout that exceeds a kernel's 32-bit numbers."""
         dynamic = [not isinstance(size, int) for size in self.shape]
         stride_bits = [None if isinstance(step, int) else 64 for step in self.strides]
         found = HOST.beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
@@ -182,8 +186,8 @@ class TensorSpec:
 
     @functools.cached_property
     def safe_sizes(self) -> tuple[tuple[int, int], ...]:
-        """Return (mode, size): up to this size no offset in a fitting tensor can exceed 32 bits;
-        empty if none ever can. A longer mode needs `size_problem`."""
+        """Return (mode, size): up to this size no offset in a fitting tensor can exceed 32 bits.
+        Return an empty tuple if no offset ever can. A longer mode needs `size_problem`."""
         fixed = [
             (m, n, abs(s))
             for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))
@@ -209,7 +213,7 @@ def spec(
     names: Iterable[str | None] | None = None,
     read_only: bool = False,
 ) -> TensorSpec:
-    """Return the spec of tensors like this one.
+    """Return a spec for tensors like this one.
 
     static: modes with a compiled-in size (True: all sizes and strides). divisible:
     mode -> divisor of its dynamic size. align: bytes; by default the alignment of the tensor's own
@@ -218,8 +222,8 @@ def spec(
     read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU does not.
 
     Raises:
-        UsageError: a mode that the tensor does not have, a size or a stride that its divisor does
-            not divide, a number that is not an integer.
+        UsageError: the tensor lacks a mode, a size or stride is not a multiple of its divisor, or a
+            number is not an integer.
     """
     if isinstance(tensor, TensorSpec):
         return tensor
@@ -248,7 +252,7 @@ def _alignment(tensor: torch.Tensor) -> int:
 
 
 def _known_strides(tensor: torch.Tensor, shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
-    """Return the compiled-in strides: the 1 of the fastest mode, and those that the fixed sizes
+    """Return the compiled-in strides: 1 for the fastest mode, and the strides that fixed sizes
     determine."""
     if all(isinstance(size, int) for size in shape):
         return tuple(map(int, tensor.stride()))
@@ -267,8 +271,8 @@ def _row_major(shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:
-    """Return the mode with stride 1: the fastest one; the last of several. A matrix of one column,
-    whose strides are both 1, is row-major, as in torch."""
+    """Return the fastest mode, which has stride 1; the last one if several have it. A matrix of one
+    column, whose strides are both 1, is row-major, as in torch."""
     ones = [m for m, step in enumerate(tensor.stride()) if step == 1]
     longer = [m for m in ones if tensor.shape[m] > 1]
     last = tensor.dim() - 1
@@ -277,7 +281,7 @@ def _unit_mode(tensor: torch.Tensor) -> int | None:
     return next(reversed(longer or ones), None)
 
 
-# -- what a user gives ----------------------------------------------------------------------------
+# -- input from users ----------------------------------------------------------------------------
 def _modes(what: str, modes: object) -> tuple[Mode, ...]:
     if isinstance(modes, tuple) and all(
         m is None or isinstance(m, str) or (type(m) is int and m >= 0) for m in modes
@@ -288,7 +292,7 @@ def _modes(what: str, modes: object) -> tuple[Mode, ...]:
 
 
 def _divisors(divisible: object) -> dict[int, int]:
-    """Return the promise about sizes, as plain numbers."""
+    """Return the promised divisors as plain numbers."""
     if not isinstance(divisible, Mapping):
         needed, remedy = "{mode: number}, such as {1: 4}", "name the mode"
         raise usage_error("divisible", divisible, needed, remedy)
@@ -299,7 +303,7 @@ def _divisors(divisible: object) -> dict[int, int]:
 
 
 def _listed(what: str, values: Any) -> list[Any]:
-    if hasattr(values, "ndim"):  # a tensor, of any number of entries
+    if hasattr(values, "ndim"):  # a tensor with any number of elements
         needed, remedy = "a list, one entry per mode", "write it in brackets"
         raise usage_error(what, brief(values), needed, remedy)
     return list(values)

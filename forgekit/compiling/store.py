@@ -1,11 +1,11 @@
-"""The disk half of the compile cache: a zip file for each kernel, whole or absent.
+"""Store compiled kernels on disk: one zip file per kernel, complete or absent.
 
 Files are replaced atomically, so several processes may share the folder; a file with a wrong zip
 checksum counts as absent. Nothing is ever unpickled. Stored code runs, so a folder that another
-user owns or may write is not used; new files and folders are private (modes 0700 and 0600).
+user owns or may write to is not used; new files and folders are private (modes 0700 and 0600).
 
 FORGEKIT_CACHE_DIR names the folder (default: forgekit in the user's cache folder);
-FORGEKIT_DISK_CACHE=off switches this half off.
+FORGEKIT_DISK_CACHE=off disables the disk cache.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from pathlib import Path
 
 from forgekit import environment, shared_files
 
-_LIMIT_BYTES = 256 * 2**20  # beyond this total the oldest files are removed, down to three quarters
+# beyond this total the oldest files are removed until three quarters remain
+_LIMIT_BYTES = 256 * 2**20
 _ENTRY = re.compile(r"[0-9a-f]{64}\.forgekit")
 _PARTIAL = re.compile(rf"\.{_ENTRY.pattern}\.[0-9a-f]+")
 _STALE_S = 3600.0  # a partial file this old belongs to a killed process
 
 
 def folder() -> Path | None:
-    """Return the cache's folder, made if needed; None if the disk half is off or impossible.
+    """Return the cache's folder, made if needed; None if the disk cache is off or impossible.
 
     Raises:
         UsageError: FORGEKIT_DISK_CACHE is neither on nor off.
@@ -43,13 +44,13 @@ def folder() -> Path | None:
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = path.stat()
-        owners = {found.st_uid, path.lstat().st_uid}  # the folder's, and that of a link to it
+        owners = {found.st_uid, path.lstat().st_uid}  # owners of the folder and of a link to it
     except OSError as error:
         problem = error.strerror
     else:
         if owners == {os.getuid()} and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             return path
-        problem = "one that another user owns or may write"
+        problem = "one that another user owns or may write to"
     if named:
         _warn_once(path, problem)
     return None
@@ -57,7 +58,7 @@ def folder() -> Path | None:
 
 @functools.cache
 def _warn_once(path: Path, got: str) -> None:
-    needed = "a folder that you own and only you can write"
+    needed = "a folder that you own and only you can write to"
     warnings.warn(
         f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; kernels are compiled again in "
         "every process",
@@ -75,7 +76,7 @@ def save(key: str, parts: dict[str, bytes]) -> None:
     with zipfile.ZipFile(whole, "w") as packed:
         for name, data in parts.items():
             packed.writestr(name, data)
-    with contextlib.suppress(OSError):  # a full or read-only disk costs a recompilation
+    with contextlib.suppress(OSError):  # a full or read-only disk only costs a recompilation
         shared_files.replace(where / f"{key}.forgekit", whole.getvalue())
 
 
@@ -88,10 +89,10 @@ def load(key: str) -> dict[str, bytes] | None:
     try:
         with zipfile.ZipFile(io.BytesIO(shared_files.read(file))) as packed:
             parts = {name: packed.read(name) for name in packed.namelist()}
-    except Exception:  # it is missing, or zipfile fails, which has no single exception class
+    except Exception:  # a missing file, or one of several errors of zipfile
         return None
     with contextlib.suppress(OSError):
-        os.utime(file)  # used now: delete it last
+        os.utime(file)  # it was used now, so delete it last
     return parts
 
 
@@ -99,7 +100,7 @@ def load(key: str) -> dict[str, bytes] | None:
 def _shrink(where: Path) -> None:
     """Remove the least recently used entries beyond the limit, and leftovers of killed processes.
 
-    Once per process: listing thousands of files can take longer than compiling.
+    It runs once per process, because listing thousands of files can take longer than compiling.
     """
     entries = []
     with contextlib.suppress(OSError):

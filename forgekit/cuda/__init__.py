@@ -1,13 +1,13 @@
-"""A GPU for host code without one: torch's "cuda", cuda-python's driver and runtime.
+"""Provide a GPU for host code without a GPU: torch's "cuda", cuda-python's driver and runtime.
 
     forgekit.vgpu.install(cuda=True)     # `forgekit run` does this without a GPU
 
 A plug-in of the virtual GPU, which does not depend on it; `import forgekit` registers it, and its
 first use imports it. Tensors on "cuda" stay in the CPU's memory.
 
-    plugin.py           its start and stop, and queries by the virtual GPU
+    plugin.py           its start and stop, and queries from the virtual GPU
     patches.py          attributes that are replaced and restored
-    marks.py            which tensors count as GPU tensors
+    marks.py            the marks of tensors that count as GPU tensors
     tensors.py          tensors' device queries and moves
     products.py         products of half-precision matrices, with a GPU's bits
     torch_cuda.py       torch.cuda

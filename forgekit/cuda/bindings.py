@@ -1,6 +1,7 @@
-"""cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) on the virtual GPU.
+"""Answer cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) for the virtual
+GPU.
 
-Each supported call is one entry of `_calls`; any other call is refused by name. A device pointer is
+Each supported call is an entry of `_calls`; any other call is refused by name. A device pointer is
 an address in this process: of memory allocated here, or of a live tensor.
 """
 
@@ -61,8 +62,8 @@ def _refusing(name: str, prefix: str) -> Callable:
 
 
 def _calls(module: Any, prefix: str) -> dict[str, Callable]:
-    """Return the supported calls by name without prefix; each returns a tuple of results, one, or
-    None."""
+    """Return the supported calls by name without prefix; each returns a tuple of results, a single
+    result, or None."""
 
     def nothing(*_: Any, **__: Any) -> None:
         """Do nothing: all work has already run."""
@@ -202,7 +203,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
 
 def _allocate(size_bytes: int) -> int:
-    """Return the address of fresh memory; all its bits are set, as in unwritten memory."""
+    """Allocate memory and return its address; all its bits are set, as in unwritten memory."""
     memory = np.full(max(int(size_bytes), 1) + 512, 0xFF, np.uint8)
     start = memory.ctypes.data
     address = -(-start // 512) * 512
@@ -219,7 +220,7 @@ def allocation_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _free(address: int) -> None:
-    """Raise UsageError if no allocation is there, or it is already free."""
+    """Free an allocation. Raise UsageError if there is none, or it is already free."""
     if address and _allocated.pop(address, None) is None:
         needed = "an allocated pointer, once"
         raise usage_error("free", f"{address:#x}", needed, "free each pointer once")
@@ -238,7 +239,7 @@ def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> No
 
 
 def _fill(address: int, value: int, item_bytes: int, count: int) -> None:
-    """Write `count` items of one value; raise UsageError as `_copy` does."""
+    """Write `count` items of one value; raise UsageError like `_copy`."""
     _check_holds(address, item_bytes * count, "memset")
     item = (value % (1 << 8 * item_bytes)).to_bytes(item_bytes, "little")
     memory = (ctypes.c_uint8 * (item_bytes * count)).from_address(address)

@@ -1,4 +1,4 @@
-"""CuTe DSL's own host helpers on the virtual GPU."""
+"""Adapt CuTe DSL's own host helpers to the virtual GPU."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from forgekit.cuda.patches import Patches
 from forgekit.vgpu.errors import KernelError, usage_error
 
-KDL_CPU, KDL_CUDA = 1, 2  # of DLPack's DLDeviceType
+KDL_CPU, KDL_CUDA = 1, 2  # a value of DLPack's DLDeviceType
 
 
 def patch_cute_dsl(patches: Patches) -> None:
-    """`benchmark` and `tune` run each variant once; helpers that write code for a real GPU are
-    refused."""
+    """Make `benchmark` and `tune` run each variant once, and refuse helpers that write code for a
+    real GPU."""
     from cutlass import testing
     from cutlass.base_dsl.jit_executor import JitCompiledFunction
     from cutlass.cute import runtime
@@ -24,16 +24,16 @@ def patch_cute_dsl(patches: Patches) -> None:
 
     for name in ("benchmark", "_benchmark_for_autotune"):
         patches.put(testing, name, _once(getattr(testing, name)))
-    # The older name wraps the function, so that a warning names the caller's line.
+    # The older name wraps the function so that a warning names the caller's line.
     warns = older._deprecated(older.benchmark.__deprecated__)
     patches.put(older, "benchmark", warns(testing.benchmark))
-    # It would load an empty kernel to find its occupancy; see `bindings`.
+    # The original would load an empty kernel to find its occupancy; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
     patches.put(runtime, "load_module", _refuse_load)
 
 
-# Slugs of mistakes that stop a kernel -> CUDA's name for what a GPU does then.
+# Slugs of mistakes that stop a kernel -> CUDA's name for a GPU's reaction.
 _CODES = {
     "out-of-bounds": "IllegalAddress", "misaligned": "MisalignedAddress", "trap": "Assert",
     "deadlock": "LaunchTimeout", "divergent-barrier": "LaunchTimeout", "endless": "LaunchTimeout",
@@ -42,7 +42,8 @@ _CODES = {
 
 
 def stopped(error: KernelError) -> KernelError:
-    """Make an error CuTe DSL's and torch's too, with CUDA's code; the message stays."""
+    """Make an error also an instance of CuTe DSL's and torch's errors, with CUDA's code and the
+    same message."""
     from cuda.bindings.runtime import cudaError_t
 
     name = _CODES.get(error.kind, "LaunchFailure")
@@ -84,13 +85,13 @@ def _refuse_export(*_: Any, **__: Any) -> Any:
 
 
 def _refuse_load(file: object, *_: Any, **__: Any) -> Any:
-    needed = "the script that compiles it: a file holds code for a real GPU alone"
+    needed = "the script that compiles it: a file holds code only for a real GPU"
     remedy = "compile and call it in this script, or load it on a machine with a GPU"
     raise usage_error("load_module", repr(file), needed, remedy)
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:
-    """Return the device type in a DLPack capsule, and its place; None for anything else."""
+    """Return the device type in a DLPack capsule, and its address; None for anything else."""
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
     if not api.PyCapsule_IsValid(capsule, b"dltensor"):
@@ -103,7 +104,7 @@ def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:
 
 
 class GlobalTensor:
-    """A CPU tensor that DLPack presents as a GPU tensor: to the DSL, global memory."""
+    """A CPU tensor that DLPack presents as a GPU tensor: for the DSL it is global memory."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor

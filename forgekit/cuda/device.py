@@ -1,4 +1,4 @@
-"""The virtual GPU's properties: the numbers of its architecture, this machine's memory."""
+"""Report the virtual GPU's properties: the numbers of its architecture, this machine's memory."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """Print on stderr, once per process, what "cuda" means, when a script first uses it."""
+    """Print the meaning of "cuda" on stderr, once per process, when a script first uses it."""
     print(
-        f'forgekit: no GPU here: "cuda" is the {name()}, on the CPU and in its memory; '
-        "times are the CPU's (--no-cuda: without this)",
+        f'forgekit: there is no GPU here, so "cuda" is the {name()}: it runs on the CPU and in its '
+        "memory, and times are the CPU's (--no-cuda turns this off)",
         file=sys.stderr,
     )
 
 
 def memory_bytes() -> tuple[int, int]:
-    """Return free and total memory of this machine, which holds the virtual GPU's tensors."""
+    """Return this machine's free and total memory, which holds the virtual GPU's tensors."""
     page = os.sysconf("SC_PAGE_SIZE")
     return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
 
@@ -63,8 +63,8 @@ def properties() -> SimpleNamespace:
 
 
 def attribute(which: str) -> int:
-    """A device attribute by the last part of its name, in capitals and without underscores: 0, as
-    of what a GPU does not have, for one that the virtual GPU does not know."""
+    """Return a device attribute by the last part of its name, in capitals and without underscores.
+    An attribute unknown to the virtual GPU is 0, like a missing feature of a GPU."""
     p = properties()
     known = {name.replace("_", "").upper(): value for name, value in vars(p).items()}
     known |= {f"MAX{name}": value for name, value in known.items() if "SHAREDMEMORY" in name}

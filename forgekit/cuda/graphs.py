@@ -1,7 +1,8 @@
-"""Streams, events and CUDA graphs: work runs immediately, or is recorded during a capture.
+"""Implement streams, events and CUDA graphs: work runs immediately, or is recorded during a
+capture.
 
 A capture records, in order, the kernels, copies and torch operations of its stream and of streams
-that wait for an event of it; a replay runs them again, on the same memory.
+that wait for one of its events; a replay runs them again, on the same memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from forgekit.vgpu.errors import usage_error
 NOT_CAPTURED = object()
 LEGACY_STREAM = 0
 
-_handles = itertools.count(0x5000_0010, 0x10)  # handles of streams, events, graphs: never 0
+# handles of streams, events and graphs, which are never 0
+_handles = itertools.count(0x5000_0010, 0x10)
 
 
 def new_handle() -> int:
@@ -28,7 +30,7 @@ def new_handle() -> int:
 
 @dataclass
 class Graph:
-    """Captured work, in order; during the capture, on these streams."""
+    """Captured work, in order, and the streams that it captures."""
 
     streams: set[int] = field(default_factory=set)
     nodes: list[Callable[[], Any]] = field(default_factory=list)
@@ -49,7 +51,7 @@ class Event:
         self.recorded_s, self.stream = time.perf_counter(), stream
 
     def let_wait(self, stream: int) -> None:
-        """Capture a stream that waits for captured work."""
+        """Add a stream that waits for captured work to the capture."""
         if is_capturing(self.stream):
             assert _here.capture is not None
             _here.capture.streams.add(stream)
@@ -58,7 +60,7 @@ class Event:
         """Return the time between two recorded events on this machine.
 
         Raises:
-            UsageError: one was not recorded.
+            UsageError: an event was not recorded.
         """
         if self.recorded_s is None or end.recorded_s is None:
             needed = "two recorded events"
@@ -67,7 +69,7 @@ class Event:
 
 
 class _Here(threading.local):
-    """Per thread: torch's current stream, the graph in capture."""
+    """A thread's state: torch's current stream, and the graph in capture."""
 
     stream = LEGACY_STREAM
     capture: Graph | None = None
@@ -77,7 +79,7 @@ _here = _Here()
 
 
 def current_stream() -> int:
-    """torch's current stream in this thread."""
+    """Return torch's current stream in this thread."""
     return _here.stream
 
 
@@ -88,12 +90,13 @@ def set_current_stream(stream: int) -> int:
 
 
 def is_capturing(stream: int) -> bool:
-    """True if this thread captures work in a stream."""
+    """Return True if this thread captures work in a stream."""
     return _here.capture is not None and stream in _here.capture.streams
 
 
 def begin_capture(stream: int) -> None:
-    """Raise UsageError: a capture has already begun, or the stream is the default one."""
+    """Begin a capture. Raise UsageError if one has already begun, or the stream is the default
+    stream."""
     if _here.capture is not None or stream == LEGACY_STREAM:
         got = "a second one inside the first" if _here.capture else "one of the default stream"
         needed = "one at a time, of a stream that you created"
@@ -111,13 +114,13 @@ def end_capture() -> Graph:
 
 
 def submit(stream: int, work: Callable[[], Any]) -> None:
-    """Run work in a stream: now, or at replay of the graph that captures the stream."""
+    """Run work in a stream, either now or at replay of the graph that captures the stream."""
     if not keep(stream, work):
         work()
 
 
 def keep(stream: int, work: Callable[[], Any]) -> bool:
-    """True if work in this stream is captured; then it must not run now."""
+    """Return True if work in this stream is captured and must not run now."""
     if not is_capturing(stream):
         return False
     assert _here.capture is not None
@@ -141,7 +144,7 @@ def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         keep(current_stream(), lambda: _run(func, args, kwargs))
         return changed[0] if len(returns) == 1 else tuple(changed[: len(returns)]) or None
     result = func(*args, **kwargs)
-    if any(r.alias_info for r in returns) or not returns:  # a view: of the same memory at replay
+    if any(r.alias_info for r in returns) or not returns:  # a view shares the same memory at replay
         return result
 
     def again() -> None:

@@ -1,4 +1,4 @@
-"""Marks the storage of torch tensors that count as memory of the virtual GPU.
+"""Mark the storage of torch tensors that count as memory of the virtual GPU.
 
 All tensors are in the CPU's memory. Views share a storage, so they share the mark. A dispatch mode,
 under which torch's operations run in every thread, marks the results of operations on marked
@@ -21,16 +21,16 @@ from forgekit.cuda import device as gpu
 from forgekit.cuda import graphs, products
 from forgekit.vgpu.wording import got_needed
 
-# Set on a storage: True if it counts as GPU memory; a separate mark for pinned memory, which
-# kernels also access.
+# Attributes of a storage: True if it counts as GPU memory, and a separate mark for pinned memory,
+# which kernels also access.
 CUDA_ATTRIBUTE, PINNED_ATTRIBUTE = "_forgekit_cuda", "_forgekit_pinned"
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
 
 def marked_of(tensor: Any) -> Any:
-    """Return the object that carries the "cuda" mark of a tensor: its storage, which views share,
-    or, if it has none (sparse tensors), the tensor."""
+    """Return the object that carries a tensor's "cuda" mark: its storage, which views share, or the
+    tensor itself if it has no storage (sparse tensors)."""
     try:
         return tensor.untyped_storage()
     except (AttributeError, NotImplementedError, RuntimeError):
@@ -38,19 +38,19 @@ def marked_of(tensor: Any) -> Any:
 
 
 def on_gpu(tensor: Any) -> bool:
-    """True if a tensor counts as memory of the GPU."""
+    """Return True if a tensor counts as memory of the GPU."""
     return getattr(marked_of(tensor), CUDA_ATTRIBUTE, False)
 
 
 def on_host(tensor: Any) -> bool:
-    """True if a tensor is known to be on the CPU, and not pinned."""
+    """Return True if a tensor is known to be on the CPU, and not pinned."""
     marked = marked_of(tensor)
     known = getattr(marked, CUDA_ATTRIBUTE, None) is False
     return known and not getattr(marked, PINNED_ATTRIBUTE, False)
 
 
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
-    """Say of a tensor's storage where it counts as lying; returns the tensor."""
+    """Mark the place of a tensor's storage; return the tensor."""
     marked = marked_of(tensor)
     if cuda:
         gpu.say_once()
@@ -60,8 +60,8 @@ def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     return tensor
 
 
-# The latest storages on "cuda", the oldest first. On a GPU torch's allocator keeps what a script
-# drops, so that a pointer to it, in a table of a grouped product say, still reaches it.
+# The latest storages on "cuda", the oldest first. On a GPU, torch's allocator keeps memory that a
+# script drops, so a pointer to it, for example in a table of a grouped product, still reaches it.
 KEPT: collections.deque[Any] = collections.deque()
 _KEPT_BYTES = 64 << 20
 
@@ -76,7 +76,7 @@ def _keep(storage: Any) -> None:
 
 
 def kept_at(address: int) -> tuple[int, int, object] | None:
-    """(start, bytes, storage) of the memory kept that holds an address, or None."""
+    """Return (start, bytes, storage) of the kept memory that holds an address, or None."""
     for storage in reversed(KEPT):
         start = storage.data_ptr()
         if start <= address < start + storage.nbytes():
@@ -90,7 +90,7 @@ def _pinned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_cuda(device: Any) -> bool:
-    """True if a device, in any form that torch accepts, is the GPU.
+    """Return True if a device, in any form that torch accepts, is the GPU.
 
     Raises:
         RuntimeError: torch's own error, for any GPU but the first.
@@ -108,11 +108,12 @@ def is_cuda(device: Any) -> bool:
 class Marking(TorchDispatchMode):
     """Runs operations for "cuda" on the CPU and marks their results."""
 
-    active = True  # off: threads that still run under it find torch unchanged
+    # False when stopped, so that threads that still run under this mode find torch unchanged
+    active = True
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """No: it would import torch's unused compiler, which takes seconds."""
+        """Return False; skipping would import torch's unused compiler, which takes seconds."""
         return False
 
     def __torch_dispatch__(
@@ -143,7 +144,7 @@ class Marking(TorchDispatchMode):
         return result
 
 
-# Operations that accept tensors of both sides on a GPU too.
+# Operations that accept tensors of both sides, on a GPU as well.
 _CROSSING = ("copy", "_copy", "_foreach", "_fused", "_nested", "_pack_padded", "_pad_packed",
              "set_", "tensor_split", "_ctc_loss")  # fmt: skip
 _INDEXING = ("index", "_index_put_impl_", "_unsafe_index")
@@ -166,7 +167,7 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
 
 
 def _mark_results(func: Any, result: Any, cuda: bool) -> None:
-    """A view may be a new tensor (`to`); a written tensor keeps its known place."""
+    """Mark results. A view may be a new tensor (`to`); a written tensor keeps its known place."""
     written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
     name = func.name().partition("::")[2]
     if written and (not cuda or name.startswith(_CROSSING)):
@@ -179,9 +180,9 @@ def _mark_results(func: Any, result: Any, cuda: bool) -> None:
 
 
 def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:
-    """Run an operator. A foreign operator may be Python for "cuda" only, so it sees "cuda" like any
-    other code. (Within a dispatch mode's handler that mode is off.) plain: no argument, such as a
-    fake tensor, handles operators itself."""
+    """Run an operator. A foreign operator may be Python code for "cuda" only, so it sees "cuda"
+    like any other code. (Within a dispatch mode's handler, the mode is off.) plain: True if no
+    argument, such as a fake tensor, handles operators itself."""
     if plain and func.namespace not in ("aten", "prim", "prims"):
         for key in ("CUDA", "CPU") if cuda else ("CPU",):
             if torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key):

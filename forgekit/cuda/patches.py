@@ -1,4 +1,4 @@
-"""Attributes of other packages that are replaced temporarily."""
+"""Replace attributes of other packages temporarily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plug-in: replaces the calls of host code, and tracks which tensors are on "cuda"."""
+"""The plug-in replaces the calls of host code, and tracks which tensors are on "cuda"."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Cuda(Plugin):
         self._mode.__enter__()
 
     def stop(self) -> None:
-        """Restore everything; tensors on "cuda" become CPU tensors, as their memory always was."""
+        """Restore everything; tensors on "cuda" become CPU tensors, because their memory is the
+        CPU's."""
         marks.Marking.active = False
         if self._mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
             self._mode.__exit__(None, None, None)

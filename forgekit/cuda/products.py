@@ -1,4 +1,4 @@
-"""Products of half-precision matrices on "cuda", with the bits of tensor cores.
+"""Multiply half-precision matrices on "cuda", with the bits of tensor cores.
 
 Scripts compare a kernel's product with torch's and expect equal bits, because cuBLAS adds like the
 kernel: in float32, 16 products at a time, in order. The CPU's own product rounds one element in a
@@ -15,7 +15,7 @@ import torch
 from forgekit.vgpu import tensor_cores
 
 _STEP = 16  # products added by one instruction
-_MOST = 1 << 30  # limit on products: 2 s; above it, use the CPU's own product
+_MOST = 1 << 30  # most multiplications, about 2 s; above that, use the CPU's own product
 _KINDS = {torch.float16: "f16", torch.bfloat16: "bf16"}
 _aten = torch.ops.aten
 _PRODUCTS = (_aten.mm.default, _aten.bmm.default)
@@ -62,7 +62,7 @@ def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
 
 
 def _codes(matrix: torch.Tensor) -> np.ndarray:
-    """Return the bits. (`numpy` of a tensor on "cuda" is refused; that of its base class is
+    """Return the bits. (`numpy` of a tensor on "cuda" is refused, but the base class's method is
     not.)"""
     bits = matrix.contiguous().view(torch.int16)
     return torch._C.TensorBase.numpy(bits).view(np.uint16)

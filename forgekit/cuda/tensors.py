@@ -1,4 +1,5 @@
-"""torch's answers for tensors on "cuda"; moves between the devices, and files."""
+"""Replace torch's answers for tensors on "cuda", its moves between devices, and its file
+functions."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from forgekit.cuda.patches import Patches
 
 
 class _Move(torch.autograd.Function):
-    """Return a copy of a tensor on the other side; its gradient goes back."""
+    """Return a copy of a tensor on the other side; its gradient moves back."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, cuda: bool) -> torch.Tensor:
@@ -35,7 +36,7 @@ def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:
 
 
 class _Typed(type):
-    """`torch.cuda.FloatTensor` and the like: makes tensors, and is the type of those."""
+    """`torch.cuda.FloatTensor` and similar classes: each makes tensors and is their type."""
 
     of_cpu: Any
 
@@ -161,8 +162,8 @@ def _on_the_cpu_alone(original: Callable) -> Callable:
 
 
 def _default_device() -> torch.device:
-    """Return the device of `with torch.device(…)` or set_default_device; torch would ask
-    torch.tensor."""
+    """Return the device of `with torch.device(…)` or set_default_device; torch itself would call
+    torch.tensor to find it."""
     modes = reversed(_get_current_function_mode_stack())
     return next((m.device for m in modes if isinstance(m, DeviceContext)), CPU)
 
@@ -189,7 +190,7 @@ def made_from_data(original: Callable) -> Callable:
 
 def made_by_a_script(original: Callable) -> Callable:
     """Wrap `torch.zeros` and similar functions, which accept a number as device; their CPU results
-    are marked as CPU tensors. (Tensors that forgekit makes combine with both.)"""
+    are marked as CPU tensors. (Tensors that forgekit makes combine with both sides.)"""
 
     @functools.wraps(original)
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:

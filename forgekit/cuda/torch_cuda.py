@@ -1,4 +1,5 @@
-"""`torch.cuda` on the virtual GPU: one device, whose streams run all work immediately, in order."""
+"""Implement `torch.cuda` on the virtual GPU: one device, whose streams run all work immediately, in
+order."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """All work has already run."""
+    """The common part of streams and events, whose work has already run."""
 
     def synchronize(self) -> None:
-        """There is no work to wait for."""
+        """Return immediately, because there is no work to wait for."""
 
     def query(self) -> bool:
         return True
@@ -94,7 +95,7 @@ def _stream(stream: Stream | None) -> Any:
 
 
 class CUDAGraph:
-    """`torch.cuda.CUDAGraph`: captured work, to be run again."""
+    """`torch.cuda.CUDAGraph`: captured work that can be replayed."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         self.graph = graphs.Graph()
@@ -150,10 +151,10 @@ class Device:
         is_cuda(which.device if isinstance(which, torch.Tensor) else which)
 
     def __enter__(self) -> None:
-        """Do nothing: there is only one device."""
+        """Do nothing, because there is only one device."""
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: there is only one device."""
+        """Do nothing, because there is only one device."""
 
 
 def _properties(which: Any = None) -> SimpleNamespace:
@@ -163,7 +164,7 @@ def _properties(which: Any = None) -> SimpleNamespace:
 
 
 def _is_available() -> bool:
-    """True for scripts; forgekit must still know that there is no real GPU."""
+    """Return True for scripts; forgekit must still know that there is no real GPU."""
     return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
 
 
@@ -182,7 +183,7 @@ def _answers(**values: Any) -> dict[str, Any]:
     return {name: always(value) for name, value in values.items()}
 
 
-# These do nothing: all work has already run, in one memory.
+# These do nothing, because all work has already run, in a single memory.
 _DONE_ALREADY = (
     "init", "_lazy_init", "synchronize", "empty_cache", "ipc_collect", "_sleep",
     "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats",

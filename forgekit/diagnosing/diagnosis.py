@@ -1,7 +1,7 @@
 """Explain errors of CuTe DSL's compiler: `explain_compile_error` turns one into a CompileError.
 
 `rules.toml` lists the known mistakes; any other error still shows the student's line and the
-compiler's own words.
+compiler's own text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
     texts = [_text(one) for one in _chain(exc)]
     place = _place_of(exc, "\n".join(texts))
     lines = _source_lines(fn)
-    # The outermost exception is the most specific; its cause may name another mistake.
+    # The outermost exception is the most specific; its cause may describe another mistake.
     obj = getattr(exc, "obj", None)
     rule, fields = recognise([texts[0], "\n".join(texts)], place, lines, obj)
     if place is None and rule.find:
@@ -65,8 +65,7 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
 
 
 def older_name(exc: BaseException) -> str | None:
-    """Return the text for a name of an older CuTe DSL that `exc` did not find; None for other
-    errors."""
+    """Return the text for a name from an older CuTe DSL that is missing; None for other errors."""
     rule, fields = recognise([_text(exc)], None, [], getattr(exc, "obj", None))
     if rule.kind != "renamed-api":
         return None
@@ -91,7 +90,7 @@ def _text(exc: BaseException) -> str:
 
 
 def _place_of(exc: BaseException, text: str) -> SourceLine | None:
-    """Return the student's line from the exception's attributes, else from its text, else from its
+    """Find the student's line in the exception's attributes, else in its text, else in its
     traceback."""
     for one in _chain(exc):
         filename, line = getattr(one, "filename", None), getattr(one, "line", None)
@@ -102,7 +101,7 @@ def _place_of(exc: BaseException, text: str) -> SourceLine | None:
             if is_user_file(match["file"]):
                 return source_line(match["file"], int(match["line"]))
     if type(exc).__name__ in _NO_LINE_IN_TRACEBACK:
-        return None  # raised after reading the kernel: the traceback ends in compile()
+        return None  # it was raised after reading the kernel, so the traceback ends in compile()
     return user_line(exc.__traceback__)
 
 
@@ -128,7 +127,7 @@ def _without_suggestions(text: str) -> str:
 
 
 def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
-    """Return the compiler's words without colours, source excerpts, internal frames, folders and
+    """Return the compiler's text without colours, source excerpts, internal frames, folders and
     addresses. Drop its suggestions if forgekit has a remedy, because the two may contradict."""
     text = without_colours(str(exc))
     own = type(exc).__module__.partition(".")[0] == "cutlass"

@@ -1,6 +1,6 @@
-"""Finds certain mistakes that compile, in the source of a student's CuTe DSL functions.
+"""Find certain mistakes that compile, in the source of a student's CuTe DSL functions.
 
-Conservative: code that may be right is not reported.
+The checks are conservative: code that may be right is not reported.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from forgekit.diagnosing.sources import FunctionSource, reached_functions
 from forgekit.errors import SourceLine
 
-# Calls that return different values in different threads, so never known at compile time.
+# Calls that return different values in different threads, so they are never known at compile time.
 _THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
-# Attributes of a tensor that may be static, and calls that take a value apart without its number.
+# Attributes of a tensor that may be static, and calls that inspect a value without its run-time
+# number.
 _STATIC = {"layout", "shape", "stride", "element_type", "dtype", "memspace", "iterator", "type"}
 _STATIC_CALLS = {"type", "len", "isinstance"}
 _CLUSTER_CALLS = {"cluster_arrive", "cluster_arrive_relaxed", "cluster_wait", "map_dsmem_ptr",
                   "store_async_dsmem"}  # fmt: skip
-# Attributes of a register tensor that store nothing in it.
+# Attributes of a register tensor that do not store into it.
 _READ = {"load", "layout", "shape", "stride", "element_type", "dtype", "type"}
 
 
@@ -45,7 +46,7 @@ def find_mistakes(fn: object) -> list[str]:
 
 def find_prints(fn: object) -> list[str]:
     """Return a warning per line on which `fn`, or a function that it reaches, prints a run-time
-    value. `print(x)` runs at compile time, shows `?`, and is no error for the compiler.
+    value. `print(x)` runs at compile time and shows `?`; for the compiler it is not an error.
 
     Such a value comes from thread_idx, block_idx, lane_idx or warp_idx, or from indexing a
     parameter annotated as a tensor.
@@ -59,7 +60,7 @@ def find_prints(fn: object) -> list[str]:
     ]
 
 
-# -- tuples compared, registers never filled ------------------------------------------------------
+# -- compared tuples, unfilled registers ------------------------------------------------------
 def _tuples_compared(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     annotated = [a for a in ast.walk(tree) if isinstance(a, ast.arg) and a.annotation is not None]
     shapes = {a.arg for a in annotated if ast.unparse(a.annotation or a).endswith("Shape")}
@@ -117,7 +118,7 @@ def _name_of(func: ast.expr) -> str:
     return ""
 
 
-# -- values of the run, printed at compile time ---------------------------------------------------
+# -- run-time values printed at compile time ---------------------------------------------------
 def _prints_in(source: FunctionSource) -> Iterator[SourceLine]:
     definition = next((n for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef)), None)
     if definition is None:  # a lambda
@@ -139,8 +140,8 @@ def _prints_in(source: FunctionSource) -> Iterator[SourceLine]:
 
 
 def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
-    """True if an expression certainly holds a run-time value: a thread index, a tensor element
-    indexed by one, or a value computed from these."""
+    """Return True if an expression certainly holds a run-time value: a thread index, a tensor
+    element indexed by one, or a value computed from these."""
     match value:
         case ast.Name(id=name):
             return name in known
@@ -149,7 +150,7 @@ def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _STATIC_CALLS:
             return False
         case ast.Subscript(value=ast.Name(id=name), slice=at) if name in tensors:
-            return not _keeps_a_mode(at)  # a tensor again, with a printable layout
+            return not _keeps_a_mode(at)  # the result is again a tensor, with a printable layout
         case ast.Attribute(attr=name) if name in _STATIC:
             return False
         case ast.Call(args=parts):
@@ -164,5 +165,5 @@ def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
 
 
 def _keeps_a_mode(index: ast.expr) -> bool:
-    """True if an index contains a None, as in `mX[None, 0]`."""
+    """Return True if an index contains None, as in `mX[None, 0]`."""
     return any(isinstance(n, ast.Constant) and n.value is None for n in ast.walk(index))

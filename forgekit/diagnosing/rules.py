@@ -1,7 +1,7 @@
-"""Recognises mistakes that CuTe DSL's compiler catches; `rules.toml` is the table.
+"""Recognise mistakes that CuTe DSL's compiler catches; `rules.toml` is the table.
 
 A rule fits when `pattern` matches `ExceptionClass: CODE: text` (white space collapsed) and, if
-given, `line` matches the student's source line and `source` some line of their functions. Named
+given, `line` matches the student's source line and `source` a line of their functions. Named
 groups of `pattern` and `line` fill the braces of `explanation`, `remedy` and `source`.
 """
 
@@ -19,15 +19,15 @@ from forgekit.errors import SourceLine
 
 @dataclass(frozen=True)
 class Rule:
-    """One mistake: its pattern and its message.
+    """A mistake's pattern and message.
 
     Attributes:
         kind: slug, also `CompileError.kind`.
         pattern, line, source: regular expressions, see the module's docstring.
         explanation, remedy: templates of one or two sentences.
-        at: `kernel` or `call`: whether the mistake is in the kernel or in the call that compiles
-            it.
-        find: if the compiler names no line, the first line of the functions that matches this.
+        at: `kernel` if the mistake is in the kernel, `call` if it is in the call that compiles it.
+        find: if the compiler names no line, the message names the first line of the functions that
+            matches this expression.
     """
 
     kind: str
@@ -40,10 +40,10 @@ class Rule:
     find: str = ""
 
     def match(self, text: str, line: str, lines: Iterable[str]) -> dict[str, str] | None:
-        """Return the fields for the templates if the rule fits, else None.
+        """Return the fields for the templates if the rule matches, else None.
 
-        text: the compiler's error. line: the student's; empty if unknown. lines: those of the
-        compiled functions.
+        text: the compiler's error. line: the student's line; empty if unknown. lines: the lines of
+        the compiled functions.
         """
         found = re.search(self.pattern, " ".join(text.split()))
         on_line = re.search(self.line, line)
@@ -77,8 +77,8 @@ RULES = tuple(Rule(**{k: _written_out(v) for k, v in row.items()}) for row in _T
 def recognise(
     texts: Iterable[str], place: SourceLine | None, lines: Iterable[SourceLine], obj: object
 ) -> tuple[Rule, dict[str, str]]:
-    """Return the first rule that fits one of the texts (most specific first), with its fields; else
-    UNRECOGNISED, which has no remedy.
+    """Return the first rule that matches one of the texts (most specific first), with its fields;
+    else UNRECOGNISED, which has no remedy.
 
     obj: the object that lacks an attribute; None if there is none.
     """
@@ -92,7 +92,8 @@ def recognise(
 
 
 def _with_derived(fields: dict[str, str], obj: object) -> dict[str, str]:
-    """Add fields that a pattern cannot capture: CuTe's type names, bytes of bits, new names."""
+    """Add fields that a pattern cannot capture: CuTe's type names, bits converted to bytes, new
+    names."""
     for key, value in list(fields.items()):
         fields[key] = _MLIR_TYPES.get(value, value).strip()
         if value.isdecimal():

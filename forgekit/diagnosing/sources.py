@@ -1,4 +1,5 @@
-"""The source of a student's CuTe DSL functions, and the functions that a host function reaches."""
+"""Find the source of a student's CuTe DSL functions, and the functions that a host function
+reaches."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ _parsed = functools.lru_cache(maxsize=1024)(ast.parse)
 
 @functools.lru_cache(maxsize=1024)
 def _named(tree: ast.AST) -> list[tuple[str, str | None]]:
-    """Return the names in a function's tree, with the attribute that each is accessed by."""
+    """Return the names in a function's tree, each with the attribute accessed on it."""
     found: list[tuple[str, str | None]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -77,7 +78,7 @@ def _read(function: FunctionType) -> FunctionSource | None:
 
 
 def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
-    """Return the objects that names and `self.x`, `module.x` refer to in a function."""
+    """Return the objects to which names, `self.x` and `module.x` refer in a function."""
     function = source.function
     cells = function.__closure__ or ()
     scope = dict(function.__globals__)
@@ -98,7 +99,7 @@ def reached_functions(fn: object) -> list[FunctionSource]:
     """Return the sources of `fn` and of every student function that it names, directly or
     indirectly.
 
-    Functions of libraries, and functions without source, are left out.
+    Functions of libraries and functions without source are omitted.
     """
     if isinstance(fn, FunctionType):
         owner = None
@@ -126,7 +127,8 @@ def reached_functions(fn: object) -> list[FunctionSource]:
 
 
 def kernel_names_beyond_ascii(fn: object) -> list[str]:
-    """Return names of kernels that `fn` reaches, and of its class, that no GPU compiler accepts."""
+    """Return the names that no GPU compiler accepts, among those of `fn`'s class and the kernels it
+    reaches."""
     named: list[str] = []
     for source in reached_functions(fn):
         for node in ast.walk(source.tree):

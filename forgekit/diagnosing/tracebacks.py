@@ -1,10 +1,10 @@
-"""Makes errors of forgekit and CuTe DSL end at the user's own line, not in a library file.
+"""Make errors of forgekit and CuTe DSL end at the user's own line, not in a library file.
 
-In a script, `install` puts a hook before Python's, which prints uncaught exceptions; the exception
-keeps all its frames for a debugger. In a notebook it puts a handler before IPython's: an error of a
-direct DSL call reads like one of `compile`, and IPython handles everything else unchanged.
-FORGEKIT_TRACEBACK=full shows all frames. `ForgekitError` itself hides frames from pytest's report.
-Imports neither torch nor CuTe DSL.
+In a script, `install` adds a hook in front of Python's hook, which prints uncaught exceptions; the
+exception keeps all its frames for a debugger. In a notebook it adds a handler in front of
+IPython's, so that an error of a direct DSL call reads like an error of `compile`; IPython handles
+everything else unchanged. FORGEKIT_TRACEBACK=full shows all frames. `ForgekitError` itself hides
+frames from pytest's report. This module imports neither torch nor CuTe DSL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SIMULATOR = "forgekit.vgpu"
 
 
 def install() -> None:
-    """Install the hook before the present one, and the handler if this is a notebook."""
+    """Install the hook in front of the present hook and, in a notebook, the handler."""
     _install_hook()
     if "IPython" in sys.modules:
         _install_handler()
@@ -47,7 +47,8 @@ def _install_hook() -> None:
 
 
 def _to_the_users_line(trace: TracebackType | None) -> TracebackType | None:
-    """Return a copy of a traceback that ends at the user's last frame; None if there is none."""
+    """Return a copy of a traceback that ends at the user's last frame; None if there is no such
+    frame."""
     if trace is None:
         return None
     rest = _to_the_users_line(trace.tb_next)
@@ -58,7 +59,7 @@ def _to_the_users_line(trace: TracebackType | None) -> TracebackType | None:
 
 # -- notebooks ------------------------------------------------------------------------------------
 def _install_handler() -> bool:
-    """False if there is no shell or another handler."""
+    """Install the handler; return False if there is no shell, or another handler exists."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
@@ -75,11 +76,11 @@ def _show(
     trace: TracebackType | None,
     tb_offset: int | None = None,
 ) -> None:
-    """Show `error` in few lines if the DSL raised it or it stopped a kernel, else as IPython
-    does."""
+    """Show `error` briefly if the DSL raised it or it stopped a kernel, else as IPython does."""
     described = _briefly(error, trace)
     if described is None:
-        # IPython shows a cell that cannot be parsed without frames; none would be the student's.
+        # IPython shows a cell that cannot be parsed without frames, because none would be the
+        # student's.
         ran = not isinstance(error, SyntaxError) or user_line(trace) is not None
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=ran)
         return

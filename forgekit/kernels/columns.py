@@ -1,4 +1,4 @@
-"""How threads share the columns of a matrix: vectors side by side, rows below each other.
+"""Share the columns of a matrix among threads: vectors side by side, rows below each other.
 
 A `ColumnTile` is compiled into a kernel, which calls its methods.
 """
@@ -20,8 +20,8 @@ class ColumnTile:
 
     lanes: threads side by side, each with a vector of columns. rows: rows of threads, one below the
     other; a power of two. loads: rows of the matrix that a thread reads at a time. vector: columns
-    per access; they are contiguous in memory, and it divides N and the distance of rows. once: all
-    rows of the matrix are read together, so values needed twice can be kept.
+    per access, contiguous in memory; it divides N and the distance between rows. once: True if all
+    rows of the matrix are read together, so that values needed twice can be kept.
     """
 
     lanes: int
@@ -32,20 +32,21 @@ class ColumnTile:
 
     @property
     def threads(self) -> int:
-        """Threads per block."""
+        """Return the threads per block."""
         return self.lanes * self.rows
 
     @property
     def columns(self) -> int:
-        """Columns per block."""
+        """Return the columns per block."""
         return self.lanes * self.vector
 
     # -- inside a kernel --------------------------------------------------------------------------
     @cute.jit
     def place(self, tiles: Int32):  # type: ignore[no-untyped-def]
-        """The thread's matrix and vector of columns there; its place in the block, x and y.
+        """Return the thread's matrix and its vector of columns there, and its place in the block, x
+        and y.
 
-        tiles: blocks side by side over one matrix; blockIdx.x counts them, then matrices.
+        tiles: blocks side by side over a matrix; blockIdx.x counts first them, then matrices.
         """
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
@@ -54,8 +55,8 @@ class ColumnTile:
 
     @cute.jit
     def load(self, gX: cute.Tensor, rX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
-        """rX (vector, loads) = the thread's vectors of gX (M, N) from `row` on; the others do not
-        change."""
+        """Load rX (vector, loads), the thread's vectors of gX (M, N) from `row` on; vectors outside
+        gX do not change."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
                 gRow = gX[row + k * self.rows, None]  # (N):(1)
@@ -64,7 +65,7 @@ class ColumnTile:
 
     @cute.jit
     def store(self, rX: cute.Tensor, gX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
-        """The thread's vectors of gX (M, N) from `row` on = rX (vector, loads)."""
+        """Store rX (vector, loads) to the thread's vectors of gX (M, N) from `row` on."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
                 gRow = gX[row + k * self.rows, None]  # (N):(1)
@@ -72,7 +73,7 @@ class ColumnTile:
                 cute.autovec_copy(rX[None, k], gV)
 
     def scratch(self):  # type: ignore[no-untyped-def]
-        """Shared memory for a vector of each thread: (rows, lanes, vector)."""
+        """Allocate shared memory for a vector of each thread: (rows, lanes, vector)."""
         shape = (self.rows, self.lanes, self.vector)
         layout = cute.make_layout(shape, stride=(self.columns, self.vector, 1))
         return cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, VECTOR_BYTES)
@@ -82,7 +83,8 @@ class ColumnTile:
         """Merge each of `values` (vector) over all threads below each other; all of them get the
         result.
 
-        merge: a function of the values of a thread and of another below it; it changes the former.
+        merge: a function of the values of a thread and of another thread below it; it changes the
+        first values.
         """
         if cutlass.const_expr(self.rows > 1):
             shared, height = [self.scratch() for _ in values], self.rows
@@ -102,5 +104,5 @@ class ColumnTile:
                 cute.autovec_copy(shared[i][0, tx, None], values[i])
 
     def sum(self, rSum: cute.Tensor, tx: Int32, ty: Int32) -> None:
-        """rSum (vector) = the sum over all threads below each other; all of them get it."""
+        """Sum rSum (vector) over all threads below each other; all of them get the sum."""
         self.reduce((rSum,), lambda rS, below: rS.store(rS.load() + below.load()), tx, ty)

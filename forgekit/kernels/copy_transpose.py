@@ -1,12 +1,12 @@
 """copy_transpose's kernels: Y[n, m] = X[m, n], bits unchanged, in pure CuTe DSL.
 
-Three kernels, each for the cases where it is fastest (`forgekit.ops.transposes` chooses):
+Each of the three kernels is used where it is fastest (`forgekit.ops.transposes` chooses):
 
     VectorTranspose   16-byte accesses on both sides; rows of X and of Y begin at 16-byte boundaries
     GatherTranspose   any sizes, strides and alignment; 16-byte stores
     FlatTranspose     only a copy: one row, one column, columns of X contiguous; few rows
 
-The constructor gets the compiled-in values, a call gets mX (M, N), mY (N, M) and a stream.
+The constructor receives the compiled-in values; a call receives mX (M, N), mY (N, M) and a stream.
 """
 
 import cutlass
@@ -17,8 +17,8 @@ from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 
 
 def word_of(bits: int):  # type: ignore[no-untyped-def]
-    """Return the type that elements of this width are moved as: floats as integers, to keep
-    NaNs."""
+    """Return the type as which elements of this width are moved: floats move as integers, which
+    preserves NaNs."""
     return getattr(cutlass, f"Uint{bits}")
 
 
@@ -27,7 +27,7 @@ class VectorTranspose:
     registers.
 
     tile: rows and columns of X per block, powers of two, at least 2V. vector: V, elements per
-    access; it divides M, N and the strides of the rows. Threads: one per square.
+    access; it divides M, N and the strides of the rows. There is one thread per square.
     """
 
     def __init__(self, bits: int, tile: tuple[int, int], vector: int) -> None:
@@ -44,8 +44,8 @@ class VectorTranspose:
         chunk_bits, row_bits = chunk_bytes.bit_length() - 1, tile[0].bit_length() - 1
         self.swizzle = (down - kept, chunk_bits + kept, row_bits - kept)
         # Blocks of a tall tile begin with different rows of Y, which are far apart in memory. On an
-        # H200 this gains 0.4 % at 1,048,576 × 64 float16, 0.9 % at × 32; wider types lose, bytes
-        # are neutral.
+        # H200 this gains 0.4 % at 1,048,576 × 64 float16 and 0.9 % at × 32; wider types become
+        # slower, and bytes do not change.
         self.first = 3 if tile[0] > tile[1] and bits == 16 else 0
 
     @cute.jit
@@ -86,7 +86,7 @@ class VectorTranspose:
             cute.autovec_copy(rY[k, None], tYsY[k, None])
         cute.arch.sync_threads()
 
-        # Store rows of Y: now the threads of a row of Y are side by side.
+        # Store rows of Y; now the threads of a row of Y are side by side.
         row, chunk = tidx // SM, tidx % SM
         step = lambda k: (k + bm * self.first) & (V - 1) if self.first else k  # noqa: E731
         for k in cutlass.range_constexpr(V):
@@ -117,8 +117,8 @@ class GatherTranspose:
         self.word = word_of(max(bits, 32) if contiguous else bits)
         self.per_word = self.word.width // bits
         self.vector, self.sector = VECTOR_BYTES * 8 // bits, SECTOR_BYTES * 8 // bits
-        self.extra = self.sector if shifted else 0  # rows of X read before the tile's own
-        self.columns = tile[1] - (self.per_word - 1)  # in every row, at any word boundary
+        self.extra = self.sector if shifted else 0  # rows of X read before the tile's own rows
+        self.columns = tile[1] - (self.per_word - 1)  # columns in every row, from any word boundary
         self.lanes = tile[1] // self.per_word  # threads, and words, per row of the tile
         self.step = threads // self.lanes  # rows of X that the block reads at a time
         self.rows = -(-(tile[0] + self.extra) // self.step) * self.step
@@ -150,7 +150,7 @@ class GatherTranspose:
         down = cutlass.Int32(mX.stride[0])
         start = cutlass.Int32(mX.iterator.toint() // (self.element.width // 8) % W) + n0
         q = lambda m: (start + m * down) & (W - 1)  # noqa: E731
-        last_word = (M - 1) * mX.stride[0] + N - W  # the part that lies in X as a whole
+        last_word = (M - 1) * mX.stride[0] + N - W  # the part that lies completely in X
         row, lane = tidx // lanes, tidx % lanes
         rW = cute.make_rmem_tensor(self.rows // step, self.word)
         for k in cutlass.range_constexpr(self.rows // step):
@@ -172,7 +172,7 @@ class GatherTranspose:
             sW[row + k * step, lane] = rW[k]
         cute.arch.sync_threads()
 
-        chunks = self.tile[0] // V  # of a row of Y
+        chunks = self.tile[0] // V  # vectors per row of Y in the tile
         row, chunk = tidx // chunks, tidx % chunks
         step = self.threads // chunks
         rY = cute.make_rmem_tensor(V, self.element)
@@ -182,7 +182,8 @@ class GatherTranspose:
             first = self.extra + chunk * V - (shift if self.extra else 0)  # row of shared memory
             m = m0 + first
             if n0 + col < N and col < self.columns:
-                for p in cutlass.range_constexpr(V):  # rows W apart begin equally far into a word
+                # rows W apart begin at the same offset in a word
+                for p in cutlass.range_constexpr(V):
                     rY[p] = sX[first + p, col + q(m + p % W)]
                 gY = cute.domain_offset((n0 + col, m), mY)
                 if m >= 0 and m + V <= M:
@@ -195,11 +196,12 @@ class GatherTranspose:
 
 
 class FlatTranspose:
-    """A thread gathers 16 bytes of Y; Y is contiguous. Good if columns of X are contiguous, so that
-    a copy suffices, or if X has few rows or few columns: then one cache line holds the data of
-    neighbouring threads.
+    """A thread gathers 16 bytes of Y; Y is contiguous. It suits an X whose columns are contiguous,
+    so that a copy suffices, or an X with few rows or few columns, in which a cache line holds the
+    data of neighbouring threads.
 
-    vector_loads: columns of X are contiguous, and begin at 16-byte boundaries, like rows of Y.
+    vector_loads: True if columns of X are contiguous and, like rows of Y, begin at 16-byte
+    boundaries.
     """
 
     threads = 256

@@ -1,6 +1,6 @@
-"""Row sums leading to `reduce_sum.RowSum`, one idea each; pure CuTe DSL.
+"""Row sums that lead to `reduce_sum.RowSum` in steps of one idea; pure CuTe DSL.
 
-    NaiveRowSum     one thread per row: neighbouring threads read a row apart
+    NaiveRowSum     one thread per row: neighbouring threads read one row apart
     SharedRowSum    one block per row: neighbours read neighbours; a tree in shared memory
     ShuffleRowSum   the same with the tree in registers, by shuffles
 
@@ -18,7 +18,7 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 
 
 class NaiveRowSum:
-    """A thread reads a whole row: 32 sectors per request of a warp."""
+    """Each thread reads a whole row: 32 sectors per request of a warp."""
 
     threads = 128
 
@@ -40,7 +40,8 @@ class NaiveRowSum:
 
 
 class SharedRowSum:
-    """A block reads a row, side by side; then half of the threads add the values of the others."""
+    """The threads of a block read a row side by side; then half of them add the values of the other
+    half, repeatedly."""
 
     threads = 256  # a power of two, so that it can be halved
 
@@ -73,8 +74,8 @@ class SharedRowSum:
 
 
 class ShuffleRowSum(SharedRowSum):
-    """The same, but lanes of a warp exchange sums directly; warps combine theirs in shared
-    memory."""
+    """Like `SharedRowSum`, but lanes of a warp exchange sums directly, and warps combine theirs in
+    shared memory."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -2,9 +2,9 @@
 
     RowSum      y[m] = sum of x[m, :]; or its parts, for a second RowSum to add up
     ShortRowSum y[m] = sum of x[m, :], where threads hold whole rows
-    ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, likewise
+    ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, as in RowSum
 
-The compiled-in numbers, and for unaligned rows the row's address, fix the order of every sum: a
+The compiled-in numbers and, for unaligned rows, the row's address fix the order of every sum, so a
 repeated call gives the same bits.
 """
 
@@ -47,7 +47,7 @@ class RowSum(RowKernel):
         at = tile.unaligned_element(prefix, mX.shape[1], lane)
         total += tile.load_unaligned(mX, row, at, 0.0)
         total = tile.sum(total, sPart, mbar)
-        # By the first thread of a cluster, or of a part; no row has both.
+        # The first thread of a cluster, or of a part, stores; no row has both.
         if valid and lane % (tile.threads * tile.cluster) == 0:
             mY[row * tile.split + lane // tile.threads % tile.split] = total.to(mY.element_type)
 
@@ -56,7 +56,7 @@ class ShortRowSum:
     """mY (M) = sums of the rows of mX (M, N), each held whole by its threads.
 
     turns: rows per group of threads, 1 if a row has several warps; all are loaded before the first
-    is added, because a short row alone keeps too few bytes in flight.
+    is added, because a single short row keeps too few bytes in flight.
     """
 
     def __init__(self, tile: RowTile, turns: int = 1) -> None:
@@ -90,7 +90,7 @@ class ShortRowSum:
         tXrX = cute.make_rmem_tensor(shape, mX.element_type)
         for turn in cutlass.range_constexpr(turns):
             row = first + turn * tile.rows
-            row = row if row < rows else rows - 1  # again, but not stored
+            row = row if row < rows else rows - 1  # read again, but not stored
             tXgX = thr_copy.partition_S(cute.local_tile(mX, tile.tiler, (row, 0)))
             tile.fill_tail(tXrX[None, None, None, turn], 0.0)
             cute.copy(tiled_copy, tXgX, tXrX[None, None, None, turn], pred=tXpX)
@@ -101,7 +101,7 @@ class ShortRowSum:
             for k in cutlass.range_constexpr(1, tile.loads):
                 rSum = rSum + tXrX[None, 0, k, turn].load().to(Float32)
             total = tile.sum(rSum.reduce(cute.ReductionOp.ADD, 0.0, 0), sPart, mbar)
-            # Lane i of a row keeps the sum of its ith turn, until each of them has one to store.
+            # Lane i of a row keeps the sum of its ith turn until each lane has a sum to store.
             place = turn % tile.threads
             if lane == place:
                 mine = total
@@ -166,7 +166,8 @@ class ColumnSum:
 
     @cute.jit
     def cluster_reduce(self, rSum: cute.Tensor, rank: Int32, tx, ty):  # type: ignore[no-untyped-def]
-        """rSum of the cluster's first block = the sum over all its blocks, in their order."""
+        """Set rSum of the cluster's first block to the sum over all blocks of the cluster, in their
+        order."""
         tile = self.tile
         shape = (self.cluster, tile.lanes, tile.vector)
         layout = cute.make_layout(shape, stride=(tile.columns, tile.vector, 1))

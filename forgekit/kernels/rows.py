@@ -1,7 +1,7 @@
 """Share the rows of a matrix among threads, and combine their results.
 
-A `RowTile` is compiled into a kernel, which calls its methods. They do what all kernels over rows
-have in common: they decide which thread reads which part of a row, and combine the values of all
+A `RowTile` is compiled into a kernel, which calls its methods. They do the common work of all
+kernels over rows: they decide which thread reads which part of a row, and combine the values of all
 threads that share a row. Values meet within a warp by shuffles, across warps in shared memory, and
 across the blocks of a cluster in each other's shared memory.
 """
@@ -31,8 +31,8 @@ class RowTile:
     cluster: blocks that share a row and exchange their results. split: blocks that share a row and
     store one result each. If several blocks share a row, a block has only that row.
 
-    whole: loads that every thread has, wherever the row is in memory; only the others need a
-    predicate. In a kernel that works in rounds: all loads, if every round is full.
+    whole: the loads that every thread has, regardless of the row's address; only the other loads
+    need a predicate. In a kernel that works in rounds: all loads, if every round is full.
     unaligned: True if rows may begin or end inside a vector. The elements before the first whole
     vector and after the last are then read one by one, by at least 2 * vector threads.
     """
@@ -53,7 +53,7 @@ class RowTile:
 
     @property
     def blocks(self) -> int:
-        """Return how many blocks share a row."""
+        """Return the number of blocks that share a row."""
         return self.cluster * self.split
 
     @property
@@ -63,12 +63,12 @@ class RowTile:
 
     @property
     def parts(self) -> int:
-        """Return how many warps of a cluster share a row and exchange values."""
+        """Return the number of warps in a cluster that share a row and exchange values."""
         return -(-self.threads // WARP) * self.cluster
 
     @property
     def rounds(self) -> int:
-        """Return how many parts each lane reads so that its warp reads all of them."""
+        """Return the number of parts that each lane reads so that its warp reads all of them."""
         return -(-self.parts // WARP)
 
     def launch_shape(self, rows):  # type: ignore[no-untyped-def]
@@ -79,14 +79,15 @@ class RowTile:
             shape["cluster"] = (self.cluster, 1, 1)
         return shape
 
-    # -- which thread reads what ------------------------------------------------------------------
+    # -- the part that each thread reads -----------------------------------------------------------
     @property
     def tiler(self) -> tuple[int, int]:
-        """Return rows and columns of a tile, which the threads of a row read at one time."""
+        """Return the rows and columns of a tile, which the threads read at the same time."""
         return 1, self.step * self.loads * self.vector
 
     def tiled_copy(self, dtype: Any, past_l1: bool = False):  # type: ignore[no-untyped-def]
-        """Return the copy of a tile: a row's threads side by side, one vector each, `loads` times.
+        """Return the copy of a tile: a row's threads side by side, with one vector each, `loads`
+        times.
 
         past_l1: load without allocating in L1.
         """
@@ -100,7 +101,8 @@ class RowTile:
 
     @cute.jit
     def row_and_lane(self, rows: Int32):  # type: ignore[no-untyped-def]
-        """Return the thread's row, its index among the threads of that row, and if the row exists.
+        """Return the thread's row, its index among the threads of that row, and True if the row
+        exists.
 
         Threads beyond the last row read the last row again, and must not store anything.
         """
@@ -126,10 +128,11 @@ class RowTile:
         for k in range(self.whole, self.loads):
             tXrX[None, 0, k].fill(value)
 
-    # -- rows that begin anywhere: by hand, as no layout can shift each row differently -----------
+    # -- rows that begin anywhere: no layout can shift each row differently -----------
     def whole_vectors(self, row: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
-        """Return how many elements precede the first whole vector of the thread's row, and the
-        matrices with each row replaced by that row from there on. Aligned: 0, and no change."""
+        """Return the number of elements before the first whole vector of the thread's row, and the
+        matrices with each row starting at that vector. For aligned rows, return 0 and the unchanged
+        matrices."""
         if not self.unaligned:
             return Int32(0), *tensors
         V, mX = self.vector, tensors[0]
@@ -141,7 +144,7 @@ class RowTile:
         return prefix, *(cute.make_tensor(start, layout) for start in starts)
 
     def streams(self, row: Int32, lane: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
-        """Return what a thread copies in rounds: prefix and shape of `whole_vectors`, the copy, and
+        """Return the parts of a copy in rounds: prefix and shape of `whole_vectors`, the copy, and
         the thread's part of each matrix and of its coordinates, ((V,1),1,loads,k)."""
         prefix, *whole = self.whole_vectors(row, *tensors)
         tiled_copy = self.tiled_copy(tensors[0].element_type)
@@ -247,8 +250,8 @@ class RowTile:
         return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
 
     def add_up(self, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
-        """Return the sum of a thread's elements ((V,1),1,loads), first over the loads: those sums
-        do not wait for each other."""
+        """Return the sum of a thread's elements ((V,1),1,loads), added first over the loads,
+        because those sums do not wait for each other."""
         ADD = cute.ReductionOp.ADD
         return x.reduce(ADD, 0.0, (None, 1, 1)).reduce(ADD, 0.0, 0)
 
@@ -266,7 +269,8 @@ class RowTile:
 
 
 def group_of(parts: int) -> int:
-    """Return how many lanes combine so many parts: the next power of two, at most a warp."""
+    """Return the number of lanes that combine this many parts: the next power of two, at most a
+    warp."""
     return min(WARP, 1 << (parts - 1).bit_length())
 
 

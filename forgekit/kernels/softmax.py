@@ -4,13 +4,14 @@
     StagedSoftmax     the same, the row kept in shared memory
     SoftmaxBackward   dx = (dy - sum dy·y) y, both rows kept in registers
 
-The constructor gets a `RowTile`, whose threads read the whole row together. Statistics are combined
-as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a maximum and
-the sum of exponentials relative to it, (m, s), become those of a larger part by rescaling s.
+The constructor gets a `RowTile`, whose threads read the whole row together. The statistics are
+combined as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a
+maximum and the sum of exponentials relative to it, (m, s), become those of a larger part by
+rescaling s.
 
-Compared with kernels that compute each vector's place by hand, these take no more than 1 % longer
-on an H200 (2026-11-22), except 2 % for 1000 x 1000 float32, 3 % for the gradient of 2048 x 1024
-bfloat16, and 6 % for 512 x 4096 float32 in registers, which now uses shared memory.
+Kernels that compute each vector's place by hand are at most 1 % faster on an H200 (2026-11-22),
+except 2 % for 1000 x 1000 float32, 3 % for the gradient of 2048 x 1024 bfloat16, and 6 % for 512 x
+4096 float32 in registers, a size that now uses shared memory.
 """
 
 import math
@@ -25,11 +26,11 @@ from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.rows import RowKernel
 
 LOG2_E = math.log2(math.e)
-LINE_BYTES = 128  # asynchronous copies of a warp with another start take twice as long
+LINE_BYTES = 128  # asynchronous copies of a warp that start elsewhere take twice as long
 
 
 def exp(x):  # type: ignore[no-untyped-def]
-    """Return e^x by the special function unit's exp2; for a number or for all elements."""
+    """Return e^x, by the special function unit's exp2, of a number or of all elements."""
     return cute.math.exp2(x * LOG2_E, fastmath=True)
 
 
@@ -42,7 +43,7 @@ def finite_max(m: Float32) -> Float32:
 
 @cute.jit
 def reduce_warps(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-    """Return the row's maximum and sum of exponentials, from those of the warps that share it."""
+    """Combine the maxima and sums of exponentials of the warps that share a row into the row's."""
     if const_expr(tile.parts > 1):
         tile.exchange((m, s), sPart, mbar)
         m = -Float32.inf
@@ -67,7 +68,8 @@ def online_update(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no
 
 @cute.jit
 def block_reduce(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-    """Return the row's maximum and sum of exponentials, from those of the threads that share it."""
+    """Combine the maxima and sums of exponentials of the threads that share a row into the
+    row's."""
     m_warp = tile.warp_reduce(m, cute.arch.fmax)
     s = tile.warp_reduce(s * exp(m - finite_max(m_warp)), operator.add)
     return reduce_warps(tile, m_warp, s, sPart, mbar)
@@ -99,7 +101,7 @@ class Softmax(RowKernel):
         rest = tile.load_unaligned(mX, row, at, -Float32.inf)
         x = tXrX.load().to(Float32)
 
-        # Per warp: its maximum, and the exponentials relative to it.
+        # Each warp computes its maximum, and the exponentials relative to it.
         m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
         if const_expr(tile.unaligned):
             m = cute.arch.fmax(m, rest)
@@ -112,7 +114,7 @@ class Softmax(RowKernel):
             s += rest
         s = tile.warp_reduce(s, operator.add)
 
-        # Then all warps: rescale from the warp's maximum to the row's.
+        # Then all warps rescale from the warp's maximum to the row's.
         m_row, s = reduce_warps(tile, m, s, sPart, mbar)
         scale = cute.arch.rcp_approx(s)
         if const_expr(tile.parts > 1):
@@ -124,10 +126,10 @@ class Softmax(RowKernel):
 
 
 class StagedSoftmax(Softmax):
-    """The same for rows kept in shared memory, of aligned vectors of 16 bytes. A thread starts
+    """The same softmax for rows of aligned 16-byte vectors, kept in shared memory. A thread starts
     asynchronous copies of all its vectors there, bypassing registers, and reads them twice: for the
-    statistics, as they arrive, and for the result. So a block needs few registers for a row of any
-    length, and an SM has room for many elements in flight.
+    statistics, as they arrive, and for the result. A block therefore needs few registers for a row
+    of any length, and an SM has room for many elements in flight.
     """
 
     @cute.kernel
@@ -156,7 +158,7 @@ class StagedSoftmax(Softmax):
             cute.copy(copy, tXgX[None, None, k], tXsX[None, None, k], pred=tXpX[None, None, k])
             cute.arch.cp_async_commit_group()
 
-        # First read, in the order of arrival: maximum and sum so far.
+        # First read, in the order of arrival: update the maximum and the sum so far.
         m, s = -Float32.inf, Float32(0.0)
         for k in cutlass.range_constexpr(tile.loads):
             cute.arch.cp_async_wait_group(tile.loads - 1 - k)

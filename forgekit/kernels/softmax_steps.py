@@ -1,4 +1,4 @@
-"""Softmax kernels leading to `softmax.Softmax`, one idea each, one block per row; pure CuTe DSL.
+"""Softmax kernels that lead to `softmax.Softmax` step by step, one block per row; pure CuTe DSL.
 
     ThreePassSoftmax   reads a row three times: for the maximum, the sum, the result
     TwoPassSoftmax     twice: maximum and sum in one pass (M. Milakov and N. Gimelshein, 2018)
@@ -18,14 +18,14 @@ from forgekit.kernels.softmax import block_reduce, exp, finite_max, reduce_warps
 
 
 class _RowSoftmax(RowKernel):
-    """The common part of the three: one block per row."""
+    """The common part of the three kernels: one block per row."""
 
     def __init__(self, threads: int = 256, loads: int = 1) -> None:
         super().__init__(RowTile(threads, loads=loads))
 
 
 class ThreePassSoftmax(_RowSoftmax):
-    """Safe softmax as in a textbook: the row is read three times."""
+    """The safe softmax of a textbook, which reads the row three times."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

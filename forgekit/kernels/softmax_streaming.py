@@ -1,12 +1,11 @@
 """Softmax over rows of any length and its gradient, each row read twice; pure CuTe DSL.
 
     StreamingSoftmax, StreamingSoftmaxBackward   a block or a cluster reads a row twice
-    SplitSoftmax, SplitSoftmaxBackward           many blocks share a row: two launches, as blocks
-                                                 cannot wait for each other
+    SplitSoftmax, SplitSoftmaxBackward           many blocks share a row, in two launches
 
-For rows too long for a block or cluster to keep. The first read computes running statistics, the
-maximum so far and the sum of exponentials relative to it (the online softmax of M. Milakov and N.
-Gimelshein, 2018); the second writes the result.
+These kernels serve rows too long for a block or cluster to keep. The first read computes running
+statistics, the maximum so far and the sum of exponentials relative to it (the online softmax of M.
+Milakov and N. Gimelshein, 2018); the second writes the result.
 """
 
 import operator
@@ -42,8 +41,8 @@ class StreamingSoftmax(Softmax):
 
     @cute.jit
     def statistics(self, mX: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
-        """Maximum and sum of exponentials of the part of a row that the block, or cluster,
-        reads."""
+        """Return the maximum and the sum of exponentials of the part of a row that the block, or
+        cluster, reads."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXcX = tile.streams(row, lane, mX)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
@@ -87,7 +86,7 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
     @cute.jit
     def dot(self, mdY: cute.Tensor, mY: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
-        """The sum of mdY·mY over the part of a row that the block, or cluster, reads."""
+        """Return the sum of mdY·mY over the part of a row that the block, or cluster, reads."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgY, tXgdY, tXcX = tile.streams(row, lane, mY, mdY)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
@@ -122,7 +121,7 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
         tile.store_unaligned((rest_dy - dot) * rest_y, mdX, row, at, valid)
 
 
-# -- many blocks a row ------------------------------------------------------------------------
+# -- many blocks per row ------------------------------------------------------------------------
 def rows_at_a_time(mX: cute.Tensor, held: int):  # type: ignore[no-untyped-def]
     """Return the number of rows that L2 holds from the first read to the second, at least 1."""
     return cutlass.max(Int32(held) // (mX.shape[1] * (mX.element_type.width // 8)), Int32(1))
@@ -130,19 +129,20 @@ def rows_at_a_time(mX: cute.Tensor, held: int):  # type: ignore[no-untyped-def]
 
 @cute.jit
 def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-def]
-    """The block's row, counted from `first`, its part of the row, and the thread's place in the
-    row."""
+    """Return the block's row, counted from `first`, its part of the row, and the thread's place in
+    the row."""
     tidx, _, _ = cute.arch.thread_idx()
     part, row, _ = cute.arch.block_idx()
     return first + row, part, part * tile.threads + tidx
 
 
 class SplitSoftmax(StreamingSoftmax):
-    """The same, but the `split` blocks of its tile share each row.
+    """Like `StreamingSoftmax`, but the `split` blocks of its tile share each row.
 
     mParts (M, split, 2), float32: the maximum and the sum of each part. The first launch fills it;
     the second combines the parts of a row, in each warp and in the same order. overlap: begin the
-    second launch while the first one ends, which needs sm_90. held: bytes of rows between both.
+    second launch while the first one ends, which needs sm_90. held: bytes of rows between the two
+    launches.
     """
 
     def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:
@@ -192,8 +192,8 @@ class SplitSoftmax(StreamingSoftmax):
 
 
 class SplitSoftmaxBackward(StreamingSoftmaxBackward):
-    """The same, but the `split` blocks of its tile share each row; mParts (M, split), float32:
-    the sum of mdY·mY over each part. overlap, held: as there."""
+    """Like `StreamingSoftmaxBackward`, but the `split` blocks of its tile share each row; mParts
+    (M, split), float32: the sum of mdY·mY over each part. overlap, held: as in `SplitSoftmax`."""
 
     def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:
         super().__init__(tile)

@@ -1,4 +1,4 @@
-"""The layout algebra: coalesce, composition, complement and the inverses.
+"""Compute the layout algebra: coalesce, composition, complement and the inverses.
 
 The results have CuTe's form, not only its values: the nesting and the order of modes are those
 that CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
@@ -27,7 +27,7 @@ def from_modes(modes: list[Mode]) -> Layout:
 
 
 def joined(layouts: list[Any]) -> Any:
-    """Return the layouts as the modes of one; composed layouts share a swizzle and stay
+    """Join layouts as the modes of a new one; composed layouts that share a swizzle stay
     composed."""
     for layout in layouts:
         if isinstance(layout, ComposedLayout):
@@ -60,7 +60,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
     """Return the same function of the linear index with as few modes as possible.
 
     With a tuple as `profile`, such as (1, 1), each top-level mode is coalesced separately, and
-    modes beyond the profile do not change. Raises UsageError on `?` and for a profile with more
+    modes beyond the profile do not change. Raises UsageError for `?` and for a profile with more
     modes than the layout.
     """
     if isinstance(layout, ComposedLayout):
@@ -112,7 +112,7 @@ def composition(a: Layout | ComposedLayout, b: Any) -> Any:
 
 
 def as_layout(value: Any, what: str) -> Layout:
-    """Return a Layout unchanged, an integer n as n:1."""
+    """Return a Layout unchanged, or an integer n as n:1."""
     if isinstance(value, Layout):
         return value
     if integer_or_none(value) is not None:
@@ -124,9 +124,10 @@ def as_layout(value: Any, what: str) -> Layout:
 def by_mode(
     function: Callable[[Any, Any], Any], layout: Any, tiler: tuple[Any, ...], what: str
 ) -> list[Any]:
-    """Apply `function(mode, entry)` to each mode of a layout; None and modes beyond the tiler
-    stay."""
-    checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)  # as deep as possible
+    """Apply `function(mode, entry)` to each mode of a layout. A mode is unchanged if its
+    entry is None or the tiler has none for it."""
+    # raise from the deepest frame possible
+    checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)
     if len(tiler) > layout.rank:
         needed = f"at most {layout.rank}, the modes of {outer_of(layout)}"
         remedy = "pass one entry per mode, None to keep a mode whole"
@@ -190,12 +191,12 @@ def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
 def complement(layout: Layout, cotarget: Any = 1) -> Layout:
     """Return a layout whose offsets, added to this layout's, fill `cotarget`.
 
-    `cotarget` is a size, a shape or a Layout (its shape counts). The result is ordered by stride
+    `cotarget` is a size, a shape or a Layout (whose shape is used). The result is ordered by stride
     and rounds up if `cotarget` is not a multiple of the layout's span.
 
     Raises UsageError for a layout without a complement: one with a stride within the span of a
     smaller one, such as `(2,2):(2,2)`, or with a negative or a basis stride. (CuTe DSL 4.8.1 prints
-    sizes of 0 and below there, and a divide by such a tiler can end the process.)
+    sizes of 0 and below for it, and a divide by such a tiler can end the process.)
     """
     layout.require_static("complement")
     target = cotarget.shape if isinstance(cotarget, Shaped) else Layout(cotarget).shape
@@ -212,7 +213,7 @@ def complement(layout: Layout, cotarget: Any = 1) -> Layout:
         found.append((stride // reached, reached))
         reached = size * stride
     step = reached
-    for size in flat(target):  # the rest, shaped like the target
+    for size in flat(target):  # the remaining modes, shaped like the target
         rest = -(-size // reached)
         found.append((rest, step))
         step *= rest

@@ -1,4 +1,4 @@
-"""Converts CuTe's objects, their printed text, tensors and tuples to forgekit layouts."""
+"""Convert CuTe's objects, their printed text, tensors and tuples to forgekit layouts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def of(value: object) -> Layout | ComposedLayout:
 
     Accepts layouts of forgekit and CuTe, CuTe tensors (their layout), PyTorch tensors, CuTe's
     printed text of any of these, a tuple `(shape, stride)` and an integer (a compact size). CuTe's
-    own layouts and tensors live only while the `@cute.jit` function that made them is traced: call
-    `of` inside it; a `@cute.jit` function may return the result of `of`. Dynamic modes become `?`.
-    Raises UsageError for anything else, and for a CuTe object whose function has ended.
+    own layouts and tensors live only while the `@cute.jit` function that made them is traced, so
+    call `of` inside it; a `@cute.jit` function may return the result of `of`. Dynamic modes become
+    `?`. Raises UsageError for anything else, and for a CuTe object whose function has ended.
     """
     return read(value).layout
 
@@ -59,7 +59,8 @@ def _read_torch(tensor: Any) -> Described:
 
 
 def _read_cute(value: Any) -> Described:
-    """Convert through CuTe's printed text; but a value of an ended trace points to freed memory."""
+    """Convert through CuTe's printed text. Refuse a value of an ended trace, which points to freed
+    memory."""
     handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
     if _is_mlir_value(handle):
         if has_ended(handle):
@@ -81,7 +82,8 @@ def _is_mlir_value(value: object) -> bool:
 
 
 def has_ended(handle: Any) -> bool:
-    """True if an MLIR value's trace has ended: reading the value would then crash the process."""
+    """Return True if an MLIR value's trace has ended; reading the value would then crash the
+    process."""
     from cutlass._mlir import ir
 
     return ir.Context.current is None or handle.context is not ir.Context.current

@@ -1,4 +1,4 @@
-"""Coordinates to offsets and back: crd2idx and idx2crd of CuTe.
+"""Convert coordinates to offsets and back: crd2idx and idx2crd of CuTe.
 
 A linear index counts colexicographically, the leftmost mode fastest. Like CuTe, these functions
 accept coordinates outside the shape: the last mode continues.

@@ -1,4 +1,4 @@
-"""explain(): describes a CuTe layout or tensor in words, mode by mode."""
+"""explain(): describe a CuTe layout or tensor in words, mode by mode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Explanation(Shown):
     Attributes:
         subject: the layout in CuTe's notation.
         paragraph: a description in a few sentences. rows: for each mode and each part of a nested
-            mode, its number (`1`, or `1.0` for mode 0 of mode 1), its layout, and words.
+            mode, its number (`1`, or `1.0` for mode 0 of mode 1), its layout, and a description.
     """
 
     subject: str
@@ -37,7 +37,7 @@ class Explanation(Shown):
 
     @property
     def summary(self) -> str:
-        """Return subject, paragraph and the table of modes."""
+        """Return the subject, the paragraph and the table of modes."""
         return "\n".join([self.subject, self.paragraph, "", *_table(self.rows).lines()])
 
 

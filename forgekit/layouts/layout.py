@@ -1,5 +1,5 @@
-"""Layout: a shape and a stride, which together map coordinates to offsets, and its slices: None in
-a coordinate keeps a mode, a number fixes it.
+"""Layout: a shape and a stride, which together map coordinates to offsets. In a slice, None in a
+coordinate keeps a mode and a number fixes it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from forgekit.layouts.tuples import (
 
 
 class Shaped(ABC):
-    """Facts that a layout, plain or composed, derives from its shape alone, and its modes."""
+    """The facts that a layout, plain or composed, derives only from its shape, and its modes."""
 
     shape: IntTuple
     is_static: bool
@@ -165,7 +165,7 @@ class Layout(Shaped):
     def cosize(self) -> int:
         """Return the span: one more than the largest offset, with each stride taken as positive.
 
-        For a coordinate layout, the product of the spans of its coordinate's modes.
+        For a coordinate layout, return the product of the spans of its coordinate's modes.
         """
         self.require_static("the cosize")
         spans: dict[tuple[int, ...], int] = {}
@@ -177,7 +177,7 @@ class Layout(Shaped):
 
     @property
     def is_static(self) -> bool:  # type: ignore[override]
-        """True if all sizes and strides are known: none is `?`."""
+        """Return True if all sizes and strides are known and none is `?`."""
         return not (has_dynamic(self.shape) or has_dynamic(self.stride))
 
     def flatten(self) -> Layout:
@@ -195,11 +195,12 @@ def flat_modes(layout: Layout) -> list[Mode]:
 
 
 class ModeError(UsageError, IndexError):
-    """A missing mode of a layout; an IndexError ends Python's iteration by number."""
+    """The layout lacks a mode. It is an IndexError because that ends Python's iteration by
+    number."""
 
 
 def unchecked(shape: IntTuple, stride: IntTuple) -> Layout:
-    """Return a Layout of valid entries; Layout() checks its entries."""
+    """Return a Layout from entries known to be valid; Layout() would check them."""
     layout = object.__new__(Layout)
     object.__setattr__(layout, "shape", shape)
     object.__setattr__(layout, "stride", stride)
@@ -244,7 +245,7 @@ def slice_layout(layout: Layout, coord: object) -> Layout:
     """Return the modes of `layout` at which `coord` is None, in order, like `layout(coord)` in
     CuTe.
 
-    The offset of the fixed modes is dropped; `slice_and_offset` returns it too. A tuple in the
+    The offset of the fixed modes is dropped; `slice_and_offset` also returns it. A tuple in the
     coordinate opens its mode, so `(None, (1, None))` of a 2-mode layout gives 2 modes. Raises
     UsageError if the coordinate does not fit the shape.
     """

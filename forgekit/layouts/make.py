@@ -1,4 +1,4 @@
-"""Functions that make layouts and rearrange their modes.
+"""Make layouts and rearrange their modes.
 
 Source: CUTLASS, include/cute/layout.hpp, and CuTe DSL 4.8.1 for the forms of results.
 """
@@ -31,7 +31,7 @@ def cosize(layout: Layout | ComposedLayout) -> int:
 
 @checked()
 def make_layout(shape: Any, stride: Any = None) -> Layout:
-    """Return Layout(shape, stride); a tuple of Layouts becomes the modes of one."""
+    """Return Layout(shape, stride); a tuple of Layouts becomes the modes of a single layout."""
     if isinstance(shape, tuple | list) and shape and all(isinstance(s, Layout) for s in shape):
         return joined(list(shape))
     return Layout(shape, stride)

@@ -1,4 +1,4 @@
-"""Parses CuTe DSL's output: layouts, tensors and their MLIR types, static or with `?`.
+"""Parse CuTe DSL's output: layouts, tensors and their MLIR types, static or with `?`.
 
     (4,8):(8,1)                                     a layout
     S<3,4,3> o 0 o (8,64):(64,1)                    a composed layout
@@ -32,9 +32,10 @@ class Described:
         layout: the Layout or ComposedLayout.
         dtype: element type as CuTe prints it (`f32`, `bf16`); None for a layout without tensor.
         space: the tensor's memory space (`gmem`, `smem`, `rmem`, `generic`); None if not given.
-        align_bytes: the alignment of its first element; None if it is only the element's own.
+        align_bytes: the alignment of its first element; None if it is only the element's own
+            alignment.
         origin: the first coordinate of a coordinate tensor; None for any other.
-        pointer_swizzle: a swizzle of the pointer, applied to byte addresses; None without.
+        pointer_swizzle: a swizzle of the pointer, applied to byte addresses; None if there is none.
     """
 
     layout: Layout | ComposedLayout
@@ -55,7 +56,7 @@ def parse(text: str) -> Described:
 
 
 class _Reader:
-    """A recursive-descent reader; each method consumes the element in its name."""
+    """A recursive-descent reader; each method consumes the element that it is named after."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0

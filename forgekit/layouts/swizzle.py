@@ -1,4 +1,4 @@
-"""Swizzle, and layouts composed with one: `S<3,4,3> o 0 o (8,64):(64,1)`."""
+"""Define Swizzle, and layouts composed with a swizzle: `S<3,4,3> o 0 o (8,64):(64,1)`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _OFFSET_BITS = 32
 class Swizzle:
     """A permutation of offsets that XORs `bits` bits of them with `bits` others.
 
-    The `bits` bits from position `base` up are XORed with those `shift` places above them (below,
-    if `shift` is negative). `bits` of 0 is the identity. CuTe DSL 4.8.1 silently replaces invalid
-    parameters (abs(shift) below bits, a negative bits or base, more than 32 bits in all) by the
-    identity S<0,4,3>; here they raise UsageError. Source: CUTLASS, include/cute/swizzle.hpp.
+    The `bits` bits from position `base` up are XORed with the bits `shift` places above them
+    (below, if `shift` is negative). A swizzle with `bits` of 0 is the identity. CuTe DSL 4.8.1
+    silently replaces invalid parameters (abs(shift) below bits, a negative bits or base, more than
+    32 bits in all) by the identity S<0,4,3>; here they raise UsageError. Source: CUTLASS,
+    include/cute/swizzle.hpp.
     """
 
     bits: int
@@ -42,7 +43,7 @@ class Swizzle:
             if number is None:
                 raise _bad_swizzle(self, f"{name} is not an integer")
             object.__setattr__(self, name, number)
-        if self.bits == 0:  # as in CuTe: there is one identity
+        if self.bits == 0:  # as in CuTe, there is a single identity
             object.__setattr__(self, "base", 4)
             object.__setattr__(self, "shift", 3)
         elif self.bits < 0 or self.base < 0:
@@ -115,14 +116,14 @@ class ComposedLayout(Shaped):
 
     @property
     def is_static(self) -> bool:  # type: ignore[override]
-        """True if all sizes and strides are known: none is `?`."""
+        """Return True if all sizes and strides are known and none is `?`."""
         return self.outer.is_static and (isinstance(self.inner, Swizzle) or self.inner.is_static)
 
     def __call__(self, coord: object) -> Any:
         """Return the offset of a coordinate; a ComposedLayout if the coordinate holds None.
 
         CuTe DSL 4.8.1 prints such a slice without the swizzle if it can fold the swizzle into the
-        strides, and without its first offset. Here both are kept.
+        strides, and without its first offset. This function keeps both.
         """
         wanted = to_coordinate(coord)
         if None in flat(wanted):

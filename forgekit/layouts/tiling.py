@@ -1,4 +1,4 @@
-"""Tiles: divides cut a layout into tiles, products repeat a layout as a tile.
+"""Tile layouts: divides cut a layout into tiles, products repeat a layout as a tile.
 
 The results have CuTe's form. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
@@ -19,10 +19,10 @@ from forgekit.layouts.swizzle import ComposedLayout, outer_of
 def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
     """Return the layout cut by a tiler: mode 0 runs within a tile, mode 1 over the tiles.
 
-    `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of those, one per mode:
-    then each mode becomes (within, over); None and modes beyond the tuple stay whole. If a tile
-    does not divide, the number of tiles is rounded up. Raises UsageError where composition and
-    complement do, and for a tiler with more entries than modes.
+    `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of those, one per mode.
+    With a tuple, each mode becomes (within, over); None and modes beyond the tuple stay whole. If a
+    tile does not divide a mode, the number of tiles is rounded up. Raises UsageError where
+    composition and complement do, and for a tiler with more entries than modes.
     """
     if isinstance(tiler, tuple):
         return joined(by_mode(logical_divide, layout, tiler, "logical_divide"))
@@ -83,7 +83,7 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
     """Return the block repeated over a tiler: mode 0 is the block, mode 1 runs over its copies.
 
     `tiler` is a Layout, an integer n (n copies), or a tuple of those, one per mode of the block;
-    None leaves a mode unchanged. Raises UsageError where composition and complement do.
+    None leaves a mode unchanged. Raises UsageError when composition or complement does.
     """
     if tiler is None:
         return block

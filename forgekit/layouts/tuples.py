@@ -1,4 +1,4 @@
-"""Integers and nested tuples of integers, the form of shapes, strides and coordinates.
+"""Handle integers and nested tuples of integers, the form of shapes, strides and coordinates.
 
 CuTe calls them IntTuples. A leaf of a stride may also be a `Basis` (the stride of a coordinate
 layout, printed `1@0`), and any leaf may be `Dynamic` (known only at run time, printed `?`).
@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from forgekit.arguments import integer_or_none
 from forgekit.errors import brief, usage_error
 
-# An int, or a nested tuple of ints (of a stride also of Basis). mypy cannot follow recursive types
-# through the algebra, so this name only documents.
+# An int, or a nested tuple of ints (in a stride also of Basis). mypy cannot follow recursive types
+# through the algebra, so this name only serves as documentation.
 IntTuple: TypeAlias = Any
 
 _DEEPEST = 50  # nesting levels; Python's own recursion ends at 1000
@@ -49,7 +49,7 @@ class Basis:
     """A stride that steps along one mode of a coordinate instead of along memory.
 
     `Basis(2, (1, 0))` steps by 2 in mode 0 of mode 1. CuTe calls it ScaledBasis, makes it with
-    `cute.E` and prints it innermost mode first: `2@0@1`.
+    `cute.E` and prints its innermost mode first: `2@0@1`.
     """
 
     value: int | Dynamic
@@ -88,7 +88,8 @@ def flat(value: IntTuple) -> tuple[Any, ...]:
 
 
 def leaf_map(function: Callable[..., Any], *values: IntTuple) -> IntTuple:
-    """Return the first value with each leaf replaced by `function` of the leaves at its place."""
+    """Return the first value with each leaf replaced by `function` of all values' leaves at that
+    place."""
     if isinstance(values[0], tuple):
         return tuple(leaf_map(function, *same) for same in zip(*values, strict=True))
     return function(*values)
@@ -115,12 +116,13 @@ def depth_of(value: IntTuple) -> int:
 
 
 def congruent(a: IntTuple, b: IntTuple) -> bool:
-    """True if two values have the same nesting (CuTe: the same profile)."""
+    """Return True if two values have the same nesting (CuTe: the same profile)."""
     return weakly_congruent(a, b) and weakly_congruent(b, a)
 
 
 def weakly_congruent(a: IntTuple, b: IntTuple) -> bool:
-    """True if `b` has at least the nesting of `a`: an int in `a` may match any part of `b`."""
+    """Return True if `b` has at least the nesting of `a`; an int in `a` may match any part of
+    `b`."""
     if not isinstance(a, tuple):
         return True
     if not isinstance(b, tuple) or len(a) != len(b):

@@ -1,4 +1,4 @@
-"""Describes a layout or tensor: each function returns one sentence or phrase."""
+"""Describe a layout or tensor; each function returns a sentence or a phrase."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _COUNTED = 1 << 16  # up to this size, repeated offsets are found by counting
 
 
 def kind(described: Described) -> str:
-    """Return `A tensor of 32-bit float (f32) in global memory (gmem), aligned to 16 bytes`."""
+    """Return text such as `A tensor of 32-bit float (f32) in global memory (gmem), aligned to 16
+    bytes`."""
     if described.origin is not None:
         start = text(described.origin)
         return f"A coordinate tensor: each element is a coordinate, the first one {start}"
@@ -49,7 +50,7 @@ def kind(described: Described) -> str:
 
 
 def extent(layout: Layout) -> str:
-    """Return the number of elements: `4 x 8 = 32 elements`."""
+    """Return the number of elements, such as `4 x 8 = 32 elements`."""
     sizes = [mode.shape for mode in layout]
     shown = " x ".join(_sizes(size) for size in sizes) or "1"
     if has_dynamic(layout.shape):
@@ -69,7 +70,8 @@ def _sizes(shape: IntTuple) -> str:
 
 
 def order(layout: Layout) -> str:
-    """Return `row-major` or `column-major` for such a matrix; otherwise an empty text."""
+    """Return a text about `row-major` or `column-major` for such a matrix; otherwise an empty
+    text."""
     if layout.rank != 2 or layout.depth != 1:
         return ""
     (rows, columns), (down, right) = layout.shape, layout.stride
@@ -83,7 +85,7 @@ def order(layout: Layout) -> str:
 
 
 def _larger(stride: Any, size: Any) -> bool:
-    """True if a stride steps over a whole row; assumed for unknown numbers."""
+    """Return True if a stride steps over a whole row; this is assumed for unknown numbers."""
     if isinstance(stride, int) and isinstance(size, int):
         return stride >= size
     return not isinstance(stride, Basis) and stride != 0
@@ -178,7 +180,7 @@ def _bits(first: int, count: int) -> str:
 
 
 def example(described: Described) -> str:
-    """Return an example: `Element (1,2) lies at 1·1 + 2·4 = 9`."""
+    """Return an example such as `Element (1,2) lies at 1·1 + 2·4 = 9`."""
     layout, outer = described.layout, outer_of(described.layout)
     coord = _example_coordinate(outer)
     if coord is None:

@@ -1,6 +1,6 @@
-"""What the notebooks ask, grade and explain: exercises, hints, progress.
+"""Ask, grade and explain the exercises of the notebooks: gates, hints, progress.
 
-`exercise.py` finds the exercises, each a folder of its week: texts and gates, a solution with
-marked lines, wrong solutions. `puzzle.py` makes one of a line of torch. `gates/` is what a
-submission has to pass, `grading.py` takes it through, `records.py` keeps what was passed.
+`exercise.py` finds the exercises, each in a folder of its week: texts and gates, a solution with
+marked lines, wrong solutions. `puzzle.py` makes an exercise from a line of torch. `gates/` holds
+the tests that a submission must pass, `grading.py` runs them, and `records.py` stores the progress.
 """

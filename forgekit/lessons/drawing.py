@@ -1,4 +1,4 @@
-"""Reports, notes and progress as a notebook shows them, on light and on dark pages."""
+"""Draw reports, notes and progress for a notebook, on light and on dark pages."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ _GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # the first two are Okabe
 
 # -- the report on a submission -----------------------------------------------------------------
 def report_html(report: GradeReport) -> str:
-    """Groups passed, the one that was not and why, those still to come."""
+    """Return a report as HTML: passed groups, the failed group with the reason, groups still to
+    come."""
     colour = _GREEN if report else (_GREY if report.untouched else _RED)
     parts = [
         f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:880px;'
         'font-size:13px;line-height:1.45">',
-        f"<div><b>{escape(report.headline)}</b></div>",  # coloured, it is too faint on white
+        # not coloured, because colour would be too faint on white
+        f"<div><b>{escape(report.headline)}</b></div>",
     ]
     parts += [_group(_GREEN, "&#10003;", group.name, group.seen) for group in report.passed]
     if report.failure is None:
@@ -48,7 +50,8 @@ def _group(colour: str, mark: str, name: str, seen: str = "") -> str:
 
 
 def _happened(text: str) -> str:
-    """The first line as it is; what follows, quoted from a tool, with its own line breaks."""
+    """Return the first line unchanged, and the rest, quoted from a tool, with its own line
+    breaks."""
     first, _, rest = text.partition("\n")
     quoted = (
         '<pre style="margin:4px 0;padding:6px 8px;font-size:12px;white-space:pre-wrap;'
@@ -61,12 +64,12 @@ def _happened(text: str) -> str:
 
 
 def _with_code(text: str) -> str:
-    """Our own words, with `code` and line breaks in them."""
+    """Return forgekit's own text with its `code` and line breaks as HTML."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")
 
 
 def note_bundle(note: Note) -> dict[str, str]:
-    """A note, set as Markdown."""
+    """Return a note as Markdown."""
     return {"text/plain": repr(note), "text/markdown": f"**{note.title}**\n\n{note.text}"}
 
 
@@ -75,8 +78,8 @@ _SMALL = "font-size:12px;opacity:.8"
 
 
 def progress_html(p: Progress) -> str:
-    """The card, week by week: a bar, the notebooks as links, a mark for each exercise; of one week
-    alone also a table."""
+    """Return the card, week by week: a bar, the notebooks as links, a mark for each exercise; for a
+    single week also a table."""
     parts = [
         '<div style="font-size:13px;max-width:780px;padding:16px 22px;border:1px solid '
         'rgba(127,127,127,.4);border-top:5px solid #009E73;border-radius:6px">'
@@ -84,7 +87,7 @@ def progress_html(p: Progress) -> str:
         f'<div style="font-size:20px">{score(p.rows, " passed", " written")}</div>'
     ]
     closing = escape(p.closing)
-    if row := p.following:  # what to do next is a link
+    if row := p.following:  # link to the next exercise
         closing = closing.replace(f" in {row.exercise.notebook},", f" in {_link(row)},", 1)
     parts.append(f'<div style="margin-top:6px">{closing}</div>')
     for week, rows in p.weeks.items():
@@ -110,7 +113,7 @@ def _bar(part: float) -> str:
 
 
 def _notebook(rows: Sequence[Row]) -> str:
-    """A line: the notebook, the marks of its exercises, how many are passed."""
+    """Return a line: the notebook, the marks of its exercises, the number of passed ones."""
     return (
         f'<div><span style="display:inline-block;width:190px">{_link(rows[0])}</span>'
         f'{_dots(rows)} <span style="{_SMALL}">{done(rows)} of {len(rows)}</span></div>'
@@ -118,7 +121,7 @@ def _notebook(rows: Sequence[Row]) -> str:
 
 
 def _link(row: Row) -> str:
-    """Its notebook; JupyterLab opens such a link in a tab of its own."""
+    """Return a link to its notebook; JupyterLab opens it in a separate tab."""
     name = escape(row.exercise.notebook or "in no notebook")
     return f'<a href="{escape(quote(row.address))}">{name}</a>' if row.address else name
 

@@ -1,9 +1,9 @@
-"""Exercises: each a task, a solution with marked lines, hints, and the gates it has to pass.
+"""Define exercises: each has a task, a solution with marked lines, hints, and the gates to pass.
 
 An exercise `week0/scale` is a folder of its week, `week0_copy_transpose/exercises/scale`:
 `exercise.py` holds `EXERCISE` (texts and gates), `solution.py` the solution, written as a student
-would write it, with the lines to be found out marked (`skeleton.py`), `wrong.py` the wrong ones.
-What the notebook shows is generated from them.
+would write it, with marks around the lines that students write (`skeleton.py`), and `wrong.py`
+wrong solutions. The notebook's cells are generated from them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ from forgekit.lessons import records
 from forgekit.lessons.grading import FAILED, Definition, FailedCall, grade
 from forgekit.lessons.report import GradeReport, Note
 
-NOTHING = object()  # stands for an argument that was left out
+NOTHING = object()  # marks an omitted argument
 
 
 @dataclass(frozen=True)
 class Exercise(Definition):
-    """One exercise; `fk.exercise("week0/scale")` finds it by its name.
+    """An exercise; `fk.exercise("week0/scale")` finds it by its name.
 
     Attributes:
-        title: what is done, with a verb. task: Markdown. hints: three, each telling more.
-        analysis: Markdown, shown under the solution. entry: the name that is handed in, a function
-        or a variable of the skeleton. groups: what has to be passed, in order. praise: one line
-        after a pass. given: what the notebook shows beside the task, such as puzzles in a table.
-        arch: what the virtual GPU compiles for, where it needs more than the usual; None elsewhere.
-        stays: what is handed in cannot leave its process, so that no other can judge it.
-        name, folder: set where it is found.
+        title: the activity, with a verb. task: Markdown. hints: three, each revealing more.
+        analysis: Markdown, shown under the solution. entry: the submitted name, a function or a
+            variable of the skeleton. groups: the gates to pass, in order. praise: one line after a
+            pass. given: an object that the notebook shows next to the task, such as puzzles in a
+            table.
+        arch: the architecture for the virtual GPU if the usual one is not enough; else None.
+        stays: True if the submission cannot leave its process, so that no other process can judge
+            it.
+        name, folder: set when the exercise is found.
     """
 
     def __repr__(self) -> str:
@@ -45,27 +47,30 @@ class Exercise(Definition):
         return f"{self.name}: {self.title} ({self.notebook}; {state})"
 
     def grade(self, submission: Any = NOTHING, *, arch: str | None = None) -> GradeReport:
-        """Pass a submission through the gates; stop at the first group that fails.
+        """Run a submission through the gates; stop at the first group that fails.
 
-        Kernels run on the virtual GPU, where counters and the sanitizer are; on a machine with a
-        GPU the values are checked there as well. The result is kept for `fk.progress()`, except
-        that of the course's own solution.
+        Kernels run on the virtual GPU, which has counters and the sanitizer; on a machine with a
+        GPU the values are also checked there. The result is stored for `fk.progress()`, unless the
+        submission is the course's own solution.
 
         Args:
-            submission: what the task asks for: a `@cute.jit` function, a Python function, a value.
-            arch: what the virtual GPU compiles for, such as "sm_80"; leave it out for the usual.
+            submission: the object that the task asks for: a `@cute.jit` function, a Python
+                function, a value.
+            arch: the architecture for the virtual GPU, such as "sm_80"; leave it out for the usual
+                one.
 
         Returns:
-            A report, true if all groups are passed; a notebook shows it.
+            A report, which is true if all groups are passed; a notebook shows it.
 
         Raises:
-            UsageError: nothing was handed in, or an architecture that the virtual GPU lacks.
+            UsageError: there is no submission, or the virtual GPU lacks the architecture.
         """
         if submission is NOTHING:
             remedy = f"write .grade({self.entry})"
             raise usage_error("grade", "nothing", "what the task asks for", remedy)
         if arch is not None:
-            current_target("virtual", arch)  # refuses it here: later it looks like the kernel's
+            # refuse it here; later it would look like the kernel's mistake
+            current_target("virtual", arch)
 
         report = grade(self, submission, arch or self.arch, untouched=self.is_skeleton(submission))
         with records.changing(self.name) as known:
@@ -79,10 +84,10 @@ class Exercise(Definition):
 
     @property
     def failed(self) -> FailedCall:
-        """The call at which the last grade stopped, for pictures: `fk.footprint(*e.failed)`.
+        """Return the call at which the last grade stopped, for pictures: `fk.footprint(*e.failed)`.
 
         Raises:
-            UsageError: no grade has stopped at a call of a kernel since this process began.
+            UsageError: no grade in this process has stopped at a call of a kernel.
         """
         if self.name not in FAILED:
             remedy = "run the cell that grades the exercise first"
@@ -90,20 +95,21 @@ class Exercise(Definition):
         return FAILED[self.name]
 
     def hint(self) -> Note:
-        """The next hint: the first call gives the first of three, the next tells more."""
+        """Return the next hint: the first call gives the first of three hints, each further call
+        reveals more."""
         with records.changing(self.name) as known:
             number = known.hints = min(known.hints + 1, len(self.hints))
         more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
         return Note(f"Hint {number} ({more})", self.hints[number - 1])
 
     def solution(self) -> Note:
-        """The solution with its analysis."""
+        """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # after a pass it was no help
+            known.solution_seen |= not known.passed  # after a pass it does not count as help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
-        """Forget tries and the pass, though not the help that was taken; returns the skeleton."""
+        """Forget tries and the pass, but not the help used; return the skeleton."""
         with records.changing(self.name) as known:
             known.tries = known.passed_at_try = 0
             known.passed_on = ""
@@ -119,12 +125,13 @@ def _standing(week: str) -> str:
 
 
 def exercise(name: str) -> Exercise:
-    """The exercise of a name such as "week0/scale"; `fk.progress("week0")` lists a week's.
+    """Find the exercise with a name such as "week0/scale"; `fk.progress("week0")` lists a week's
+    exercises.
 
-    It is looked for from the current folder upwards, then beside forgekit.
+    The search goes from the current folder upwards, then continues next to forgekit.
 
     Raises:
-        UsageError: there is none, with names that are near, or with where it was looked for.
+        UsageError: there is none; the message lists similar names, or the searched folders.
     """
     if isinstance(name, str) and (folder := course.exercise_folder(name)):
         return _load(name, folder)
@@ -137,7 +144,7 @@ def exercise(name: str) -> Exercise:
         raise usage_error("exercise", repr(name), "the name of an exercise", remedy)
     if looked := course.where_looked(week):
         got = f"{name!r}, and no exercises of {week}"
-        remedy = "run the notebook in its week's folder, or copy the folder `exercises` beside it"
+        remedy = "run the notebook in its week's folder, or copy the folder `exercises` next to it"
         raise usage_error("exercise", got, looked, remedy)
     raise usage_error("exercise", repr(name), 'a name such as "week0/scale"', remedy)
 
@@ -149,5 +156,5 @@ def _load(name: str, folder: Path) -> Exercise:
 
 
 def all_exercises() -> list[Exercise]:
-    """All exercises that are found from here, in the order of the notebooks."""
+    """Return all exercises found from the current folder, in the order of the notebooks."""
     return [_load(name, folder) for name, folder in course.exercise_folders().items()]

@@ -1,4 +1,4 @@
-"""An exercise's texts, solution and gates; a submission taken through the gates."""
+"""Hold an exercise's texts, solution and gates; run a submission through the gates."""
 
 from __future__ import annotations
 
@@ -46,34 +46,34 @@ class Definition:
 
     @property
     def notebook(self) -> str:
-        """The notebook that grades it, such as `07_transpose`; "" if none does."""
+        """Return the notebook that grades it, such as `07_transpose`; "" if none does."""
         week, _, short = self.name.partition("/")
         return course.notebooks_of(self.folder.parents[1], week).get(short, "")
 
     @functools.cached_property
     def source(self) -> Source:
-        """The solution file, read."""
+        """Return the parsed solution file."""
         return read_source(self.folder / "solution.py")
 
     @property
     def is_whole_kernel(self) -> bool:
-        """True if the student writes a kernel from an empty body, its launch included."""
+        """Return True if the student writes a kernel from an empty body, including its launch."""
         return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
 
     def reference(self) -> Any:
-        """The entry of the solution, which gates compare counts with."""
+        """Return the solution's entry, with whose counts gates compare."""
         return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
 
     def as_given(self) -> Any:
-        """The entry of the skeleton, which gates compare times with."""
+        """Return the skeleton's entry, with whose time gates compare."""
         return operator.attrgetter(self.entry)(self.source.skeleton_module())
 
     def solution_text(self) -> str:
-        """The solution as Markdown: code, then analysis."""
+        """Return the solution as Markdown: code, then analysis."""
         return f"```python\n{self.source.solution}```\n\n{self.analysis.strip()}\n"
 
     def is_skeleton(self, submission: Any) -> bool:
-        """True if the submission is a function whose cell or file still is the skeleton."""
+        """Return True if the submission is a function whose cell or file is still the skeleton."""
         return "".join(self.source.skeleton.split()) in file_text(submission)
 
 
@@ -81,8 +81,8 @@ class Definition:
 class FailedCall:
     """A compiled kernel and its arguments: `fk.footprint(*failed)`, `fk.profile(*failed)`.
 
-    Iterating gives the kernel, then copies of the arguments of its call. `show()` runs it and
-    compares its result.
+    Iterating yields the kernel, then copies of the arguments of its call. `show()` runs the call
+    and compares its result.
     """
 
     kernel: CompiledKernel
@@ -93,10 +93,10 @@ class FailedCall:
         yield from self.case.arguments(self.kernel).values()
 
     def show(self) -> CheckReport:
-        """Run the call on the virtual GPU and check its first wrong result, or its last.
+        """Run the call on the virtual GPU and check its first wrong result, or its last result.
 
         Raises:
-            KernelError: what stops the kernel, as in the grade.
+            KernelError: the kernel is stopped, as in the grade.
         """
         from forgekit.checking.compare import compare
         from forgekit.show import in_notebook
@@ -126,7 +126,7 @@ FAILED: dict[str, FailedCall] = {}  # exercise's name -> the call at which its l
 
 
 def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
-    """The report on what was submitted. untouched: it still is the skeleton."""
+    """Return the report on a submission. untouched: True if it is still the skeleton."""
     names = [group.name for group in exercise.groups]
     passed: list[Pass] = []
 
@@ -152,16 +152,18 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
             passed += others
             left = [g.name for g in rest if g.name not in {o.name for o in others}]
             return report([group.name, *left], failure, failure.unanswered)
-        except ForgekitError as error:  # what no gate expected of a kernel, and yet in words
+        except ForgekitError as error:  # an error that no gate expected, but with a message
             return report(names[number:], GateError(str(error)), False)
-        except Exception as error:  # an odd value in an answer, say; a student sees no traceback
+        # for example an odd value in an answer; students see no traceback
+        except Exception as error:
             return report(names[number:], _unexpected(error), False)
     FAILED.pop(exercise.name, None)
     return report((), None, False)
 
 
 def _replaced() -> str:
-    """The name of a function that judges results and is defined outside forgekit; "" if none is."""
+    """Return the name of a function that judges results but is defined outside forgekit; "" if
+    there is none."""
     for name, module in sorted(sys.modules.items()):
         if not name.startswith(("forgekit.checking.", "forgekit.lessons.gates.")):
             continue
@@ -178,19 +180,19 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
     """Return a group's summary of a pass; None if the group fails."""
     try:
         return Pass(group.name, group.run(submission))
-    except Exception:  # the reason is for when the groups before it are passed
+    except Exception:  # the reason is reported once the groups before it are passed
         return None
 
 
 def _keep_failed(exercise: Definition, submission: Submission, failure: GateError) -> None:
-    """Keep the call that failed, so that the notebook can run and draw it; the advice says how."""
+    """Keep the failed call, so that the notebook can run and draw it; the advice explains how."""
     call = f'fk.exercise("{exercise.name}").failed'
     FAILED.pop(exercise.name, None)
     try:
         if submission.last is not None:
             kernel = submission.compiled(submission.last)
             FAILED[exercise.name] = FailedCall(kernel, submission.last)
-    except GateError:  # it does not compile
+    except GateError:  # the kernel does not compile
         pass
     if exercise.name in FAILED:
         failure.look_at = failure.look_at.replace("{failed}", call)
@@ -199,7 +201,7 @@ def _keep_failed(exercise: Definition, submission: Submission, failure: GateErro
 
 
 def _unexpected(error: Exception) -> GateError:
-    """Make a GateError of an error that neither a gate nor forgekit put into words."""
+    """Turn an error that neither a gate nor forgekit explained into a GateError."""
     return GateError(
         f"The submission cannot be graded. {type(error).__name__}: {error}",
         look_at="Compare it with the skeleton. If the form is the same, this is a bug in forgekit; "

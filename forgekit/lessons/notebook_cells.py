@@ -1,13 +1,14 @@
-"""The cells of an exercise in a notebook's .py, generated so that they cannot drift.
+"""Generate the cells of exercises in a notebook's .py, so that they cannot diverge from the
+exercise.
 
-Where an exercise is to stand, the .py has four cells that name it and their part:
+For each exercise, the .py has four cells that name it and their part:
 
     # %% [markdown] exercise="week0/scale" part="task"
     # %% exercise="week0/scale" part="skeleton"
     # %% exercise="week0/scale" part="grade"
     # %% [markdown] exercise="week0/scale" part="solution"
 
-`forgekit build-notebooks` fills them; `--check` says where they are not as they should be.
+`forgekit build-notebooks` fills them; `--check` reports cells that are out of date.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ _CELL = re.compile(r"^# %%.*$", re.MULTILINE)
 _OURS = re.compile(
     r'^# %%(?P<markdown> \[markdown\])?.*\bexercise="(?P<name>[^"]*)".*\bpart="(?P<part>[^"]*)"'
 )
-_WIDTH = 98  # of a line after its "# "
-_MARKUP = re.compile(  # the beginnings that no line of a plain paragraph has
+_WIDTH = 98  # width of a line, which follows "# "
+_MARKUP = re.compile(  # no line of a plain paragraph begins like this
     r"\s*([-+*>] |[#|<]|```|\d+[.)] )|    "
 )
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of a .py that belongs to an exercise: its text from `start` to `end`, and what it
-    should hold."""
+    """A cell of a .py that belongs to an exercise: its text from `start` to `end`, and its intended
+    content."""
 
     name: str
     part: str
@@ -50,10 +51,10 @@ class _Cell:
 
 
 def filled(text: str) -> str:
-    """The .py with the cells of its exercises as they should be.
+    """Return the .py with the cells of its exercises filled in.
 
     Raises:
-        UsageError: no such exercise or part; a part missing, or twice.
+        UsageError: an exercise or part is unknown, or a part is missing or occurs twice.
     """
     out, last = "", 0
     for cell in _cells(text):
@@ -68,14 +69,14 @@ def filled(text: str) -> str:
 
 
 def first_stale(text: str) -> str | None:
-    """The first cell that is not as it should be, in words; None if all are."""
+    """Describe the first cell that is out of date; return None if there is none."""
     cell = next((c for c in _cells(text) if c.stale), None)
     return None if cell is None else f"the {cell.part} of exercise {cell.name} is not up to date"
 
 
 def _cells(text: str) -> list[_Cell]:
     starts = [m.start() for m in _CELL.finditer(text)]
-    parts: dict[str, list[str]] = {}  # of each exercise, in the order of the notebook
+    parts: dict[str, list[str]] = {}  # the parts of each exercise, in the order of the notebook
     found = []
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         header, _, body = text[start:end].partition("\n")
@@ -118,15 +119,16 @@ def _wanted(e: Exercise, part: str, number: int) -> str:
 
 
 def _gap(before: str, after: str) -> int:
-    """Return the number of line ends between two cells: ruff puts two blank lines around a function
-    or a class, and around the comments above it."""
+    """Return the number of line ends between two cells; ruff requires two blank lines around a
+    function or a class, and around the comments above it."""
     last = before.strip("\n").rpartition("\n")[2]
     definition = re.match(r"\n*(#.*\n)*(@|def |class )", after)
     return 3 if definition or last.startswith((" ", "\t")) else 2
 
 
 def _fitted(text: str) -> str:
-    """Markdown whose plain paragraphs fit the lines of a .py; code, tables and lists stay."""
+    """Wrap the plain paragraphs of Markdown to the line width of a .py; keep code, tables and
+    lists."""
     blocks, fenced = [], False
     for block in text.strip().split("\n\n"):
         plain = not fenced and not any(map(_MARKUP.match, block.splitlines()))

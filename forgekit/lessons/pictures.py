@@ -1,4 +1,4 @@
-"""Pictures of what goes where, for a puzzle's task: tensors of a few cells, in colours."""
+"""Draw where elements go, for a puzzle's task: tensors of a few cells, in colours."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from forgekit.viz.grid import Axis, Content, Grid, plain_axis
 from forgekit.viz.palette import NOTHING, thread_colour
 from forgekit.viz.picture import LayoutPicture
 
-Cell = str | tuple[str, int]  # its text, or also the number of its colour
+Cell = str | tuple[str, int]  # its text, optionally with the number of its colour
 Rows = Sequence[Sequence[Cell]]
 
 
 def numbers(rows: int, columns: int, prefix: str = "") -> list[list[str]]:
-    """Cells that say where they stand, in row-major order: `x0`, `x1`, … with the prefix "x"."""
+    """Return cells labelled with their position in row-major order: `x0`, `x1`, … with the prefix
+    "x"."""
     return [[f"{prefix}{r * columns + c}" for c in range(columns)] for r in range(rows)]
 
 
 def coloured(values: Sequence[object], hues: dict[int, int]) -> list[Cell]:
-    """A row of cells, some of them in a colour: index -> its number."""
+    """Return a row of cells, some of them coloured: index -> colour number."""
     return [(str(v), hues[i]) if i in hues else str(v) for i, v in enumerate(values)]
 
 
 def picture(
     title: str, panels: dict[str, Rows], hue: Callable[[str], int | None] = lambda text: None
 ) -> LayoutPicture:
-    """Tensors side by side, or below each other where they are single rows.
+    """Draw tensors side by side, or below each other if they are single rows.
 
     Args:
-        panels: name -> its cells. hue: number of the colour of a cell that brings none, of its
-            text; None leaves it grey. Cells of one colour belong together.
+        panels: name -> its cells. hue: returns the colour number of a cell without one, from its
+            text; None leaves it grey. Cells of the same colour belong together.
     """
     used = [_hue(cell, hue) for rows in panels.values() for row in rows for cell in row]
     hues = 1 + max((number for number in used if number is not None), default=0)

@@ -1,4 +1,4 @@
-"""What you have passed, over all weeks: the card that a notebook shows, and its text."""
+"""Show your progress over all weeks: the card that a notebook shows, and its text."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from forgekit.lessons.records import Record
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-MARKS = {  # of a whole kernel and of any other exercise; CSS
+MARKS = {  # marks of a whole kernel and of any other exercise; CSS
     "passed": ("■●", "background:#009E73"),
     "passed, solution seen first": ("◧◐", "box-shadow:inset 0 0 0 3px #009E73"),
     "begun": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
     "open": ("··", "background:rgba(127,127,127,.3)"),
 }
-BAR = 20  # characters of a week's bar
+BAR = 20  # characters in a week's bar
 
 
 @dataclass(frozen=True)
 class Row:
-    """An exercise and what is known of it."""
+    """An exercise and its record."""
 
     exercise: Exercise
     record: Record
 
     @property
     def standing(self) -> str:
-        """One of `MARKS`."""
+        """Return the exercise's state, one of `MARKS`."""
         if self.record.passed:
             return "passed, solution seen first" if self.record.solution_seen else "passed"
         return "open" if self.record == Record() else "begun"
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def address(self) -> str:
-        """The way from here to its notebook, for a link; "" if that is not there."""
+        """Return the path from here to its notebook, for a link; "" if there is no such file."""
         file = self.exercise.folder.parents[1] / f"{self.exercise.notebook}.ipynb"
         return os.path.relpath(file) if file.is_file() else ""
 
@@ -64,7 +64,7 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Progress(Shown):
-    """What you have done of the exercises, week by week; a notebook shows it as a card."""
+    """Your progress through the exercises, week by week; a notebook shows it as a card."""
 
     rows: tuple[Row, ...]
 
@@ -74,25 +74,25 @@ class Progress(Shown):
 
     @property
     def weeks(self) -> dict[str, list[Row]]:
-        """`Week 1: reduce` -> its rows."""
+        """Map each week, such as `Week 1: reduce`, to its rows."""
         by_week = groupby(self.rows, lambda row: row.exercise.week)
         return {course.week_title(week): list(rows) for week, rows in by_week}
 
     @property
     def table(self) -> Table:
-        """Exercise by exercise."""
+        """Return a table with one row per exercise."""
         return Table((), [row.cells for row in self.rows], left=range(4))
 
     @property
     def following(self) -> Row | None:
-        """The first exercise that is not passed."""
+        """Return the first exercise that is not passed."""
         return next((row for row in self.rows if not row.record.passed), None)
 
     @property
     def closing(self) -> str:
-        """What comes next, and the day of the latest pass."""
+        """Return the next exercise, and the day of the latest pass."""
         if not self.rows:
-            return "No exercises are found here: run it in the course, or in a week's folder."
+            return "No exercises found here: run this in the course, or in a week's folder."
         said = "Every exercise is passed."
         if row := self.following:
             where = f" in {row.exercise.notebook}" if row.exercise.notebook else ""
@@ -101,12 +101,12 @@ class Progress(Shown):
         return f"{said} Latest pass: {latest}." if latest else said
 
     def reset(self) -> None:
-        """Forget what stands in it."""
+        """Forget the progress shown here."""
         records.forget({row.exercise.name for row in self.rows})
 
     @property
     def summary(self) -> str:
-        """The card in plain text."""
+        """Return the card in plain text."""
         blocks = [f"Kernel Forge: {score(self.rows, ' passed', ' written')}"]
         for week, rows in self.weeks.items():
             books = [(name, f"{done(of)}/{len(of)}", "".join(map(_mark, of)))
@@ -122,16 +122,16 @@ class Progress(Shown):
 
 
 def progress(week: str | None = None) -> Progress:
-    """What you have passed and tried, over all weeks, or one week exercise by exercise; `.reset()`
-    of it forgets that.
+    """Show the exercises you have passed and tried, over all weeks, or one week exercise by
+    exercise; its `.reset()` forgets them.
 
     Raises:
-        UsageError: there is no such week.
+        UsageError: the week does not exist.
     """
     exercises = all_exercises()
     weeks = list(dict.fromkeys(e.week for e in exercises))
     if week is not None and not (isinstance(week, str) and week in weeks):
-        needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises are found here")
+        needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises found here")
         raise usage_error("week", brief(week), needed, "leave it out for all")
     known = records.all_records()
     return Progress(
@@ -140,7 +140,7 @@ def progress(week: str | None = None) -> Progress:
 
 
 def by_notebook(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """`07_transpose` -> its rows."""
+    """Map each notebook, such as `07_transpose`, to its rows."""
     return {name: list(of) for name, of in groupby(rows, lambda row: row.exercise.notebook)}
 
 
@@ -155,7 +155,7 @@ def score(rows: Sequence[Row], passed: str = "", written: str = "") -> str:
 
 
 def effort(rows: Sequence[Row]) -> str:
-    """How often it was tried, and all help that was taken."""
+    """Describe the number of tries, and all help used."""
     known = [row.record for row in rows]
     first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
     hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)

@@ -1,9 +1,9 @@
-"""Puzzles: whole kernels to be written, defined by their result as a line of torch.
+"""Define puzzles: whole kernels to write, specified by their result as a line of torch.
 
-`puzzle` makes an exercise of what is particular to it: texts, how inputs are drawn, the result. The
-usual gates come with it: values at awkward sizes, types and sizes drawn from the submission's text;
-the sanitizer in adversarial schedules; what the task asks for; and nothing wasted, beside the
-solution's own counts. Sanitizer and counts see each type, and a size that no submission can know.
+`puzzle` makes an exercise from its particulars: texts, the drawing of inputs, the result. It adds
+the usual gates: values at awkward sizes, with types and sizes drawn from the submission's text; the
+sanitizer in adversarial schedules; the task's facts; and waste relative to the solution's own
+counts. The sanitizer and the counts cover each type, and a size that no submission can know.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Promise = Mapping[int, Mapping[int, int]]
 
 
 class Draw:
-    """Makes a puzzle's inputs on the CPU, each call with values of its own, the same every time
-    but within `forgekit.tensors.reseeded`.
+    """Makes a puzzle's inputs on the CPU. Each call draws different values, which are the same in
+    every run except within `forgekit.tensors.reseeded`.
 
-    dtype: of the case, torch's. size: of the case, on which numbers depend.
+    dtype: the case's torch dtype. size: the case's size, on which numbers depend.
     """
 
     def __init__(self, dtype: torch.dtype, *size: int) -> None:
@@ -42,7 +42,7 @@ class Draw:
         self._seed = 0
 
     def __call__(self, *shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """Normally distributed values."""
+        """Draw normally distributed values."""
         import forgekit as fk
 
         return fk.randn(*shape, dtype=dtype or self.dtype, seed=self._next(), device="virtual")
@@ -50,35 +50,37 @@ class Draw:
     def integers(
         self, low: int, high: int, *shape: int, dtype: torch.dtype | None = None
     ) -> torch.Tensor:
-        """Whole numbers from `low` up to, not with, `high`; in a narrow float type they are exact
-        while it has them."""
+        """Draw whole numbers from `low` to `high` (exclusive); a narrow float type holds them
+        exactly within its range."""
         import forgekit as fk
 
         of = dtype or self.dtype
         return fk.randint(low, high, *shape, dtype=of, seed=self._next(), device="virtual")
 
     def number(self, low: float, high: float) -> float:
-        """A number from `low` to `high` that float32 holds exactly."""
+        """Draw a number from `low` to `high` that float32 holds exactly."""
         import forgekit as fk
 
         unit = fk.rand(1, seed=self._next() + 100 * abs(sum(self.size)), device="virtual")
         return float(low + (high - low) * unit)
 
     def fractions(self, *shape: int) -> torch.Tensor:
-        """Values between -8 and 8 for sums: float32 adds them exactly in every order, narrower
-        types neither add them nor, beyond their own precision, read them exactly."""
+        """Draw values between -8 and 8 for sums. float32 adds them exactly in every order; narrower
+        types do not add them exactly, nor read them exactly beyond their precision."""
         import torch
 
         bits = {torch.float16: 11, torch.bfloat16: 8}.get(self.dtype, 14)
         return self.integers(1 - 2**bits, 2**bits, *shape) * 2.0 ** (3 - bits)
 
     def extremes(self, m: int, n: int, *, finite: bool = False) -> torch.Tensor:
-        """Rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all -∞.
+        """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all
+        -∞.
 
-        The largest element is in turn the first, the last, one of the last two warps of eight, and
-        the first of the last 256; the smallest one place further in this order.
+        The position of the largest element cycles through the first, the last, one in the last two
+        of eight warps, and the first of the last 256; the smallest element is one step further in
+        this cycle.
 
-        finite: plain rows take the place of those of -∞.
+        finite: plain rows replace the rows of -∞.
         """
         import torch
 
@@ -97,8 +99,8 @@ class Draw:
         return x.to(self.dtype)
 
     def places(self, *shape: int) -> torch.Tensor:
-        """Values that say where they stand: 1, 2, 3, … in row-major order, as far as the type tells
-        them apart (then they begin again). Within `reseeded` they begin elsewhere."""
+        """Return values that identify their position: 1, 2, 3, … in row-major order, as far as the
+        type can tell them apart (then they start again). Within `reseeded` they start elsewhere."""
         import math
 
         import torch
@@ -135,25 +137,26 @@ def puzzle(
     atol: float | None = None,
     **texts: Any,
 ) -> Exercise:
-    """An exercise whose entry takes the inputs, then the outputs.
+    """Make an exercise whose entry takes the inputs, then the outputs.
 
     Args:
-        inputs: `inputs(draw, *size)` gives the inputs, tensors of a `Draw` or numbers.
-        result: the outputs, of the inputs; one tensor or a tuple of them. It gets floating-point
-            tensors in float64 unless `exact`; float64 outputs then have the case's dtype, others
-            keep their own.
-        task: of the `Exercise`. asked: the facts that its last line states and a gate checks, as in
-            `words_of`. praise: of the `Exercise`, or else the facts are repeated.
-        sizes: for the values, the easiest to read first; the last two of them for the sanitizer.
-        count: a small size and a large one for what is counted.
-        dtypes: names. exact: results have to be equal bit for bit.
-        in_place: there is no output; the result is written over the first input.
-        legal: makes a size that may be of one that was drawn, such as whole tiles.
+        inputs: `inputs(draw, *size)` returns the inputs, tensors of a `Draw` or numbers.
+        result: computes the outputs from the inputs; one tensor or a tuple of them. It gets
+            floating-point tensors in float64 unless `exact`; float64 outputs are then converted to
+            the case's dtype, others keep theirs.
+        task: the `Exercise`'s task. asked: the facts that its last line states and a gate checks,
+            as in `words_of`. praise: the `Exercise`'s praise; by default the facts are repeated.
+        sizes: for the values, the easiest to read first; the sanitizer uses the last two.
+        count: a small size and a large size for the counts.
+        dtypes: names. exact: True if results must be equal bit for bit.
+        in_place: True if there is no output and the result overwrites the first input.
+        legal: turns a drawn size into an allowed size, such as whole tiles.
         promise: argument's position -> {mode: the number that its size is a multiple of}; or a
-            function of the size that gives it.
-        waste: as in `economical`. misconceptions: shown by values and findings. more: of what makes
-            a Case, as `values` wants it, the groups after the usual ones. rtol, atol: as in
-            `fk.check`; rtol of results in a narrow type allows for one rounding alone.
+            function of the size that returns such a dict.
+        waste: as in `economical`. misconceptions: recognised by values and findings. more: takes a
+            function that makes a Case, as in `values`, and returns the groups after the usual ones.
+            rtol, atol: as in `fk.check`; rtol of results in a narrow type allows for a single
+            rounding.
         texts: title, hints, analysis, entry, given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}

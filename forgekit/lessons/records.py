@@ -1,9 +1,9 @@
-"""What is known of each exercise, tried or passed: one small file of this user's.
+"""Store each exercise's record of tries and passes in one small file of the user.
 
 FORGEKIT_PROGRESS names the file (default: forgekit/progress.json in the user's data folder);
 FORGEKIT_PROGRESS=off keeps everything in memory only. Writes are atomic and made under a lock, so
-several notebooks may be open at once. A file that cannot be read is set aside, never overwritten;
-what holds something else, where FORGEKIT_PROGRESS names such a file, is left alone.
+several notebooks may be open at the same time. An unreadable file is set aside, never overwritten;
+if FORGEKIT_PROGRESS names a file with other content, the file is left alone.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from typing import Any
 from forgekit import environment, shared_files
 
 _VERSION, _NAME = 1, "progress.json"
-_memory: dict[str, Record] = {}  # where there is no file, or none that can be written
+_memory: dict[str, Record] = {}  # used if there is no file, or none that can be written
 _unwritable: set[Path] = set()
 _threads = threading.RLock()
 
 
 @dataclass
 class Record:
-    """One exercise: how often it was graded, how often until it passed first (0: not yet), how
-    many hints were taken, whether the solution was looked at before; the day of the pass."""
+    """The record of an exercise: the number of grades, the try at which it first passed (0: not
+    yet), the number of hints used, whether the solution was viewed before that, and the day of the
+    pass."""
 
     tries: int = 0
     passed_at_try: int = 0
@@ -43,7 +44,7 @@ class Record:
 
 
 def path() -> Path | None:
-    """The file, or None where progress is kept in memory only."""
+    """Return the file, or None if progress is kept only in memory."""
     wish = environment.path_or_off("FORGEKIT_PROGRESS")
     if wish is None:
         return None
@@ -57,14 +58,14 @@ def record(name: str) -> Record:
 
 
 def forget(names: Collection[str]) -> None:
-    """Forget these exercises, as a whole."""
+    """Delete the records of these exercises."""
     with _locked():
         _write({name: r for name, r in all_records().items() if name not in names})
 
 
 @contextlib.contextmanager
 def changing(name: str) -> Iterator[Record]:
-    """An exercise's record, as it is now, to be edited; what it is in the end is kept."""
+    """Yield an exercise's current record for editing, and store it afterwards."""
     with _locked():
         records = all_records()
         yield records.setdefault(name, Record())
@@ -81,7 +82,7 @@ def all_records() -> dict[str, Record]:
     except PermissionError as error:
         _set_aside(file, error)
         return {}
-    except OSError:  # there is none yet, or none that will be written
+    except OSError:  # there is no file yet, or none that can be written
         return {}
     try:
         data = json.loads(content)
@@ -95,12 +96,12 @@ def all_records() -> dict[str, Record]:
 
 
 def _is_progress(file: Path, content: bytes) -> bool:
-    """True if an unreadable file was one of progress."""
+    """Return True if an unreadable file was a progress file."""
     return file.name == _NAME or not content or b'"exercises"' in content
 
 
 def _require_own(file: Path) -> None:
-    """Raise OSError where something else stands in the file's place."""
+    """Raise OSError if the file holds something else."""
     try:
         content = shared_files.read(file)
     except FileNotFoundError:
@@ -144,15 +145,15 @@ def _write(records: dict[str, Record]) -> None:
             return
         _unwritable.add(file)
         warnings.warn(
-            f"progress cannot be written to {file} ({error}); it lasts as long as this process. "
-            "FORGEKIT_PROGRESS can name another file.",
+            f"progress cannot be written to {file} ({error}); it is kept only until this process "
+            "ends. FORGEKIT_PROGRESS can name another file.",
             stacklevel=5,
         )
 
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    """One writer at a time."""
+    """Allow one writer at a time."""
     file = path()
     with _threads, contextlib.ExitStack() as stack:
         if file is not None:

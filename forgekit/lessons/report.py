@@ -1,4 +1,4 @@
-"""Texts for a student: the report on a submission, and a hint or a solution as a note."""
+"""Write texts for a student: the report on a submission, and a hint or a solution as a note."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from forgekit.show import Shown
 if TYPE_CHECKING:
     from forgekit.lessons.gates.gate import GateError
 
-_WIDTH = 102  # what tools say in 96 columns, and the indent
+_WIDTH = 102  # tools' output in 96 columns, plus the indent
 _PRAISE = "Every gate is passed."
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A group that was passed. name; seen: such as `8 sizes in 3 types`."""
+    """A passed group. name: its name; seen: its summary, such as `8 sizes in 3 types`."""
 
     name: str
     seen: str
@@ -29,9 +29,9 @@ class GradeReport(Shown):
     """The outcome of a grade; true if the submission passed all groups.
 
     Attributes:
-        name, title: of the exercise. passed: groups passed, in order. left: the names of the
-        others; the first is the one that failed. untouched: it was the skeleton as given, or an
-        answer is missing. standing: such as `3 of 12 of week0`.
+        name, title: of the exercise. passed: groups passed, in order. left: the names of the other
+            groups; the first one failed. untouched: True if the submission is the unchanged
+            skeleton or lacks an answer. standing: such as `3 of 12 of week0`.
     """
 
     name: str
@@ -58,25 +58,25 @@ class GradeReport(Shown):
 
     @property
     def open_groups(self) -> tuple[str, ...]:
-        """The groups still to come; the one that only lacks an answer is one of them."""
+        """Return the groups still to come, including one that only lacks an answer."""
         return self.left if self.untouched else self.left[1:]
 
     @property
     def closing(self) -> str:
-        """The last line of a pass."""
+        """Return the last line of a pass."""
         known = f"Passed so far: {self.standing}." if self.standing else ""
         return f"{self.praise or _PRAISE} {known}".strip()
 
     @property
     def advice(self) -> str:
-        """The last line of a report that is no pass yet."""
+        """Return the last line of a report that is not a pass yet."""
         if self.failure is None or self.untouched:
             return ""
         return f'Stuck? fk.exercise("{self.name}").hint()'
 
     @property
     def summary(self) -> str:
-        """The report in plain text."""
+        """Return the report in plain text."""
         lines = [self.headline]
         for group in self.passed:
             line = f"  [x] {group.name}{': ' + group.seen if group.seen else ''}"
@@ -97,18 +97,18 @@ class GradeReport(Shown):
 
 
 def _indented(text: str) -> list[str]:
-    """Lines broken between words at the width of a notebook's output."""
+    """Break lines between words at the width of a notebook's output."""
     return textwrap.indent(wrapped("\n".join(text.splitlines())), "      ").split("\n")
 
 
 @dataclass(frozen=True, repr=False)
 class Note(Shown):
-    """A title and a text in Markdown; a notebook shows it set, a terminal as it is."""
+    """A title and a text in Markdown; a notebook renders it, a terminal shows the source."""
 
     title: str
     text: str
 
     @property
     def summary(self) -> str:
-        """Both, one below the other."""
+        """Return the title above the text."""
         return f"{self.title}\n\n{self.text}"

@@ -1,6 +1,6 @@
-"""From a solution with marked lines to the skeleton a student gets, so that the two cannot drift.
+"""Derive the skeleton from a solution with marked lines, so that the two cannot diverge.
 
-In a solution file the lines to be found out stand between marks, indented as the code is:
+In a solution file, marks with the code's indentation enclose the lines that students write:
 
     if i < n:
         # [fill]
@@ -8,9 +8,9 @@ In a solution file the lines to be found out stand between marks, indented as th
         mY[i] = mX[n - 1 - i]
         # [/fill]
 
-The skeleton has `# FILL ME IN (roughly 1 line)` in their place, and below it the lines that begin
-with `#|`, if there are any: something to start from. What a student sees begins after the file's
-docstring and imports.
+The skeleton has `# FILL ME IN (roughly 1 line)` in their place and, below it, the lines that begin
+with `#|`, if any, as a starting point. Students see the part after the file's docstring and
+imports.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$"
 
 @dataclass(frozen=True)
 class Source:
-    """A solution file, read. path; imports: its docstring and imports; solution: its code without
-    marks; skeleton: what a student gets."""
+    """A parsed solution file. path: the file; imports: its docstring and imports; solution: its
+    code without marks; skeleton: the code that a student gets."""
 
     path: Path
     imports: str
@@ -40,11 +40,11 @@ class Source:
     skeleton: str
 
     def skeleton_module(self) -> ModuleType:
-        """Run the skeleton as a module of its own, which is in no file."""
+        """Run the skeleton as a separate module without a file."""
         text = f"{self.imports}\n{self.skeleton}"
         name = f"{self.path.parent.name}_as_given"
         file = str(self.path.with_name(f"{name}.py"))
-        # CuTe DSL reads the source of a kernel, and inspect looks for it here.
+        # CuTe DSL reads a kernel's source, which inspect finds here.
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         module = ModuleType(name)
         exec(compile(text, file, "exec"), vars(module))
@@ -55,7 +55,7 @@ def read_source(path: Path) -> Source:
     """Read a solution file.
 
     Raises:
-        UsageError: it has no marked lines, or marks that do not pair up.
+        UsageError: the file has no marked lines, or its marks do not pair up.
     """
     text = path.read_text(encoding="utf-8")
     first = _first_line(text)
@@ -69,7 +69,7 @@ def read_source(path: Path) -> Source:
                 f"{path.name}, line {number}",
                 repr(mark),
                 "marks in pairs",
-                f"write {_BEGIN} before and {_END} after the lines to be found out",
+                f"write {_BEGIN} before and {_END} after the lines that students write",
             )
         if mark == _BEGIN:
             marked = []
@@ -84,7 +84,7 @@ def read_source(path: Path) -> Source:
             skeleton.append(line)
     if marked is not None or solution == skeleton:
         remedy = f"mark them with {_BEGIN} and {_END}"
-        raise usage_error(path.name, "no marked lines", "lines to be found out", remedy)
+        raise usage_error(path.name, "no marked lines", "lines that students write", remedy)
     imports = "\n".join(text.splitlines()[:first])
     return Source(path, imports, _text(solution), _text(skeleton))
 
@@ -97,7 +97,7 @@ def _blank(marked: list[str], indent: str) -> list[str]:
 
 
 def _first_line(text: str) -> int:
-    """How many lines the docstring and the imports at the top of a file take."""
+    """Count the lines of the docstring and the imports at the top of a file."""
     last = 0
     for node in ast.parse(text).body:
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,8 +1,8 @@
-"""Wrong solutions: each exercise's folder has a `wrong.py` with WRONG, a tuple of `Wrong`.
+"""Read wrong solutions: each exercise's folder has a `wrong.py` with WRONG, a tuple of `Wrong`.
 
-A wrong solution is its exercise's solution with some text exchanged, so it stays a solution of
-today's task with one mistake in it. An `alternatives.py` with ALTERNATIVES has other solutions in
-the same form, each as right as the course's own.
+A wrong solution is the exercise's solution with some text replaced, so it remains a solution of the
+current task with a single mistake. An `alternatives.py` with ALTERNATIVES has other correct
+solutions in the same form.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wrong:
-    """One mistake and the words that its report must contain, or an alternative.
+    """A mistake and the text that its report must contain, or an alternative.
 
     Attributes:
         name: the mistake. swaps: text of the solution -> its replacement, each exactly once. says:
-        a piece of the explanation that this mistake alone of its exercise gets. text: the whole of
-        it, in place of swaps.
+            a piece of the explanation that only this mistake of its exercise gets. text: the
+            complete wrong solution, in place of swaps.
     """
 
     name: str
@@ -32,10 +32,10 @@ class Wrong:
     text: str = ""
 
     def of(self, solution: str) -> str:
-        """The wrong solution's text.
+        """Return the wrong solution's text.
 
         Raises:
-            ValueError: a text to exchange does not stand in the solution exactly once.
+            ValueError: a text to replace does not occur exactly once in the solution.
         """
         solution = self.text or solution
         for old, new in self.swaps.items():
@@ -46,17 +46,17 @@ class Wrong:
 
 
 def wrong_solutions(e: Exercise) -> tuple[Wrong, ...]:
-    """The wrong solutions of an exercise.
+    """Return the wrong solutions of an exercise.
 
     Raises:
-        UsageError: its folder has no wrong.py.
+        UsageError: the exercise's folder has no wrong.py.
     """
     found: tuple[Wrong, ...] = load_part(e.folder, "wrong").WRONG
     return found
 
 
 def alternatives(e: Exercise) -> tuple[Wrong, ...]:
-    """Other right solutions of an exercise, none where it has no alternatives.py."""
+    """Return other correct solutions of an exercise, none if it has no alternatives.py."""
     known = (e.folder / "alternatives.py").is_file()
     found: tuple[Wrong, ...] = load_part(e.folder, "alternatives").ALTERNATIVES if known else ()
     return found

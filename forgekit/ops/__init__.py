@@ -1,8 +1,8 @@
-"""Operators for PyTorch that use the kernels, and the choice of a backend.
+"""Operators for PyTorch that use the kernels, and the choice of their backend.
 
     from forgekit.ops import copy_transpose, reduce_sum, softmax, softmax_backward
 
-Importing this module also registers each with torch, as `torch.ops.forgekit.softmax`.
+Importing this module also registers each operator with torch, such as `torch.ops.forgekit.softmax`.
 """
 
 from forgekit.ops.backends import (

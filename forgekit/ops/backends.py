@@ -1,8 +1,9 @@
-"""The backend of an operator: forgekit's kernel, the reference in PyTorch, or your own function.
+"""Choose the backend of an operator: forgekit's kernel, the reference in PyTorch, or your own
+function.
 
     register_backend("softmax", "mine", my_softmax)
     softmax(x, backend="mine")                   # in this call
-    with use_backend("mine"): ...                # in here: each operator that has such a backend
+    with use_backend("mine"): ...                # in here, for each operator with this backend
     set_default_backend("ref", op="softmax")     # from now on, in all threads
 
 A call's `backend=` has priority, then the innermost `with`, then the default, "kernel".
@@ -19,7 +20,7 @@ from torch import Tensor
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
 
-# Functions by operator and backend; and the backend of an operator, if set.
+# Functions by operator and backend, and the backend of an operator, if set.
 functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` adds itself
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
@@ -31,8 +32,9 @@ def register_backend(
 ) -> None:
     """Register your function as `backend=name` of an operator, in this process.
 
-    op, and the arguments of your function (dim counts from 0, also for a tensor without
-    dimensions); it must return a new contiguous tensor of the input's dtype and device:
+    op is one of the following; your function receives these arguments (dim counts from 0, even for
+    a tensor without dimensions) and must return a new contiguous tensor of the input's dtype and
+    device:
 
         copy_transpose    forward(x (M, N)) -> (N, M)
         reduce_sum        forward(x, dim, keepdim) -> x's shape without dim, or with 1 there
@@ -40,11 +42,11 @@ def register_backend(
         softmax_backward  forward(grad, y, dim) -> y's shape
 
     A softmax has gradients if its name is also registered for softmax_backward; derivatives of the
-    other operators need no function. replace: replace an earlier function. If your function calls
-    the operator itself, it gets forgekit's kernel, unless it passes `backend=`.
+    other operators need no function. replace: True to replace an earlier function. If your function
+    calls the operator itself, the call uses forgekit's kernel unless it passes `backend=`.
 
     Raises:
-        UsageError: no such operator, a name in use, an object that cannot be called.
+        UsageError: the operator does not exist, the name is in use, or the object cannot be called.
     """
     own = _functions(op)
     if name in ("", "kernel", "ref"):
@@ -64,7 +66,7 @@ def backend_names(op: str) -> tuple[str, ...]:
     """Return the values of `backend=` for an operator: "kernel", "ref" and registered names.
 
     Raises:
-        UsageError: no such operator.
+        UsageError: the operator does not exist.
     """
     return ("kernel", *_functions(op))
 
@@ -74,13 +76,13 @@ def backend_names(op: str) -> tuple[str, ...]:
 def use_backend(name: str, op: str | None = None) -> Iterator[None]:
     """Use a backend within a `with` block, in this thread or task.
 
-    op: the operator; None for each that has such a backend (the others keep theirs). The backend of
-    the forward pass also computes the gradient, wherever `backward()` is called. A function
-    compiled by torch.compile looks up the backend when it runs, as does its backward pass; it
-    cannot contain the block.
+    op: the operator; None for all operators with this backend (the others keep theirs). The backend
+    of the forward pass also computes the gradient, wherever `backward()` is called. A function
+    compiled by torch.compile looks up the backend when it runs, and so does its backward pass; the
+    function cannot contain the block.
 
     Raises:
-        UsageError: no such operator; a backend that it, or any operator, does not have.
+        UsageError: the operator does not exist, or it (for None: every operator) lacks the backend.
     """
     token = chosen.set({**(chosen.get() or {}), **_choice(name, op)})
     try:
@@ -93,7 +95,7 @@ def use_backend(name: str, op: str | None = None) -> Iterator[None]:
 def set_default_backend(name: str, op: str | None = None) -> None:
     """Use a backend from now on, in all threads; "kernel" restores the default.
 
-    op, Raises: as for `use_backend`.
+    op and exceptions are those of `use_backend`.
     """
     defaults.update(_choice(name, op))
     for operator in [each for each, backend in defaults.items() if backend == "kernel"]:
@@ -101,8 +103,8 @@ def set_default_backend(name: str, op: str | None = None) -> None:
 
 
 def current_backend(op: str, backend: str | None = None) -> str:
-    """Return the name of the backend that computes a call of an operator now; backend: the call's
-    own.
+    """Return the name of the backend that would now compute a call of an operator; backend: the
+    call's argument.
 
     Raises:
         UsageError: the operator has no such backend.
@@ -116,7 +118,7 @@ def current_backend(op: str, backend: str | None = None) -> str:
 
 
 def _choice(name: str, op: str | None) -> dict[str, str]:
-    """Return {operator: name} for the operators that a choice concerns."""
+    """Return {operator: name} for the operators that a choice affects."""
     if op is not None:
         return {op: current_backend(op, name)}
     having = {each: name for each in functions if name == "kernel" or name in functions[each]}

@@ -1,5 +1,5 @@
-"""The facts of a call that decide how it is computed; and tensors of any rank as (outer, reduced,
-inner)."""
+"""Collect the facts of a call that decide how it is computed, and view tensors of any rank as
+(outer, reduced, inner)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from torch import Tensor
 
 from forgekit.kernels import VECTOR_BYTES
 
-Launch = Callable[..., None]  # of the operands, and of the result
+Launch = Callable[..., None]  # dtypes of the operands, and of the result
 
 
 class Call(NamedTuple):
     """All facts of a call except the values; frozen, the input of `operators.plan`.
 
-    op: the operator's name. arch: of the virtual GPU, None for the GPU. shape: of all operands.
-    strides: of each operand, in elements. addresses: of each, in bytes modulo 16. dim, keepdim,
-    variant, tile: as passed to the operator.
+    op: the operator's name. arch: the virtual GPU's architecture, None for the GPU. shape: the
+    shape of all operands.
+    strides: one tuple per operand, in elements. addresses: one per operand, in bytes modulo 16.
+    dim, keepdim, variant, tile: as passed to the operator.
     """
 
     op: str
@@ -54,12 +55,12 @@ class Call(NamedTuple):
         return self._replace(shape=shape, strides=strides, addresses=addresses, dim=dim)
 
 
-# -- what kernels over rows or columns take --------------------------------------------------------
+# -- views for kernels over rows or columns --------------------------------------------------------
 @dataclass(frozen=True)
 class View:
     """Sizes of outer, reduced and inner modes, and their strides in elements for each operand.
 
-    outer holds the dimensions before the reduced one, inner those after it.
+    outer holds the dimensions before the reduced dimension, inner those after it.
     """
 
     outer: int
@@ -69,11 +70,11 @@ class View:
 
 
 def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> View | None:
-    """Return the view of operands that share a shape, or None if their dimensions do not fold.
+    """Return a view of operands that share a shape, or None if their dimensions do not fold.
 
-    strides: those of each operand, in elements. dim: the reduced dimension. Dimensions fold into
-    one if every operand steps through them evenly; those of size 1 always do. The stride of a mode
-    of size 1 is 0.
+    strides: those of each operand, in elements. dim: the reduced dimension. Dimensions fold into a
+    single one if every operand steps through them evenly; dimensions of size 1 always fold. The
+    stride of a mode of size 1 is 0.
     """
     before = _merge(shape[:dim], [s[:dim] for s in strides])
     behind = _merge(shape[dim + 1 :], [s[dim + 1 :] for s in strides])
@@ -87,7 +88,7 @@ def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> Vi
 def _merge(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[int, tuple[int, ...]] | None:
-    """Return one size, and the step of each operand, for adjacent dimensions."""
+    """Merge adjacent dimensions: return their size, and the step of each operand."""
     size, steps = 1, tuple(0 for _ in strides)
     for mode in reversed(range(len(shape))):
         if shape[mode] == 1:

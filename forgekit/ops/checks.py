@@ -1,4 +1,4 @@
-"""Checks of the operators' arguments; messages say got, needed, remedy."""
+"""Check the operators' arguments; messages state got, needed, remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forgekit.errors import brief, usage_error
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
-# True if a tensor represents many gradients and has no memory.
+# Return True if a tensor represents many gradients and has no memory.
 batched = torch._C._functorch.is_legacy_batchedtensor
 
 
@@ -31,8 +31,8 @@ def virtual_arch(x: Tensor) -> str:
 
 
 def check_tensor(x: object, name: str = "x") -> None:
-    """Raise UsageError unless the tensor is strided and on a GPU or the CPU, and for derivatives
-    that PyTorch lacks for operators written in Python."""
+    """Raise UsageError unless the tensor is strided and on a GPU or the CPU. Also raise it for
+    derivatives that PyTorch does not support for operators written in Python."""
     if not isinstance(x, Tensor):
         remedy = f"torch.as_tensor({name}) makes one"
         raise usage_error(name, type(x).__name__, "a torch tensor", remedy)
@@ -54,7 +54,7 @@ def check_tensor(x: object, name: str = "x") -> None:
 
 
 def _inside_grad(x: Tensor) -> bool:
-    """True if torch.func.grad or similar differentiates by x, at any level."""
+    """Return True if torch.func.grad or a similar function differentiates by x, at any level."""
     functorch = torch._C._functorch
     while functorch.is_functorch_wrapped_tensor(x):
         if functorch.is_gradtrackingtensor(x):
@@ -78,7 +78,7 @@ def check_float(dtype: torch.dtype, name: str = "x") -> None:
 
 
 def check_variant(variant: object, variants: tuple[str, ...]) -> None:
-    """Raise UsageError unless it is None or one of the variants."""
+    """Raise UsageError unless `variant` is None or one of the variants."""
     if not (variant is None or (isinstance(variant, str) and variant in variants)):
         needed = ", ".join(variants) + " or None"
         remedy = "leave it out for the fastest"
@@ -86,11 +86,11 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
 
 
 def normal_dim(dim: object, ndim: int) -> int:
-    """Return dim counted from 0; 0 for a tensor without dimensions, whose only element is its one
+    """Return dim counted from 0; 0 for a tensor without dimensions, whose only element is its only
     row.
 
     Raises:
-        UsageError: not an int, or not a dimension of such a tensor.
+        UsageError: `dim` is not an int, or not a dimension of such a tensor.
     """
     try:
         number = None if isinstance(dim, bool | Tensor) else operator.index(dim)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Chooses and compiles the kernel for the columns of a call.
+"""Choose and compile the kernel for the columns of a call.
 
 Only `choose_columns` decides the configuration. It was measured on one H200 on 2026-11-21;
 `book/measured/tiles_h200.json` holds the last runs.
@@ -22,8 +22,8 @@ from forgekit.ops.tile_choice import SMS, Op, power_below
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The fields of a `ColumnTile`, and how many blocks share a column: the blocks of a cluster,
-    and the parts that a second kernel adds up."""
+    """The fields of a `ColumnTile`, and the number of blocks that share a column: the blocks of a
+    cluster, and the parts that a second kernel adds up."""
 
     lanes: int
     rows: int
@@ -46,16 +46,18 @@ def choose_columns(
     most = 1 << (side_by_side - 1).bit_length()
     lanes = tile = min(_lanes(64, vector), most)
     wide, tiles = (outer * -(-side_by_side // each) for each in (WARP, tile))  # blocks side by side
-    shared = False  # other blocks share the same columns
+    shared = False  # blocks that share the same columns
     if size <= 8:  # a thread has its own columns
         return ColumnChoice(min(128, max(WARP, most)), 1, _below(size, 8), vector, once=True)
-    if op == "sum" and wide >= 6 * SMS:  # enough blocks for all SMs: no need to share columns
+    # there are enough blocks for all SMs, so columns need not be shared
+    if op == "sum" and wide >= 6 * SMS:
         lanes, threads = WARP, 256
-    elif op == "sum" and wide >= 3 * SMS:  # half as many blocks, so twice the threads per block
+    elif op == "sum" and wide >= 3 * SMS:  # half as many blocks need twice the threads per block
         lanes, threads = WARP, 512
     elif op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):
-        lanes, threads = min(_lanes(16, vector), most), 512  # little to do: all threads, one step
-    else:  # clusters fill all SMs with blocks, or are still too few: more threads per block
+        # little work: use all threads, in one step
+        lanes, threads = min(_lanes(16, vector), most), 512
+    else:  # clusters fill all SMs with blocks, or are still too few, so use more threads per block
         shared, threads = True, 256 if tiles * 8 >= 2 * SMS else 512
     rows = _below(-(-size // 4), threads // lanes)
     if op != "sum":
@@ -66,13 +68,14 @@ def choose_columns(
 
 
 def _lanes(columns: int, vector: int) -> int:
-    """Return the threads side by side for so many columns: at least 4, at most a warp."""
+    """Return the number of threads side by side for this many columns: at least 4, at most a
+    warp."""
     return max(4, columns // vector) if vector > 1 else min(WARP, columns)
 
 
 def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
-    """Return the blocks that share a tile of columns, until there are 4 per SM: those of a cluster;
-    or, if 8 of them are far too few, parts for a second kernel to add up."""
+    """Return the number of blocks that share a tile of columns, enough for 4 blocks per SM: those
+    of a cluster or, if 8 of them are far too few, parts that a second kernel adds up."""
     wanted = power_below(min(4 * SMS // tiles, most), 256)
     if wanted <= min(clusters, 8):
         return wanted, 1
@@ -82,7 +85,8 @@ def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
 
 
 def _below(size: int, most: int) -> int:
-    """Return the threads below each other: a power of two, not many more than there are rows."""
+    """Return the number of threads below each other: a power of two, not many more than the
+    rows."""
     return min(most, 1 << max(size - 1, 1).bit_length())
 
 
@@ -110,7 +114,7 @@ def launch_columns(call: Call, view: View) -> Launch:
 def _sum_in_two_steps(
     call: Call, run: Launch, choice: ColumnChoice, sizes: tuple[int, ...], step: tuple[int, ...]
 ) -> Launch:
-    """Launch the sums of parts of the columns, and then their sums."""
+    """Launch the sums of the columns' parts, and then the sums of those."""
     outer, _, inner = sizes
     columns = outer * inner
     second = choose_columns("sum", 1, choice.split, columns, 4 if columns % 4 == 0 else 1, 1)
@@ -154,7 +158,7 @@ def compile_columns(
     from forgekit.kernels.reduce_sum import ColumnSum
     from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
 
-    once = choice.once and op != "sum"  # which reads each element once
+    once = choice.once and op != "sum"  # it reads each element once
     tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, once)
     x = _column_spec(dtype, choice.vector)
     sums = _column_spec(torch.float32 if choice.split > 1 else result or dtype, choice.vector)
@@ -167,6 +171,6 @@ def compile_columns(
 
 
 def _column_spec(dtype: torch.dtype, vector: int) -> TensorSpec:
-    """Tensors (O, M, N) that are read in vectors of columns."""
+    """Return the spec of tensors (O, M, N) that are read in vectors of columns."""
     align = min(vector * dtype.itemsize, VECTOR_BYTES)
     return TensorSpec(dtype, (None, None, None), (None, None, 1), align, {2: vector})

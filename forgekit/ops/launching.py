@@ -1,4 +1,5 @@
-"""Shared by all launches: devices, clusters, and operands that must be copied first."""
+"""Share the common parts of all launches: devices, clusters, and operands that must be copied
+first."""
 
 from __future__ import annotations
 
@@ -12,21 +13,21 @@ import torch
 from forgekit.errors import PlatformError, got_needed
 from forgekit.kernels import VECTOR_BYTES
 
-PIECE = 2**30  # kernels use 32-bit sizes, which need room for a tile beyond the end
+PIECE = 2**30  # kernels use 32-bit sizes, which must leave room for a tile beyond the end
 
 
 def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
-    """Return the quickest way to call a compiled kernel: on a GPU TVM-FFI itself checks the
+    """Return the quickest way to call a compiled kernel; on a GPU, TVM-FFI itself checks the
     arguments."""
     call: Callable[..., None] = compiled if arch else compiled.launch
     return call if arch or torch.cuda.device_count() == 1 else on_its_device(call)
 
 
 def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
-    """Launch on the GPU of the first argument, which may differ from the current one.
+    """Launch on the GPU of the first argument, which may differ from the current GPU.
 
-    The returned function raises PlatformError for a GPU of another kind than the current one, for
-    which the kernel was compiled.
+    The returned function raises PlatformError for a GPU of a different kind from the current GPU,
+    for which the kernel was compiled.
     """
     capability = torch.cuda.get_device_capability
     compiled_for = capability()
@@ -55,8 +56,8 @@ def clusters_of(arch: str | None) -> int:
     """Return the largest number of blocks per cluster: 16 on sm_90 and sm_100, 8 on sm_120, 1
     before.
 
-    arch: of the virtual GPU, None for this machine's GPU. 16 is beyond what CUDA guarantees for
-    every GPU of a generation ("non-portable"); the H200 has it.
+    arch: the virtual GPU's architecture, None for this machine's GPU. 16 exceeds the size that CUDA
+    guarantees for every GPU of a generation ("non-portable"); the H200 supports it.
     """
     if arch is None:
         major = torch.cuda.get_device_capability()[0]
@@ -66,7 +67,7 @@ def clusters_of(arch: str | None) -> int:
 
 
 def aligned(x: torch.Tensor) -> torch.Tensor:
-    """Return a contiguous tensor that begins at a whole vector; `contiguous` does not copy a
-    contiguous one."""
+    """Return a contiguous tensor that begins at a whole vector; `contiguous` does not copy a tensor
+    that is already contiguous."""
     x = x.contiguous()
     return x.clone() if x.data_ptr() % VECTOR_BYTES else x

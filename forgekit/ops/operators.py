@@ -1,6 +1,6 @@
-"""Makes an operator: a function that launches directly, also registered with PyTorch. It bypasses
-PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a trace needs it.
-Work that does not depend on values is done once per kind of call.
+"""Make an operator: a function that launches directly and is also registered with PyTorch. It
+bypasses PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a trace
+needs it. Work that does not depend on values is done once per kind of call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from forgekit.ops.backends import chosen, current_backend, defaults, functions, 
 from forgekit.ops.calls import Call, Launch, contiguous_strides
 from forgekit.ops.checks import batched, check_backend_result, normal_dim, virtual_arch
 
-# Looked up once, because every launch uses them.
+# These are looked up once, because every launch uses them.
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _transformation = torch._C._functorch.peek_interpreter_stack
@@ -38,11 +38,11 @@ Options = tuple[Any, ...]
 
 
 def needed(x: Any) -> int:
-    """Return what an operand needs besides the kernel: 0 for none; AUTOGRAD, to record a gradient;
-    the whole DISPATCHER, for a subclass, a fake tensor, a negated view.
+    """Return the part of PyTorch that an operand needs besides the kernel: 0 for none; AUTOGRAD to
+    record a gradient; the whole DISPATCHER for a subclass, a fake tensor or a negated view.
 
-    A `batched` operand also needs the dispatcher, but asking before each launch costs too much:
-    reading its address fails, and the error handler asks then.
+    A `batched` operand also needs the dispatcher, but testing for it before each launch costs too
+    much. Reading its address fails instead, and the error handler does the test.
     """
     if type(x) in _PLAIN and (x.is_cuda or x.is_cpu) and not x.is_neg():
         return AUTOGRAD if x.requires_grad and _grad_enabled() else 0
@@ -53,13 +53,13 @@ def needed(x: Any) -> int:
 class Operator:
     """An operator over one operand, or two of the same shape, dtype and device.
 
-    schema: operands, options, and `str? backend` as the last. The last option is the requested
-    kernel. reference(*operands, *options but the last): the backend "ref". check(*operands,
-    *options): raises UsageError for unsupported arguments. launcher: maps a `Call` to a function
-    that fills a contiguous result, None if the result has no elements. result_shape(shape,
-    *options). keep(*operands, result): the tensors that `backward` needs. backward(context,
-    gradient of the result, *kept): the operands' gradients; the context has `shape`, `options`,
-    `backend` and `needs_input_grad`.
+    schema: operands, options, and finally `str? backend`. The last option is the requested kernel.
+    reference(*operands, *options except the last): the backend "ref". check(*operands, *options):
+    raises UsageError for unsupported arguments. launcher: maps a `Call` to a function that fills a
+    contiguous result, None if the result has no elements. result_shape(shape, *options).
+    keep(*operands, result): the tensors that `backward` needs. backward(context, gradient of the
+    result, *kept): the operands' gradients; the context has `shape`, `options`, `backend` and
+    `needs_input_grad`.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Operator:
     operands: int = 1
 
     def __post_init__(self) -> None:
-        """Register it with the backends, and with PyTorch as torch.ops.forgekit.NAME."""
+        """Register the operator with the backends, and with PyTorch as torch.ops.forgekit.NAME."""
         functions[self.name] = {"ref": self.reference}
         define = torch.library.custom_op(
             f"forgekit::{self.name}", self._compute, mutates_args=(), schema=self.schema
@@ -84,7 +84,8 @@ class Operator:
     # -- a call of the function -------------------------------------------------------------------
     def call(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
         """Return the result, computed directly if possible. y: the second operand."""
-        if is_dynamo_compiling():  # the operator's fake checks: Dynamo traces no exception
+        # the operator's fake checks, because Dynamo does not trace exceptions
+        if is_dynamo_compiling():
             return self._dispatch(x, options, backend, y)
         if not (
             _dispatch_modes() or _function_modes() or _transformation() or _tracing()
@@ -101,7 +102,8 @@ class Operator:
         return self._dispatch(x, options, backend, y)
 
     def run(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
-        """Allocate and launch. One look-up decides, because host time matters for small tensors."""
+        """Allocate the result and launch. A single look-up decides, because host time matters for
+        small tensors."""
         if backend is not None or chosen.get() or defaults:
             name = current_backend(self.name, backend)
             if name != "kernel":
@@ -121,7 +123,7 @@ class Operator:
         except (RuntimeError, TypeError, ValueError):
             if any(map(batched, self._operands(x, y))):
                 return self._dispatch(x, options, backend, y)
-            self.check(*self._operands(x, y), *options)  # reports it in the user's terms
+            self.check(*self._operands(x, y), *options)  # reports the error in the user's terms
             raise
         result = allocate(x)
         if launch is not None:
@@ -140,7 +142,7 @@ class Operator:
         shape = self.result_shape(tuple(operands[0].shape), *options)
         if "dim" in named:
             named["dim"] = normal_dim(named["dim"], operands[0].dim())
-        with use_backend("kernel", self.name):  # if the function calls the operator itself
+        with use_backend("kernel", self.name):  # in case the function calls the operator itself
             result = functions[self.name][name](*operands, *named.values())
         check_backend_result(result, self.name, shape, *operands)
         return result
@@ -153,11 +155,11 @@ class Operator:
         result: Tensor = operator(*self._operands(x, y), *options, backend)
         return result
 
-    # -- what PyTorch calls -----------------------------------------------------------------------
+    # -- functions that PyTorch calls --------------------------------------------------------------
     @functools.cached_property
     def _recorded(self) -> Callable[..., Tensor]:
         """Return `run` with a derivative, without the dispatcher: a function of x, y and (options,
-        backend), because PyTorch takes longer per argument."""
+        backend), because each argument costs PyTorch time."""
         operator = self
 
         class Recorded(torch.autograd.Function):
@@ -182,13 +184,13 @@ class Operator:
 
     @functools.cached_property
     def _arguments(self) -> tuple[tuple[str, Any], ...]:
-        """Return name and default of each, in PyTorch's reading of the schema."""
+        """Return the name and default of each argument, as PyTorch parses the schema."""
         schema = getattr(torch.ops.forgekit, self.name).default._schema
         return tuple((each.name, each.default_value) for each in schema.arguments)
 
     @functools.cached_property
     def option_names(self) -> tuple[str, ...]:
-        """Return the arguments between operands and backend."""
+        """Return the arguments between the operands and `backend`."""
         return tuple(name for name, _ in self._arguments[self.operands : -1])
 
     def _split(self, inputs: Options) -> tuple[Options, Options, Any]:
@@ -209,10 +211,10 @@ class Operator:
         return empty
 
     def _remember(self, ctx: Any, inputs: Options, output: Tensor) -> None:
-        """inputs: all of them, kept once."""
+        """Save what `backward` needs. inputs: all inputs, each kept once."""
         backend = inputs[-1]
         ctx.shape, ctx.options = inputs[0].shape, inputs[self.operands : -1]
-        # torch.compile traces this look-up in its backward pass, as in its forward pass.
+        # torch.compile traces this look-up in its backward pass as well as in its forward pass.
         traced = detect_fake_mode(inputs) is not None
         ctx.backend = backend if traced else current_backend(self.name, backend)
         ctx.save_for_backward(*self.keep(*inputs[: self.operands], output))
@@ -234,13 +236,13 @@ def plan(
     other_stride: tuple[int, ...] | None = None,
     other_address: int = 0,
 ) -> tuple[Launch | None, Callable[[Tensor], Tensor]]:
-    """Return a function that fills the result of a call (None: it has no elements), and the fastest
-    allocator for it.
+    """Return a function that fills the result of a call (None if it has no elements), and its
+    fastest allocator.
 
-    stride, address: of the first operand, in elements and in bytes modulo 16; other_stride,
-    other_address: of the second, if there is one. This is the only cache above that of `compile`.
-    Its key is flat, because making a `Call`, or any nested tuple, costs more than the look-up; only
-    the first call of its kind makes one.
+    stride, address: those of the first operand, in elements and in bytes modulo 16; other_stride,
+    other_address: those of the second operand, if any. This is the only cache above that of
+    `compile`. Its key is flat, because making a `Call`, or any nested tuple, costs more than the
+    look-up; only the first call of its kind makes a `Call`.
     """
     strides = (stride,) if other_stride is None else (stride, other_stride)
     addresses = (address, other_address)[: len(strides)]

@@ -1,4 +1,4 @@
-"""`reduce_sum(x, dim)`: sums along one dimension by forgekit's own kernels; and its operator."""
+"""`reduce_sum(x, dim)`: sum along a dimension with forgekit's own kernels; and its operator."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ def reduce_sum(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    """The sums of x along dim: a new contiguous tensor of x's dtype, x's shape without dim.
+    """Return the sums of x along dim: a new contiguous tensor of x's dtype and of x's shape without
+    dim.
 
-    x: float16, bfloat16 or float32, of any shape and strides; added in float32 and rounded once,
-    in an order that x's shape, strides and address decide: the same call gives the same bits.
-    Where there is nothing to add the sum is 0; a tensor without dimensions is its own sum. dim:
-    counts from 0, or from -1 backwards. keepdim: dim stays, with size 1. variant: the kernel,
-    "naive", "smem", "shuffle", "vectorized" or "split"; the fastest for the tensor if left out.
-    backend: who computes, see `forgekit.ops.use_backend`.
+    x: float16, bfloat16 or float32, of any shape and strides. The sums are added in float32 and
+    rounded once, in an order that depends only on x's shape, strides and address, so the same call
+    gives the same bits. An empty sum is 0; a tensor without dimensions is its own sum. dim: counts
+    from 0, or from -1 backwards. keepdim: True keeps dim, with size 1. variant: the kernel,
+    "naive", "smem", "shuffle", "vectorized" or "split"; by default the fastest for the tensor.
+    backend: see `forgekit.ops.use_backend`.
 
-    On a GPU the kernel runs there, on the current stream; a tensor on the CPU is computed by the
-    same kernel on the virtual GPU. Gradients of any order flow through it. It never falls back on
-    torch. Refused is what PyTorch has not for operators written in Python: forward mode and
-    torch.func.grad. torch.func.vmap computes slice by slice.
+    On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
+    runs on the virtual GPU. It supports gradients of any order. It never falls back to torch.
+    Forward mode and torch.func.grad raise, because PyTorch lacks them for operators written in
+    Python. torch.func.vmap computes slice by slice.
 
     Raises:
-        UsageError: not a strided tensor, another dtype, no such dim, variant or backend, a device
-            where no kernel runs, a dual tensor.
-        PlatformError: a GPU older than compute capability 8.0.
+        UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no
+            kernel runs on its device, or the dim, variant or backend does not exist.
+        PlatformError: the GPU's compute capability is below 8.0.
     """
     if type(dim) is not int or type(keepdim) is not bool:
-        _check(x, dim, keepdim, variant)  # True is equal to 1 where calls are looked up
+        _check(x, dim, keepdim, variant)  # the look-up of calls treats True and 1 as equal
         dim = normal_dim(dim, x.dim())
     return _reduce_sum.call(x, (dim, keepdim, variant), backend)
 
@@ -56,7 +57,7 @@ def _check(x: Any, dim: object, keepdim: object, variant: object) -> None:
 def _reduced(
     shape: tuple[int, ...], dim: int, keepdim: bool, variant: str | None
 ) -> tuple[int, ...]:
-    """The shape of the result."""
+    """Return the shape of the result."""
     if not shape:
         return ()
     axis = normal_dim(dim, len(shape))

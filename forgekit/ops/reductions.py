@@ -1,7 +1,7 @@
-"""From a call of a sum, a softmax or its gradient to what launches it, for any shape and strides.
+"""Turn a call of a sum, a softmax or its gradient into a launch, for any shape and strides.
 
-Kernels take rows (M, N) or columns (O, M, N); here is decided which of them a call becomes, and
-what is copied, or cut into pieces, before it is one.
+Kernels take rows (M, N) or columns (O, M, N). This module decides between them, and whether
+operands are first copied or cut into pieces.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BY_COLUMNS = (None, "vectorized", "split")  # variants that also support columns
 
 
 def check_operand(op: str, x: Any, dim: object, variant: object, name: str = "x") -> None:
-    """Raise UsageError for a tensor or a dim that cannot be reduced, or an unknown variant."""
+    """Raise UsageError for a tensor or a dim that cannot be reduced, or for an unknown variant."""
     check_tensor(x, name)
     check_float(x.dtype, name)
     normal_dim(dim, x.dim())
@@ -41,11 +41,11 @@ def launcher(call: Call) -> Launch | None:
     """Return a function that computes a call into a contiguous result; None if the result has no
     elements.
 
-    Compiles at the first call of its kind. The result of a sum may have dim with size 1.
+    It compiles at the first call of its kind. The result of a sum may have dim with size 1.
 
     Raises:
-        UsageError: no such dim or variant, an unsupported dtype; for softmax, more than 2^30
-            elements along dim.
+        UsageError: the dim or variant does not exist, the dtype is unsupported, or a softmax has
+            more than 2^30 elements along dim.
     """
     check_float(call.dtype)
     check_variant(call.variant, VARIANTS[call.op])
@@ -53,7 +53,7 @@ def launcher(call: Call) -> Launch | None:
         remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
         raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
     call = call._replace(dim=normal_dim(call.dim, len(call.shape)))
-    if not call.shape:  # the only element is a row
+    if not call.shape:  # the only element forms a row
         call = call.contiguous((1,), 0)._replace(addresses=call.addresses)
     sums = call.kind == "sum"
     if 0 in (_without(call.shape, call.dim) if sums else call.shape):
@@ -66,14 +66,14 @@ def launcher(call: Call) -> Launch | None:
 
 # -- ways -----------------------------------------------------------------------------------------
 class Way(NamedTuple):
-    """How operands are read in place: by rows or by columns, according to the view."""
+    """The way to read operands in place: by rows or by columns, according to the view."""
 
     launch: Callable[[Call, View], Launch]
     view: View
 
 
 def _way(call: Call) -> Way | None:
-    """Return how to read the operands in place; None if they must be copied first."""
+    """Return the way to read the operands in place; None if they must be copied first."""
     return _way_of_sum(call) if call.kind == "sum" else _way_of_softmax(call)
 
 
@@ -86,7 +86,8 @@ def _way_of_sum(call: Call) -> Way | None:
     columns = _as_columns(view)
     if columns is not None and call.variant in BY_COLUMNS:
         return Way(launch_columns, columns)
-    # Rows at even steps: one dimension besides the reduced one, and not columns in disguise.
+    # Rows at even steps: there is one dimension besides the reduced one, and the view is not better
+    # read by columns.
     rows = view.outer == 1 or (columns is None and view.inner == 1)
     return Way(launch_rows, view) if rows else None
 
@@ -111,7 +112,8 @@ def _way_of_softmax(call: Call) -> Way | None:
 
 
 def _has_neighbours(view: View) -> bool:
-    """True if neighbouring threads access neighbouring elements: along rows, or across columns."""
+    """Return True if neighbouring threads access neighbouring elements, along rows or across
+    columns."""
     mode = 1 if view.inner == 1 else 2
     return (view.inner == 1 and view.reduced == 1) or all(s[mode] == 1 for s in view.strides)
 
@@ -121,7 +123,8 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _launch_by(call: Call, way: Way) -> Launch:
-    """Return the launch of a kernel, or of several if one cannot count the elements."""
+    """Return the launch of a kernel, or of several if its 32-bit sizes are too small for the
+    elements."""
     sums, shape, dim, view = call.kind == "sum", call.shape, call.dim, way.view
     if not sums and view.reduced > PIECE:
         remedy = "compute it piece by piece"
@@ -134,8 +137,8 @@ def _launch_by(call: Call, way: Way) -> Launch:
 
 # -- copies ---------------------------------------------------------------------------------------
 def _from_copies(call: Call) -> Launch:
-    """Work on contiguous copies of the operands: with dim last, and back, for the variants of a
-    lesson, which support only rows."""
+    """Work on contiguous copies of the operands. For a lesson's variants, which support only rows,
+    move dim to the end and back."""
     dim, last = call.dim, len(call.shape) - 1
     if dim == last or call.variant in BY_COLUMNS:
         run = _launch_contiguous(call.contiguous(call.shape, dim))
@@ -162,7 +165,7 @@ def _launch_contiguous(call: Call) -> Launch:
     return _launch_by(call, way)
 
 
-# -- more than a kernel counts --------------------------------------------------------------------
+# -- more elements than a kernel can count ---------------------------------------------------------
 def _in_pieces(call: Call, mode: int) -> Launch:
     """Launch piece by piece along a dimension that is not reduced."""
     size, dim = call.shape[mode], call.dim
@@ -204,7 +207,8 @@ def _sum_of_pieces(call: Call) -> Launch:
 
 
 def _launch(call: Call, *tensors: Tensor) -> None:
-    """Compute a piece, or the pieces' sums: a smaller call whose last tensor is the result."""
+    """Compute a piece, or the sum of the pieces' sums, as a smaller call whose last tensor is the
+    result."""
     *operands, result = tensors
     run = launcher(Call.of(call.op, *operands, arch=call.arch, dim=call.dim, variant=call.variant))
     if run is not None:

@@ -1,4 +1,4 @@
-"""Chooses and compiles the kernel for the rows of a call."""
+"""Choose and compile the kernel for the rows of a call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.ops.calls import Call, Launch, View
 from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows
 
-# Variants of the lessons, in order of speed; `_step` maps them to classes.
+# The variants of the lessons, in order of speed; `_step` maps them to classes.
 STEPS: dict[str, tuple[str, ...]] = {
     "reduce_sum": ("naive", "smem", "shuffle"),
     "softmax": ("three_pass", "two_pass", "online"),
@@ -25,8 +25,8 @@ ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose row
 
 
 def launch_rows(call: Call, view: View) -> Launch:
-    """Return a kernel that reduces matrices (M, N) over N. A sum's result is a vector, a softmax's
-    a matrix."""
+    """Return a kernel that reduces matrices (M, N) over N. The result of a sum is a vector, that of
+    a softmax a matrix."""
     M, N = view.outer * view.inner, view.reduced
     apart = tuple((s[0] or s[2]) if M > 1 else N for s in view.strides)
     step = view.strides[0][1] if N > 1 else 1
@@ -60,12 +60,12 @@ def row_vectors(
     size: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int, step: int,
     *, sums: bool = False,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Return the elements per access to rows of operands, and True if rows are unaligned: with a
+    """Return the elements per access to rows of operands, and True if rows are unaligned, with a
     prefix or a tail outside whole vectors.
 
-    apart: elements from row to row, per operand; addresses: in bytes, modulo 16, of operands with
-    any address; step: elements from one element of a row to the next. sums: only one operand is
-    read in vectors.
+    apart: elements from row to row, per operand; addresses: those of operands that may begin
+    anywhere, in bytes modulo 16; step: elements from one element of a row to the next. sums: True
+    if only one operand is read in vectors.
     """
     vector = VECTOR_BYTES // itemsize
     if step != 1:
@@ -80,7 +80,7 @@ def row_vectors(
 
 
 def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
-    """Return the same with two blocks per row instead of one, to measure the cost."""
+    """Return the same choice with two blocks per row instead of one, to measure the cost."""
     if choice.cluster > 1:
         return choice
     vectors = -(-size // choice.vector)
@@ -150,7 +150,8 @@ def compile_rows(
 
 
 def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
-    """Return the specs of a choice's rows: whole vectors, contiguous at any address, or any."""
+    """Return the specs of a choice's rows: whole vectors, contiguous rows at any address, or any
+    strides."""
     if choice.vector == 1:
         return TensorSpec(dtype, (None, None), (None, None))
     if choice.unaligned:
@@ -165,7 +166,7 @@ def compile_step(op: str, variant: str, size: int, dtype: torch.dtype, arch: str
     return compile(_step(variant, size), x, y, device="virtual" if arch else "gpu", arch=arch)
 
 
-# Importing CuTe DSL takes seconds, so these two functions import kernels on demand.
+# Importing CuTe DSL takes seconds, so the next two functions import kernels on demand.
 def row_kernels(op: Op) -> dict[Kernel, Any]:
     """Return the kernels of an operator over rows, made from a `RowTile`."""
     from forgekit.kernels import reduce_sum, softmax, softmax_streaming
@@ -203,11 +204,11 @@ def _step(variant: str, size: int) -> Any:
 
 
 def online_tile(size: int) -> tuple[int, int]:
-    """Return the threads, and elements per thread, that keep a row in registers for the variant
-    "online".
+    """Return the threads, and the elements per thread, with which the variant "online" keeps a row
+    in registers.
 
     Raises:
-        UsageError: a row of more than 32,768 elements.
+        UsageError: a row has more than 32,768 elements.
     """
     loads = min(16, 1 << (-(-size // 256) - 1).bit_length())
     threads = min(1024, -(-size // (loads * WARP)) * WARP)

@@ -1,4 +1,5 @@
-"""`softmax(x, dim)` and `softmax_backward(grad, y, dim)` by forgekit's own kernels; operators."""
+"""`softmax(x, dim)` and `softmax_backward(grad, y, dim)` with forgekit's own kernels; and their
+operators."""
 
 from __future__ import annotations
 
@@ -33,10 +34,10 @@ def softmax(
     for operators written in Python. torch.func.vmap computes slice by slice.
 
     Raises:
-        UsageError: not a strided tensor, an unsupported dtype, no such dim, variant or backend, a
-            device where no kernel runs, a dual tensor; at `backward()`: a backend without a
-            gradient.
-        PlatformError: a GPU older than compute capability 8.0.
+        UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no
+            kernel runs on its device, or the dim, variant or backend does not exist; at
+            `backward()`, the backend has no gradient.
+        PlatformError: the GPU's compute capability is below 8.0.
     """
     if type(dim) is not int:  # the look-up of calls treats True and 1 as equal
         check_operand("softmax", x, dim, variant)
@@ -55,8 +56,8 @@ def softmax_backward(
     """Return y * (grad - sum of grad * y along dim): the gradient of x, given that of y =
     softmax(x, dim).
 
-    grad, y: of the same shape, dtype and device; types, strides, dim, variants, backends and errors
-    as for `softmax`. The result is new and contiguous.
+    grad, y: tensors of the same shape, dtype and device. Types, strides, dim, variants, backends
+    and errors are those of `softmax`. The result is new and contiguous.
     """
     if type(dim) is not int:
         _check_pair(grad, y, dim, variant)
@@ -102,8 +103,9 @@ def _check_pair(grad: Any, y: Any, dim: object, variant: object) -> None:
 def _double_backward(
     ctx: Any, v: Tensor, grad: Tensor, y: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
-    """With s = sum of grad * y: dx_i = y_i (grad_i - s). So its derivative by grad has dx's own
-    formula, and its derivative by y_j is v_j (grad_j - s) - grad_j * sum of v * y."""
+    """Differentiate the gradient. With s = sum of grad * y, dx_i = y_i (grad_i - s), so the
+    derivative by grad has dx's own formula, and the derivative by y_j is v_j (grad_j - s) - grad_j
+    * sum of v * y."""
     for_grad = for_y = None
     if ctx.needs_input_grad[0]:
         for_grad = softmax_backward(v, y, ctx.options[0], backend=ctx.backend)

@@ -1,16 +1,16 @@
-"""The only place that decides which configuration serves which rows, and why.
+"""Decide, in this module only, which configuration serves which rows, and why.
 
-Rows are counted in vectors of 16 bytes, since a thread reads one at a time. Each table is searched
-for the first rule that a row is short enough for, and long enough where rows have to be few; the
-last serves all that are longer. Reasons with
-a number were measured on one H200 on 2026-11-21; `book/measured/tiles_h200.json` holds the last
-runs, of the sizes that matter most, `short_rows_h200.json` those of short sums and
-`softmax_rows_h200.json` those of softmax and its gradient, of 2026-11-22; `few_rows_h200.json`
-those of few long rows, of 2026-11-23, and `middle_rows_h200.json` those of up to 528 rows of 6 to
-128 kB, of 2026-11-24. Unaligned rows, and those read by elements, take the rule of rows of as many
-accesses.
+A row's length is counted in vectors of 16 bytes, because a thread reads one vector at a time. In
+each table, the first rule that fits the length, and the number of rows if the rule limits it, is
+used; the last rule serves all longer rows. Reasons with a number were measured on an H200 on
+2026-11-21. `book/measured/tiles_h200.json` holds the last runs of the sizes that matter most;
+`short_rows_h200.json` those of short sums and `softmax_rows_h200.json` those of softmax and its
+gradient (2026-11-22); `few_rows_h200.json` those of few long rows (2026-11-23); and
+`middle_rows_h200.json` those of up to 528 rows of 6 to 128 kB (2026-11-24). Unaligned rows, and
+rows read element by element, use the rule for rows with as many accesses.
 
-Tried for softmax and its gradient, and rejected: loads past L1, 4 to 11 % slower for many rows.
+Loads past L1 were tried for softmax and its gradient and rejected: they are 4 to 11 % slower for
+many rows.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ KERNELS: dict[Op, tuple[Kernel, ...]] = {
     "softmax_backward": ("registers", "streaming", "split"),
 }
 
-SMS = 132  # of an H200; block numbers are multiples of it
-SHARED_BYTES = 96 * 1024  # per block on any GPU since sm_80; twice that for clusters of 16
+SMS = 132  # SMs of an H200; block numbers are multiples of this number
+SHARED_BYTES = 96 * 1024  # bytes per block on any GPU since sm_80; twice that for clusters of 16
 
 
 @dataclass(frozen=True)
 class Rule:
-    """vectors: the longest row it serves. kernel: "sum" loops over a row, "short" holds it at once;
-    "registers" and "shared" say where a row is kept between its two uses; "streaming" reads it
-    twice, and so does "split", in two launches of many blocks. few: the most rows that it serves,
-    and beyond: only rows of more vectors. clusters: only where a cluster may have several blocks.
-    loads: vectors of a thread; threads follow. threads: of a block, at most; more blocks of a
-    cluster follow. rows: of a block, at most; as many as fill 128 threads if left out. turns: of
-    "short" rows, those of the same threads, where rows are many. why: what was seen."""
+    """A rule for rows. vectors: the longest row that it serves. kernel: "sum" loops over a row,
+    "short" loads a whole row before adding; "registers" and "shared" keep a row there between its
+    two uses; "streaming" reads it twice, and so does "split", in two launches of many blocks. few:
+    the most rows that it serves; beyond: it serves only rows of more vectors. clusters: True if it
+    applies only where a cluster may have several blocks.
+    loads: vectors per thread, which determine the threads. threads: the most threads per block,
+    which determine the blocks per cluster. rows: the most rows per block; by default as many as
+    fill 128 threads. turns: the "short" rows that the same threads read in turn if there are many
+    rows. why: the observed effect."""
 
     vectors: int
     kernel: Kernel
@@ -60,17 +62,17 @@ L2_BYTES = 32 * 2**20  # rows that stay in L2 for their second read
 
 
 def middle(few: int, loads: int, threads: int, beyond: int, why: str) -> Rule:
-    """A few rows, up to 128 kB each, each shared by the blocks of a cluster."""
+    """Return a rule for a few rows of up to 128 kB, each shared by the blocks of a cluster."""
     return Rule(8192, "registers", loads, why, threads, few=few, beyond=beyond, clusters=True)
 
 
 # fmt: off
 SUM = (
-    Rule(8, "short", 1, "4 rows in flight, 128 bytes a load: 2 % before a row of 2 loads", turns=4),
-    Rule(64, "short", 2, "2 rows in flight: 1 % before one; 1 to 8 % where lanes idle", turns=2),
-    Rule(768, "short", 4, "no loop: 7 (40,000 rows of 2,592 floats) to 16 % less time, never more"),
-    Rule(1024, "sum", 2, "two rounds of 2 loads: 1 % before one of 4", threads=256),
-    Rule(2048, "sum", 4, "more warps a row gain nothing, fewer cost 1 to 3 %", threads=256),
+    Rule(8, "short", 1, "4 rows in flight, 128-byte loads: 2 % faster than 1 row x 2", turns=4),
+    Rule(64, "short", 2, "2 rows in flight: 1 % faster than 1; 1 to 8 % if lanes idle", turns=2),
+    Rule(768, "short", 4, "no loop: 7 (40,000 rows of 2,592 floats) to 16 % faster, never slower"),
+    Rule(1024, "sum", 2, "2 rounds of 2 loads: 1 % faster than 1 of 4", threads=256),
+    Rule(2048, "sum", 4, "more warps per row gain nothing, fewer cost 1 to 3 %", threads=256),
     Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
 )
 RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
@@ -81,58 +83,58 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 4): SUM,
     ("softmax", 2): (
         Rule(ANY, "split", 4, "1.1 to 5 times as fast as a cluster", 256, few=1, beyond=32767),
-        Rule(ANY, "split", 4, "1.05 (8 rows of 600,000) to 3 times", 256, few=16, beyond=65536),
-        middle(33, 2, 128, 512, "1.02 (33 rows of 64,000) to 2.6 times a block (1 of 48,000)"),
-        middle(4 * SMS, 4, 256, 512, "0.96 (264 rows of 48,000) to 1.18 times (66 of 48,000)"),
-        Rule(8, "registers", 1, "a load per thread: up to 1 % before two"),
-        Rule(64, "registers", 2, "rows of 72: 1.25 times 1 load where 400,000; of 128 as fast"),
-        Rule(96, "registers", 3, "a warp a row needs no barrier"),
-        Rule(128, "registers", 2, "64 threads x 1: 2 % before a warp, many rows or few", rows=1),
-        Rule(256, "registers", 4, "as before: 1 to 4 % before a warp, 2 % before x 2 rows", rows=1),
-        Rule(512, "registers", 3, "192 x 1: 5 % before 96 x 2 where rows are few, as fast else"),
-        Rule(1024, "shared", 8, "128 threads: 5 % before 192 where rows are few, as fast else"),
-        Rule(6144, "shared", 6, "exponentials in registers leave room for one block an SM"),
+        Rule(ANY, "split", 4, "speedup 1.05 (8 rows of 600,000) to 3", 256, few=16, beyond=65536),
+        middle(33, 2, 128, 512, "speedup 1.02 (33 rows of 64,000) to 2.6 (1 of 48,000)"),
+        middle(4 * SMS, 4, 256, 512, "speedup 0.96 (264 rows of 48,000) to 1.18 (66 of 48,000)"),
+        Rule(8, "registers", 1, "1 load per thread: up to 1 % faster than 2"),
+        Rule(64, "registers", 2, "400,000 rows of 72: 1.25 times as fast as 1 load; 128: same"),
+        Rule(96, "registers", 3, "one warp per row needs no barrier"),
+        Rule(128, "registers", 2, "64 threads x 1: 2 % faster than a warp", rows=1),
+        Rule(256, "registers", 4, "as above: 1 to 4 % faster than a warp, 2 % than 2 rows", rows=1),
+        Rule(512, "registers", 3, "192 x 1: 5 % faster than 96 x 2 for few rows, else as fast"),
+        Rule(1024, "shared", 8, "128 threads: 5 % faster than 192 for few rows, else as fast"),
+        Rule(6144, "shared", 6, "exponentials in registers leave room for one block per SM"),
         Rule(ANY, "shared", 8, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax", 4): (
         Rule(ANY, "split", 4, "1.2 to 5 times as fast as a cluster", 256, few=1, beyond=32767),
-        Rule(ANY, "split", 4, "1.1 (16 rows of 300,001) to 1.7 times", 256, few=16, beyond=65536),
-        middle(33, 4, 128, 512, "1.0 (4 rows of 3,072) to 2.6 times a block (1 of 32,000)"),
-        middle(4 * SMS, 4, 256, 512, "0.98 (132 rows of 6,000) to 1.22 times (264 of 32,000)"),
+        Rule(ANY, "split", 4, "speedup 1.1 (16 rows of 300,001) to 1.7", 256, few=16, beyond=65536),
+        middle(33, 4, 128, 512, "speedup 1.0 (4 rows of 3,072) to 2.6 (1 of 32,000)"),
+        middle(4 * SMS, 4, 256, 512, "speedup 0.98 (132 rows of 6,000) to 1.22 (264 of 32,000)"),
         Rule(8, "registers", 1, "as for 2 bytes"),
-        Rule(64, "registers", 2, "rows of 36: 1.15 times 1 load where 400,000; of 64 as fast"),
-        Rule(128, "registers", 4, "a warp a row: as fast as half of one, fewer registers"),
-        Rule(256, "registers", 8, "a warp a row: 64 threads gain 1 %, lose 2 where rows are few"),
-        Rule(512, "registers", 4, "few rows like many threads, many rows do not mind"),
-        Rule(1024, "shared", 8, "128 threads: 7 % before 256 in registers where rows are few"),
-        Rule(2048, "registers", 2, "1024 threads: 1 % before 512 x 4"),
-        Rule(4096, "registers", 4, "as long as a block has registers for it"),
+        Rule(64, "registers", 2, "400,000 rows of 36: 1.15 times as fast as 1 load; 64: same"),
+        Rule(128, "registers", 4, "one warp per row: as fast as half a warp, fewer registers"),
+        Rule(256, "registers", 8, "one warp per row: 64 threads gain 1 %, lose 2 % for few rows"),
+        Rule(512, "registers", 4, "few rows need many threads; many rows are as fast with them"),
+        Rule(1024, "shared", 8, "128 threads: 7 % faster than 256 in registers for few rows"),
+        Rule(2048, "registers", 2, "1024 threads: 1 % faster than 512 x 4"),
+        Rule(4096, "registers", 4, "the longest rows for which a block has registers"),
         Rule(8192, "shared", 8, "as fast as registers; several blocks per SM for shorter rows"),
         Rule(ANY, "shared", 16, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax_backward", 2): (
-        Rule(ANY, "split", 4, "4 to 33 rows of 2**22: 1.1 to 1.6 times", 512, beyond=262143),
-        Rule(ANY, "split", 2, "one row: 1.1 to 4 times", threads=256, few=1, beyond=32767),
-        Rule(ANY, "split", 2, "1.4 to 2.3 times", threads=256, few=16, beyond=65536),
-        middle(SMS, 2, 256, 512, "0.99 (132 rows of 6,144) to 1.29 times (1 of 12,000)"),
+        Rule(ANY, "split", 4, "4 to 33 rows of 2**22: speedup 1.1 to 1.6", 512, beyond=262143),
+        Rule(ANY, "split", 2, "one row: speedup 1.1 to 4", threads=256, few=1, beyond=32767),
+        Rule(ANY, "split", 2, "speedup 1.4 to 2.3", threads=256, few=16, beyond=65536),
+        middle(SMS, 2, 256, 512, "speedup 0.99 (132 rows of 6,144) to 1.29 (1 of 12,000)"),
         Rule(16, "registers", 1, "as forward"),
-        Rule(64, "registers", 2, "short rows: lanes before loads"),
-        Rule(128, "registers", 1, "128 threads: 8 % over 16 for 1,000 rows, 3 % below for 2,048"),
+        Rule(64, "registers", 2, "short rows prefer lanes to loads"),
+        Rule(128, "registers", 1, "128 threads: 8 % faster than 16 (1,000 rows) to 3 % slower"),
         Rule(256, "registers", 2, "128 threads: 2 % faster than a warp for few rows"),
         Rule(2048, "registers", 4, "3 % faster than 1 load for few rows; threads matter little"),
-        Rule(2**16, "registers", 8, "clusters of 128 threads: 10 % over a block", threads=128),
+        Rule(2**16, "registers", 8, "clusters of 128 threads: 10 % faster", threads=128),
         Rule(ANY, "streaming", 4, "twice as fast as registers, which spill (24 rows of 2**20)"),
     ),
     ("softmax_backward", 4): (
-        Rule(ANY, "split", 4, "4 to 64 rows of 2**20: 1.1 to 1.8 times", 512, beyond=131072),
-        Rule(ANY, "split", 2, "one row: 1.2 to 1.3 times", threads=256, few=1, beyond=65535),
-        middle(SMS, 2, 256, 1024, "0.98 (16 rows of 32,000) to 1.23 times (4 of 6,000)"),
+        Rule(ANY, "split", 4, "4 to 64 rows of 2**20: speedup 1.1 to 1.8", 512, beyond=131072),
+        Rule(ANY, "split", 2, "one row: speedup 1.2 to 1.3", threads=256, few=1, beyond=65535),
+        middle(SMS, 2, 256, 1024, "speedup 0.98 (16 rows of 32,000) to 1.23 (4 of 6,000)"),
         Rule(16, "registers", 1, "as forward"),
-        Rule(64, "registers", 2, "short rows: lanes before loads"),
+        Rule(64, "registers", 2, "short rows prefer lanes to loads"),
         Rule(128, "registers", 4, "as forward"),
-        Rule(256, "registers", 8, "one warp: 3 % over two; 8 rows 1 % over 4 if few", rows=8),
+        Rule(256, "registers", 8, "1 warp: 3 % faster than 2; 8 rows: 1 % than 4 if few", rows=8),
         Rule(2048, "registers", 4, "as for 2 bytes"),
-        Rule(8192, "registers", 6, "clusters of 2 or 4: better than a block of 1024", threads=352),
+        Rule(8192, "registers", 6, "clusters of 2 or 4: faster than a block of 1024", threads=352),
         Rule(ANY, "registers", 8, "16 blocks per cluster: 3 to 10 % faster than 8", threads=256),
     ),
 }
@@ -160,10 +162,10 @@ def choose_rows(
 ) -> RowChoice:
     """Return the configuration for `rows` rows of `size` elements.
 
-    itemsize: bytes per element. vector: elements per access; 1 if they are not contiguous, in
+    itemsize: bytes per element. vector: elements per access; 1 if elements are not contiguous, in
     unaligned rows of less than 4 vectors, and if operands have different offsets within a vector.
-    unaligned: rows do not begin and end at vectors. clusters: maximum blocks per cluster, 1 on GPUs
-    without clusters.
+    unaligned: True if rows do not begin and end at vectors. clusters: maximum blocks per cluster, 1
+    on GPUs without clusters.
     """
     choice = _choose(op, rows, size, itemsize, vector, unaligned, clusters)
     return replace(choice, whole=whole_loads(choice, size))
@@ -197,13 +199,13 @@ def _choose(
         kernel, most = "registers", 1024
     if (
         op == "softmax" and unaligned and vectors > 512
-    ):  # likewise; a cluster: 5 to 20 % faster than a block
+    ):  # they also need whole vectors; a cluster is 5 to 20 % faster than a block
         kernel, loads, most = "registers", 4 if clusters > 1 else 8, 256
     if kernel == "short" and (unaligned or vector == 1):
         kernel, loads = "sum", max(loads, 2)
     if vector == 1 and size <= 8:  # one thread per row: a fifth of a warp's instructions for size 5
         return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1)
-    if vector == 1:  # short rows: lanes before loads; long ones: as many as registers allow
+    if vector == 1:  # short rows prefer lanes, long rows as many loads as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
     threads = block_threads(-(-vectors // loads), 2 * vector if unaligned else 1)
     if kernel == "short":
@@ -225,7 +227,7 @@ def _choose(
 
 
 def block_threads(lanes: int, least: int) -> int:
-    """Return the threads for so many lanes: a power of two up to a warp, then whole warps."""
+    """Return the threads for this many lanes: a power of two up to a warp, then whole warps."""
     lanes = max(lanes, least)
     return 1 << (lanes - 1).bit_length() if lanes <= WARP else -(-lanes // WARP) * WARP
 
@@ -241,8 +243,8 @@ def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
 def _split(
     rule: Rule, rows: int, vectors: int, operands: int, vector: int, unaligned: bool
 ) -> RowChoice:
-    """Configure many blocks per row, with at least one round of loads each: 132 of 512 threads, or
-    as many threads."""
+    """Configure many blocks per row, with at least one round of loads each: 132 blocks of 512
+    threads, or as many threads in smaller blocks."""
     together = min(rows, max(1, L2_BYTES // (vectors * VECTOR_BYTES * operands)))
     wanted = -(-SMS * 512 // (rule.threads * together))
     split = max(2, min(wanted, -(-vectors // (rule.threads * rule.loads))))
@@ -263,8 +265,8 @@ def _sum(
     rows: int, size: int, threads: int, most: int, loads: int, vector: int, unaligned: bool,
     clusters: int,
 ) -> RowChoice:  # fmt: skip
-    """Configure sums, which keep no row: blocks of at least 256 threads, and more blocks per row
-    for few rows: those of a cluster, or, for at most 8 rows, as many as the GPU has room for, in
+    """Configure sums, which keep no row, with blocks of at least 256 threads. Few rows get more
+    blocks per row: those of a cluster or, for at most 8 rows, as many as the GPU has room for, in
     two steps."""
     threads, cluster, parts = min(threads, most), 1, 1
     room = size // vector // 1024  # blocks with work to do
@@ -279,5 +281,5 @@ def _sum(
 
 
 def power_below(size: int, most: int) -> int:
-    """Return the largest power of two up to size, at most `most`."""
+    """Return the largest power of two that exceeds neither `size` nor `most`."""
     return min(most, 1 << max(size, 1).bit_length() - 1)

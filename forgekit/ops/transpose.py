@@ -1,4 +1,5 @@
-"""`copy_transpose(x)`: x transposed into new memory by forgekit's own kernels; and its operator."""
+"""`copy_transpose(x)`: transpose x into new memory with forgekit's own kernels; and its
+operator."""
 
 from __future__ import annotations
 
@@ -31,11 +32,12 @@ def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = 
     torch.func.vmap computes slice by slice.
 
     Raises:
-        UsageError: not a tensor, not 2-D, a dtype wider than 64 bits, no such tile or backend, a
-            device where no kernel runs, a dual tensor.
-        PlatformError: a GPU older than compute capability 8.0.
+        UsageError: x is not a 2-D tensor or is a dual tensor, its dtype is wider than 64 bits, no
+            kernel runs on its device, or the tile or backend does not exist.
+        PlatformError: the GPU's compute capability is below 8.0.
     """
-    if tile is not None and type(tile) is not int:  # 32.0 equals 32 in the look-up of calls
+    # the look-up of calls treats 32.0 and 32 as equal
+    if tile is not None and type(tile) is not int:
         _check(x, tile)
     return _copy_transpose.call(x, (tile,), backend)
 

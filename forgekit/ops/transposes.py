@@ -1,4 +1,4 @@
-"""Compiles the launch of a copy_transpose call once. Only `choose` decides which kernel transposes
+"""Compile the launch of a copy_transpose call once. Only `choose` decides which kernel transposes
 a tensor; its numbers are in `book/measured/transpose_h200.json`.
 """
 
@@ -17,11 +17,11 @@ from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import PIECE, runner
 
 TILES = (16, 32, 64)  # allowed values of tile=
-FEW_ROWS = 24  # rows or columns of X, below which tiles leave most threads idle;
-FEW_WHOLE_ROWS = 16  # if X is large and both sides can be accessed 16 bytes at a time
+FEW_ROWS = 24  # rows or columns of X below which tiles leave most threads idle
+FEW_WHOLE_ROWS = 16  # the same if X is large and both sides can be accessed 16 bytes at a time
 FEW_COLUMNS = 4
 FEW_BLOCKS = 192  # with fewer blocks on the 132 SMs of an H200, smaller tiles are faster
-# Types moved as integers of their width, because DLPack or TVM-FFI lack them.
+# Types that are moved as integers of their width, because DLPack or TVM-FFI lacks them.
 _MOVED_AS = {
     torch.bool: torch.uint8,
     torch.float8_e4m3fn: torch.uint8,
@@ -38,11 +38,11 @@ _MOVED_AS = {
 class Choice:
     """A kernel of `forgekit.kernels.copy_transpose` and its compiled-in values.
 
-    kernel: its class. tile: rows and columns of X a block reads, (0, 0) for "flat". vector:
-    elements of one access to X (which divides M, N and the rows' strides). contiguous: elements of
-    a row of X are contiguous. shifted: rows of Y do not begin at sectors. view: the kernel's
-    argument for x, "x" itself, "row" (its transpose, a column) or "line" (its memory as one
-    column).
+    kernel: its class. tile: rows and columns of X that a block reads, (0, 0) for "flat". vector:
+    elements per access to X; it divides M, N and the rows' strides. contiguous: True if elements of
+    a row of X are contiguous. shifted: True if rows of Y do not begin at sectors. view: the
+    kernel's argument for x, "x" itself, "row" (its transpose, a column) or "line" (its memory as
+    one column).
     """
 
     kernel: Literal["vector", "gather", "flat"]
@@ -65,7 +65,7 @@ def choose(
 
     shape (M, N); stride in elements; address of its first element in bytes (modulo 16 suffices);
     itemsize in bytes; tile: the caller's choice, None for the fastest; apart: elements from one row
-    of y to the next, None for M, a contiguous y.
+    of y to the next, None for M, that is a contiguous y.
     """
     (M, N), (down, across) = shape, stride
     widest = VECTOR_BYTES // itemsize
@@ -89,7 +89,7 @@ def choose(
     few = tile is None and y_contiguous and (M < FEW_ROWS or N < FEW_COLUMNS)
     if few:
         cuts = cuts[:-1] if M >= FEW_WHOLE_ROWS and N >= FEW_COLUMNS else []
-    # 16-byte accesses on both sides, if every row of x and of y begins at 16 bytes.
+    # Use 16-byte accesses on both sides if every row of x and of y begins at 16 bytes.
     for cut in cuts:
         vector = min(widest, 8 if cut[0] != cut[1] else cut[0] // 8)
         whole = not any(n % vector for n in (M, N, down, apart))
@@ -97,7 +97,7 @@ def choose(
             return Choice("vector", cut, vector)
     if few:
         return Choice("flat")
-    # Anything: odd sizes, strided rows and columns.
+    # This handles everything else: odd sizes, strided rows and columns.
     shifted = apart * itemsize % SECTOR_BYTES != 0
     cut = (tile, tile) if tile else _cut(M, N, widest)
     return Choice("gather", cut, 1, across == 1, shifted)
@@ -106,8 +106,8 @@ def choose(
 def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
     """Return tiles of "vector", the fastest first; the last fits all remaining tensors.
 
-    A large x: sides of 256 bytes, or the power of two that holds a narrow x, so that a block still
-    reads, or writes, 256 bytes of a row. A small one: smaller squares.
+    A large x gets sides of 256 bytes, or the power of two that holds a narrow x, so that a block
+    still reads, or writes, 256 bytes of a row. A small x gets smaller squares.
     """
     full = 16 * widest
     rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))
@@ -119,7 +119,7 @@ def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
 
 
 def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
-    """Return the fastest tile of "gather": a line of 128 bytes of Y, and as many columns as there
+    """Return the fastest tile of "gather": 128 bytes of a row of Y, and as many columns as there
     are."""
     if N <= 29:
         return (256, 16) if N <= 12 else (128, 32)
@@ -132,11 +132,11 @@ def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
 def launcher(call: Call) -> Launch | None:
     """Return a function that transposes such an x into y; None if x is empty.
 
-    Compiles at the first call of its kind.
+    It compiles at the first call of its kind.
 
     Raises:
-        ValueError: not two dimensions, or an unsupported tile; the operator translates it for the
-            user.
+        ValueError: x does not have two dimensions, or the tile is unsupported; the operator
+            translates the error for the user.
     """
     M, N = call.shape
     if call.tile not in (None, *TILES):
@@ -148,12 +148,12 @@ def launcher(call: Call) -> Launch | None:
 
 
 def _as_integers(call: Call) -> Launch:
-    """Return the same with x and y viewed as the integers of the call."""
+    """Return the same launch with x and y viewed as the call's integers."""
     run = _whole(call)
 
     def launch(x: Tensor, y: Tensor) -> None:
         y = y.view(call.dtype)
-        if x.is_conj():  # resolving it changes its strides
+        if x.is_conj():  # resolving the conjugation changes the strides
             x = x.resolve_conj().view(call.dtype)
             _whole(Call.of(call.op, x, arch=call.arch, tile=call.tile))(x, y)
         else:
@@ -163,7 +163,7 @@ def _as_integers(call: Call) -> Launch:
 
 
 def _whole(call: Call) -> Launch:
-    """Launch once, or once per piece if a kernel cannot count rows or columns."""
+    """Launch once, or once per piece if a kernel cannot count the rows or columns."""
     return _in_pieces(call) if max(call.shape) > PIECE else _one_launch(call)
 
 
@@ -190,7 +190,7 @@ def _as_a_line(run: Launch) -> Launch:
 
 
 def _in_pieces(call: Call) -> Launch:
-    """Launch piece by piece for more rows or columns than a kernel counts."""
+    """Launch piece by piece if a kernel cannot count all rows or columns."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):
@@ -205,7 +205,7 @@ def _in_pieces(call: Call) -> Launch:
 def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
     """Return the compiled kernel of a choice: a function of x (M, N) and y (N, M), both of `dtype`.
 
-    arch: of the virtual GPU, None for the GPU.
+    arch: the virtual GPU's architecture, None for the GPU.
     """
     from forgekit.kernels.copy_transpose import FlatTranspose, GatherTranspose, VectorTranspose
 
@@ -229,7 +229,7 @@ def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
 
 
 def _threads(tile: tuple[int, int], itemsize: int) -> int:
-    """Return the threads per block of "gather": some 20 loads each, but at least 16 bytes to
-    store."""
+    """Return the threads per block of "gather", which each do about 20 loads but store at least 16
+    bytes."""
     vectors = tile[0] * tile[1] * itemsize // VECTOR_BYTES
     return min(512, (64 if tile[1] == 64 else 128) * itemsize, vectors)

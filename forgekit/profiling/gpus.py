@@ -1,4 +1,4 @@
-"""Constants of GPUs, with their sources; memory bandwidth bounds a kernel."""
+"""List constants of GPUs with their sources; find a GPU by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from forgekit.errors import brief, usage_error
 
 _MB = 1024**2
-_ISSUED = 128  # thread instructions per clock and multiprocessor: 4 schedulers, one warp each
+_ISSUED = 128  # thread instructions per clock and multiprocessor: 4 schedulers with one warp each
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,10 @@ class Gpu:
     """A GPU's memory system.
 
     bandwidth: peak bytes per second to device memory, from the data sheet; multiprocessors;
-    l2_bytes: None if NVIDIA does not publish it; device: pattern of the driver's name for it;
-    source: the origin of the numbers. fp32_peak: FP32 operations per second without tensor cores (a
-    fused multiply-add counts as two), from the data sheet at the boost clock (B200: an eighth of
-    HGX B200); fp32_lanes per multiprocessor; None if unknown.
+    l2_bytes: None if NVIDIA does not publish it; device: a pattern for the driver's name of the
+    GPU; source: the origin of the numbers. fp32_peak: FP32 operations per second without tensor
+    cores (a fused multiply-add counts as two), from the data sheet at the boost clock (B200: an
+    eighth of HGX B200); fp32_lanes: FP32 lanes per multiprocessor; None if unknown.
     """
 
     name: str
@@ -32,18 +32,18 @@ class Gpu:
     fp32_lanes: int | None = None
 
     def seconds(self, size_bytes: float) -> float:
-        """Return the least time that moving so many bytes of device memory takes."""
+        """Return the shortest time in which this many bytes of device memory can move."""
         return size_bytes / self.bandwidth
 
     @property
     def rate(self) -> str:
-        """`4.8 TB/s`"""
+        """Return text such as `4.8 TB/s`."""
         return (f"{self.bandwidth / 1e12:.3g} TB/s" if self.bandwidth >= 1e12
                 else f"{self.bandwidth / 1e9:.0f} GB/s")  # fmt: skip
 
     @property
     def instruction_peak(self) -> float | None:
-        """Thread instructions per second that the schedulers can issue, at the clock that
+        """Return the thread instructions per second that the schedulers can issue at the clock that
         `fp32_peak` implies; None if unknown."""
         if self.fp32_peak is None or self.fp32_lanes is None:
             return None
@@ -93,7 +93,7 @@ DEFAULT = "H200"
 
 
 def gpu_named(name: str) -> Gpu:
-    """Return a GPU of the table by its name, in any spelling and spacing.
+    """Return a GPU of the table by its name, in any case and spacing.
 
     Raises:
         UsageError: no GPU has that name.
@@ -110,7 +110,7 @@ def gpu_named(name: str) -> Gpu:
 
 
 def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
-    """Return the GPU itself, or the one of that name; for None this machine's GPU, or an H100.
+    """Return the given GPU, or the GPU with that name; for None this machine's GPU, or an H100.
 
     Raises:
         UsageError: no GPU has that name.
@@ -121,7 +121,7 @@ def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
 
 
 def gpu_here() -> Gpu | None:
-    """Return this machine's GPU, if it has one that the table lists."""
+    """Return this machine's GPU if the table lists it."""
     import torch
 
     if not torch.cuda.is_available():

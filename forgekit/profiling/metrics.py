@@ -1,4 +1,4 @@
-"""The one table of metrics: short name, Nsight Compute's name, unit, meaning; and look-ups."""
+"""Keep the table of metrics: short name, Nsight Compute's name, unit, meaning; look them up."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _SASS_UNIT = "smsp__sass_l1tex_"
 
 @dataclass(frozen=True)
 class Metric:
-    """One quantity of a profile.
+    """A quantity of a profile.
 
     name: the short name; ncu: Nsight Compute's name, "" if ncu has no equivalent (ncu counts
-    machine instructions, this table PTX instructions); unit; meaning: in a sentence; ratio: for
-    derived metrics: numerator, denominator, factor, and the value if the denominator is 0.
+    machine instructions, this table PTX instructions); unit; meaning: a sentence; ratio: a derived
+    metric's numerator, denominator, factor, and value for a zero denominator.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Metric:
     ratio: tuple[str, str, float, float] | None = None
 
     def of(self, values: Counter[str]) -> int | float:
-        """Return its value, computed from the counted ones."""
+        """Return the metric's value, computed from the counted values."""
         if self.ratio is None:
             return values[self.name]
         above, below, factor, nothing = self.ratio
@@ -75,7 +75,7 @@ _GENERAL = (
 
 
 def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
-    """Counts of one kind of access, and their ratios."""
+    """List the counts of one kind of access, and their ratios."""
     in_hardware = not kind.endswith("async")
     prefix = "l1tex__" if in_hardware else _SASS_UNIT
     if kind.startswith("global"):
@@ -91,7 +91,8 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         requests, units, each = "", f"{prefix}data_pipe_lsu_wavefronts_{end}", ""
         counted = "passes over the 32 banks"
         ideal = "passes needed without bank conflicts"
-        # ncu's counter of cp.async conflicts counts data on arrival, and differs between runs
+        # ncu's counter of cp.async conflicts counts data on arrival, and its values vary between
+        # runs
         conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_{end}" if in_hardware else ""
         beyond = f"{words}: wavefronts beyond the ideal"
         more, place = (f"{kind}_bank_conflicts", conflicts, unit, beyond), 3
@@ -117,7 +118,7 @@ METRICS: tuple[Metric, ...] = (
 )
 _BY_NAME = {m.name: m for m in METRICS} | {m.ncu: m for m in METRICS if m.ncu}
 
-# ncu's metrics of machine code -> the closest metric here
+# ncu's metrics of machine code -> the closest metric of this table
 _MACHINE_CODE = {
     "smsp__inst_executed.sum": "warp_instructions",
     "smsp__thread_inst_executed.sum": "thread_instructions",
@@ -127,8 +128,8 @@ _MACHINE_CODE = {
 
 
 def metric(name: str) -> Metric:
-    """Look up a short name or Nsight Compute's. Raise UsageError with similar names if there is
-    none."""
+    """Look up a metric by its short name or by Nsight Compute's. Raise UsageError, which lists
+    similar names, if there is none."""
     name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:
@@ -142,8 +143,8 @@ def metric(name: str) -> Metric:
 
 
 class ByName(ABC):
-    """Metrics as items, by their short or Nsight Compute names, and as attributes by their short
-    names."""
+    """Give access to metrics as items, by their short or Nsight Compute names, and as attributes,
+    by their short names."""
 
     @abstractmethod
     def __getitem__(self, name: str) -> int | float: ...
@@ -178,7 +179,7 @@ class Counts(ByName):
                 "bytes_asked": a.bytes_asked, "bytes_moved": a.bytes_moved,
                 "bank_conflicts": 0 if a.is_global else a.units - a.ideal,
             }  # fmt: skip
-            # ncu's `op_ld` counts what cp.async reads among the loads.
+            # ncu's `op_ld` counts the reads of cp.async among the loads.
             kinds = (a.kind, "global_load") if a.kind == "global_async" else (a.kind,)
             self.values.update({f"{k}_{n}": count for k in kinds for n, count in counted.items()})
 
@@ -189,7 +190,8 @@ class Counts(ByName):
         return total([self, other])
 
     def to_dict(self) -> dict[str, int | float]:
-        """Return every metric that is not 0 or derives from a nonzero count, by its short name."""
+        """Map short names to values, for every metric that is not 0 or derives from a nonzero
+        count."""
         kinds = (*GLOBAL_KINDS, *SHARED_KINDS)
         there = tuple(f"{k}_" for k in kinds if self.values[f"{k}_requests"])
         return {

@@ -1,13 +1,13 @@
-"""How many blocks a multiprocessor holds, and the resource that limits the number."""
+"""Compute how many blocks a multiprocessor holds, and which resource limits the number."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_QUARTERS = 4  # each with its own warps and registers
+_QUARTERS = 4  # each quarter has its own warps and registers
 _REGISTERS = 65536
-_REGISTERS_UNIT = 256  # a warp's registers are a multiple
-_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves the latter in each block
+_REGISTERS_UNIT = 256  # a warp gets a multiple of this many registers
+_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves the second number in each block
 
 
 @dataclass(frozen=True)

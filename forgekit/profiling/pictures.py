@@ -1,4 +1,4 @@
-"""The pictures of one line of a profile: the sectors and banks that its accesses use."""
+"""Draw the accesses of one line of a profile: the sectors and banks that they use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from forgekit.tracing.warp_access import WarpAccesses
 
 @dataclass(frozen=True, repr=False)
 class Pictures(Shown):
-    """Pictures, one below the other; iterate for each, which has `figure` and `summary`."""
+    """Several pictures, one below the other. Iterating yields them; each has `figure` and
+    `summary`."""
 
     all: tuple[WarpAccesses, ...]
 
@@ -36,7 +37,7 @@ class Pictures(Shown):
 def show(
     profile: ProfileData, line: int | str | ProfiledLine | None, options: dict[str, Any]
 ) -> Pictures:
-    """See `Profile.show`."""
+    """Implement `Profile.show`."""
     if profile.call is None:
         remedy = "use fk.profile(kernel, *args)"
         raise usage_error("profile", "the profile of a script", "a profile of a call", remedy)

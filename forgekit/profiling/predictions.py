@@ -1,4 +1,4 @@
-"""Predictions: a number written down before a run, shown next to the count after it.
+"""Keep predictions: numbers written down before a run, shown next to its counts.
 
 A prediction of metrics uses their names: the next `fk.profile` shows it next to the counts. Any
 other prediction has a question in words, and the notebook supplies the answer. Wrong predictions
@@ -18,27 +18,27 @@ from forgekit.profiling.metrics import Counts, metric
 from forgekit.profiling.predicting.predicted import PredictedTime
 from forgekit.show import Shown
 
-MICROSECONDS = "microseconds"  # of a predicted time, which `Profile.time` gives
+MICROSECONDS = "microseconds"  # the name of a predicted time, which `Profile.time` answers
 _TODO = "write your number in place of None and run this cell again"
 _LONG = 400  # characters of a shown value
-_CLOSE = 0.01  # relative tolerance of a metric or a fraction: no measurement is predicted
+_CLOSE = 0.01  # relative tolerance of a metric or a fraction; measurements are not predicted
 
 
 @dataclass
 class Prediction:
-    """A predicted number or value for a question; `answer` is None until it is known, and
-    `expected` is the theoretical value if the answer is a measurement."""
+    """A predicted number or value for a question; `answer` is None until known; `expected` is the
+    theoretical value if the answer is a measurement."""
 
     question: str
     said: Any
     metric: str = ""
     answer: Any = None
-    factor: float = 1.0  # a factor; tolerance of a predicted time
+    factor: float = 1.0  # the tolerance of a predicted time, as a factor
     expected: Any = None
 
     @property
     def open(self) -> bool:
-        """True if no value was written down: None, or `...`."""
+        """Return True if no value was written down, only None or `...`."""
         return self.said is None or self.said is ...
 
     @property
@@ -53,7 +53,7 @@ class Prediction:
         return not self.open and any(_same(self.said, a, roughly) for a in answers)
 
     def against(self, answer: Any, expected: Any = None) -> None:
-        """Print the prediction, the answer and the theoretical value, and keep them."""
+        """Print the prediction, the answer and the theoretical value, and store them."""
         self.answer, self.expected = answer, expected
         _keep(self)
         print(self)
@@ -86,7 +86,7 @@ class Prediction:
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Shown):
-    """Predictions; as the last line of a cell it shows them, one per line."""
+    """A list of predictions; as the last line of a cell it shows one prediction per line."""
 
     all: tuple[Prediction, ...] = ()
 
@@ -114,23 +114,24 @@ _lock = threading.Lock()
 
 
 def predict(question: str | None = None, said: Any = None, /, **numbers: Any) -> Any:
-    """Write a prediction down.
+    """Record a prediction.
 
     `fk.predict(global_load_sectors_per_request=4)` predicts metrics by name; the next `fk.profile`
     shows them next to its counts. `fk.predict(microseconds=20)`: the next `.time()` of a profile
-    prints it next to the predicted time; it is right within that time's interval.
-    `fk.predict("blocks", 8).against(blocks)` predicts anything. None or `...` means that the number
-    is still missing. Metrics and fractions are right within 1 %, whole numbers and other values if
-    they are equal.
+    prints the number next to the predicted time; the number is right if it lies within that time's
+    interval. `fk.predict("blocks", 8).against(blocks)` predicts anything. None or `...` means that
+    the number is still missing. Metrics and fractions are right within 1 %; whole numbers and other
+    values must be equal.
 
     Args:
-        question, said: words, and any value. numbers: metric -> number.
+        question, said: a question in words, and any value. numbers: metric -> number.
 
     Returns:
         Predictions of metrics, or one Prediction of a question.
 
     Raises:
-        UsageError: no such metric (the message lists similar ones), not a number, or neither form.
+        UsageError: the metric is unknown (the message lists similar names), the value is not a
+            number, or the call matches neither form.
     """
     if (question is None) == (not numbers):
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
@@ -187,9 +188,10 @@ def _keep(p: Prediction) -> None:
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:
-    """True if equal, as tuples or as lists; False for values that cannot be compared."""
+    """Return True if the values are equal, as tuples or as lists; False if they cannot be
+    compared."""
     if getattr(one, "is_meta", False) or getattr(other, "is_meta", False):
-        return one is other  # decide without numbers: torch takes seconds to find that out
+        return one is other  # decide without numbers, because torch needs seconds for that
     try:
         return _equal(one, other, roughly)
     except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, endless nesting

@@ -33,9 +33,9 @@ _FIRST = functools.partial(BlockTrace, 0, FIRST_TIMES)
 class Profile(ProfileData, Shown):
     """The cost of a function's kernels, by source line; a notebook shows it as a table.
 
-    `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name of it,
-    `p["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]`, all return the number for all launches.
-    `Profile.metrics` lists the metrics.
+    `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name,
+    `p["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]`, all return the number summed over all
+    launches. `Profile.metrics` lists the metrics.
 
     Attributes:
         name: the host function's name.
@@ -48,14 +48,13 @@ class Profile(ProfileData, Shown):
         call: the kernel, and copies of its arguments before the call; None for a script's profile.
     """
 
-    # -- other views of it ----------------------------------------------------------------------
+    # -- other views of a profile ------------------------------------------------------------------
     @checked()
     def sort(self, by: str = "warp_instructions") -> Profile:
-        """Return the same lines, largest first by a metric; "line" restores the order of the
-        source.
+        """Sort the lines by a metric, largest first; "line" restores the order of the source.
 
         Raises:
-            UsageError: no such metric.
+            UsageError: the metric is unknown.
         """
         if by == "line":
             ordered = sorted(self.lines, key=lambda line: line.key)
@@ -73,16 +72,17 @@ class Profile(ProfileData, Shown):
         kernel: str | None = None,
         at_least: Mapping[str, float] | None = None,
     ) -> Profile:
-        """Return a profile of some lines, or of some launches; totals cover its launches.
+        """Return a profile of some lines or of some launches; its totals cover only those launches.
 
         Args:
-            line: its number or a piece of its text.
-            kind: "global", "shared" or one kind such as "global_load": lines with such accesses.
-            kernel: only launches of this kernel. at_least: metric -> the smallest value of a
+            line: a line's number or a piece of its text.
+            kind: "global", "shared" or a single kind such as "global_load": keep lines with such
+                accesses.
+            kernel: keep only launches of this kernel. at_least: metric -> the smallest value of a
                 displayed line.
 
         Raises:
-            UsageError: no such metric, kind or kernel.
+            UsageError: the metric, kind or kernel is unknown.
         """
         launches, lines = self.launches, self.lines
         if kernel is not None:
@@ -101,7 +101,7 @@ class Profile(ProfileData, Shown):
         return replace(self, lines=lines, launches=launches)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as dicts, lists, numbers and strings."""
+        """Return the whole profile as dicts, lists, numbers and strings."""
         return {
             "name": self.name,
             "gpu": self.gpu.name,
@@ -125,7 +125,8 @@ class Profile(ProfileData, Shown):
 
     @checked()
     def compare(self, other: Profile) -> Comparison:
-        """Return this profile and another as one table, the lines of each kind of access paired."""
+        """Compare this profile with another in one table, with the lines of each kind of access
+        paired."""
         return Comparison(self, other)
 
     @checked()
@@ -133,14 +134,14 @@ class Profile(ProfileData, Shown):
         """Predict how long the launches take on a GPU whose caches hold none of their data.
 
         The model of `forgekit.profiling.predicting.model` computes it from the counts;
-        `book/virtual_gpu.md` compares it with times of an H200.
+        `book/virtual_gpu.md` compares its results with times of an H200.
 
         Args:
             gpu: a name of `forgekit.profiling.gpus.GPUS`, or a file of `forgekit calibrate`; by
                 default the GPU of the profile.
 
         Raises:
-            UsageError: no such GPU or file.
+            UsageError: the GPU is unknown or the file cannot be read.
         """
         launches = self.launches
         if self.call is not None and any(launch.pace is None for launch in launches):
@@ -158,16 +159,16 @@ class Profile(ProfileData, Shown):
         """Draw a line's memory accesses: sectors of global memory, banks of shared memory.
 
         Args:
-            line: its number, a piece of its text, or a line of `lines`; by default the worst.
+            line: its number, a piece of its text, or a line of `lines`; by default the worst line.
             options: `block`, `warp`, `index`, as in `forgekit.coalescing` and `forgekit.banks`,
-                which draw them.
+                which draw the pictures.
 
         Raises:
-            UsageError: no such line, one without memory accesses, or none that stands out.
+            UsageError: the line is unknown or has no memory accesses, or no line stands out.
         """
         return show(self, line, options)
 
-    # -- as it is shown ---------------------------------------------------------------------------
+    # -- display ---------------------------------------------------------------------------
     @property
     def summary(self) -> str:
         return as_text(self)
@@ -179,23 +180,23 @@ def profile(
 ) -> Profile:
     """Run a kernel on the virtual GPU and count the cost of each source line.
 
-    It runs on copies: your tensors do not change, and the kernel's prints are hidden. Counts are
+    The kernel runs on copies, so your tensors do not change, and its prints are hidden. Counts are
     exact and the same in every run; `book/virtual_gpu.md` compares them with a GPU's. Counting
     roughly doubles the time of a run.
 
     Args:
-        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
         gpu: name of the GPU (`forgekit.profiling.gpus.GPUS`) whose bandwidth bounds the time; by
             default this machine's GPU, or an H200.
-        blocks: the number of blocks to run per launch, at least 8, if all would take too long: the
-            first, the last, and others drawn from equal parts between them. Counts are then
-            estimates.
+        blocks: the number of blocks to run per launch, at least 8, if running all would take too
+            long: the first, the last, and others drawn from equal parts between them. Counts are
+            then estimates.
 
     Raises:
-        UsageError: not a compiled kernel, arguments that do not fit it, no such GPU, blocks below
-            8.
-        KernelError: the kernel made a mistake; the cost of a wrong kernel means nothing.
+        UsageError: the kernel is not compiled, the arguments do not fit it, the GPU is unknown, or
+            `blocks` is below 8.
+        KernelError: the kernel made a mistake, and the cost of a wrong kernel means nothing.
     """
     found = count(kernel, args, gpu, blocks)
     found.predicted = take(found.total)
@@ -206,7 +207,7 @@ def count(
     kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None,
     blocks: int | None = None,
 ) -> Profile:  # fmt: skip
-    """Return `profile` without the predictions."""
+    """Count like `profile`, but leave the predictions alone."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     if blocks is not None:
@@ -221,7 +222,7 @@ def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
     """Return the profile of a recorded call.
 
     Raises:
-        KernelError: the kernel was stopped.
+        KernelError: the virtual GPU stopped the kernel.
     """
     call.result()
     found = of_recording(call.kernel.name, call.recording, gpu)

@@ -1,4 +1,4 @@
-"""The data of a profile: the counts of each launch and line, and derived values."""
+"""Hold the data of a profile: the counts of each launch and line, and derived values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class ProfileData(ByName):
     # -- numbers ------------------------------------------------------------------------------
     @functools.cached_property
     def total(self) -> Counts:
-        """All launches together. Bytes of device memory count once per launch."""
+        """Return the counts of all launches together. Each byte of device memory counts once per
+        launch."""
         return total([launch.counts for launch in self.launches])
 
     def __getitem__(self, name: str) -> int | float:
@@ -47,23 +48,24 @@ class ProfileData(ByName):
 
     @functools.cached_property
     def all_lines(self) -> tuple[ProfiledLine, ...]:
-        """Every line of every launch, in source order, including hidden ones."""
+        """Return every line of every launch, including hidden lines, in source order."""
         return summed(self.launches)
 
     @property
     def worst(self) -> Waste | None:
-        """The displayed line that wastes most, and why; None if no line stands out."""
+        """Return the displayed line that wastes most, with the reason; None if no line stands
+        out."""
         return next(iter(self.findings), None)
 
     @functools.cached_property
     def findings(self) -> list[Waste]:
-        """All lines that stand out, the largest waste first."""
+        """Return all lines that stand out, the largest waste first."""
         shown = {line.key for line in self.lines}
         return [f for f in waste_of(self.all_lines) if f.line.key in shown]
 
     @functools.cached_property
     def tensors(self) -> dict[str, TensorTraffic]:
-        """Tensor's name -> device memory touched, each byte once per launch."""
+        """Map tensor names to the device memory touched, each byte once per launch."""
         result: dict[str, TensorTraffic] = {}
         for t in (t for launch in self.launches for t in launch.tensors.values()):
             old = result.get(t.name, replace(t, read_bytes=0, written_bytes=0))
@@ -73,20 +75,21 @@ class ProfileData(ByName):
 
     @property
     def bytes_touched(self) -> int:
-        """Distinct bytes of device memory read plus written, per launch: the minimum traffic."""
+        """Return the distinct bytes of device memory read plus written, per launch: the minimum
+        traffic."""
         return sum(launch.bytes_touched for launch in self.launches)
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory per block, the maximum over launches."""
+        """Return the bytes of shared memory per block, the maximum over launches."""
         return max((launch.shared_bytes for launch in self.launches), default=0)
 
     @checked()
     def bound_s(self, gpu: str | Gpu | None = None) -> float:
         """Return the seconds to move `bytes_touched` at a GPU's peak bandwidth: no kernel that
-        touches these bytes, and finds none of them in a cache, is faster.
+        touches these bytes without finding them in a cache can be faster.
 
         Raises:
-            UsageError: no such GPU in forgekit.profiling.gpus.GPUS.
+            UsageError: the GPU is not in forgekit.profiling.gpus.GPUS.
         """
         return gpu_or_default(gpu or self.gpu).seconds(self.bytes_touched)

@@ -1,4 +1,4 @@
-"""From counts per PTX instruction to counts per Python source line."""
+"""Turn counts per PTX instruction into counts per Python source line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Counted(ByName):
 
     @property
     def accesses(self) -> dict[str, AccessCounts]:
-        """Kind of memory access -> its cost."""
+        """Map each kind of memory access to its cost."""
         return self.counts.accesses
 
     def __getitem__(self, name: str) -> int | float:
@@ -31,7 +31,7 @@ class _Counted(ByName):
 
 @dataclass(frozen=True, eq=False)
 class ProfiledInstruction(_Counted):
-    """One PTX instruction: its kernel, its text, its PTX line and its Python line."""
+    """A PTX instruction: its kernel, its text, its PTX line and its Python line."""
 
     kernel: str
     pc: int
@@ -43,11 +43,11 @@ class ProfiledInstruction(_Counted):
 
 @dataclass(frozen=True, eq=False)
 class ProfiledLine(_Counted):
-    """One Python source line.
+    """A Python source line.
 
     Attributes:
         source: file, number and text; None for instructions without a line.
-        counts: its metrics, also as attributes and items of the line itself.
+        counts: its metrics, also available as attributes and items of the line itself.
         instructions: the PTX instructions, in the order of the PTX.
     """
 
@@ -57,7 +57,7 @@ class ProfiledLine(_Counted):
 
     @property
     def number(self) -> int:
-        """1-based; 0 for instructions without a line."""
+        """Return the 1-based line number; 0 for instructions without a line."""
         return self.source.line if self.source else 0
 
     @property
@@ -66,7 +66,7 @@ class ProfiledLine(_Counted):
 
     @property
     def where(self) -> str:
-        """`kernels.py, line 12`"""
+        """Return text such as `kernels.py, line 12`."""
         return self.source.where if self.source else NO_LINE
 
     @property
@@ -95,16 +95,17 @@ class ProfiledLine(_Counted):
 
 @dataclass(frozen=True, eq=False)
 class Launch(_Counted):
-    """One launch of one kernel.
+    """A launch of a kernel.
 
     Attributes:
         kernel: its name in Python; grid, block, cluster: (x, y, z).
-        counts: those of the whole launch, also as attributes and items; lines: by source line;
+        counts: the counts of the whole launch, also available as attributes and items; lines: the
+            counts by source line;
         tensors: name -> device memory touched; shared_bytes: shared memory of one block.
-        pace: the inputs of its predicted time, and its counts; None if `Profile.time` runs the
-            kernel again for them.
-        sample: `blocks` of `n_blocks` that ran, and the `disagreement` between two halves of them
-            (0.1: 10 %); counts are then estimates. None if all blocks ran.
+        pace: the inputs of its predicted time, and its counts; None if `Profile.time` must run the
+            kernel again to get them.
+        sample: `blocks` of `n_blocks` ran, and `disagreement` is the difference between two halves
+            of them (0.1: 10 %); counts are then estimates. None if all blocks ran.
     """
 
     kernel: str
@@ -120,12 +121,12 @@ class Launch(_Counted):
 
     @property
     def bytes_touched(self) -> int:
-        """Distinct bytes read plus distinct bytes written: the minimum traffic."""
+        """Return distinct bytes read plus distinct bytes written: the minimum traffic."""
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
 def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ...]:
-    """Return the counts of each launch, by source line; pace: with the inputs of its predicted
+    """Return the counts of each launch by source line; pace: add the inputs of its predicted
     time."""
     launches = []
     counted = recording.counts
@@ -159,7 +160,7 @@ def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ..
 
 
 def kernel_name(mangled: str, first: SourceLine | None) -> str:
-    """Return the name of a kernel in Python; the compiler's own if there is no source.
+    """Return the name of a kernel in Python; or the compiler's name if there is no source.
 
     first: the line of its first instruction.
     """
@@ -169,7 +170,7 @@ def kernel_name(mangled: str, first: SourceLine | None) -> str:
 
 
 def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
-    """Return the lines of several launches: sums over shared lines, including kernels'
+    """Merge the lines of several launches: sum over shared lines, including kernels'
     instructions."""
     if len(launches) == 1:
         return launches[0].lines
@@ -181,7 +182,7 @@ def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
 
 
 def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine, ...]:
-    """Return instructions grouped by source line, in source order."""
+    """Group instructions by source line, in source order."""
     parts: dict[Place, list[ProfiledInstruction]] = {}
     for i in instructions:
         parts.setdefault(_place(i.source), []).append(i)
@@ -192,8 +193,8 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
 
 
 def _place(source: SourceLine | None) -> Place:
-    """Return the key that orders lines, by the displayed name first, so that the order is the same
-    wherever the files are; instructions without a line come last."""
+    """Return a sort key for lines: the displayed name comes first, so that the order does not
+    depend on the files' location; instructions without a line come last."""
     if source is None:
         return "~", "", 0
     name = re.sub(r"\d+", lambda n: n[0].zfill(6), display_path(source.filename))  # cell 9, cell 10

@@ -1,4 +1,4 @@
-"""A profile in words: its table, the line that wastes most, the device memory it touched."""
+"""Format a profile as text: its table, the line that wastes most, the device memory it touched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 HEADS = ("line", "source", "PTX\ninstr.", "lanes", "access", "requests", "each\n(ideal)", "moved")
-WORDS = (1, 4)  # columns of words
+WORDS = (1, 4)  # the columns that hold words
 LEGEND = (
     "PTX instr.: executed, once per warp (machine code has a different number). lanes: active, of "
     "32. each: sectors per request of global, wavefronts per request of shared memory (ideal: the "
@@ -30,7 +30,7 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """A row of the table: a line and its first kind of access, or a further kind.
+    """A row of the table: a line and its first kind of access, or one of its further kinds.
 
     file: the file that begins here, if there are several. worst: the profile's worst finding, if it
     concerns this line.
@@ -44,7 +44,7 @@ class ProfileRow:
 
     @property
     def wasteful(self) -> bool:
-        """True if the worst finding concerns this row."""
+        """Return True if the worst finding concerns this row."""
         kind = self.access.kind if self.access else IDLE_LANES
         return self.worst is not None and self.worst.kind == kind
 
@@ -95,9 +95,9 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 
-# -- what stands above and below the table -------------------------------------------------------
+# -- text above and below the table -------------------------------------------------------
 def heading(p: ProfileData) -> str:
-    """`transpose: 1,024 blocks (32 × 32) of 256 threads (32 × 8)`"""
+    """Return text such as `transpose: 1,024 blocks (32 × 32) of 256 threads (32 × 8)`."""
     if not p.launches:
         return f"{p.name}: no kernel was launched"
     if len(p.launches) == 1:
@@ -113,7 +113,8 @@ def heading(p: ProfileData) -> str:
 
 
 def sampling(p: ProfileData) -> str:
-    """Describe which part of the blocks ran, and how reliable the counts are; "" if all ran."""
+    """Describe which part of the blocks ran, and how reliable the counts are; return "" if all
+    ran."""
     parts = [launch.sample for launch in p.launches if launch.sample is not None]
     if not parts:
         return ""
@@ -149,7 +150,7 @@ def traffic(p: ProfileData) -> list[str]:
 
 
 def verdict(p: ProfileData) -> str:
-    """Describe the worst line and why."""
+    """Describe the worst line and the reason."""
     if not p.lines:
         return "no lines to show" if p.launches else ""
     finding = p.worst
@@ -162,8 +163,7 @@ def verdict(p: ProfileData) -> str:
 # -- two profiles ---------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """Format two profiles as one table: the lines that access memory, side by side for each
-    kind."""
+    """Two profiles in one table, with the lines that access memory side by side for each kind."""
 
     first: ProfileData
     second: ProfileData
@@ -189,7 +189,7 @@ class Comparison(Shown):
 
 
 def _by_kind(p: ProfileData) -> dict[str, list[tuple[str, str, str]]]:
-    """Return kind of access -> (source, units per request, moved) of each such line."""
+    """Map each kind of access to the (source, units per request, moved) of its lines."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for row in rows(p):
         if row.access is not None:
@@ -224,7 +224,7 @@ def _table(p: ProfileData) -> list[str]:
     table = Table(HEADS, [*(row.cells for row in found), total_cells(p)], left=WORDS)
     lines = table.lines()
     beyond = max(map(len, lines)) + 2 - WIDTH
-    if beyond > 0:  # cut the source
+    if beyond > 0:  # shorten the source
         widest = max(len(row.cells[1]) for row in found)
         lines = table.lines(widest={1: max(widest - beyond, 6)})
     heads, body, whole = lines[:2], lines[2:-1], lines[-1]

@@ -1,9 +1,10 @@
-"""Describes what stands out in a profile: the line that wastes most, and why.
+"""Find the lines of a profile that stand out: those that waste most, with the reasons.
 
 Different kinds of waste are compared in cycles of a multiprocessor, which per cycle issues four
 warp instructions, serves one wavefront of shared memory, receives two sectors from L2 (NVIDIA H100
 Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory per cycle; NVIDIA A100
-Tensor Core GPU Architecture: 64 bytes of L2 per cycle). It ranks lines; it is not a time.
+Tensor Core GPU Architecture: 64 bytes of L2 per cycle). This number of cycles ranks lines; it is
+not a time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LANES, BANK_BYTES, BANKS = HARDWARE.LANES, HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 IDLE_LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # per cycle
-_WORTH = 0.05  # of the whole kernel's cycles; smaller shares do not stand out
+_WORTH = 0.05  # share of the whole kernel's cycles; smaller shares do not stand out
 
 _VERBS = {
     "load": "load", "store": "store", "atomic": "atomic operation", "reduction": "reduction",
@@ -46,7 +47,7 @@ class Waste:
 
 
 def waste_of(lines: Sequence[ProfiledLine]) -> list[Waste]:
-    """Return all that stands out, the largest share first."""
+    """Return everything that stands out, the largest share first."""
     whole = sum(_cycles(line) for line in lines)
     found = []
     for line in lines:

@@ -1,1 +1,1 @@
-"""Views of one run of a kernel, as data: footprint, accesses of warps, timeline."""
+"""Provide views of a kernel's run as data: footprint, accesses of warps, timeline."""

@@ -1,4 +1,4 @@
-"""Finds the banks of shared memory that a warp's access needs, and bank conflicts."""
+"""Find the banks of shared memory that a warp's access needs, and bank conflicts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ BANK_BYTES, BANKS = HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 @dataclass(frozen=True)
 class BankPass:
-    """Lanes that shared memory serves together: a whole warp, half or a quarter of one.
+    """Lanes that shared memory serves together: a whole warp, half a warp or a quarter of a warp.
 
-    lanes: their numbers, active or not. words: bank -> the words it serves, one per wavefront, by
-    address; each with the lanes that request it.
+    lanes: their numbers, active or not. words: bank -> the words that it serves, one per wavefront,
+    by address, each with the lanes that request it.
     """
 
     lanes: range
@@ -38,7 +38,8 @@ class BankPass:
 
 @dataclass(frozen=True)
 class BankUse:
-    """The cost of one access to shared memory: wavefronts, the minimum, and their cause."""
+    """The cost of an access to shared memory: wavefronts, the minimum, and the cause of the extra
+    ones."""
 
     wavefronts: int
     ideal: int
@@ -47,7 +48,7 @@ class BankUse:
 
     @property
     def text(self) -> str:
-        """`32 wavefronts, 1 would do: all 32 lanes in bank 0`"""
+        """Return text such as `32 wavefronts, 1 would do: all 32 lanes in bank 0`."""
         text = plural(self.wavefronts, "wavefront")
         if self.wavefronts > self.ideal:
             text += f", {self.ideal} would do"
@@ -66,7 +67,8 @@ def bank_use(access: WarpAccess) -> BankUse:
 
 
 def _pass(access: WarpAccess, lanes: range) -> BankPass:
-    """Lanes that request the same word share it, except for atomics and asynchronous copies."""
+    """Build a pass. Lanes that request the same word share it, except for atomics and asynchronous
+    copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:
         if access.active[lane]:
@@ -108,8 +110,8 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
 
 
 class BankConflicts(WarpAccesses):
-    """Accesses of warps to shared memory; addresses are offsets in the block's memory. `uses` has
-    the wavefronts and banks of each.
+    """Accesses of warps to shared memory; addresses are offsets in the block's memory. `uses` holds
+    the wavefronts and banks of each access.
     """
 
     memory = "shared"
@@ -125,7 +127,7 @@ class BankConflicts(WarpAccesses):
 
 
 def _banks_text(use: BankUse) -> str:
-    """`banks 0–31`, `bank 0 of 32`"""
+    """Return text such as `banks 0–31` or `bank 0 of 32`."""
     used = sorted({bank for p in use.passes for bank in p.words})
     if len(used) == BANKS:
         return "all 32 banks"
@@ -150,8 +152,8 @@ def banks(
     those of `forgekit.coalescing`; an asynchronous copy into shared memory is a store.
 
     Raises:
-        UsageError: not a compiled kernel, arguments that do not fit it, or no access of this kind;
-            the message lists lines that have some.
+        UsageError: the kernel is not compiled, the arguments do not fit it, or there is no access
+            of this kind; the message lists lines that have some.
     """
     return trace_warps(BankConflicts, kernel, args, line=line, kind=kind, block=block, warp=warp,
                        index=index, warps=warps)  # fmt: skip

@@ -1,4 +1,5 @@
-"""Finds the sectors and lines of memory that a warp's access touches: is it coalesced?"""
+"""Find the sectors and lines of memory that a warp's access touches, which shows whether it is
+coalesced."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from forgekit.vgpu import HARDWARE
 
 SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
-LINE_BYTES = 128  # of the L1 and L2 caches: four sectors
+LINE_BYTES = 128  # line of the L1 and L2 caches: four sectors
 
 
 @dataclass(frozen=True)
 class SectorCount:
-    """The cost of one access: sectors fetched, the minimum, 128-byte lines touched, bytes used.
-    turns: an atomic operation, for which a sector counts once per lane of its most requested
-    address.
+    """The cost of an access: sectors fetched, the minimum, 128-byte lines touched, bytes used.
+    turns: True for an atomic operation, in which a sector counts once per lane of its most
+    requested address.
     """
 
     sectors: int
@@ -40,7 +41,7 @@ class SectorCount:
 
     @property
     def text(self) -> str:
-        """`32 sectors for 128 bytes asked, 4 would do (12 % used)`"""
+        """Return text such as `32 sectors for 128 bytes requested, 4 would do (12 % used)`."""
         text = f"{plural(self.sectors, 'sector')} for {plural(self.asked_bytes, 'byte')} requested"
         if self.sectors > self.ideal:
             text += f", {self.ideal} would do"
@@ -56,7 +57,7 @@ def count_sectors(access: WarpAccess) -> SectorCount:
 
 
 class Coalescing(WarpAccesses):
-    """Accesses of warps to global memory; `counts` has the sectors of each."""
+    """Accesses of warps to global memory; `counts` holds the sectors of each access."""
 
     memory = "global"
     called = "coalescing"
@@ -83,22 +84,23 @@ def coalescing(
 ) -> Coalescing:
     """Run a kernel on the virtual GPU and show the sectors of memory that a warp's accesses touch.
 
-    Without `line` and `kind`: the warp's first access on each line with accesses. It runs on
-    copies, as `forgekit.footprint` does. A failing kernel does not raise; the picture then shows
-    the accesses up to the failure.
+    Without `line` and `kind`, the warp's first access on each line with accesses is shown. The
+    kernel runs on copies, as in `forgekit.footprint`. A failing kernel does not raise; the picture
+    then shows the accesses up to the failure.
 
     Args:
-        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        line: only accesses of this Python line: its number, a piece of its text or a SourceLine.
+        line: show only accesses of this Python line: its number, a piece of its text or a
+            SourceLine.
         kind: "load", "store" or "atomic" shows only these (an asynchronous copy is a load).
-        block: linear number or coordinate. warp: number within the block.
+        block: its linear number or coordinate. warp: its number within the block.
         index: the number of the warp's access on a line, if there are several, as in a loop. warps:
             show this many warps, starting at `warp`.
 
     Raises:
-        UsageError: not a compiled kernel, arguments that do not fit it, or no access of this kind;
-            the message lists lines that have some.
+        UsageError: the kernel is not compiled, the arguments do not fit it, or there is no access
+            of this kind; the message lists lines that have some.
     """
     return trace_warps(Coalescing, kernel, args, line=line, kind=kind, block=block, warp=warp,
                        index=index, warps=warps)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Records which thread touched which element of a kernel's tensors, as data and text."""
+"""Record which thread touched which element of a kernel's tensors, as data and text."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.touches import TensorTouches, Touches
 
-# Column of `touched`, past participle, values of kind= that include it.
+# Column of `touched`, its past participle, and the values of kind= that include it.
 _WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
          ("atomics", "updated", ("any", "store")))  # fmt: skip
 
-MOST_ELEMENTS = 1 << 27  # some 3 GiB of numbers
+MOST_ELEMENTS = 1 << 27  # about 3 GiB of numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,9 +34,9 @@ class Footprint(Picture):
     Attributes:
         name: the host function's name.
         touched: tensor name -> arrays of the tensor's shape: `block`, `warp` (of its block) and
-            `thread`, the first that touched the element (linear indices, x fastest; -1: none),
-            `loads`, `stores`, `atomics` and their sum `count`, the number of accesses; int32
-            (`warp` int16), and a column may be another's array: copy before writing to one.
+            `thread` that first touched the element (linear indices, x fastest; -1: none), `loads`,
+            `stores`, `atomics` and their sum `count`, the number of accesses; int32 (`warp` int16).
+            Two columns may be the same array, so copy a column before writing to it.
         threads: tensor name -> the number of threads that touched it.
         grid, block: blocks in the grid and threads in a block, each (x, y, z), of the largest
             launch. launches: the number of kernels that the function launched.
@@ -63,7 +63,7 @@ class Footprint(Picture):
 
     @property
     def headline(self) -> str:
-        """`copy, line 12 alone: 8 blocks of 128 threads`"""
+        """Return text such as `copy, line 12 alone: 8 blocks of 128 threads`."""
         if not self.launches:
             return f"{self.name}: no kernel was launched"
         alone = f", {lines_alone(self.lines)}" if self.lines else ""
@@ -80,7 +80,7 @@ class Footprint(Picture):
 
     @property
     def notes(self) -> list[str]:
-        """Return the error that stopped the kernel."""
+        """Describe the error that stopped the kernel."""
         return stop_notes(self.error, self.launches > 0)
 
     def _of(self, name: str) -> dict[str, Array]:
@@ -88,13 +88,13 @@ class Footprint(Picture):
         return self.touched[name]
 
     def verb(self, name: str) -> str:
-        """`read`, `written`, `read and written`, …, or `untouched`."""
+        """Return `read`, `written`, `read and written`, …, or `untouched`."""
         found = self._of(name)
         verbs = [verb for column, verb, *_ in _WAYS if found[column].any()]
         return " and ".join(verbs) or "untouched"
 
     def describe(self, name: str) -> str:
-        """`8 of 8 elements read, each once, by 8 threads`"""
+        """Return text such as `8 of 8 elements read, each once, by 8 threads`."""
         found = self._of(name)
         total = found["count"].size
         parts: list[str] = []
@@ -125,22 +125,23 @@ def footprint(
 ) -> Footprint:
     """Run a kernel on the virtual GPU and show which thread touched which element.
 
-    It runs on copies: your tensors do not change, and the kernel's prints are hidden. A failing
+    The kernel runs on copies, so your tensors do not change, and its prints are hidden. A failing
     kernel does not raise here; the picture then shows the accesses up to the failure.
 
     Args:
-        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        tensor: show this tensor only, by the name of its parameter.
+        tensor: show only the tensor of this parameter.
         by: the meaning of the colours: "block", "warp", "thread", or "count", the number of reads
-            or writes of an element (the larger one); by default the block, or the thread if there
-            is only one block.
+            or of writes of an element, whichever is larger; by default the block, or the thread if
+            there is only one block.
         kind: "load" or "store" shows only these (an atomic operation counts as a store).
-        line: only accesses of this Python line: its number, a piece of its text or a SourceLine.
+        line: show only accesses of this Python line: its number, a piece of its text or a
+            SourceLine.
 
     Raises:
-        UsageError: not a compiled kernel, arguments that do not fit it, an unknown tensor
-            name, `by` or `kind`, or a line without accesses to global memory.
+        UsageError: the kernel is not compiled, the arguments do not fit it, the tensor name, `by`
+            or `kind` is unknown, or the line has no accesses to global memory.
     """
     args = bind("footprint", kernel, args)
     require_one_of("by", by, (None, "block", "warp", "thread", "count"))
@@ -189,7 +190,7 @@ def footprint(
 
 
 def _columns(found: TensorTouches | None, shape: tuple[int, ...]) -> dict[str, Array]:
-    """Return a tensor's entry in `Footprint.touched`; None: no thread touched it."""
+    """Return a tensor's entry in `Footprint.touched`; None means that no thread touched it."""
     if found is None:
         nobody = np.broadcast_to(np.int32(-1), shape)
         columns = {"block": nobody, "thread": nobody}

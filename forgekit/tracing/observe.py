@@ -1,5 +1,5 @@
-"""Shared by all views of a run: blocks by number or coordinate, and the error that stopped a
-kernel."""
+"""Share the parts of all views of a run: blocks by number or coordinate, and the error that stopped
+a kernel."""
 
 from __future__ import annotations
 

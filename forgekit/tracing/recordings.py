@@ -1,4 +1,4 @@
-"""Recordings of calls: a compiled kernel runs once for all views of the same call.
+"""Record calls, so that a compiled kernel runs once for all views of the same call.
 
 Two calls are the same if the kernel is the same and the arguments hold the same bytes in the same
 layout. They are compared with copies from before the run, so a changed element always makes a
@@ -25,14 +25,14 @@ Make = Callable[[], Listener]
 MOST_BYTES = 128 << 20  # limit for all stored recordings
 _MOST_CALLS = 64
 
-_kept: list[Call] = []  # the latest last
+_kept: list[Call] = []  # the latest recording is last
 _compare = ctypes.CDLL(None).memcmp
 _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
 
 @dataclass(eq=False)
 class Call:
-    """One call; before, after: copies of its arguments; error: the error that stopped the
+    """A recorded call. before, after: copies of its arguments; error: the error that stopped the
     kernel."""
 
     kernel: CompiledKernel
@@ -53,7 +53,7 @@ class Call:
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """Read blocks as if they ran one after the other, if a wrong access stopped the kernel.
+        """If a wrong access stopped the kernel, read blocks as if they ran one after the other.
 
         Blocks run together, and the first wrong access stops them all, so the kernel runs again.
         """
@@ -82,7 +82,7 @@ def recorded(
     """Record a call with copies of these arguments, or return the recording of an equal call.
 
     The kernel's prints are hidden. makes: constructors of the listeners that will read it;
-    findings: keep those of the sanitizer; shares: `shared` of the recording is needed.
+    findings: keep the sanitizer's findings; shares: True if the recording's `shared` is needed.
     """
     before = copied(args)
     with options() as chosen:
@@ -110,7 +110,7 @@ def sampled(
         The copies after the run, and the events.
 
     Raises:
-        UsageError: fewer than 8 blocks.
+        UsageError: `blocks` is below 8.
         KernelError: the kernel was stopped.
     """
     changes = {"keep": False, "shares": True, "blocks": blocks, "sanitize": False}
@@ -128,13 +128,13 @@ def _run(
         try:
             on_virtual(*copies)
         except KernelError as stop:
-            error = stop.with_traceback(None)  # whose frames hold the whole machine
+            error = stop.with_traceback(None)  # its frames hold the whole machine
     return copies, error, recording
 
 
-# -- whether two calls are the same -----------------------------------------------------------
+# -- comparison of two calls -----------------------------------------------------------
 def _layout(args: tuple[Any, ...]) -> object:
-    """Describe all of the arguments except the bytes of tensors."""
+    """Describe the arguments except the bytes of tensors."""
     storages: dict[int, int] = {}
     found: list[object] = []
     for x in args:
@@ -144,12 +144,13 @@ def _layout(args: tuple[Any, ...]) -> object:
             found.append((x.dtype, *place, HOST.marks(x)))
         else:
             plain = isinstance(x, int | float | None)
-            found.append((type(x), repr(x)) if plain else object())  # equal to no other
+            # different from every other object
+            found.append((type(x), repr(x)) if plain else object())
     return found
 
 
 def _equal(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """True if the tensors of two tuples with equal layouts hold the same bytes."""
+    """Return True if the tensors of two tuples with equal layouts hold the same bytes."""
     for x, y in zip(one, other, strict=True):
         if hasattr(x, "untyped_storage"):
             a, b = x.untyped_storage(), y.untyped_storage()

@@ -1,4 +1,4 @@
-"""Resolves `line=` arguments."""
+"""Resolve `line=` arguments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ LineChoice: TypeAlias = int | str | SourceLine
 
 
 def is_meant(line: object, source: SourceLine | None) -> bool:
-    """True if a number, a piece of text, a SourceLine or a profile's line means this line; None:
-    all."""
+    """Return True if a number, a piece of text, a SourceLine or a profile's line means this line;
+    None means all lines."""
     line = getattr(line, "source", None) or line  # a line of a profile
     if line is None or source is None:
         return line is None
@@ -29,9 +29,9 @@ def is_meant(line: object, source: SourceLine | None) -> bool:
 def chosen_lines(
     line: LineChoice, present: Iterable[SourceLine | None], doing: str
 ) -> frozenset[SourceLine]:
-    """Return the lines of `present` that are meant. Raise UsageError if there are none.
+    """Return the lines of `present` that the argument means. Raise UsageError if there are none.
 
-    doing: the role of these lines, such as `makes a global access`, for the message.
+    doing: text for the message on what these lines do, such as `makes a global access`.
     """
     known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
     found = frozenset(s for s in known if is_meant(line, s))
@@ -56,6 +56,6 @@ def line_names(lines: Iterable[SourceLine]) -> str:
 
 
 def lines_alone(lines: Iterable[SourceLine]) -> str:
-    """Return `line 12 alone`, `lines 12, 15 alone`."""
+    """Return text such as `line 12 alone` or `lines 12, 15 alone`."""
     lines = list(lines)
     return f"line{'s' * (len(lines) > 1)} {line_names(lines)} alone"

@@ -1,4 +1,5 @@
-"""The actions of a block's warps in program order: barriers, divergence, loops. No time."""
+"""Show the actions of a block's warps in program order: barriers, divergence, loops, but no
+times."""
 
 from __future__ import annotations
 
@@ -26,14 +27,14 @@ _NOUN = {"async copy": "copy-group instruction", "barrier": "barrier arrival",
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Timeline(Picture):
-    """The instructions of one block's warps; a notebook shows them as a picture.
+    """The instructions of a block's warps; a notebook shows them as a picture.
 
     Attributes:
-        name: the host function's name. block: linear number. warps: number of warps. steps: the
+        name: the host function's name. block: its linear number. warps: their number. steps: the
             executed steps, in the machine's order. meetings: barriers that opened. splits: branches
-            that split the lanes of a warp. launch, launches: the number of this launch, and of all
-            launches of the function. lines: the displayed Python lines; empty: all. error: the
-            error that stopped the kernel, else None. complete: True if all of it was recorded.
+            that split the lanes of a warp. launch: this launch's number. launches: the count of the
+            function's launches. lines: the displayed Python lines; empty: all. error: the error
+            that stopped the kernel, else None. complete: True if the whole run was recorded.
     """
 
     name: str
@@ -50,12 +51,13 @@ class Timeline(Picture):
 
     @property
     def instructions(self) -> int:
-        """Warp instructions, counted once per executing warp."""
+        """Return the number of warp instructions, counted once per executing warp."""
         return sum(s.instructions * len(s.warps) for s in self.steps)
 
     @property
     def headline(self) -> str:
-        """`tiled, block 0: 8 warps, 944 warp instructions, 1 barrier, no divergence`"""
+        """Return text such as `tiled, block 0: 8 warps, 944 warp instructions, 1 barrier, no
+        divergence`."""
         launch = f", launch {self.launch}" if self.launches > 1 else ""
         alone = f", {lines_alone(self.lines)}" if self.lines else ""
         where = f"{self.name}, block {self.block}{launch}{alone}"
@@ -109,7 +111,7 @@ class Timeline(Picture):
                 for n, s in most.values()]  # fmt: skip
 
     def _waits(self) -> list[str]:
-        """Describe barriers, with equal ones grouped."""
+        """Describe barriers, grouping equal ones."""
         found: Counter[tuple[str, str, str]] = Counter()
         for m in self.meetings:
             late = f"{_warps(m.early.tolist())} first" if m.early.size else "none before the others"
@@ -122,7 +124,7 @@ class Timeline(Picture):
         return _capped(texts, "barriers")
 
     def _parted(self) -> list[str]:
-        """Describe divergence, with warps of equal splits grouped."""
+        """Describe divergence, grouping warps with equal splits."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for s in self.splits:
             warps = found.setdefault((s.source, s.taken, s.rest), [])
@@ -146,19 +148,21 @@ def timeline(
 ) -> Timeline:
     """Run a kernel on the virtual GPU and show what the warps of a block execute, step by step.
 
-    The order is the virtual GPU's: all warps together, as far as branches allow. It is not time. It
-    runs on copies, as `forgekit.footprint` does. A failing kernel does not raise; the picture then
-    shows the steps up to the failure.
+    The order is the virtual GPU's, which runs all warps together as far as branches allow; it does
+    not represent time. The kernel runs on copies, as in `forgekit.footprint`. A failing kernel does
+    not raise; the picture then shows the steps up to the failure.
 
     Args:
-        kernel: a result of `forgekit.compile`, for a GPU or the virtual one.
+        kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        block: linear number or coordinate. launch: its number, if the function launches several.
-            line: only steps of this Python line: its number, a piece of its text or a SourceLine.
+        block: its linear number or coordinate. launch: its number, if the function launches several
+            kernels.
+            line: show only steps of this Python line: its number, a piece of its text or a
+                SourceLine.
 
     Raises:
-        UsageError: not a compiled kernel, arguments that do not fit it, no such block, launch
-            or line.
+        UsageError: the kernel is not compiled, the arguments do not fit it, or the block, launch or
+            line does not exist.
     """
     args = bind("timeline", kernel, args)
     make = functools.partial(BlockTimeline, block, launch, line)

@@ -1,4 +1,4 @@
-"""Records the steps that the warps of one block execute, in the machine's order."""
+"""Record the steps that the warps of a block execute, in the machine's order."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
 from forgekit.vgpu import Access, Moment
 
-# By weight: the last of several kinds merged into one step names it.
+# In ascending order of weight: a step merged from several kinds is named after the last of them.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
-_LIMIT = 60_000  # recorded instructions of a group of threads, at most
+_LIMIT = 60_000  # most instructions recorded for a group of threads
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Consecutive instructions of one kind on one source line.
+    """Consecutive instructions of the same kind on the same source line.
 
-    kind: one of KINDS; does: `load`, `store` or `atomic`, for memory; instructions: their number.
+    kind: one of KINDS; does: `load`, `store` or `atomic` for memory; instructions: their number.
     lanes: (warps, 32), the executing lanes. loops: (first instruction, iteration) of each enclosing
     loop, from the outermost to the innermost; iterations count from 1.
     """
@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """The opening of a barrier: the step before it, the lanes, and the steps since which they
+    """The opening of a barrier: the step before it, the lanes, and the steps since which they had
     waited.
 
     since: (warps, 32), the first step from which a lane's warp only arrives and waits; -1 for lanes
@@ -59,7 +59,7 @@ class Meeting:
 
     @property
     def early(self) -> Array:
-        """Return the warps that wait for others."""
+        """Return the warps that waited for others."""
         waited = (self.since >= 0) & (self.since < self.since.max())
         return np.flatnonzero(waited.any(axis=1))
 
@@ -72,11 +72,11 @@ class Split(NamedTuple):
 
 
 class BlockTimeline(Launches):
-    """Records the steps of one block in one launch, its barriers and divergent branches; line: only
-    those of this line.
+    """Records the steps of a block in a launch, its barriers and divergent branches; line: record
+    only steps of this line.
 
     Attributes:
-        sources: the lines that the block executes. complete: True if all of it was recorded.
+        sources: the lines that the block executes. complete: True if the whole run was recorded.
     """
 
     def __init__(
@@ -92,10 +92,10 @@ class BlockTimeline(Launches):
         self._recorded = 0
         self._row: int | None = None
         self._loops: _Iterations
-        self._arrived: Array  # each lane's step since which it waits
+        self._arrived: Array  # the step since which each lane has waited
         self._busy: Array  # the last step of each lane's warp
         # For the running instructions: the threads that accessed memory in each, and (instruction,
-        # number, threads) of the opened barriers.
+        # number, threads) of each opened barrier.
         self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
 
@@ -150,14 +150,14 @@ class BlockTimeline(Launches):
         self._loops.last[who] = stop - 1
 
     def _lanes(self, m: Moment, mask: Array | None) -> Array | None:
-        """Return the threads of our block; None if it has none."""
+        """Return the threads of the recorded block; None if there are none."""
         if self._row is None:
             return None
         who = m.expand(mask)[self._row]
         return who.copy() if who.any() else None
 
     def _execute(self, m: Moment, pc: int, start: int, who: Array, touched: Array | None) -> None:
-        """Threads execute an instruction, together with those from `start` on."""
+        """Record that threads execute an instruction, together with those from `start` on."""
         loops = self._loops.at(pc, start, who)
         instruction = m.program.instructions[pc]
         kind, does = _kind(instruction.opcode)
@@ -176,7 +176,7 @@ class BlockTimeline(Launches):
 
     def _meet(self, m: Moment, pc: int, number: int, who: Array) -> None:
         since = np.where(who, self._arrived, -1).reshape(-1, LANES)
-        # Exiting threads may be those that others waited for: then `pc` is not a barrier.
+        # Other threads may have waited for exiting threads; in that case `pc` is not a barrier.
         stops = [s for s in self.steps if s.kind == "barrier"]
         source = stops[-1].source if stops else m.program.line_at(pc)
         if is_meant(self.line, source):
@@ -223,8 +223,8 @@ class _Iterations:
         self.last = np.full(threads, -1)
 
     def at(self, pc: int, start: int, who: Array) -> tuple[tuple[int, int], ...]:
-        """Return (first instruction, iteration) of the loops that threads are in, from
-        `start` on."""
+        """Return (first instruction, iteration) of the loops around the threads, from `start`
+        on."""
         found = []
         for first, end in self.loops:
             if not first <= pc <= end:

@@ -20,8 +20,8 @@ COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": 
 
 
 class TensorTouches:
-    """The touches of one tensor; tensors that share memory share the touches there. region: the
-    tensor's, in the form of an access target.
+    """The touches of a tensor; tensors that share memory share the touches there. region: the
+    tensor's region, in the form of an access target.
     """
 
     def __init__(self, region: Any) -> None:
@@ -36,11 +36,12 @@ class TensorTouches:
         self._is_element[place] = True
         self._first = {name: np.full(self.size, -1, np.int32) for name in ("block", "thread")}
         self._counts: dict[str, Array] = {}
-        self._seen: dict[int, Array] = {}  # launch -> threads that touched it, (blocks, threads)
+        # launch -> threads that touched the tensor, (blocks, threads)
+        self._seen: dict[int, Array] = {}
 
     def column(self, name: str) -> Array:
-        """Return for each element the first `block` or `thread` (linear indices; -1: none), or the
-        number of `loads`, `stores` or `atomics`; int32."""
+        """Return, for each element, the first `block` or `thread` (linear indices; -1: none), or
+        the number of `loads`, `stores` or `atomics`; int32."""
         found = (self._first | self._counts).get(name)
         return np.broadcast_to(np.int32(0), self._place.shape) if found is None else (
             found[self._place])  # fmt: skip
@@ -53,7 +54,8 @@ class TensorTouches:
         self, name: str, launch: int, grid: tuple[int, int], who: tuple[Array, Array],
         offset: Array, width: int,
     ) -> None:  # fmt: skip
-        """Threads `who` (blocks, threads) of a launch touch `width` bytes from `offset` on."""
+        """Record that threads `who` (blocks, threads) of a launch touch `width` bytes from `offset`
+        on."""
         steps = np.arange(0, width, min(width, self.itemsize))
         place = (offset[:, None] + steps) // self.itemsize
         inside = (place >= 0) & (place < self.size)
@@ -64,7 +66,7 @@ class TensorTouches:
         block, thread = (np.broadcast_to(of[:, None], inside.shape)[inside] for of in who)
         counts = self._counts.setdefault(name, np.zeros(self.size, np.int32))
         np.add.at(counts, place, 1)
-        fresh = np.flatnonzero(self._first["block"][place] < 0)[::-1]  # keep the first one
+        fresh = np.flatnonzero(self._first["block"][place] < 0)[::-1]  # keep the first thread
         self._first["block"][place[fresh]] = block[fresh]
         self._first["thread"][place[fresh]] = thread[fresh]
         self._seen.setdefault(launch, np.zeros(grid, bool))[block, thread] = True
@@ -76,8 +78,8 @@ class Touches(Launches):
     Asynchronous copies count as loads when they are issued; bulk copies as accesses of at most 16
     bytes by the thread that starts them.
 
-    columns: `loads`, `stores` and `atomics`, those that count; line: the Python line that counts,
-    None for all of them.
+    columns: the recorded ones of `loads`, `stores` and `atomics`; line: the recorded Python line,
+    None for all lines.
 
     Attributes:
         tensors: name -> touches, of the tensors whose memory was touched. sources: the Python
@@ -111,7 +113,7 @@ class Touches(Launches):
         self, m: Moment, kind: str, target: Any, width: int, who: tuple[Array, ...],
         place: Array,
     ) -> None:  # fmt: skip
-        """who: rows of the batch and threads; place: their rows of the target."""
+        """Add touches. who: rows of the batch and threads; place: their rows of the target."""
         assert target.allocation is not None
         source = m.program.line_at(m.pc)
         self.sources.add(source)

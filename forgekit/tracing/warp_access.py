@@ -1,4 +1,4 @@
-"""Accesses of single warps, extracted from a run: the bytes that each lane requests."""
+"""Describe accesses of single warps, extracted from a run: the bytes that each lane requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WARPS = 32  # dimensions of the largest block
 
 @dataclass(frozen=True, eq=False)
 class WarpAccess:
-    """One access of one warp, by the instruction of one source line.
+    """An access of a warp, by an instruction of a source line.
 
     Attributes:
         kind: `load`, `store`, `atomic`, `async load` or `async store`.
@@ -68,7 +68,7 @@ class WarpAccess:
 
     @property
     def place(self) -> str:
-        """`load of mX, line 12`"""
+        """Return text such as `load of mX, line 12`."""
         kind = {"async load": "asynchronous load", "async store": "asynchronous store"}
         of = f" of {self.tensor}" if self.tensor else ""
         line = f", line {self.source.line}" if self.source is not None else ""
@@ -76,7 +76,8 @@ class WarpAccess:
 
     @property
     def details(self) -> str:
-        """`warp 0 of block 0, all 32 lanes, 4 bytes each; 128 bytes from lane to lane`"""
+        """Return text such as `warp 0 of block 0, all 32 lanes, 4 bytes each; 128 bytes from lane
+        to lane`."""
         text = f"warp {self.warp} of block {self.block}, {self.asked}"
         if self.times > 1:
             text += f", the {_ordinal(self.index + 1)} of {self.times:,} on this line"
@@ -84,7 +85,7 @@ class WarpAccess:
 
     @property
     def asked(self) -> str:
-        """`all 32 lanes, 4 bytes each`"""
+        """Return text such as `all 32 lanes, 4 bytes each`."""
         count = len(self.lanes)
         who = f"all {LANES} lanes" if count == LANES else (
             f"lane{'s' * (count > 1)} {spans(self.lanes.tolist())}")  # fmt: skip
@@ -92,7 +93,8 @@ class WarpAccess:
 
     @property
     def pattern(self) -> str:
-        """Describe how the addresses change from lane to lane; empty for one lane."""
+        """Describe how the addresses change from lane to lane; return an empty text for a single
+        lane."""
         lanes, address = self.lanes, self.address[self.active]
         if len(lanes) < 2:
             return ""
@@ -108,7 +110,7 @@ class WarpAccess:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WarpAccesses(Picture):
-    """Accesses of warps to one kind of memory; a notebook shows them as a picture.
+    """Accesses of warps to a kind of memory; a notebook shows them as a picture.
 
     Attributes:
         name: the host function's name.
@@ -129,7 +131,7 @@ class WarpAccesses(Picture):
     @property
     @abstractmethod
     def costs(self) -> list[tuple[str, str]]:
-        """Return the cost of each access, and its details, in words."""
+        """Describe the cost of each access, and its details."""
 
     @property
     def headline(self) -> str:
@@ -160,6 +162,6 @@ class WarpAccesses(Picture):
 
 
 def _ordinal(number: int) -> str:
-    """`1st`, `12th`"""
+    """Return text such as `1st` or `12th`."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}" + ("th" if number % 100 in (11, 12, 13) else ending)

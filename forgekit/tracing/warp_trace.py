@@ -1,4 +1,4 @@
-"""Records a block's accesses to global and shared memory, and extracts those of single warps."""
+"""Record a block's accesses to global and shared memory, and extract those of single warps."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """An instruction's access by the whole block; other: addresses in the other memory
-    (asynchronous copy)."""
+    """An instruction's access by the whole block; other: an asynchronous copy's addresses in the
+    other memory."""
 
     site: Site
     width: int
@@ -65,7 +65,7 @@ class BlockTrace(Listener):
         self.block, self.most = block, most
         self.events: list[_Event] = []
         self.times: dict[Site, Array] = {}
-        # The read of an asynchronous copy in flight, and the recorded half of it.
+        # The read of an asynchronous copy in flight, and its recorded half.
         self._source: Array | None = None
         self._load: _Event | None = None
 
@@ -105,7 +105,7 @@ class BlockTrace(Listener):
         return event
 
     def of_warp(self, warp: int) -> dict[Site, list[_Event]]:
-        """Return the accesses of a warp, by site, in the order of the first access."""
+        """Return the accesses of a warp by site, in the order of the first access."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         found: dict[Site, list[_Event]] = {}
         for event in self.events:
@@ -158,8 +158,8 @@ def trace_warps(
     index: int,
     warps: int,
 ) -> W:
-    """Run a kernel and pick accesses to `result`'s memory. Raise UsageError as `fk.coalescing`
-    does."""
+    """Run a kernel and select accesses to `result`'s memory. Raise UsageError like
+    `fk.coalescing`."""
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)
@@ -209,8 +209,8 @@ def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError
 def first_accesses(
     trace: BlockTrace,
 ) -> dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]:
-    """Return (line, kind as in a profile's accesses: `global_load`) -> the first accesses of the
-    first warps of block 0, warp by warp."""
+    """Map (line, kind such as `global_load`, as in a profile's accesses) to the first accesses of
+    the first warps of block 0, warp by warp."""
     found: dict[tuple[SourceLine | None, str], list[WarpAccess]] = {}
     warps: Counter[Site] = Counter()
     for warp in range(WARPS):

@@ -1,4 +1,4 @@
-"""The virtual GPU: runs the PTX of CuTe DSL's compiler on the CPU, warp by warp.
+"""The virtual GPU runs the PTX of CuTe DSL's compiler on the CPU, warp by warp.
 
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
@@ -7,33 +7,33 @@ The rest of forgekit imports only these names; the exceptions are in `forgekit.e
 
     install, uninstall, is_installed, installed     route CuTe DSL's launches here
     options         of a run: sanitizer, schedule, budget, listeners, ...
-    Call            load a program and launch it, or list the launches of a call without running
+    Call            load a program and launch it, or list a call's launches without running them
     Recording       the events of a run, recorded once for all views
     Listener, Moment, Access    readers of a recording or of a run, event by event
     AccessCounts, TensorTraffic    the counts of a recording
-    Finding         one mistake found by the sanitizer
+    Finding         a mistake found by the sanitizer
     HARDWARE        the numbers of the GPU: lanes, banks, architectures, limits, costs
     HOST            access to CuTe DSL and torch's tensors for the compiler
 
-It depends on PTX and NumPy, not on the rest of forgekit. From the bottom to the top; each imports
-only from those above it, including annotations:
+It depends on PTX and NumPy, not on the rest of forgekit. From the bottom to the top; each module
+imports only from those above it, even for annotations:
 
     wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
-    plugins.py      requests of host code to a GPU besides launches; `forgekit.cuda` is one
+    plugins.py      host code's requests to a GPU besides launches; `forgekit.cuda` is a plug-in
     floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
     elementary.py        log2, sin, cos and tanh, correctly rounded
     tensor_cores.py      dot products with the additions of tensor cores
     ptx/            text -> instructions, each with its Python line
-    launch_record.py    one launch: grid, blocks, parameters; coordinates of a block
+    launch_record.py    a launch: grid, blocks, parameters; coordinates of a block
     memory/         global, shared and local memory
-    code.py         a kernel's code: registers numbered, variables placed, liveness
-    sampling.py     the blocks of a large launch that run if it is only counted
+    code.py         a kernel's code: numbered registers, placed variables, liveness
+    sampling.py     the blocks that run of a large launch that is only counted
     batch.py        the state of a batch of blocks: registers, memory, program counters
-    access/         from addresses to elements; every access checked
+    access/         from addresses to elements; checks every access
     listeners.py    the observers of a run
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        the meaning of each opcode
-    program.py      instructions -> one step each
+    program.py      instructions -> steps
     counters/       counts; sanitizer/ finds races and reads of unwritten memory
     host/           the path from CuTe DSL's host code to a launch
     recording.py, hardware.py    a run as plain data; constants and costs
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.recording import Moment, Recording
     from forgekit.vgpu.sanitizer import Finding
 
-# Imported on first use: `forgekit.errors` needs this package, but not NumPy.
+# These are imported on first use, because `forgekit.errors` needs this package, but not NumPy.
 _HOME = {
     "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
     "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",

@@ -1,4 +1,5 @@
-"""Adversarial schedules: orders of threads that a GPU may also choose, and that expose mistakes.
+"""Make adversarial schedules: orders of threads that a GPU may also choose, and that expose
+mistakes.
 
 In the usual order warps run in lockstep, which makes many races look harmless. An adversary cuts
 the threads that leave a barrier into parts, by warps or by single lanes, and lets each part run as
@@ -18,7 +19,7 @@ _PARTS = 3
 
 
 class Adversary:
-    """Chooses orders for one batch of blocks.
+    """Chooses orders for a batch of blocks.
 
     eager: asynchronous copies arrive when they start instead of when they are waited for.
     backwards: the batch with the last blocks runs first.
@@ -29,14 +30,14 @@ class Adversary:
         self.eager = self.backwards = bool(seed % 2)
 
     def parts(self, mask: Array) -> list[Array]:
-        """Return the threads of a full mask (blocks, threads) in parts, in the order they
-        will run."""
+        """Divide the threads of a full mask (blocks, threads) into parts, in the order in which
+        they will run."""
         n_blocks, n_threads = mask.shape
         n_warps = n_threads // WARP
         places = self._draw.permuted(np.tile(np.arange(n_warps), (n_blocks, 1)), axis=1)
         part = np.repeat(places * min(_PARTS, n_warps) // n_warps, WARP, axis=1)
         kind = self._draw.choice(["lanes", "warps"] + ["blocks"] * (n_blocks > 1))
-        if kind == "lanes":  # lanes of one warp diverge
+        if kind == "lanes":  # lanes of the same warp diverge
             part = part * 2 + self._draw.integers(2, size=mask.shape)
         elif kind == "blocks":
             part = part + self._draw.integers(2, size=(n_blocks, 1)) * _PARTS
@@ -44,11 +45,12 @@ class Adversary:
         return [threads for threads in found if threads.any()]
 
     def impatient(self) -> bool:
-        """True if a wait that may end without success does so, even if it could succeed."""
+        """Return True if a wait that may end without success does so, even if it could succeed."""
         return bool(self._draw.integers(4) == 0)
 
     def register(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-        """Return a register that nothing wrote: NaN, or a large number; a predicate is false."""
+        """Return the content of a register that was never written: NaN or a large number; a
+        predicate is false."""
         if dtype.kind == "b":
             return np.zeros(shape, dtype)
         pattern = np.full(dtype.itemsize, 0x7F if self.eager else 0xFF, np.uint8)

@@ -1,13 +1,13 @@
-"""The state of a batch of blocks: registers, memory, and each thread's program counter.
+"""Hold the state of a batch of blocks: registers, memory, and each thread's program counter.
 
 A register is one array over the batch, of any shape that broadcasts to (blocks, threads): values
 that are equal for a whole block have shape (B, 1), values that depend only on the thread index (1,
 T), and a constant (1, 1), so uniform work is nearly free. T is rounded up to whole warps.
 
-Every thread has a program counter. Threads with the same one form a group, a boolean mask. A group
-may overwrite registers of other threads as long as those threads will not read them again: liveness
-(computed once per kernel) says when a merge is needed, so that most divergent code runs at full
-speed.
+Every thread has a program counter. Threads with the same program counter form a group, a boolean
+mask. A group may overwrite registers of other threads as long as those threads will not read them
+again. Liveness (computed once per kernel) shows when a merge is needed, so most divergent code runs
+at full speed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EVERYONE = 0  # the count of a barrier that waits for the whole block
 class Vote(NamedTuple):
     """The threads' input to a barrier that reduces.
 
-    yes: the threads with a true predicate, a full mask; take: called with the number of true
+    yes: the threads with a true predicate, a full mask; take: called with the numbers of true
     predicates and of voters per block, and a full mask of the threads that get the answer.
     """
 
@@ -55,10 +55,11 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Barrier:
-    """The threads that have arrived at one barrier and are not released yet, in all blocks of the
+    """The threads that have arrived at a barrier and are not released yet, in all blocks of the
     batch."""
 
-    counts: Array  # (blocks,): threads waited for, EVERYONE for the whole block, -1 if unknown
+    # (blocks,): number of awaited threads, EVERYONE for the whole block, -1 if unknown
+    counts: Array
     arrivals: list[Arrival] = field(default_factory=list)
 
 
@@ -78,7 +79,7 @@ class Waiting:
 
 
 class Batch:
-    """One batch of blocks of one launch."""
+    """A batch of blocks of a launch."""
 
     def __init__(
         self,
@@ -112,14 +113,15 @@ class Batch:
         self.pc = 0
         self.protected = 0  # registers (a bit set) that threads of other groups may still read
         self.runnable: dict[int, Array | None] = {0: everyone}
-        self.parked: dict[int, Array | None] = {}  # at a warp instruction, lanes are missing
+        # at a warp instruction for which lanes are missing
+        self.parked: dict[int, Array | None] = {}
         self.held: list[tuple[int, Array]] = []  # held by an adversary, until the others have run
         self.at_barriers: dict[int, Barrier] = {}  # barriers of a block, by number
         self.asleep: list[Waiting] = []  # at a cluster's barrier or an mbarrier
 
     @property
     def alone(self) -> bool:
-        """True if the running group holds every thread that has not exited."""
+        """Return True if the running group holds every thread that has not exited."""
         return not (self.runnable or self.parked or self.held or self.at_barriers or self.asleep)
 
     # -- masks ----------------------------------------------------------------------------
@@ -130,7 +132,7 @@ class Batch:
         return np.broadcast_to(mask, self.shape)
 
     def only(self, thread: int) -> Array:
-        """Return the full mask of one thread, by its number in the batch."""
+        """Return the full mask of a single thread, by its number in the batch."""
         one = np.zeros(self.shape, bool)
         one.flat[thread] = True
         return one
@@ -142,7 +144,7 @@ class Batch:
         return guard if self.mask is None else guard & self.mask
 
     def lanes(self, mask: Array | None) -> Array:
-        """Return the mask by warps: (blocks * warps, 32)."""
+        """Return the mask by warps, of shape (blocks * warps, 32)."""
         return self.expand(mask).reshape(-1, WARP)
 
     # -- registers ------------------------------------------------------------------------
@@ -154,7 +156,7 @@ class Batch:
             self.regs[register] = value
 
     def write_where(self, register: int, value: Array, guard: Array | None) -> None:
-        """`write` for a guarded instruction: threads whose guard is false keep their value."""
+        """Do `write` for a guarded instruction; threads whose guard is false keep their value."""
         if guard is None:
             self.write(register, value)
         else:
@@ -174,13 +176,14 @@ class Batch:
         return self.program.where(self.pc if pc is None else pc)
 
     def marked(self, error: E, kind: str) -> E:
-        """Return the error with the facts that a program can read: its slug, the running line."""
+        """Add the facts that a program can read, its slug and the running line, to the error."""
         source = self.program.instructions[self.pc].source
         error.kind, error.lines = kind, () if source is None else (source,)
         return error
 
     def thread_name(self, block: int, thread: int) -> str:
-        """Return `thread (3, 0, 0) of block (7, 0, 0)`, from indices into the batch."""
+        """Return text such as `thread (3, 0, 0) of block (7, 0, 0)`, from indices into the
+        batch."""
         of_block, of_thread = self.record.coordinates(self.blocks[block], thread)
         return f"thread {of_thread} of block {of_block}"
 

@@ -1,4 +1,4 @@
-"""Prepares a kernel's code for decoding: registers numbered, variables placed, liveness."""
+"""Prepare a kernel's code for decoding: number registers, place variables, compute liveness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.vgpu.ptx.dataflow import Dataflow
 from forgekit.vgpu.ptx.source_lines import describe_source
 from forgekit.vgpu.user_lines import SourceLine, source_line
 
-_NEAR = 20  # lines between a kernel's first decorator and its `def`
+_NEAR = 20  # most lines between a kernel's first decorator and its `def`
 
 # NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
 DTYPES: dict[str, np.dtype] = {
@@ -29,7 +29,7 @@ DTYPES: dict[str, np.dtype] = {
 
 
 class Code(Dataflow):
-    """The facts of PTX about one kernel: its dataflow, addresses of variables, source lines."""
+    """The facts in PTX about a kernel: its dataflow, addresses of variables, source lines."""
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel)
@@ -54,22 +54,24 @@ class Code(Dataflow):
         self.param_offsets, self.param_bytes = _offsets(self.kernel.params)
 
     def shared_bytes(self, record: LaunchRecord) -> int:
-        """Bytes of shared memory per block: the kernel's own plus the launch's dynamic part."""
+        """Return the bytes of shared memory per block: the kernel's own plus the launch's dynamic
+        part."""
         return self.shared_end - SHARED_RESERVED + record.shared_bytes
 
     @functools.cached_property
     def pointer_slots(self) -> list[int]:
-        """Return offsets in the parameters of words that may hold a pointer: those of 64 bits, and
-        the first of a possible tensor map. A size of 32 bits with the padding after it can look
-        like one."""
+        """Return offsets in the parameters of words that may hold a pointer: 64-bit words, and the
+        first word of a possible tensor map. A 32-bit size with the padding after it can look like a
+        pointer."""
         words = self.tensor_maps.union(self.wide_parameters())
         return sorted(self.param_offsets[name] + at for name, at in words)
 
     def line_at(self, pc: int) -> SourceLine | None:
-        """Return the Python line of an instruction; None if the PTX has no line information.\n\n
-        Code that the compiler puts in column 0 (branches, loop arithmetic) carries the line after
-        the function: it counts for the line before it, as in messages. The prologue carries the
-        first decorator's line: it counts for the `def`.
+        """Return the Python line of an instruction; None if the PTX has no line information.
+
+        Code that the compiler puts in column 0 (branches, loop arithmetic) has the line after the
+        function; it counts for the line before it, as in messages. The prologue has the first
+        decorator's line; it counts for the `def`.
         """
         if pc not in self._lines:
             self._lines[pc] = self._line_at(pc)

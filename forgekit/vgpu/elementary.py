@@ -1,4 +1,5 @@
-"""log2, sin, cos and tanh of float32, correctly rounded: the same bits on every machine.
+"""Compute log2, sin, cos and tanh of float32, correctly rounded, with the same bits on every
+machine.
 
 C libraries and vector extensions differ in the last bits of their float64 results. Such a result is
 used only if every number close to it rounds to the same float32. For the rest, about one value in
@@ -16,8 +17,8 @@ import numpy as np
 from forgekit.vgpu import floats
 from forgekit.vgpu.floats import Array
 
-_REMOVED, _TIE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # of float64's last bits
-_DOUBT = np.uint64(32)  # of a float64 result, in units in the last place
+_REMOVED, _TIE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # mask of float64's last bits
+_DOUBT = np.uint64(32)  # error of a float64 result, in units in the last place
 # The largest float32 has 39 digits before the point; 50 are left for its remainder.
 _DIGITS = 90
 _PI = Decimal(
@@ -27,10 +28,10 @@ _PI = Decimal(
 
 
 def rounded(name: str, x: Array) -> Array:
-    """Return log2, sin, cos or tanh, by name, of float32."""
+    """Return log2, sin, cos or tanh, chosen by name, of float32."""
     wide = getattr(np, name)(x.astype(np.float64))
     result: Array = wide.astype(np.float32)
-    # How far the bits that rounding removes are above the lowest that leave a doubt; those below
+    # The distance of the bits that rounding removes from the lowest doubtful value; values below it
     # wrap around. (Results that are subnormal in float32 are x itself.)
     above = (wide.view(np.uint64) & _REMOVED) - (_TIE - _DOUBT)
     doubtful = above <= 2 * _DOUBT

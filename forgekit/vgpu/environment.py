@@ -1,4 +1,4 @@
-"""What surrounds the process: variables whose names begin with FORGEKIT_, IPython."""
+"""Inspect the process's surroundings: variables whose names begin with FORGEKIT_, IPython."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_on(name: str, default: bool) -> bool:
     """Return True if a variable is on, yes, true or 1; `default` if it is unset or empty.
 
     Raises:
-        UsageError: it is none of these, nor off, no, false or 0.
+        UsageError: the value is none of these, nor off, no, false or 0.
     """
     said = os.environ.get(name, "").strip().lower()
     if said and said not in ON + OFF:
@@ -29,7 +29,7 @@ def number(name: str, default: int) -> int:
     """Return the integer, 1 or more, in a variable; `default` if it is unset or empty.
 
     Raises:
-        UsageError: it has any other value.
+        UsageError: the variable has any other value.
     """
     said = os.environ.get(name, "").strip()
     if not said:
@@ -45,5 +45,5 @@ def number(name: str, default: int) -> int:
 
 
 def ipython() -> Any:
-    """The IPython shell that runs this process's code, as in a notebook; None elsewhere."""
+    """Return the IPython shell that runs this process's code, as in a notebook; None elsewhere."""
     return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -1,4 +1,4 @@
-"""The exceptions that the virtual GPU raises, and the base class of all forgekit exceptions.
+"""Define the exceptions that the virtual GPU raises, and the base class of all forgekit exceptions.
 
 `forgekit.errors` draws the whole tree. In a notebook an exception shows its message and the user's
 own line; in pytest the frames of forgekit are hidden.
@@ -19,13 +19,13 @@ _BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 
 def wants_all_frames() -> bool:
-    """True if FORGEKIT_TRACEBACK=full asks for the frames within forgekit."""
+    """Return True if FORGEKIT_TRACEBACK=full requests the frames within forgekit."""
     return os.environ.get("FORGEKIT_TRACEBACK", "").strip().lower() == "full"
 
 
 def _hide_from_pytest(frame: FrameType | None) -> None:
-    """Mark forgekit's modules up to the user's frame, so that pytest hides them if the error is
-    ours."""
+    """Mark forgekit's modules up to the user's frame, so that pytest hides them if forgekit raised
+    the error."""
 
     def hidden(caught: Any) -> bool:
         return isinstance(caught.value, ForgekitError) and not wants_all_frames()
@@ -37,7 +37,7 @@ def _hide_from_pytest(frame: FrameType | None) -> None:
 
 
 class ForgekitError(Exception):
-    """Base of all exceptions that forgekit raises on purpose; `str()` of it is its message."""
+    """Base class of all exceptions that forgekit raises on purpose; its `str()` is the message."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(as_typed(message))
@@ -45,7 +45,8 @@ class ForgekitError(Exception):
             _hide_from_pytest(sys._getframe(1))
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython shows in place of a traceback: name, message, the student's line."""
+        """Return the lines that IPython shows in place of a traceback: name, message, the student's
+        line."""
         lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {wrapped(str(self))}"]
         where = self._where()
         if where is not None:
@@ -61,7 +62,7 @@ class UsageError(ForgekitError, ValueError):
 
 
 def usage_error(what: str, got: object, needed: object, remedy: str) -> UsageError:
-    """Return a UsageError in the house's order; the arguments are those of `got_needed`."""
+    """Make a UsageError with forgekit's order of parts; the arguments are those of `got_needed`."""
     return UsageError(got_needed(what, got, needed, remedy))
 
 
@@ -79,7 +80,8 @@ class KernelError(ForgekitError):
     Attributes:
         kind: short slug of the mistake, such as `out-of-bounds`; empty if there is none.
         lines: the Python lines concerned, with `file` and `line`; empty if unknown.
-        who: ((x, y, z) of the block, of the thread) that failed first; None if there is none.
+        who: ((x, y, z) of the block, (x, y, z) of the thread) that failed first; None if there is
+            none.
         place: the element or offset, as in the message.
         overrun: the numbers of an access outside a tensor (a `faults.Overrun`); else None.
     """

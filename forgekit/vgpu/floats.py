@@ -1,10 +1,10 @@
-"""Floating-point arithmetic with PTX's rounding, on NumPy arrays.
+"""Implement floating-point arithmetic with PTX's rounding, on NumPy arrays.
 
-NumPy rounds to nearest even and has no fused multiply-add; PTX requires one rounding per `fma`,
-for `.rz/.rm/.rp`, for flushing of subnormals and for bfloat16. Everything here is exact: products
-of two float32 are exact in float64, and sums keep their rounding error (Knuth's TwoSum), so that
-the final rounding sees the exact value. `fma` for float64 follows Boldo and Melquiond, "Emulation
-of a FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
+NumPy rounds to nearest even and has no fused multiply-add; PTX requires a single rounding for
+`fma`, for `.rz/.rm/.rp`, for flushing of subnormals and for bfloat16. Everything here is exact:
+products of two float32 are exact in float64, and sums keep their rounding error (Knuth's TwoSum),
+so that the final rounding sees the exact value. `fma` for float64 follows Boldo and Melquiond,
+"Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
 
 bfloat16 values are uint16 arrays, the upper half of the float32 of equal value.
 """
@@ -32,7 +32,7 @@ _QUIET_64, _INVALID_64 = np.uint64(1 << 51), np.uint64(0xFFF8 << 48)
 
 
 def flush(x: Array) -> Array:
-    """`.ftz`: flush subnormal float16 or float32 to zero of the same sign."""
+    """Apply `.ftz`: flush subnormal float16 or float32 to zero of the same sign."""
     width = x.dtype.itemsize
     one = _BITS[width].type(1)
     magnitude = x.view(_BITS[width]) & _MAGNITUDE[width]
@@ -43,13 +43,13 @@ def flush(x: Array) -> Array:
 
 
 def saturate(x: Array) -> Array:
-    """`.sat`: clamp to [0, 1]; NaN becomes +0."""
+    """Apply `.sat`: clamp to [0, 1]; NaN becomes +0."""
     one, zero = x.dtype.type(1), x.dtype.type(0)
     return np.where(x > zero, np.minimum(x, one), zero)
 
 
 def relu(x: Array) -> Array:
-    """`.relu`: negative numbers and -0 become +0; NaN stays NaN."""
+    """Apply `.relu`: negative numbers and -0 become +0; NaN stays NaN."""
     return np.where(x <= 0, x.dtype.type(0), x)
 
 
@@ -64,7 +64,8 @@ def canonical_nan(x: Array) -> Array:
 def first_nan(result: Array, *operands: Array) -> Array:
     """Give float64 NaN results the bits of the first NaN operand, made quiet.
 
-    Without a NaN operand, the sign is negative and the payload zero. Processors differ in both.
+    Without a NaN operand, the sign is negative and the payload zero. Processors differ in both
+    properties.
     """
     nan = np.isnan(result)
     if not nan.any():
@@ -76,7 +77,7 @@ def first_nan(result: Array, *operands: Array) -> Array:
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return the rounded sum and its exact error; the error is 0 where the sum is not finite."""
+    """Return the rounded sum and its exact error; the error is 0 if the sum is not finite."""
     s = a + b
     part = s - a
     error = (a - (s - part)) + (b - part)
@@ -84,12 +85,12 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _to_odd(s: Array, error: Array) -> Array:
-    """Return the float64 rounded to odd of the exact value `s + error` (s is the nearest one)."""
+    """Round the exact value `s + error` to odd in float64 (s is the nearest float64)."""
     bits = s.view(np.int64)
     adjust = (error != 0) & ((bits & 1) == 0)
     if not adjust.any():
         return s
-    # One step towards the error: away from zero if error and s have the same sign.
+    # Take one step towards the error: away from zero if error and s have the same sign.
     step = np.where((error > 0) == (s > 0), 1, -1)
     moved = np.where(s == 0, error, (bits + step).view(np.float64))
     return np.where(adjust, moved, s)
@@ -97,8 +98,9 @@ def _to_odd(s: Array, error: Array) -> Array:
 
 # -- directed rounding ------------------------------------------------------------------------
 def directed(nearest: Array, side: Array, mode: str) -> Array:
-    """Return the exact result rounded by `mode` (rn, rz, rm, rp), given the nearest float.\n\n
-    side: sign of the exact result minus `nearest`; 0 or NaN where `nearest` is already right.
+    """Return the exact result rounded by `mode` (rn, rz, rm, rp), given the nearest float.
+
+    side: the sign of the exact result minus `nearest`; 0 or NaN if `nearest` is already right.
     """
     if mode == "rn":
         return nearest
@@ -114,7 +116,7 @@ def directed(nearest: Array, side: Array, mode: str) -> Array:
 
 
 def _side(s: Array, error: Array | None, back: Array) -> Array:
-    """Return the sign of `s + error - back`; NaN where both are infinite."""
+    """Return the sign of `s + error - back`; NaN if both are infinite."""
     side = np.sign(s - back)
     return side if error is None else np.where(side == 0, np.sign(error), side)
 
@@ -178,7 +180,7 @@ def sqrt32(a: Array, mode: str) -> Array:
 # -- float64 ----------------------------------------------------------------------------------
 def fma64(a: Array, b: Array, c: Array) -> Array:
     """Return float64 `a*b + c` rounded once: Boldo and Melquiond's algorithm, exact except near
-    over- and underflow, where rational arithmetic handles one value at a time."""
+    over- and underflow, where rational arithmetic handles values individually."""
     split = 134217729.0  # 2**27 + 1, Dekker's splitting
     a, b, c = np.broadcast_arrays(a, b, c)
     product = a * b
@@ -210,7 +212,7 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
 
 
 def _exact_fma(a: float, b: float, c: float, simple: float) -> float:
-    """Return `a*b + c` of finite numbers, rounded once; simple: the same rounded twice."""
+    """Return `a*b + c` of finite numbers, rounded once; simple: the same value rounded twice."""
     total = Fraction(a) * Fraction(b) + Fraction(c)
     if total == 0:
         return simple
@@ -234,7 +236,7 @@ def f32_to_bf16(x: Array, mode: str = "rn") -> Array:
         rounded = bits + np.uint32(0x8000)
     elif mode == "rz":
         rounded = bits
-    else:  # rm, rp: away from zero for one sign
+    else:  # rm, rp: away from zero for one of the signs
         negative = (bits >> np.uint32(31)).astype(bool)
         away = negative if mode == "rm" else ~negative
         rounded = np.where(away, bits + np.uint32(0xFFFF), bits)

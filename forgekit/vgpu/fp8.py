@@ -1,4 +1,5 @@
-"""The 8-bit floats e4m3 (no infinity, largest 448) and e5m2 (as IEEE's formats, largest 57344).
+"""Convert the 8-bit floats e4m3 (no infinity, largest 448) and e5m2 (like IEEE's formats, largest
+57344).
 
 Open Compute Project, "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0, 2023.
 """
@@ -42,8 +43,8 @@ def from_f32(x: Array, name: str) -> Array:
     finite = values(name)[:128]
     finite = finite[np.isfinite(finite)]
     magnitude = np.minimum(np.abs(x), finite[-1])
-    # The last code that is not above; the next one if the value is past the midpoint, or on it with
-    # an odd code. float32 holds the midpoints exactly.
+    # Take the last code that is not above the value, or the next code if the value is past the
+    # midpoint, or on it with an odd code. float32 holds the midpoints exactly.
     code = np.searchsorted(finite, magnitude, "right") - 1
     upper = np.minimum(code + 1, len(finite) - 1)
     middle = (finite[code] + finite[upper]) / 2

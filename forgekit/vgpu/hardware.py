@@ -1,4 +1,4 @@
-"""The numbers of the modelled hardware, and the cost of a warp's access."""
+"""Provide the numbers of the modelled hardware, and the cost of a warp's access."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from forgekit.vgpu.host.signature import MOST
 
 
 class Hardware:
-    """Constants of all runs.\n\n    ARCHITECTURES: the compile targets; DEFAULT_ARCH: the default
-    one. LANES per warp; BANKS of shared memory, each BANK_BYTES wide; SECTOR_BYTES: the unit of
-    L1's requests to L2. LARGEST_INDEX: the largest 32-bit offset. SCHEDULES: the orders in which
-    threads can run.
+    """The constants of all runs.
+
+    ARCHITECTURES: the compile targets; DEFAULT_ARCH: the default target. LANES per warp; BANKS of
+    shared memory, each BANK_BYTES wide; SECTOR_BYTES: the unit of L1's requests to L2.
+    LARGEST_INDEX: the largest 32-bit offset. SCHEDULES: the orders in which threads can run.
     """
 
     ARCHITECTURES = limits.ARCHITECTURES
@@ -34,7 +35,7 @@ class Hardware:
     def cost(
         self, space: str, kind: str, address: Array, active: Array, width: int
     ) -> tuple[int, int]:
-        """Return (sectors or wavefronts, the minimum) of one warp's access.
+        """Return (sectors or wavefronts, the minimum) of a warp's access.
 
         space: global or shared; kind: load, store or atomic; address, active: (32,); width: bytes
         per lane.
@@ -48,7 +49,7 @@ class Hardware:
     def copy_cost(
         self, source: Array, target: Array, active: Array, width: int, *, past_l1: bool
     ) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the `cost` of one warp's cp.async in global and in shared memory."""
+        """Return the `cost` of a warp's cp.async in global and in shared memory."""
         rule = rules.past_l1 if past_l1 else rules.through_l1
         there = active[None]
         read, written = rule(np.maximum(source, 0)[None], np.maximum(target, 0)[None], there, width)

@@ -1,6 +1,6 @@
-"""One launch as requested by the host code, and the coordinates of its blocks.
+"""Describe a launch as requested by the host code, and the coordinates of its blocks.
 
-Blocks are numbered so that those of a cluster follow each other, in order of their rank.
+Blocks are numbered so that the blocks of a cluster follow each other, in order of their rank.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WARP = 32  # lanes
 
 
 def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:
-    """Return (x, y, z) of blocks by their numbers."""
+    """Return the (x, y, z) of blocks from their numbers."""
     which, rank = np.divmod(number, math.prod(cluster))
     found, outer, inner = [], 1, 1
     for size, extent in zip(grid, cluster, strict=True):
@@ -30,7 +30,7 @@ def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """One launch: the requested geometry and parameters.
+    """A launch: the requested geometry and parameters.
 
     grid, block, cluster: (x, y, z); shared_bytes: dynamic shared memory per block; params: the
     kernel's parameter bytes; symbols: virtual addresses of module variables;
@@ -48,7 +48,7 @@ class LaunchRecord:
     registers: int | None = None
 
     def coordinates(self, block: int, thread: int) -> tuple[Dim3, Dim3]:
-        """Return (x, y, z) of a block and of a thread, from their numbers."""
+        """Return the (x, y, z) of a block and of a thread from their numbers."""
         bx, by, _ = self.block
         x, y, z = block_coordinates(np.array(block), self.grid, self.cluster)
         return (
@@ -58,16 +58,16 @@ class LaunchRecord:
 
     @property
     def block_warps(self) -> int:
-        """Warps per block; the last one may be partial."""
+        """Return the warps per block; the last one may be partial."""
         return -(-math.prod(self.block) // WARP)
 
     @property
     def cluster_blocks(self) -> int:
-        """Blocks per cluster."""
+        """Return the blocks per cluster."""
         return math.prod(self.cluster)
 
     def linear_blocks(self, numbers: Array) -> Array:
-        """Return the linear indices in the grid, x fastest, of blocks by their numbers."""
+        """Return the linear indices of blocks in the grid, x fastest, from their numbers."""
         if self.cluster[1:] == (1, 1):
             return numbers
         x, y, z = block_coordinates(numbers, self.grid, self.cluster)

@@ -1,4 +1,5 @@
-"""Listeners observe the machine: counting, checking, tracing and drawing plug in here.
+"""Define listeners, which observe the machine; counting, checking, tracing and drawing plug in
+here.
 
 Semantics do not depend on listeners, and a machine without listeners pays no cost.
 """
@@ -19,7 +20,7 @@ from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 
 
 class Access(NamedTuple):
-    """One instruction's access to memory, by all threads of a group at once.
+    """An instruction's access to memory by all threads of a group together.
 
     kind: `load`, `store`, `atomic`, `async load`, `async store`; space: the instruction's,
     `global`, `shared`, `cluster` (shared memory of any block of the cluster), `local` or `generic`;
@@ -55,7 +56,8 @@ class Access(NamedTuple):
 
 @dataclass(eq=False)
 class Awaited:
-    """left: the threads that have not waited for it; group: per thread, 0 until committed."""
+    """An operation that threads wait for. left: the threads that have not waited for it; group: per
+    thread, 0 until committed."""
 
     left: Array
     group: Array
@@ -63,13 +65,13 @@ class Awaited:
 
 @dataclass(eq=False)
 class Product(Awaited):
-    """The product that one `wgmma` has started in some warpgroups.
+    """The product that a `wgmma` has started in some warpgroups.
 
     accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
-    who, start: per 16-byte piece of the operands, a thread of the warp that reads it, ascending,
-    and its first byte in the batch's shared memory; columns: columns of B; operands: A, None from
-    registers, and B as the numbers of their pieces, (warpgroups, rows, 2), or along the rows,
-    (warpgroups, rows / 8, 16).
+    who, start: for each 16-byte piece of the operands, a thread of the warp that reads it, in
+    ascending order, and the piece's first byte in the batch's shared memory; columns: columns of
+    B; operands: A, None from registers, and B as the numbers of their pieces, (warpgroups, rows,
+    2), or along the rows, (warpgroups, rows / 8, 16).
     """
 
     pc: int
@@ -92,73 +94,82 @@ class Listener:
     """
 
     def on_batch(self, m: Batch) -> None:
-        """A batch of blocks starts."""
+        """Called when a batch of blocks starts."""
 
     def on_access(self, m: Batch, access: Access) -> None:
-        """Threads access memory. An access that fails is not reported: the run ends there."""
+        """Called when threads access memory. An access that fails is not reported, because the run
+        ends there."""
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        """An asynchronous copy writes shared memory, `access` as in its `async store`."""
+        """Called when an asynchronous copy writes shared memory; `access` is as in its `async
+        store`."""
 
     def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
-        """The threads of `mask` have executed the instructions from `start` to before `stop`."""
+        """Called when the threads of `mask` have executed the instructions from `start` to before
+        `stop`."""
 
     def on_divergence(self, m: Batch, taken: Array, rest: Array) -> None:
-        """A branch splits the running group."""
+        """Called when a branch splits the running group."""
 
     def on_barrier(self, m: Batch, mask: Array | None, number: int, count: int | None) -> None:
-        """Threads arrive at a block barrier that waits for `count` threads (None: the block)."""
+        """Called when threads arrive at a block barrier that waits for `count` threads (None: the
+        block)."""
 
     def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
-        """A barrier opens: the threads of `mask` have arrived, and the waiting ones continue."""
+        """Called when a barrier opens: the threads of `mask` have arrived, and the waiting ones
+        continue."""
 
     def on_warp_sync(self, m: Batch, members: Array | None) -> None:
-        """Lanes meet at a warp-wide instruction (shuffle, vote, syncwarp)."""
+        """Called when lanes meet at a warp-wide instruction (shuffle, vote, syncwarp)."""
 
     def on_shuffle(self, m: Batch, source: Array, members: Array | None) -> None:
-        """A shuffle reads lane `source`, (blocks or 1, warps or 1, 32), of each lane's warp."""
+        """Called when a shuffle reads lane `source`, (blocks or 1, warps or 1, 32), of each lane's
+        warp."""
 
     def on_cluster_arrive(self, m: Batch, mask: Array | None) -> None:
-        """Threads arrive at their cluster's barrier."""
+        """Called when threads arrive at their cluster's barrier."""
 
     def on_cluster_done(self, m: Batch, clusters: Array) -> None:
-        """The barrier of these clusters (booleans) opens for the threads that have arrived."""
+        """Called when the barrier of these clusters (booleans) opens for the threads that have
+        arrived."""
 
     def on_cluster_wait(self, m: Batch, passing: Array) -> None:
-        """Threads, a full mask, have waited for the barrier of their cluster, which is open."""
+        """Called when threads, a full mask, have waited for the barrier of their cluster, which is
+        open."""
 
     def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
-        """The threads of a full mask use an mbarrier, `words` (numbers of 8-byte words of the
-        batch's shared memory); what: `init`, `inval`, `expect`, `arrive`, or `wait` when the
+        """Called when the threads of a full mask use an mbarrier, `words` (numbers of 8-byte words
+        of the batch's shared memory); what: `init`, `inval`, `expect`, `arrive`, or `wait` when the
         awaited phase has ended."""
 
     def on_mbarrier_phase(self, m: Batch, words: Array) -> None:
-        """A phase of these mbarriers ends."""
+        """Called when a phase of these mbarriers ends."""
 
     def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
-        """A bulk copy or an asynchronous store starts."""
+        """Called when a bulk copy or an asynchronous store starts."""
 
     def on_async_completion(self, m: Batch, operation: AsyncOperation, part: Array) -> None:
-        """The operations of `part` have arrived: they signal their mbarrier now, or their thread
-        has waited for their group (with `.read`, until their source was read)."""
+        """Called when the operations of `part` have arrived: they signal their mbarrier now, or
+        their thread has waited for their group (with `.read`, until their source was read)."""
 
     def on_proxy_fence(self, m: Batch, mask: Array | None) -> None:
-        """Stores of these threads to shared memory become visible to asynchronous operations."""
+        """Called when stores of these threads to shared memory become visible to asynchronous
+        operations."""
 
     def on_product(self, m: Batch, product: Product) -> None:
-        """A `wgmma` starts to read its operands."""
+        """Called when a `wgmma` starts to read its operands."""
 
     def on_product_done(self, m: Batch, product: Product, done: Array) -> None:
-        """Threads, a full mask, have waited for a product."""
+        """Called when threads, a full mask, have waited for a product."""
 
     def on_product_commit(self, m: Batch) -> None:
-        """Threads commit the products they have started as a group."""
+        """Called when threads commit the products that they have started as a group."""
 
     def on_product_fence(self, m: Batch) -> None:
-        """`wgmma.fence`: later products may use registers written so far."""
+        """Called at `wgmma.fence`: later products may use registers written so far."""
 
     def on_stop(self, m: Batch) -> None:
-        """A mistake stops the kernel; it is raised next."""
+        """Called when a mistake stops the kernel, before it is raised."""
 
     def on_batch_end(self, m: Batch) -> None:
-        """Every thread of the batch has exited."""
+        """Called when every thread of the batch has exited."""

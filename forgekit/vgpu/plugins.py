@@ -1,6 +1,7 @@
-"""Plug-ins: requests of host code to a GPU besides kernel launches.\n\nThe virtual GPU itself
-treats every tensor as a CPU tensor and runs each launch immediately. A plug-in changes that while
-it is active: it registers in `known`, and `install` starts it by name.
+"""Define plug-ins, which answer host code's requests to a GPU besides kernel launches.
+
+The virtual GPU itself treats every tensor as a CPU tensor and runs each launch immediately. A
+plug-in changes that while it is active: it registers in `known`, and `install` starts it by name.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ class Plugin:
     """The behaviour that a plug-in may change; the base class changes nothing."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start the plug-in."""
 
     def stop(self) -> None:
         """Undo what `start` did."""
 
     def on_gpu(self, tensor: Any) -> bool:
-        """True if a tensor in the CPU's memory counts as GPU memory."""
+        """Return True if a tensor in the CPU's memory counts as GPU memory."""
         return False
 
     def on_host(self, tensor: Any) -> bool:
-        """True if a kernel that gets tensors `on_gpu` cannot reach this one."""
+        """Return True if a kernel that gets tensors `on_gpu` cannot reach this tensor."""
         return False
 
     def for_dlpack(self, tensor: Any) -> Any:
@@ -33,20 +34,20 @@ class Plugin:
         return tensor
 
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
-        """Return (start, bytes, owner) of memory that host code has allocated by a call, or
+        """Return (start, bytes, owner) of memory that host code has allocated with a call, or
         None."""
         return None
 
     def stopped(self, error: KernelError) -> KernelError:
-        """What host code sees of a launch that was refused, or stopped half-way."""
+        """Return the error that host code sees for a launch that was refused or stopped."""
         return error
 
     def current_stream(self) -> int:
-        """Return the stream that TVM-FFI would pass: the default one."""
+        """Return the stream that TVM-FFI would pass: the default stream."""
         return 0
 
     def keep(self, stream: int, work: Callable[[], object]) -> bool:
-        """True if work of a stream is recorded for later and must not run now."""
+        """Return True if work of a stream is recorded for later and must not run now."""
         return False
 
 
@@ -57,7 +58,7 @@ active = _NONE
 
 
 def start(name: str) -> None:
-    """Start a plug-in, unless one is active already."""
+    """Start a plug-in unless one is already active."""
     global active
     if active is _NONE:
         plugin = known[name]()

@@ -1,4 +1,4 @@
-"""A kernel prepared to run: its code, and a step per instruction."""
+"""Prepare a kernel to run: its code, and one step per instruction."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ class Program(Code):
     """A kernel ready to run.
 
     Raises:
-        UnsupportedPtxError: an opcode that the virtual GPU does not support.
+        UnsupportedPtxError: the virtual GPU does not support an opcode.
     """
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel, module)
-        decoder = Decoder(self)  # refuses malformed code before any other use
+        decoder = Decoder(self)  # refuse malformed code before any other use
         steps = [decoder.step(instruction) for instruction in kernel.instructions]
         self.steps: list[Step] = [
             self._forgetting(step, last) for step, last in zip(steps, self.dying, strict=True)
         ]
 
     def _forgetting(self, step: Step, dying: list[int]) -> Step:
-        """Return the step, followed by the release of registers that are no longer read.\n\n
+        """Return the step, followed by the release of registers that are no longer read.
+
         Their memory serves the next instruction while it is still in the cache.
         """
         if not dying:
@@ -51,7 +52,7 @@ class Program(Code):
 
 @functools.lru_cache(maxsize=256)
 def load(text: str) -> dict[str, Program]:
-    """Parse PTX and prepare each of its kernels, by name. Cached by the text."""
+    """Parse PTX and prepare each of its kernels, by name. The result is cached by the text."""
     module = parse(text)
     for kernel in module.kernels.values():
         kernel.instructions = attribute(kernel.instructions)

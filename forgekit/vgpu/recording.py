@@ -1,13 +1,13 @@
-"""Records a run once, as plain data, for all later views.
+"""Record a run once, as plain data, for all later views.
 
     with Recording() as recording:
         run(x, y)
     recording.counts[0].accesses[pc, "global_load"].requests
     recording.read(MyListener)
 
-A recording holds the events of a run in order: arrays that the machine made anyway, so keeping them
-costs little. Reading replays the events to a listener as if the kernel ran again. Events that need
-too much memory are not kept: then the listeners named in advance receive them during the run.
+A recording holds the events of a run in order: arrays that the machine computes anyway, so keeping
+them costs little. Reading replays the events to a listener as if the kernel ran again. Events that
+need too much memory are not kept; the listeners named in advance then receive them during the run.
 """
 
 from __future__ import annotations
@@ -39,18 +39,19 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound=Listener)
 
 MOST_BYTES = 128 << 20  # limit for the events of a recording
-_EVENT_BYTES = 200  # one event without its arrays
-_reading = threading.RLock()  # a batch holds the instruction in replay
+_EVENT_BYTES = 200  # bytes of an event without its arrays
+_reading = threading.RLock()  # during replay, a batch holds the instruction
 _ACCESSES = ("on_access", "on_async_done")
 _NOTHING = np.zeros(0, np.int64)
 _SMALL = 1024  # smaller arrays are not compressed
 
 
 class Moment(Protocol):
-    """The machine as listeners see it, in a run or in a recording.\n\n    program: the kernel; pc:
-    the number of the running instruction. record: the launch. blocks: the numbers of the batch's
-    blocks; part: their part of a sample, None if all blocks run. shape: (blocks, threads) of the
-    batch, threads in whole warps.
+    """The part of the machine that listeners see, in a run or in a recording.
+
+    program: the kernel; pc: the number of the running instruction. record: the launch. blocks: the
+    numbers of the batch's blocks; part: their part of a sample, None if all blocks run. shape:
+    (blocks, threads) of the batch, threads in whole warps.
     """
 
     program: Code
@@ -92,18 +93,18 @@ Event = tuple[
 
 
 class Recording:
-    """The events of a `with` block: all its launches, in the usual order.
+    """The events of a `with` block, with all its launches, in the usual order.
 
     Args:
-        makes: constructors of the listeners that will read it; needed only for runs too long to be
-            kept.
+        makes: constructors of the listeners that will read it, needed only for runs too long to
+            keep.
         sanitize: collect the sanitizer's findings.
-        keep: False for a run that is only counted. shares: `shared` is needed. changes: further
-            `options`, such as `all_threads`.
+        keep: False for a run that is only counted. shares: True if `shared` is needed. changes:
+            further `options`, such as `all_threads`.
 
     Attributes:
-        launches: the launches, in order. findings: the sanitizer's, None if it was off. size_bytes:
-            memory of the recording.
+        launches: the launches, in order. findings: the sanitizer's findings, None if it was off.
+            size_bytes: the recording's memory.
     """
 
     def __init__(
@@ -140,11 +141,11 @@ class Recording:
 
     @property
     def is_complete(self) -> bool:
-        """True if the events are kept, so that any listener can read them."""
+        """Return True if the events are kept, so that any listener can read them."""
         return self._events is not None
 
     def can_read(self, make: Callable[[], Listener]) -> bool:
-        """True if the events are kept, or the listener was named before the run."""
+        """Return True if the events are kept, or the listener was named before the run."""
         return self.is_complete or make in self._live
 
     def read(self, make: Callable[[], L]) -> L:
@@ -169,7 +170,7 @@ class Recording:
 
     @property
     def reaches_further(self) -> bool:
-        """True if a kernel has accessed memory of tensors that were not arguments."""
+        """Return True if a kernel has accessed memory of tensors that were not arguments."""
         return any(m.memory.adopted for m, _, name, _ in self._events or () if name == "on_batch")
 
     def add(self, event: Event) -> None:
@@ -212,7 +213,7 @@ Sum = Array | tuple[Array, Array]  # an array, or a column and a row whose sum i
 
 
 class _Kept:
-    """Return an access without the values read or written, which would keep all memory alive."""
+    """An access without the values read or written, which would keep all memory alive."""
 
     __slots__ = ("address", "fields", "masks", "targets")
 
@@ -245,7 +246,8 @@ def _bytes(a: Sum) -> int:
 
 
 def _summands(a: Array) -> Sum:
-    """Split an array: most addresses are the block's plus the address within the block."""
+    """Split an array into summands; most addresses are the block's address plus the address within
+    the block."""
     if a.ndim != 2 or a.size < _SMALL or 1 in a.shape:
         return a
     column, row = a[:, :1].copy(), a[:1] - a[:1, :1]

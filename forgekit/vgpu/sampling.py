@@ -1,8 +1,9 @@
-"""Chooses the blocks of a large launch that run if it is only counted, and their weights.\n\nThe
-first and the last cluster of blocks represent themselves. The others are cut into equal runs, and
-one cluster drawn from each represents its run (stratified sampling). Two halves, drawn alternately,
-show how far samples disagree. Some neighbours also run, with weight 0: they show the sharing
-between blocks that run at the same time.
+"""Choose the blocks that run of a large launch that is only counted, and their weights.
+
+The first and the last cluster of blocks represent themselves. The others are cut into equal runs,
+and a cluster drawn from each run represents it (stratified sampling). Two halves, drawn
+alternately, show how far samples disagree. Some neighbours also run, with weight 0: they show the
+sharing between blocks that run at the same time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ FEWEST = 8  # blocks per sample
 
 
 class Part(NamedTuple):
-    """Blocks that run as one batch or more.
+    """Blocks that run in one or more batches.
 
     name: "all", "ends", "even", "odd" or "neighbours". blocks: their numbers, ascending. weight:
     the number of blocks of the launch that each represents; 0 for neighbours.
@@ -32,9 +33,10 @@ class Part(NamedTuple):
 
 
 def parts(record: LaunchRecord, most: int | None) -> list[Part]:
-    """Return the parts of a launch to run; most: blocks to count, at least FEWEST; None for
-    all.\n\n    A launch with only few more blocks than that runs whole, like one whose blocks wait
-    for each other.
+    """Return the parts of a launch to run; most: blocks to count, at least FEWEST; None for all.
+
+    A launch with only a few more blocks runs completely, and so does one whose blocks wait for each
+    other.
     """
     n_blocks, team = math.prod(record.grid), record.cluster_blocks
     teams, wanted = n_blocks // team, max((most or 0) // team, FEWEST)

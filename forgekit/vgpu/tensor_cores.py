@@ -1,17 +1,17 @@
-"""Arithmetic of tensor cores: dot products whose terms are truncated at one place and added
-exactly.
+"""Model the arithmetic of tensor cores: dot products whose terms are truncated at a common place
+and added exactly.
 
 A floating-point result is computed as an H200's `mma.sync` does, after Xie et al., "MMA-Sim:
 Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909, 2025), who extend
 Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021):
 
-1. Products of a row and a column are exact; the largest exponent of the K products and of c decides
-(a product's exponent is the sum of its factors', a subnormal number's is that of the smallest
-normal). 2. All of them are truncated, towards zero, 25 binary places below it, and added without
-rounding. 3. The sum is truncated to float32, or rounded to nearest even to float16.
+1. Products of a row and a column are exact; the largest exponent among the K products and c is
+found (a product's exponent is the sum of its factors', a subnormal number's is that of the smallest
+normal). 2. All terms are truncated, towards zero, 25 binary places below that exponent, and added
+without rounding. 3. The sum is truncated to float32, or rounded to nearest even to float16.
 
-`wgmma` adds its K products in the same way. `mma.sync` has no unit for FP8: see
-`_fp8_multiply_add`; `wgmma` has one, which keeps 13 places of terms and of results (`FP8_UNIT`).
+`wgmma` adds its K products in the same way. `mma.sync` has no unit for FP8 (see
+`_fp8_multiply_add`); `wgmma` has a unit that keeps 13 places of terms and of results (`FP8_UNIT`).
 
 Matrices have the longest axis last, the warps of `mma.sync` or the columns of `wgmma`, so that
 NumPy's inner loops are long.
@@ -37,22 +37,22 @@ class Unit(NamedTuple):
 
 UNIT = Unit(25, 23)  # Hopper's
 FP8_UNIT = Unit(13, 13)  # of `wgmma`
-_NOTHING = -8000  # the exponent of zero: below that of any product
+_NOTHING = -8000  # the exponent of zero, below that of any product
 # Least exponent of a normal number.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
 # Products with exponents between these, and their scale factors, are normal in float32.
 _LOW, _HIGH = -100, 125
-_EXACT_SUM = 16  # so many terms of at most 27 bits fit in an int32
-_AT_ONCE = 1 << 15  # sums computed together: their temporaries stay in the L2 cache
+_EXACT_SUM = 16  # the number of terms of at most 27 bits that fit in an int32
+_AT_ONCE = 1 << 15  # sums computed together, so that their temporaries stay in the L2 cache
 
 
 class Matrix(NamedTuple):
     """Rows of A or columns of B of many warps or warpgroups.
 
     values: float32, (rows, K, …); exponents: int16, of the same shape; low, high: the lowest and
-    the highest exponent of nonzero values; finite: no infinity or NaN among them;
-    halves: FP8 as fp16, the first halves of all registers before the second ones.
+    the highest exponent of nonzero values; finite: True if there is no infinity or NaN; halves: FP8
+    as fp16, the first halves of all registers before the second halves.
     """
 
     values: Array
@@ -63,7 +63,7 @@ class Matrix(NamedTuple):
     halves: bool = False
 
     def columns(self, chosen: slice) -> Matrix:
-        """Return some of the K of a matrix in halves."""
+        """Return a part along K of a matrix in halves."""
         values, exponents = self.values[:, chosen], self.exponents[:, chosen]
         return self._replace(values=values, exponents=exponents, halves=False)
 
@@ -71,7 +71,7 @@ class Matrix(NamedTuple):
 def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
     """Return the matrix of unsigned codes of a type of `LEAST`, (rows, K, …).
 
-    halves: FP8, four to a register and warps last, is converted to fp16.
+    halves: convert FP8, stored four to a register with warps last, to fp16.
     """
     least = LEAST["f16" if halves else kind]
     if halves:
@@ -84,7 +84,7 @@ def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
 
 
 def _lowest(exponents: Array, least: int) -> int:
-    if least > -127 // 2:  # no product of two can be too small
+    if least > -127 // 2:  # no product of two values can be too small
         return least
     return int(np.where(exponents == _NOTHING, np.int16(0), exponents).min())
 
@@ -111,8 +111,9 @@ def _fields(values: Array) -> Array:
 
 
 def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
-    """Return A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many
-    warps.\n\n    c: float32 or float16, also the type of the result.
+    """Return A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many warps.
+
+    c: float32 or float16, also the type of the result.
     """
     if a.halves:
         return _fp8_multiply_add(a, b, c)
@@ -142,7 +143,7 @@ def _dot(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
     top = _largest_exponents(a, b, c)
     highest = int(top.max())
     tiny = int(top.min()) < _LOW
-    if tiny:  # no product but zero, if the factors are large enough
+    if tiny:  # only a zero product, if the factors are large enough
         tiny = bool(c[top < _LOW].any())
         np.maximum(top, np.int16(_LOW), out=top)
     usual = a.finite and b.finite and a.low + b.low >= _LOW and a.high + b.high <= _HIGH
@@ -160,7 +161,7 @@ def _dot(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
 
 
 def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
-    """The same for extreme exponents, or an infinite value or NaN: all in float64."""
+    """Compute the dot product in float64, for extreme exponents, infinite values or NaN."""
     top = np.maximum(_largest_exponents(a, b, c), np.int16(LEAST["f32"])).astype(np.int64)
     scale = _wide_power_of_two(unit.places - top)
     total = _sum_of_products(a, b, scale) + np.trunc(c.astype("f8") * scale)
@@ -179,7 +180,7 @@ def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
 
 
 def _cut(x: Array, fraction: int) -> Array:
-    """Return float64 truncated to so many fraction bits."""
+    """Truncate float64 to `fraction` fraction bits."""
     return (x.view(np.int64) & np.int64(-1 << (52 - fraction))).view(np.float64)
 
 
@@ -197,7 +198,8 @@ def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:
 
 
 def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
-    """Return the sums of the scaled products, each truncated to an integer, in float64.\n\n
+    """Return the sums of the scaled products, each truncated to an integer, in float64.
+
     scale: has a type in which products and scaled products are exact.
     """
     left, right = (x.values.astype(scale.dtype, copy=False) for x in (a, b))
@@ -226,7 +228,7 @@ def _wide_power_of_two(exponent: Array) -> Array:
 
 def multiply_add_integers(a: Array, b: Array, c: Array, *, saturate: bool) -> Array:
     """Do the same for int8 or uint8 matrices and int32 sums, which wrap or saturate."""
-    # At most 32 products of 16 bits: exact in float32.
+    # At most 32 products of 16 bits are exact in float32.
     product = np.matmul(
         np.moveaxis(a, -1, 0).astype("f4"), np.moveaxis(b, -1, 0).swapaxes(1, 2).astype("f4")
     )

@@ -1,4 +1,4 @@
-"""Finds the user's own line: in a traceback, or among the running calls, and names it."""
+"""Find the user's own line, in a traceback or among the running calls, and name it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIBRARIES = frozenset((
     "forgekit", "cutlass", "tvm_ffi", "torch", "numpy", "matplotlib", "IPython", "ipykernel",
     "traitlets", "tornado", "zmq", "nbclient", "_pytest", "pytest", "pluggy",
 ))  # fmt: skip
-# Kernels that forgekit ships are code that users read and change, so their lines count.
+# Users read and change the kernels that forgekit ships, so their lines count.
 _SHOWN_PACKAGE = "forgekit.kernels"
 _FORGEKIT_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _SHOWN_DIR = os.path.join(_FORGEKIT_DIR, "kernels") + os.sep
@@ -23,7 +23,7 @@ _CELL = re.compile(r"(^|[/\\])ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 @dataclass(frozen=True)
 class SourceLine:
-    """One line of source: its file (or a cell's pseudo path), its 1-based number, its text."""
+    """A line of source: its file (or a cell's pseudo path), its 1-based number, its text."""
 
     filename: str
     line: int
@@ -31,8 +31,8 @@ class SourceLine:
 
     @property
     def where(self) -> str:
-        """Return `kernels.py, line 12`, or `cell, line 3`: without a folder, so that it is equal on
-        every machine."""
+        """Return text such as `kernels.py, line 12` or `cell, line 3`, without a folder, so that it
+        is equal on every machine."""
         return f"{display_path(self.filename)}, line {self.line}"
 
     def __str__(self) -> str:
@@ -57,8 +57,8 @@ def _execution_count(filename: str) -> int | None:
 
 
 def is_user_file(filename: str) -> bool:
-    """True if a file holds the student's code: not a library's, not forgekit's own (its kernels
-    count)."""
+    """Return True if a file holds the student's code, not a library's and not forgekit's own
+    (except its kernels)."""
     if _CELL.search(filename):
         return True
     if filename.startswith("<"):
@@ -72,7 +72,7 @@ def is_user_file(filename: str) -> bool:
 
 
 def is_library(module: str) -> bool:
-    """True if a top-level module is a library whose frames are never the student's."""
+    """Return True if a top-level module is a library whose frames are never the student's."""
     return module in _LIBRARIES or module in sys.stdlib_module_names
 
 
@@ -86,7 +86,7 @@ def is_user_frame(frame: FrameType) -> bool:
 
 
 def source_line(filename: str, line: int) -> SourceLine:
-    """Return the line with its text, which is empty without source."""
+    """Return the line with its text, which is empty if there is no source."""
     return SourceLine(filename, line, linecache.getline(filename, line).strip())
 
 
@@ -101,7 +101,7 @@ def user_line(traceback: TracebackType | None) -> SourceLine | None:
 
 
 def calling_user_line() -> SourceLine | None:
-    """Return the student's line that is running now, from the live stack; None if there is none."""
+    """Return the student's running line, from the live stack; None if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_user_frame(frame):

@@ -1,4 +1,4 @@
-"""Messages: got, needed, remedy; values and commands in readable form."""
+"""Format messages (got, needed, remedy), values and commands in readable form."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import reprlib
 import textwrap
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-_WIDTH = 96  # characters of a notebook's error box
+_WIDTH = 96  # characters per line of a notebook's error box
 _GOT = 400  # longest description of a value
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+|0x[0-9a-f]{9,}")
 
 
 def got_needed(what: str, got: object, needed: object, remedy: str) -> str:
-    """Format a message in the house's order: `what: got …, needed …; remedy`.
+    """Format a message in forgekit's order: `what: got …, needed …; remedy`.
 
-    got: words, or any other value, which is described briefly.
+    got: a text, or any other value, which is described briefly.
     """
     words = _cut(got, _GOT) if isinstance(got, str) else brief(got)
     return f"{what}: got {words}, needed {needed}; {remedy}"
 
 
 def brief(value: object) -> str:
-    """Describe a value in one line: its `repr`, shortened; a tensor by dtype and shape. Never
-    raises."""
+    """Describe a value in one line: by its shortened `repr`, or a tensor by dtype and shape. It
+    never raises."""
     kind = type(value)
     if isinstance(value, type | FunctionType | BuiltinFunctionType | ModuleType):
         module, name = isinstance(value, ModuleType), value.__name__
@@ -57,7 +57,7 @@ def with_article(noun: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return the text, with its middle left out if it is long."""
+    """Return the text, without its middle if it is long."""
     return text if len(text) <= most else f"{text[: most - 20]} … {text[-17:]}"
 
 

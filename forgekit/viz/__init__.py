@@ -1,4 +1,5 @@
-"""Pictures. Pictures made of cells are a Scene, which becomes SVG and PNG; plots use matplotlib.
+"""Draw pictures. Pictures made of cells are a Scene, which becomes SVG and PNG; plots use
+matplotlib.
 
     runs/       a kernel's accesses: footprint, coalescing, banks, timeline
     layouts/    layouts, thread-value layouts, swizzles, copies, mma

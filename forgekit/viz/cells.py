@@ -1,4 +1,5 @@
-"""A tensor's elements as cells of a picture: wrapped, several per cell, isolated ones ringed."""
+"""Draw a tensor's elements as cells of a picture: wrapped, several per cell, isolated ones
+ringed."""
 
 from __future__ import annotations
 
@@ -10,16 +11,17 @@ from forgekit.viz.grid import Block
 from forgekit.viz.palette import WRONG
 from forgekit.viz.scene import Array, Item, Label, Pixels, Rect, moved, text_width
 
-Ticks = Sequence[tuple[float, str]]  # in cells from the first one's edge, and what stands there
+# position in cells from the first cell's edge, and the text there
+Ticks = Sequence[tuple[float, str]]
 
-_MOST = 256  # cells along an axis; more elements than that share cells
-_LARGE, _MOST_RINGS = 64, 12  # picture size, in cells, at which few cells are easily overlooked
+_MOST = 256  # cells along an axis; longer axes put several elements in a cell
+_LARGE, _MOST_RINGS = 64, 12  # picture size in cells from which a few cells are easily overlooked
 _RING = 7.0  # px
 _TICK = 10.5  # px, letters
 
 
 def wrapped_width(size: int) -> int:
-    """Return the elements per row of a 1-D tensor: a power of two, for a picture wider than
+    """Return the elements per row of a 1-D tensor: a power of two that makes the picture wider than
     high."""
     width = 32
     while width * width < 4 * size:
@@ -38,7 +40,7 @@ def reduced(
     steps: tuple[int, int],
     of: Callable[[Array], Array] = lambda strip: strip,
 ) -> Array:
-    """Return a number per cell; computed strip by strip, because there may be millions of
+    """Return one number per cell, computed strip by strip, because there may be millions of
     values."""
     rows = []
     for start in range(0, len(values), steps[0]):
@@ -52,14 +54,14 @@ def cell_items(
     numbers: Array, colours: Sequence[str | None], steps: tuple[int, int],
     cell: tuple[float, float],
 ) -> list[Item]:  # fmt: skip
-    """Return the numbered colours of the cells in a frame; `cell`: width and height of an element,
-    px."""
+    """Return the cells, given by the numbers of their colours, in a frame; `cell`: width and height
+    of an element, px."""
     high, wide = numbers.shape[0] * steps[0] * cell[1], numbers.shape[1] * steps[1] * cell[0]
     return [Pixels(0, 0, wide, high, numbers, colours), Rect(0, 0, wide, high, None, "rule")]
 
 
 def rings(cells: Array, steps: tuple[int, int], cell: tuple[float, float]) -> list[Item]:
-    """Return circles round the few true cells, which would be overlooked otherwise."""
+    """Return circles around the true cells if they are few and otherwise easy to overlook."""
     hit = np.argwhere(cells)
     if max(cells.shape) < _LARGE or not 0 < len(hit) <= _MOST_RINGS:
         return []
@@ -75,7 +77,8 @@ def panel(
     """Cells with texts above them and labels of their axes.
 
     heads: lines whose x counts from the cells' left edge; items: relative to the first cell's
-    corner; size: of all cells, px; x, y: what an axis counts, and its ticks; cell: of an element.
+    corner; size: of all cells together, px; x, y: the quantity that an axis counts, and its ticks;
+    cell: the size of an element.
     """
     longest = max((text_width(text, _TICK) for _, text in y[1]), default=0.0)
     left = longest + 8 if y[1] else 2.0

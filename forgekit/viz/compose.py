@@ -1,4 +1,4 @@
-"""Puts blocks on a card: title, description, the grids in rows, a legend and notes."""
+"""Put blocks on a card: title, description, the grids in rows, a legend and notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST, _PAGE = 340.0, 1040.0  # width of the content, px
 
 
 def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
-    """Return grids side by side; if one of them is large, overviews above and their corners
+    """Place grids side by side; if one of them is large, place overviews above and their corners
     below."""
     if not any(g.is_large for g in grids):
         return _wrapped([g.block() for g in grids])
@@ -26,7 +26,7 @@ def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
 
 
 def _wrapped(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Return rows of blocks no wider than a page, with as many blocks per row as fit."""
+    """Arrange blocks in rows no wider than a page, with as many blocks per row as fit."""
     rows: list[list[Block]] = [[]]
     for block in blocks:
         if rows[-1] and sum(b.width + _GAP for b in rows[-1]) + block.width > _PAGE:
@@ -47,11 +47,12 @@ def compose(
     plain: bool = False,
     alarms: Sequence[str] = (),
 ) -> Scene:
-    """Return the whole picture.
+    """Compose the whole picture.
 
-    title: in CuTe's notation, or plain; lines: below it; alarms: errors; rows: the grids, None
-    leaves a place free; swatches, notes: at the bottom; words: the description; aligned: in this
-    many rows, blocks of a column begin their cells at the same x.
+    title: in CuTe's notation, or plain text; lines: texts below the title; alarms: errors; rows:
+    the grids, where None leaves a place empty; swatches, notes: at the bottom; words: the
+    description; aligned: the number of rows in which the cells of a column's blocks begin at the
+    same x.
     """
     places, body_width, body_height = _place(rows, aligned)
     legend_width = max((_swatch_width(s) for s in swatches), default=0.0)

@@ -1,4 +1,5 @@
-"""A grid of cells with its axes and borders, as items of a scene; large ones as an overview."""
+"""Turn a grid of cells with axes and borders into items of a scene; a large grid becomes an
+overview."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from forgekit.layouts.tuples import flat
 from forgekit.viz.palette import INK, PAPER
 from forgekit.viz.scene import Cell, Item, Label, Line, Pixels, Rect, moved, text_width
 
-_MOST_SIDE, _MOST_DRAWN = 64, 2048  # cells along a side and in all, drawn one by one
+_MOST_SIDE, _MOST_DRAWN = 64, 2048  # most cells along a side, and in all, that are drawn one by one
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
-_MOST_LINES = 128  # between groups of an overview; more would hide it
-_TICK = 10.5  # px, letters of axes
+_MOST_LINES = 128  # most lines between groups of an overview; more would hide it
+_TICK = 10.5  # px, letter size of axes
 _LEVEL = 17.0  # px, one level of a nested axis
 _CAPTION = 24.0
 
@@ -33,7 +34,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Axis:
-    """levels: from the grid outwards; each a list of (first cell, cell after the last, text).
+    """levels: from the grid outwards; each is a list of (first cell, cell after the last, text).
 
     borders: cell -> weight (1, 2, …) of the line before it, where groups of modes meet.
     """
@@ -75,7 +76,8 @@ def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class Block:
-    """Items relative to its upper left corner; left, top: where cells begin, to align grids."""
+    """Items positioned relative to the block's upper left corner; left, top: where its cells begin,
+    used to align grids."""
 
     name: str
     width: float
@@ -90,10 +92,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Grid:
-    """name: of the panel; content: the content of the cell at (row, column); group: the key that
-    cells of one group share; a line is drawn where two neighbours' first entries (heavy) or groups
-    (fine) differ; caption, note: lines above, bold and plain; cell: its size, px; frame: its
-    colour.
+    """name: the panel's name; content: the content of the cell at (row, column); group: the key
+    that cells of a group share; a line is drawn between neighbours whose first entries (heavy) or
+    groups (fine) differ; caption, note: lines above, bold and plain; cell: a cell's size, px;
+    frame: the frame's colour.
     """
 
     name: str
@@ -174,7 +176,7 @@ class Grid:
         return items
 
     def _axis_lines(self, left: float, top: float) -> list[Item]:
-        """Borders of nested modes, heavier the further out."""
+        """Draw the borders of nested modes; outer borders are heavier."""
         width, height = self.cell
         right, bottom = left + self.columns * width, top + self.rows * height
         rows = [(top + row * height, w) for row, w in self.row_axis.borders.items()]
@@ -229,7 +231,7 @@ class Grid:
         return wide, high
 
     def overview(self, dot: tuple[float, float] | None = None) -> Block:
-        """Draw each cell as a dot of colour, and a frame round the corner that is drawn in full."""
+        """Draw each cell as a coloured dot, and a frame around the corner that is drawn in full."""
         wide, high = dot or self.dot()
         top = _CAPTION * bool(self.caption or self.note) + _LEVEL
         left = text_width("0" * len(str(self.rows)), _TICK) + 8
@@ -254,7 +256,7 @@ class Grid:
 
 
 def ticks(size: int, most: int = 8) -> range:
-    """Return multiples of a power of two, the usual tile sizes; at most so many."""
+    """Return multiples of a power of two, as tile sizes usually are; at most `most` of them."""
     step = 1
     while size > step * most:
         step *= 2

@@ -1,5 +1,5 @@
-"""Draws where two tensors differ: one cell per element, or per block of them, coloured by the kind
-of error."""
+"""Draw where two tensors differ: one cell per element or per block of elements, coloured by the
+kind of error."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from forgekit.viz.grid import ticks
 from forgekit.viz.palette import UNTOUCHED, WRONG
 from forgekit.viz.scene import Array, Item, Line, Rect, Scene, Swatch
 
-_COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last one for _BEYOND
+_COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last colour is for _BEYOND
 _LABELS = ("equal", "wrong value", "0 or never written", "NaN")
 _BEYOND = -1  # code of a cell after the end of a wrapped 1-D tensor
-_MAX_GRID = 32  # up to this many cells along an axis a line is drawn between them
+_MAX_GRID = 32  # up to this many cells along an axis, lines separate the cells
 _MAX_TILE_LINES = 64
-_MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # of the picture's side
+_MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # share of the picture's side
 _CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px, of an element, and of the longer side
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mismatches(Picture):
-    """A picture of the differing elements of two tensors, those of a CheckReport."""
+    """A picture of the elements that differ, according to a CheckReport."""
 
     report: CheckReport
     tile: tuple[int, ...] | None
@@ -46,9 +46,11 @@ def mismatch_map(
     expected: object = None,
     tile: int | tuple[int, ...] | None = None,
 ) -> Mismatches:
-    """Draw the elements in which `actual` and `expected` differ.\n\n    A 2-D tensor is drawn
-    directly, a 1-D one in rows (the axis states their width); leading dimensions of others are
-    merged. A cell for a block of elements has the colour of the worst one.
+    """Draw the elements in which `actual` and `expected` differ.
+
+    A 2-D tensor is drawn directly, a 1-D one in rows (the axis states their width); leading
+    dimensions of others are merged. A cell for a block of elements has the colour of its worst
+    element.
 
     Args:
         report_or_actual: a CheckReport, or the actual values, compared as `check` does.
@@ -56,7 +58,7 @@ def mismatch_map(
         tile: draw the borders of tiles of this size (rows, columns); None uses the report's tile.
 
     Raises:
-        UsageError: no expected values, or the two cannot be compared.
+        UsageError: there are no expected values, or the two cannot be compared.
     """
     if isinstance(report_or_actual, CheckReport):
         report = report_or_actual
@@ -73,7 +75,7 @@ def draw(shown: Mismatches) -> Scene:
     grid, x_label, y_label = _as_grid(report.codes, tile)
     rows, columns = grid.shape
     steps = cell_steps(rows, columns)
-    codes = reduced(np.maximum, grid, steps)  # the worst of each cell
+    codes = reduced(np.maximum, grid, steps)  # the worst element of each cell
     width, height = _size(rows, columns)
     cell = width / columns, height / rows
     items = cell_items(codes % len(_COLOURS), _COLOURS, steps, cell)
@@ -104,11 +106,12 @@ def draw(shown: Mismatches) -> Scene:
 def _tiles(
     codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
 ) -> tuple[list[Item], str]:
-    """Draw thin borders of the kernel's tiles, and a frame round those with mismatches; return
-    their number: `2 of 8 tiles`. They are not drawn for a 1-D tensor: a row of its picture is
-    already a tile, or has few of them."""
+    """Draw thin borders of the kernel's tiles, and a frame around tiles with mismatches; return
+    their number, such as `2 of 8 tiles`. A 1-D tensor gets no borders, because a row of its picture
+    is already a tile or holds few tiles."""
     rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
-    each = max(codes.shape[-2], 1) if codes.ndim > 1 else 1  # rows of a matrix: tiles end with it
+    # rows of a matrix; tiles end with the matrix
+    each = max(codes.shape[-2], 1) if codes.ndim > 1 else 1
     high = tile[-2] if len(tile) > 1 and codes.ndim > 1 else each
     tops = [s + k for s in range(0, len(rows), each) for k in range(0, each, high or each)]
     lefts = [*range(0, rows.shape[1], max(tile[-1], 1))]
@@ -129,7 +132,7 @@ def _tiles(
     bottoms, rights = [*tops[1:], down], [*lefts[1:], across]
     for i, k in hit:
         columns, lines = rights[k] - lefts[k], bottoms[i] - tops[i]
-        if min(columns / across, lines / down) >= _LEAST_FRAME:  # else it hides what is in it
+        if min(columns / across, lines / down) >= _LEAST_FRAME:  # else the frame hides its content
             items.append(Rect(lefts[k] * wide, tops[i] * high_px, columns * wide,
                               lines * high_px, None, "ink", 2, sort="wrong tile"))  # fmt: skip
     return items, counted

@@ -1,6 +1,8 @@
-"""HTML made interactive by a script: until it runs, or if it may not, a still picture is
-shown.\n\nThe page is self-contained: it needs no network and no kernel. JupyterLab removes scripts
-and their content from a notebook that is not trusted.
+"""Write HTML that a script makes interactive; until the script runs, or if it may not run, a still
+picture is shown.
+
+The page is self-contained: it needs no network and no kernel. JupyterLab removes scripts and their
+content from a notebook that is not trusted.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ _PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
-    """`still` in an element of this class, and a script that knows the element as `root`: the one
-    around it, or the next one not yet begun where a notebook runs scripts elsewhere.
+    """Return `still` in an element of this class, and a script that refers to the element as
+    `root`. The element is the one around the script or, in a notebook that runs scripts elsewhere,
+    the next one not yet started.
 
-    The element is named after the script and its data without their PNGs, and not after the still
-    picture: a PNG's bytes depend on fonts, on Pillow and on the processor. label: of the group.
+    The element's name derives from the script and its data without their PNGs, and not from the
+    still picture, because a PNG's bytes depend on fonts, on Pillow and on the processor. label: the
+    group's label.
     """
     named_after = _PNG.sub("", scripts)
     name = f"{kind}-" + hashlib.sha256(named_after.encode()).hexdigest()[:10]
@@ -44,7 +48,7 @@ def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str
 
 
 def in_script(value: object) -> str:
-    """Return a value as JSON in which no text can end the script."""
+    """Return a value as JSON that cannot end the script early."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     for character in "<>\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -52,8 +56,9 @@ def in_script(value: object) -> str:
 
 
 def packed(value: Any) -> Any:
-    """Return the payload with each list of many integers as runs [first, step, count, ...], if that
-    is shorter: offsets of a layout are mostly regular. `unpacked` in shared.js reverses it."""
+    """Return the payload with each long list of integers as runs [first, step, count, ...], if that
+    is shorter, because a layout's offsets are mostly regular. `unpacked` in shared.js reverses
+    it."""
     if isinstance(value, dict):
         return {key: packed(entry) for key, entry in value.items()}
     if not isinstance(value, list):
@@ -74,7 +79,7 @@ def packed(value: Any) -> Any:
 
 @functools.cache
 def script(package: str, *names: str) -> str:
-    """Return scripts of a package without comments and indentation."""
+    """Return a package's scripts without comments and indentation."""
     files = (resources.files(package).joinpath(name) for name in names)
     lines = (line.strip() for file in files for line in file.read_text("utf-8").split("\n"))
     return "\n".join(line for line in lines if line and not line.startswith("//"))
@@ -88,7 +93,8 @@ def img_tag(png: bytes, alt: str, width_px: float | None = None) -> str:
 
 
 def write_page(path: Any, title: str, body: str) -> None:
-    """Write a fragment as a whole HTML page to a file. Raises UsageError if that cannot be."""
+    """Write a fragment as a complete HTML page to a file. Raise UsageError if that is
+    impossible."""
     write_output("output file", path, (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -99,7 +105,8 @@ def write_page(path: Any, title: str, body: str) -> None:
 
 
 def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
-    """Return a PNG that is replaced by HTML in the page's colours; the fk-scroll in it scrolls."""
+    """Return a PNG that is replaced by HTML in the page's colours; its fk-scroll element
+    scrolls."""
     for character, escaped in (("\\", "\\\\"), ("`", "\\`"), ("${", "\\${"), ("</", "<\\/")):
         drawn = drawn.replace(character, escaped)
     scripts = (

@@ -1,8 +1,8 @@
-"""Colours and their meaning in every picture, on light and dark pages.
+"""Define the colours and their meaning in every picture, on light and dark pages.
 
-Orange: waste, or wrong. Grey: untouched. Viridis: the lane or the thread. The hues
-of Okabe and Ito (https://jfly.uni-koeln.de/color/), which readers with common colour blindnesses
-can distinguish: the block, the warp or the tile. A ramp from yellow to blue: place in memory, or
+Orange: waste, or wrong. Grey: untouched. Viridis: the lane or the thread. The hues of Okabe and Ito
+(https://jfly.uni-koeln.de/color/), which readers with common forms of colour blindness can
+distinguish: the block, the warp or the tile. A ramp from yellow to blue: place in memory, or
 frequency. Cells are light on every page, so dark text is readable on all of them, and a number in a
 cell repeats the meaning of its colour.
 """
@@ -13,39 +13,41 @@ from collections.abc import Sequence
 
 # Role -> colour on a light page, colour on a dark page.
 THEME = {
-    "card": ("#FFFFFF", "#1B1D21"),  # the picture's own ground
-    "rim": ("#DADDE2", "#3A3E46"),  # of the card
+    "card": ("#FFFFFF", "#1B1D21"),  # the picture's background
+    "rim": ("#DADDE2", "#3A3E46"),  # the edge of the card
     "ink": ("#16191D", "#ECEEF1"),  # titles
     "dim": ("#5B636E", "#A9B1BC"),  # axes and notes
-    "rule": ("#858D98", "#78818D"),  # brackets of axes, edges of what is empty
-    "quiet": ("#F1F3F5", "#282B31"),  # nothing to see here: equal elements, lanes that stand by
+    "rule": ("#858D98", "#78818D"),  # brackets of axes, edges of empty cells
+    "quiet": ("#F1F3F5", "#282B31"),  # unremarkable: equal elements, idle lanes
     "alarm": ("#B34700", "#FF9A57"),  # text about errors
-    "nan": ("#7A2E00", "#FFB27F"),  # a wrong element that is no number
-    "waste": ("#FBE4D3", "#4A2A14"),  # inside an edge of WRONG
-    "focus": ("#0B62C4", "#7CB8FF"),  # what is chosen
+    "nan": ("#7A2E00", "#FFB27F"),  # a wrong element that is not a number
+    "waste": ("#FBE4D3", "#4A2A14"),  # the inside of an edge of WRONG
+    "focus": ("#0B62C4", "#7CB8FF"),  # the selection
 }
-# Pages that say whether they are light or dark: JupyterLab, the book's theme, VS Code.
+# Pages that declare themselves light or dark: JupyterLab, the book's theme, VS Code.
 _LIGHT = ("[data-jp-theme-light=true]", "[data-theme=light]", ".vscode-light")
 _DARK = ("[data-jp-theme-light=false]", "[data-theme=dark]", ".vscode-dark")
 INK, PAPER = "#16191D", "#FFFFFF"  # text on cells, which are light on every page, and between them
 NOTHING = "#E9EBEE"  # a cell that no thread holds
-WRONG = "#D55E00"  # Okabe and Ito's vermillion: waste, or wrong; it shows on both pages
-RIGHT, NOTE = "#009E73", "#0072B2"  # their bluish green and blue, likewise
-UNTOUCHED = "#868C95"  # shows on both pages, too
+WRONG = "#D55E00"  # Okabe and Ito's vermillion: waste, or wrong; visible on both pages
+RIGHT, NOTE = "#009E73", "#0072B2"  # their bluish green and blue, also visible on both pages
+UNTOUCHED = "#868C95"  # visible on both pages
 
-# Neighbours in the list differ most; without the oranges, which mean waste, and with three more.
+# Neighbours in the list differ most. The oranges are left out, because they mean waste; three
+# colours are added.
 _HUES = ("#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#7A6FBF", "#5B8C2A", "#882255")
-_TINTS = (0.38, 0.5, 0.62, 0.74)  # how much white; of banks the neighbours differ in it
-# Matplotlib's viridis from a quarter on, with two fifths of white.
+_TINTS = (0.38, 0.5, 0.62, 0.74)  # share of white; neighbouring banks differ in it
+# Matplotlib's viridis without its first quarter, mixed with two fifths of white.
 _VIRIDIS = ("#8997B9", "#80AABB", "#7ABDBA", "#7ECEB3", "#9EDFA1", "#CEEA83", "#FEF17C")
 
-# Lightness falls all the way, so the order stays visible without hue; dark text reads on all.
+# Lightness falls throughout, so the order stays visible without hue; dark text is readable on every
+# colour.
 _RAMP = ("#FCFBDC", "#DDF0BC", "#ADDDB5", "#7CC7BF", "#5FB0CE", "#6698D2", "#7C82CC")
 _STEPS = 128
 
 
 def theme_style(name: str, light: str, dark: str) -> str:
-    """Return CSS that gives a class its declarations for light pages, or for dark ones."""
+    """Return CSS that gives a class its declarations for light pages and for dark pages."""
 
     def on(pages: tuple[str, ...]) -> str:
         return ",".join(f"{page} .{name}" for page in pages)
@@ -75,7 +77,7 @@ def _along(ramp: Sequence[str], share: float) -> str:
 
 
 def offset_colour(offset: int, span: int) -> str:
-    """Return light for the first offset of `span`, dark for the last, in memory order."""
+    """Return an offset's colour: light for the first offset of `span`, dark for the last."""
     share = offset / max(span - 1, 1)
     if span > _STEPS:  # neighbours of a large layout share a colour
         share = round(share * (_STEPS - 1)) / (_STEPS - 1)
@@ -83,7 +85,7 @@ def offset_colour(offset: int, span: int) -> str:
 
 
 def thread_colour(thread: int, threads: int = 32) -> str:
-    """Return a colour on viridis: the lane's, or the thread's among so many."""
+    """Return a lane's colour on viridis, or a thread's colour among `threads`."""
     return _along(_VIRIDIS, thread % threads / max(threads - 1, 1))
 
 
@@ -93,5 +95,6 @@ def block_colour(block: int) -> str:
 
 
 def bank_colour(bank: int) -> str:
-    """Return one of 32 colours: a hue per 16 bytes (four banks), a tint per bank in it."""
+    """Return one of 32 colours: one hue per 16 bytes (four banks), and one tint per bank within
+    them."""
     return mix(_HUES[bank // 4 % len(_HUES)], PAPER, _TINTS[bank % 4])

@@ -1,4 +1,5 @@
-"""A picture as files and as a notebook's output: SVG in the page's colours, a PNG until then."""
+"""Write a picture as a file or as a notebook's output: SVG in the page's colours, and a PNG until
+scripts run."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _STYLE = (
     ".fk-card{background:var(--fk-card);color:var(--fk-dim);border:1px solid var(--fk-rim);"
     "border-radius:8px;padding:14px 18px;width:fit-content;min-width:min(100%,24rem);"
     f"max-width:100%;box-sizing:border-box;font:12px/1.5 {SANS}}}"
-    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells are, whatever they say
+    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells, regardless of the texts
     ".fk-card .fk-texts p{margin:0 0 2px;overflow-wrap:anywhere}"
     ".fk-card p.alarm{color:var(--fk-alarm)}"
     ".fk-card p.title{font-size:14.5px;font-weight:600;color:var(--fk-ink)}"
@@ -32,7 +33,7 @@ def picture_svg(shown: Picture) -> str:
 
 
 def picture_png(shown: Picture) -> bytes:
-    """Use two pixels per CSS pixel, 1.5 for a large picture."""
+    """Return a PNG with two pixels per CSS pixel, or 1.5 for a large picture."""
     scene = shown.scene
     return png_bytes(scene, 1.5 if scene.width * scene.height > _LARGE else 2.0)
 
@@ -48,7 +49,7 @@ def pictures_html(shown: Iterable[Picture]) -> str:
 
 
 def _card(scene: Scene) -> str:
-    """Return the picture with its texts as HTML, which wraps on a narrow page; only the cells
+    """Return the picture with its texts as HTML. The texts wrap on a narrow page; only the cells
     scroll."""
     layout = "" if scene.plain else " layout"
     head = [f'<p class="title{layout}">{escape(scene.title)}</p>']
@@ -59,7 +60,7 @@ def _card(scene: Scene) -> str:
         shape = f'<svg {width} height="16" style="flex:none">{drawn(swatch.items(1, 1))}</svg>'
         keys.append(f"<span>{shape * bool(swatch.fills)}{escape(swatch.text)}</span>")
     foot = [f"<p>{escape(text)}</p>" for text in scene.notes]
-    # The name of the picture between these texts already contains them.
+    # The accessible name of the picture between these texts already contains them.
     return (
         f'<div class="fk-picture fk-card"><style>{_STYLE}</style>'
         f'<div class="fk-texts" aria-hidden="true">{"".join(head)}</div>'
@@ -70,7 +71,7 @@ def _card(scene: Scene) -> str:
 
 
 class LayoutPicture(Picture):
-    """A picture; shown as the last line of a cell; `print` shows its text.
+    """A picture. The last line of a cell shows it; `print` shows its text.
 
     Attributes:
         scene: the drawing, as data.

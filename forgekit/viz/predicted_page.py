@@ -1,4 +1,4 @@
-"""The notebook view of a predicted time: the number with its interval, one bar per bound."""
+"""Show a predicted time in a notebook: the number with its interval, and one bar per bound."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from forgekit.text import Cell, Table
 if TYPE_CHECKING:
     from forgekit.profiling.predicting.predicted import PredictedTime
 
-PREDICTED = "#CC79A7"  # Okabe and Ito's purple: not used for measurements
+PREDICTED = "#CC79A7"  # Okabe and Ito's purple: never used for measurements
 _BAR_PX = 260
 
 
 def predicted_html(p: PredictedTime) -> str:
-    """Return the prediction; bars are striped, because they are not measurements."""
+    """Return the prediction as HTML; bars are striped because they are not measurements."""
     head, colon, rest = p.headline.partition(": ")
     parts = [f'<div style="margin:4px 0 6px"><b>{escape(head)}</b>{escape(colon + rest)}</div>']
     if p.us is not None:

@@ -1,7 +1,7 @@
-// The linked profile: a click on a line of the table, and what its warps ask for is drawn below it.
+// The linked profile: a click on a line of the table draws its warps' accesses below it.
 const FK_LEFT = 104, FK_ROW = 17;
 
-// Rows of a coalescing picture: 128-byte lines of memory; of each what is asked, by which lanes.
+// Rows of a coalescing picture: 128-byte lines of memory; for each, the requested bytes and their lanes.
 function fkLines(access) {
   const lines = new Map();
   access.at.forEach((at, lane) => {
@@ -15,7 +15,7 @@ function fkLines(access) {
     cells: [...cells].sort((a, b) => a[0] - b[0]).map(([at, lanes]) => ({ at, lanes })) }));
 }
 
-// Rows of a bank picture: wavefronts; of each the banks, and the lanes that share their words.
+// Rows of a bank picture: wavefronts; for each, the banks and the lanes that share their words.
 function fkWavefronts(access) {
   const rows = [];
   for (const [from, to] of access.passes) {
@@ -167,7 +167,7 @@ function fkProfile(root, d) {
     return name ? `${name}[${modes.map((mode) => mode[lane]).join(", ")}]` : modes[lane];
   }
 
-  // What a lane asks for: its thread, its element, where that lies.
+  // Describes a lane's access: its thread, its element, the element's address.
   function tell() {
     const a = access(), lane = s.lane, shared = d.sites[s.site].memory === "shared";
     box.querySelectorAll(".cell").forEach((cell) => cell.classList.toggle("on",

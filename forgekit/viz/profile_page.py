@@ -1,6 +1,7 @@
-"""The notebook view of a profile: its table, and the accesses of the clicked line.\n\nThe page
-contains the first accesses of each line; `profile.js` draws them. Without scripts it shows a
-picture of the line that wastes most, and all accesses in words.
+"""Show a profile in a notebook: its table, and the accesses of the clicked line.
+
+The page contains the first accesses of each line; `profile.js` draws them. Without scripts it shows
+a picture of the line that wastes most, and describes all accesses in words.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def _shown(accesses: tuple[WarpAccess, ...], kind: str) -> WarpAccesses:
 
 
 def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
-    """Return the data and texts of a line's accesses; texts: each once, by its number."""
+    """Return the data and texts of a line's accesses; texts: text -> its number, so that each is
+    stored once."""
     accesses = p.first_accesses[site]
     shown = _shown(accesses, site[1])
     block = next(launch.block for launch in p.launches
@@ -114,8 +116,8 @@ def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
 
 
 def _elements(a: WarpAccess) -> list[Any]:
-    """Return the tensor's name and its lanes' coordinates, mode by mode; names if there are
-    several."""
+    """Return the tensor's name and its lanes' coordinates, mode by mode; several names if there are
+    several tensors."""
     found = [_ELEMENT.fullmatch(text) for text in a.element]
     names = {m[1] for m in found if m}
     if len(names) != 1 or any(m is None for m, on in zip(found, a.active, strict=True) if on):
@@ -126,8 +128,8 @@ def _elements(a: WarpAccess) -> list[Any]:
 
 
 def _words(p: Profile, sites: dict[int, Site]) -> str:
-    """For pages without scripts: a picture of the line that wastes most, and all accesses in
-    words."""
+    """Return the HTML for pages without scripts: a picture of the line that wastes most, and all
+    accesses in words."""
     first = {site: _shown(p.first_accesses[site][:1], site[1]) for site in sites.values()}
     worst = p.worst and (p.worst.line.source, p.worst.kind)
     picture = ""
@@ -209,7 +211,7 @@ def _profile_table(p: Profile) -> tuple[str, dict[int, Site]]:
     if len(p.lines) > 1:
         rule = _NOWRAP + "border-top:1px solid currentColor;"
         body.append([Cell(text, style=rule) for text in total_cells(p)])
-    # Jupyter fixes the widths of columns, hence table-layout.
+    # Jupyter fixes the widths of columns; table-layout overrides that.
     table = Table(heads, body, left=WORDS, styles=marked)
     return table.html("width:100%;table-layout:auto;"), sites
 

@@ -1,5 +1,6 @@
-"""Draws a Scene as a small PNG, with Pillow and matplotlib's fonts.\n\nAn untrusted notebook shows
-no SVG; it shows this PNG instead.
+"""Draw a Scene as a small PNG, with Pillow and matplotlib's fonts.
+
+An untrusted notebook shows this PNG instead of the SVG.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _NARROW = 0.92  # DejaVu is wider than the fonts of most pages
 
 
 def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
-    """Return a PNG of a light page, `scale` pixels per CSS pixel; equal libraries give equal
-    bytes."""
+    """Return a PNG for a light page, with `scale` pixels per CSS pixel; equal library versions give
+    equal bytes."""
     size = (round(scene.width * scale), round(scene.height * scale))
     image = Image.new("RGB", size, PAPER)
     draw = Draw(image)
@@ -43,7 +44,7 @@ def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
 
 
 def small_png(image: Image.Image, colours: int = 256) -> bytes:
-    """Return the image as a PNG with few colours, a third of the size of one in full colour."""
+    """Return the image as a PNG with few colours, a third of the size of a full-colour PNG."""
     out = io.BytesIO()
     small = image.convert("RGB").quantize(colours, method=Image.Quantize.FASTOCTREE,
                                           dither=Image.Dither.NONE)  # fmt: skip
@@ -53,7 +54,7 @@ def small_png(image: Image.Image, colours: int = 256) -> bytes:
 
 @functools.lru_cache(maxsize=128)
 def _font(pixels: float, bold: bool, mono: bool) -> Any:
-    import matplotlib  # takes long, and only texts need it
+    import matplotlib  # the import is slow, and only texts need it
 
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     path = os.path.join(matplotlib.get_data_path(), "fonts", "ttf", name)
@@ -105,7 +106,8 @@ def _hatch(draw: ImageDraw, box: Cell | Rect, colour: str, s: float) -> None:
 
 
 def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, int, int, int]:
-    """Return pixels from and to, inclusive, so that neighbours touch and do not overlap."""
+    """Return the first and the last pixel of a box, inclusive, so that neighbours touch without
+    overlapping."""
     left, top = round(item.x * s), round(item.y * s)
     right, bottom = item.x + (item.width - gap), item.y + (item.height - gap)
     return left, top, max(round(right * s) - 1, left), max(round(bottom * s) - 1, top)
@@ -114,7 +116,7 @@ def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, i
 def _line(draw: ImageDraw, line: Line, s: float) -> None:
     colour, thick = _light(line.stroke), max(round(line.width * s), 1)
     x1, y1, x2, y2 = (v * s for v in (line.x1, line.y1, line.x2, line.y2))
-    if x1 == x2:  # a box is exact where a line of Pillow is a pixel off
+    if x1 == x2:  # a box is exact, but a line of Pillow can be a pixel off
         left = round(x1 - thick / 2)
         draw.rectangle((left, round(y1), left + thick - 1, round(y2)), colour)
     elif y1 == y2:

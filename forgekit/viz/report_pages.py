@@ -1,4 +1,4 @@
-"""Notebook views of a check, of the sanitizer's report and of predictions."""
+"""Show a check, the sanitizer's report and predictions in a notebook."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.viz.palette import NOTE, RIGHT, WRONG
 
 
 def check_html(report: CheckReport) -> str:
-    """Return the report, the first wrong elements, and the picture of all of them."""
+    """Return the report, the first wrong elements, and a picture of all wrong elements."""
     colour = RIGHT if report.ok else WRONG
     mark, _, rest = report.headline.partition("  ")
     parts = [f'<div><b style="color:{colour}">{mark}</b> <span>{escape(rest)}</span></div>']

@@ -1,7 +1,8 @@
-"""A picture as data: items with their places in CSS pixels. `svg` and `raster` turn it into files.
+"""Describe a picture as data: items with their places in CSS pixels. `svg` and `raster` turn it
+into files.
 
-Colours are `#RRGGBB`, equal on every page, or a role of `palette.THEME` such as "ink", which has
-another colour on a dark page. `sort` is the meaning of an item; it is not drawn.
+Colours are `#RRGGBB`, equal on every page, or a role of `palette.THEME` such as "ink", whose colour
+differs on a dark page. `sort` is the meaning of an item; it is not drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Rect:
-    """A filled rectangle, with a border if `stroke` is given, and strokes across if hatched."""
+    """A filled rectangle, with a border if `stroke` is given, and diagonal strokes if hatched."""
 
     x: float
     y: float
@@ -85,8 +86,8 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """Many small cells without text: `numbers` (rows, columns) of `colours`, None for transparent
-    cells."""
+    """Many small cells without text: `numbers` (rows, columns) are indices into `colours`, None for
+    transparent cells."""
 
     x: float
     y: float
@@ -96,7 +97,7 @@ class Pixels:
     colours: Sequence[str | None]
 
 
-CELL_GAP, _HATCH = 0.75, 7.0  # px between cells, between strokes across one
+CELL_GAP, _HATCH = 0.75, 7.0  # px between cells, between a cell's hatching strokes
 
 Item = Rect | Line | Label | Cell | Pixels
 
@@ -138,9 +139,11 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A whole picture: its size in px, its title, and a text equivalent.\n\n    body: the place of
-    its cells, (x, y, width, height); plain: the title is not a layout; lines: below the title, each
-    with its role; swatches, notes: the legend; panels: all of it, the texts too.
+    """A whole picture: its size in px, its title, and a text equivalent.
+
+    body: the place of its cells, (x, y, width, height); plain: True if the title is not a layout;
+    lines: below the title, each with its role; swatches, notes: the legend; panels: the whole
+    picture, including its texts.
     """
 
     width: float
@@ -161,13 +164,14 @@ def text_width(text: str, size: float, mono: bool = False) -> float:
 
 
 def fitting(choices: Sequence[str], width: float, size: float) -> str:
-    """Return the first text that fits into a width in letters of this size; empty if there is
-    none."""
+    """Return the first text that fits into a width in letters of this size; an empty text if none
+    fits."""
     return next((text for text in choices if text_width(text, size) <= width), "")
 
 
 def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
-    """Return lines of about equal length, as few as fit into a width in letters of this size."""
+    """Split a text into as few lines as fit into a width in letters of this size, of about equal
+    length."""
     letters = max(int(width / text_width("0", size) * 1.08), 20)
     lines = textwrap.wrap(text, letters)
     while len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines) > 1:

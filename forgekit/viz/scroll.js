@@ -1,4 +1,4 @@
-// A box wider than its page scrolls: with keys too, and its edge fades where there is more.
+// A box wider than its page scrolls, with keys too; its edge fades if there is more to see.
 function fkScroll(box) {
   const update = () => {
     const rest = box.scrollWidth - box.clientWidth;

@@ -1,4 +1,4 @@
-"""Writes a Scene as SVG: equal scenes give equal bytes; no ids, dates or outside references."""
+"""Write a Scene as SVG: equal scenes give equal bytes, without ids, dates or outside references."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from forgekit.viz.scene import (
 
 SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
-_BASELINE = 0.35  # of the letters' size, from the middle of the line down to the baseline
-_LEAST = 0.88  # a page too narrow for this share of the width scrolls
-_NARROW = 360.0  # px, fits everywhere
+_BASELINE = 0.35  # distance from the middle of the line to the baseline, in letter sizes
+_LEAST = 0.88  # a page narrower than this share of the width scrolls
+_NARROW = 360.0  # px; this width fits everywhere
 
 
 def _style() -> str:
-    # Renderers that know no variables keep the attribute beside the class, the light colour.
+    # Renderers without variables use the attribute beside the class, the light colour.
     light, dark = variables(THEME)
     light += "--fk-on-light:inline;--fk-on-dark:none"
     dark += "--fk-on-light:none;--fk-on-dark:inline"
@@ -43,7 +43,7 @@ def _style() -> str:
 
 
 def svg_text(scene: Scene, *, body: bool = False) -> str:
-    """Return an SVG document; body: without texts that a page writes. Cells carry `data-…`
+    """Return an SVG document; body: omit texts that the page writes itself. Cells carry `data-…`
     attributes."""
     shown = [p for p in scene.panels if not body or p.name not in ("heading", "legend")]
     parts = [f"<g data-panel={quoteattr(p.name)}>\n{drawn(p.items, named=not body)}\n</g>"
@@ -53,7 +53,7 @@ def svg_text(scene: Scene, *, body: bool = False) -> str:
 
 
 def drawn(items: Iterable[Item], *, named: bool = False) -> str:
-    """Return items in order; attributes shared by neighbours are written once. named: cells carry
+    """Write items in order; attributes that neighbours share are written once. named: cells carry
     their meaning."""
     parts = []
     for common, alike in itertools.groupby(items, _common):
@@ -80,7 +80,8 @@ def responsive(
 
 
 def _common(item: Item) -> str:
-    """Return the element that surrounds equal neighbours, with % for them; empty for others."""
+    """Return the element that surrounds equal neighbours, with % in their place; an empty text for
+    others."""
     match item:
         case Cell():
             return f'<g fill="{INK}" text-anchor="middle">%</g>'
@@ -98,12 +99,13 @@ def _common(item: Item) -> str:
 
 
 def _number(value: float) -> str:
-    # Python 3.12 adds floats more exactly than 3.11: sums a last bit apart have to round alike.
+    # Python 3.12 adds floats more exactly than 3.11, so sums that differ in the last bit must round
+    # alike.
     return f"{value + 1e-7:.2f}".rstrip("0").rstrip(".") or "0"
 
 
 def _paint(fill: str | None, stroke: str | None = None, width: float = 1.0) -> str:
-    """Return attributes for fixed colours, and classes for the page's colours."""
+    """Return attributes for fixed colours, or classes for the page's colours."""
     classes, out = [], ""
     for attribute, suffix, colour in (("fill", "", fill), ("stroke", "-s", stroke)):
         if colour is None:
@@ -177,7 +179,7 @@ def _strokes(box: Cell | Rect, colour: str) -> str:
 
 
 def _pixels(pixels: Pixels) -> str:
-    """Return an image for both pages, or one for each if its colours depend on the page."""
+    """Return one image for both pages, or one for each page if its colours depend on the page."""
     themed = any(colour in THEME for colour in pixels.colours if colour)
     n, out = _number, []
     size = (

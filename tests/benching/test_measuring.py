@@ -1,4 +1,4 @@
-"""The cost of one call: every launch within it, counted; its time on a GPU."""
+"""Test the cost of a call: the counts of all its launches, its time on a GPU."""
 
 from __future__ import annotations
 

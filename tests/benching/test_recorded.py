@@ -1,4 +1,4 @@
-"""Recorded runs as a student sees them, and the script that records a notebook's steps."""
+"""Test recorded runs as a student sees them, and the script that records a notebook's steps."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_times_need_a_gpu(tmp_path: Path) -> None:
 
 
 class Written:
-    """A step of several kernels: a formula of the inputs."""
+    """A step with several kernels, given by a formula of the inputs."""
 
     def __init__(self, formula: Callable[..., torch.Tensor]) -> None:
         self.formula = formula

@@ -1,4 +1,4 @@
-"""The book, built once for all of its tests, and served to the browser that looks at it."""
+"""Build the book once for all of its tests, and serve it to the browser."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ sys.path.insert(0, str(ROOT / "book"))  # where Sphinx also finds forgebook
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the built pages: FORGEKIT_BOOK_SITE, or built by `forgekit book` now."""
+    """Return the folder with the built pages: FORGEKIT_BOOK_SITE, or built now by `forgekit
+    book`."""
     if given := os.environ.get("FORGEKIT_BOOK_SITE"):
         return Path(given).resolve()
     if importlib.util.find_spec("jupyter_book") is None:
         pytest.skip("Jupyter Book is missing: uv sync --extra book")
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if worker else base) / "book"  # one for all workers
+    folder = (base.parent if worker else base) / "book"  # shared by all workers
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -53,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def pages(site: Path) -> dict[str, Page]:
-    """Path below the site -> the page, read."""
+    """Map each path below the site to the parsed page."""
     return {f.relative_to(site).as_posix(): Page.read(f) for f in sorted(site.rglob("*.html"))
             if "_static" not in f.relative_to(site).parts}  # fmt: skip
 
@@ -65,7 +66,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    """The site's address, only on this machine."""
+    """Return the site's address, which is reachable only on this machine."""
     handler = functools.partial(_Quiet, directory=str(site))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -75,7 +76,8 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """axe-core's script: FORGEKIT_AXE, or from npm once and then from the user's cache."""
+    """Return axe-core's script: FORGEKIT_AXE, or a download from npm that the user's cache
+    keeps."""
     if given := os.environ.get("FORGEKIT_AXE"):
         return Path(given).read_text(encoding="utf-8")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "forgekit-tests"

@@ -1,4 +1,4 @@
-"""A page of the built site as the tests see it."""
+"""Parse a page of the built site for the tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "shortcut"}
 
 @dataclass
 class Page(HTMLParser):
-    """The content of one page. headings: (level, text); pictures: (what, alt); styles: CSS text."""
+    """The content of a page. headings: (level, text); pictures: (kind, alt); styles: CSS text."""
 
     path: Path
     ids: set[str] = field(default_factory=set)
@@ -28,7 +28,7 @@ class Page(HTMLParser):
     title: str = ""
     language: str = ""
     _open: str = ""
-    _unseen: int = 0  # inside what is for printers only, how many <div> deep
+    _unseen: int = 0  # depth of <div> inside a part for printers only
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Page(HTMLParser):
 
 
 def target(page: str, link: str) -> tuple[str, str] | None:
-    """(page, anchor) that a link of a page leads to, below the site; None if it leads out of it."""
+    """Return (page, anchor) of a link's target below the site; None if the link leaves the site."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return None

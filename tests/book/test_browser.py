@@ -1,4 +1,5 @@
-"""The built site in headless Chromium: looks, themes, search, folds, explorer, accessibility."""
+"""Test the built site in headless Chromium: looks, themes, search, folds, explorer,
+accessibility."""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/arch
 MORE = ("book/reference_check.html", "book/glossary.html", "book/exercises.html", "book/setup.html",
         "search.html", PLAYGROUND)  # fmt: skip
 
-# No colour is on its way to another when it is read.
+# Transitions are off, so colours do not change while they are read.
 STILL = {"reduced_motion": "reduce"}
 
 
 @pytest.fixture
 def visit(browser: Any, address: str) -> Iterator[Open]:
-    """Open a page; no error, and no request to any other host, may follow."""
+    """Open a page; fail on any error and on any request to another host."""
     faults: list[str] = []
     contexts = []
 
@@ -49,7 +50,7 @@ def visit(browser: Any, address: str) -> Iterator[Open]:
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_screenshots(visit: Open, tmp_path: Path, width: int, scheme: str) -> None:
-    """FORGEKIT_SHOTS keeps them in a folder, to be looked at."""
+    """FORGEKIT_SHOTS names a folder in which they are kept for viewing."""
     folder = Path(os.environ.get("FORGEKIT_SHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     for name in LOOKED_AT:
@@ -71,7 +72,7 @@ def test_every_page_fits_a_phone(visit: Open, pages: dict[str, Page], address: s
 
 
 def test_pictures_can_be_read_on_a_phone(visit: Open) -> None:
-    """Wide ones are not shrunk to its width: they scroll."""
+    """Wide pictures scroll instead of shrinking to the phone's width."""
     page = visit(WHY, width=390)
     scales = page.locator("article div.cell_output .fk-scroll svg").evaluate_all(
         "found => found.filter(s => s.checkVisibility())"
@@ -87,7 +88,7 @@ OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre
 
 
 def test_code_fits_its_cell(visit: Open, pages: dict[str, Page], address: str) -> None:
-    """Lines of 100 columns, which ruff allows."""
+    """Lines may have 100 columns, which is ruff's limit."""
     page = visit("book/index.html", width=1280)
     names = [name for name in pages if name.startswith("week0")]
     assert names
@@ -143,7 +144,7 @@ def test_paper_has_folded_outputs_and_whole_lines(visit: Open) -> None:
 
 
 def test_code_is_85_percent_of_prose(visit: Open) -> None:
-    """`test_code_fits_its_cell` holds the other end: 100 columns at 1,280 pixels."""
+    """`test_code_fits_its_cell` checks the other limit: 100 columns at 1,280 pixels."""
     page = visit(WHY)
     size = "x => parseFloat(getComputedStyle(x).fontSize)"
     code, prose = (page.locator(f"article {x}").first.evaluate(size) for x in ("pre", "p"))
@@ -164,7 +165,7 @@ def test_bars_have_a_ceiling_and_grey_peers(visit: Open) -> None:
 
 
 def test_the_film_keeps_its_own_look(visit: Open) -> None:
-    """Bootstrap, which the theme brings along, gives `.row > *` the whole width."""
+    """The theme's Bootstrap gives `.row > *` the whole width."""
     page = visit("book/index.html")
     play = page.locator(".fk-idea").get_by_role("button", name="Play")
     assert play.bounding_box()["width"] < 100
@@ -189,7 +190,7 @@ def test_a_prediction_stays_hidden(visit: Open) -> None:
     assert not fold.locator(".cell_output, .output").first.is_visible()
     question = "global load sectors per request"
     page.get_by_label(f"Your prediction: {question}").fill("12")
-    page.reload()  # it is kept
+    page.reload()  # the prediction is kept
     page.get_by_label(f"Your prediction: {question}").press("Enter")
     page.keyboard.press("Enter")
     assert fold.locator(".output").first.is_visible()
@@ -235,7 +236,7 @@ def test_the_playground_computes_and_keeps_what_is_typed(visit: Open) -> None:
     fault = page.locator("#pg-by-fault")
     assert fault.inner_text().startswith("complement of (2,2):(2,2): got the stride 2, within")
     assert by.get_attribute("aria-invalid") == "true"
-    assert result.inner_text() == "((2,4),(4,2)):((8,1),(16,4))"  # the last valid one stays
+    assert result.inner_text() == "((2,4),(4,2)):((8,1),(16,4))"  # the last valid one remains
     assert "pg-stale" in page.locator("#pg-answer").get_attribute("class")
     by.fill("(4,4)")
     assert "by=(4,4)" in page.url and fault.inner_text() == ""
@@ -277,7 +278,8 @@ RUN_AXE = """async ([unseen, options]) => {
     return found.violations.filter((v) => ["serious", "critical"].includes(v.impact))
         .map((v) => v.id + ": " + v.nodes.slice(0, 4).map((n) => n.target.join(" ")).join(" | "));
 }"""
-# Not looked at: pictures, whose names test_pages.py checks, and rows that are like the first two.
+# Not checked here: pictures, whose names test_pages.py checks, and rows that resemble the first
+# two.
 ALIKE = ["svg[role=img]", "[role=row]:not(:first-child)", "tr:nth-child(n+3)"]
 CONTRAST = "color-contrast"
 
@@ -298,7 +300,8 @@ def violations(browser: Any, axe: str, addresses: list[str], scheme: str, *optio
 def test_accessibility(browser: Any, address: str, pages: dict[str, Page], axe: str) -> None:
     """axe-core finds no serious or critical violation (colours: see below).
 
-    It takes seconds a page, so it looks at one of each kind; with FORGEKIT_AXE_ALL=1 at all.
+    The check takes seconds per page, so it covers one page of each kind, or all with
+    FORGEKIT_AXE_ALL=1.
     """
     names = [name for name in pages if name != "index.html"]  # it leads on immediately
     if not os.environ.get("FORGEKIT_AXE_ALL"):

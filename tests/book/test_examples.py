@@ -1,4 +1,5 @@
-"""The reference's examples print the text below them, the weeks' pages their stated results."""
+"""Test that the reference's examples print the text below them, and the weeks' pages their stated
+results."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ KERNEL = ROOT / "book" / "examples" / "kernel.py"
 
 
 def test_the_examples_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In their order and in one namespace, as if typed one after another."""
+    """They run in order and in the same namespace, as if typed one after another."""
     monkeypatch.setenv("FORGEKIT_PROGRESS", str(tmp_path))
     monkeypatch.setattr(predictions, "_answered", {})
     spec = importlib.util.spec_from_file_location("example_kernel", KERNEL)
@@ -53,7 +54,7 @@ def test_an_example_on_the_page_has_nothing_of_doctest() -> None:
     assert "\n...     print(" in shown
 
 
-# -- what the pages of weeks 1 and 2 offer to try ---------------------------------------------
+# -- suggestions on the pages of weeks 1 and 2 ---------------------------------------------
 def tried(week: str) -> Any:
     """Return the value of the last line of the page's code, on the virtual GPU."""
     (code,) = re.findall(
@@ -97,7 +98,7 @@ def test_week_0_shows_the_output_of_a_run(tmp_path: Path, monkeypatch: pytest.Mo
         spec = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        vars(module).update(cutlass=cutlass, cute=cute)  # in a notebook another cell imports them
+        vars(module).update(cutlass=cutlass, cute=cute)  # in a notebook, another cell imports them
         spec.loader.exec_module(module)
         printed.append(e.grade(module.lower_triangle))
         if name == "cell":

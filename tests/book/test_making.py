@@ -1,4 +1,4 @@
-"""The parts of the pages, without Sphinx: notebooks, glossary, reference, benchmarks."""
+"""Test the parts of the pages without Sphinx: notebooks, glossary, reference, benchmarks."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-# Terms that no notebook introduces yet, and why.
+# Terms that no notebook introduces yet, with the reasons.
 ELSEWHERE = {
     "reduction": "week 1, whose title it is",
     **dict.fromkeys(("ceiling", "cold"), "the page with the benchmarks"),

@@ -1,4 +1,4 @@
-"""Recorded runs of the operators on the page of benchmarks, from results that are made up."""
+"""Test the recorded runs of the operators on the benchmarks page, with made-up results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_what_is_not_reached_is_said() -> None:
 
 
 def test_every_peer_beyond_the_noise_counts() -> None:
-    """The fastest peer is within the noise, and another, hardly slower, is not."""
+    """The fastest peer is within the noise, but another, which is hardly slower, is not."""
     wide = SuiteRow(LARGE, "torch", "ok", 1, Timing(0.18, 0.1, 0.3), machine=0)
     text = operators.markdown(
         results(row(LARGE, "forgekit", 0.25), wide, row(LARGE, "torch.compile", 0.2))
@@ -87,7 +87,8 @@ def test_a_peer_without_a_time_has_a_note() -> None:
 
 
 def test_a_contender_keeps_its_colour() -> None:
-    """Also in the picture of a type in which another one has no time."""
+    """The colour is the same even in the picture of a type in which another contender has no
+    time."""
     wrong = SuiteRow(SMALL, "torch", "wrong", 1, error="x", machine=0)
     text = operators.markdown(
         results(

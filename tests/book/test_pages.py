@@ -1,4 +1,4 @@
-"""The built pages: nothing broken, nothing missing, nothing from elsewhere."""
+"""Test the built pages: nothing is broken, missing, or loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_links_lead_somewhere(pages: Pages, site: Path) -> None:
                 continue
             there, anchor = found
             if there == "book/playground.html" and "=" in anchor:
-                continue  # its content, which test_playground.py computes
+                continue  # test_playground.py computes its content
             known = pages[there].ids if there in pages else None
             if not (site / there).exists() or (
                 anchor and known is not None and anchor not in known
@@ -197,7 +197,7 @@ def pages_text(pages: Pages, name: str) -> str:
 
 def test_pages_have_names_and_a_language(pages: Pages) -> None:
     titles = [page.title for page in pages.values()]
-    assert all(titles) and len(set(titles)) >= len(titles) - 1  # the entrance is called as the book
+    assert all(titles) and len(set(titles)) >= len(titles) - 1  # the entrance has the book's title
     assert {page.language for page in pages.values()} == {"en"}
     assert [(name, page.twice) for name, page in pages.items() if page.twice] == []
 
@@ -205,7 +205,7 @@ def test_pages_have_names_and_a_language(pages: Pages) -> None:
 def test_launch_buttons(pages: Pages) -> None:
     links = pages["week0_copy_transpose/00_start_here.html"].links
     if not any(REPOSITORY in link for link in links):
-        return  # a site that was built without a repository
+        return  # a site built without a repository
     path = "blob/main/week0_copy_transpose/00_start_here.ipynb"
     assert any("colab" in link and link.endswith(path) for link in links)
     assert REPOSITORY.replace("github.com", "codespaces.new") in links
@@ -216,7 +216,7 @@ def test_how_to_fetch_the_course(pages: Pages) -> None:
     plain = re.sub(r"<[^>]+>", "", text)
     if REPOSITORY in text:
         assert f"git clone {REPOSITORY} kernel-forge" in plain and "URL" not in plain
-    else:  # a site that was built without a repository
+    else:  # a site built without a repository
         assert "git clone URL kernel-forge" in plain and "in place of URL" in plain
 
 

@@ -1,4 +1,4 @@
-"""Files that the pages name in backticks exist."""
+"""Test that files named in backticks on the pages exist."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ELSEWHERE = (
 
 
 def known() -> set[str]:
-    """Every file and folder, by each end of its path: `c.py`, `b/c.py`, `a/b/c.py`; exercises by
-    their names."""
+    """Return every file and folder by each end of its path (`c.py`, `b/c.py`, `a/b/c.py`), and
+    exercises by their names."""
     there = [p for folder in FOLDERS for top in ROOT.glob(folder) for p in (top, *top.rglob("*"))]
     found = set()
     for path in [*there, *ROOT.glob("*.*")]:

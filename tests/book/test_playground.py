@@ -1,4 +1,5 @@
-"""The playground's arithmetic against forgekit.layouts (test_browser.py has the page itself)."""
+"""Compare the playground's arithmetic with forgekit.layouts (test_browser.py tests the page
+itself)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from tests.layouts.generate import Choices
 SCRIPT = ROOT / "forgekit" / "viz" / "explorer" / "layouts.js"
 CASES, SHOWN = 10_000, 8  # coordinates of each, spread over its size
 
-# A case's result, its coordinates and offsets, what it covers, its conflicts; or what is wrong.
+# A case's result, its coordinates and offsets, its coverage, its conflicts; or its error.
 COMPUTE = """(cases, shown) => cases.map(([name, a, b, bits]) => {
   try {
     const by = b === null ? null : read(b);
@@ -50,7 +51,7 @@ COMPUTE = """(cases, shown) => cases.map(([name, a, b, bits]) => {
 
 @pytest.fixture(scope="session")
 def compute(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """COMPUTE of the page's own scripts, in Node.js or, without it, in the browser."""
+    """Run COMPUTE with the page's own scripts, in Node.js or, without it, in the browser."""
     source = SCRIPT.read_text(encoding="utf-8")
     if node := shutil.which("node"):
 
@@ -88,7 +89,7 @@ def a_case(draw: Choices) -> tuple[str, Any, Any, int]:
 
 
 def a_second(draw: Choices, name: str, a: Any) -> Any:
-    """Return the arguments of an operation besides its layout."""
+    """Return an operation's further arguments, besides its layout."""
     if name in ("", "right_inverse", "left_inverse"):
         return None
     if name == "coalesce":
@@ -151,7 +152,7 @@ def random_cases() -> list[tuple[str, Any, Any, int]]:
 
 
 def fault(message: str) -> str:
-    """Return got and needed in one spelling; the page has its own remedies."""
+    """Return got and needed in a common spelling; the page has its own remedies."""
     words = message.partition(";")[0].replace(" ", "").replace("None", "_")
     return words.replace(",)", ")")
 

@@ -1,4 +1,4 @@
-"""The README: as short as promised, with recorded numbers, and links and commands that exist."""
+"""Test the README: its length, its recorded numbers, and that its links and commands exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_it_is_short() -> None:
 
 
 def test_its_numbers_are_the_recorded_ones() -> None:
-    """If not: `uv run python book/make_readme.py` writes them again."""
+    """If this fails, `uv run python book/make_readme.py` writes them again."""
     for name, blocks in make_readme.FILES.items():
         text = (ROOT / name).read_text("utf-8")
         assert re.findall(r"<!-- numbers: (\w+) -->", text) == list(blocks)
@@ -47,7 +47,7 @@ def test_its_weeks_have_so_many_notebooks_and_exercises(week: str) -> None:
 
 
 def test_what_you_can_do_now_is_what_the_exercises_ask_for() -> None:
-    """A link leads to the exercise of that name; those after "whole:" are whole kernels."""
+    """Each link leads to the exercise with that name; those after "whole:" are whole kernels."""
     page = (ROOT / "book" / "what_you_can_do_now.md").read_text(encoding="utf-8")
     said = {
         (address, name): k == 1

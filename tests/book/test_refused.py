@@ -1,4 +1,5 @@
-"""Pages say truly what the virtual GPU refuses, and which of NVIDIA's examples it runs."""
+"""Test that the pages correctly state what the virtual GPU refuses, and which of NVIDIA's examples
+it runs."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ PAGES = {
     if p.name != "CHANGELOG.md"  # about earlier versions
 }
 MAP = "[%rd0, {{{}}}]"
-# Words of a page -> the refused instruction.
+# Text on a page -> the refused instruction.
 REFUSED = {
     "(`.im2col`)": f"{BOXES}.3d.shared::cta.global.im2col.{SIGNAL} [%r1], "
     f"{MAP.format('%r1, %r1, %r1')}, [%r2]",
@@ -42,12 +43,12 @@ REFUSED = {
     "`ldmatrix` of elements of 8 bits": "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 "
     "{%r1, %r1}, [%r1]",
 }
-load(f"{HEAD}ret;\n}}\n")  # which registers all opcodes
+load(f"{HEAD}ret;\n}}\n")  # importing it registers all opcodes
 ROOTS = {name.partition(".")[0] for name in REGISTRY} | {"tcgen05", "im2col", "gather4", "scatter4"}
 
 
 def unspecified(text: str) -> list[str]:
-    """Return instructions that a text calls refused, without words of REFUSED around them."""
+    """Return instructions that a text calls refused without using a text of REFUSED."""
     text = " ".join(re.sub(r"^# ?", "", text, flags=re.MULTILINE).split())
     found = []
     for sentence in re.split(r"(?<=[.?!])\s|\|", text):
@@ -78,7 +79,7 @@ def test_a_stale_sentence_is_noticed() -> None:
 
 
 def test_examples_to_try_ran() -> None:
-    """Each command of the page is a script, with its arguments, that the corpus calls right."""
+    """Each command of the page runs a script, with arguments, that the corpus lists as right."""
     page = PAGES["book/what_you_can_do_now.md"]
     said = re.findall(
         r"`uv run forgekit run cutlass/examples/python/CuTeDSL/(\S+\.py) ?(.*?)`", page

@@ -1,4 +1,5 @@
-"""The workflows of GitHub Actions and GitHub's other files: they parse, and call what is there."""
+"""Test that the workflows of GitHub Actions and GitHub's other files parse, and call existing
+commands."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def test_shape(path: Path) -> None:
             assert re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+(\.\d+\.\d+)?", step.get("uses", "a/b@v1"))
             # Since its version 8 there are no tags such as `v8`.
             assert not re.fullmatch(r"astral-sh/setup-uv@v([89]|\d\d+)", step.get("uses", ""))
-            # Text in a pull request or a form must not become part of a command.
+            # Text from a pull request or a form must not become part of a command.
             assert "github.event" not in step.get("run", "") and "inputs" not in step.get("run", "")
 
 

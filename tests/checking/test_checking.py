@@ -1,4 +1,5 @@
-"""check(): values, tolerances, patterns of mismatches; how it reports, in a notebook and not."""
+"""Test check(): values, tolerances, patterns of mismatches, and reports inside and outside a
+notebook."""
 
 import math
 import tracemalloc
@@ -70,7 +71,8 @@ def test_atol_shrinks_with_small_values():
     assert not compare(expected * 1.001, expected)
     assert compare(expected * 1.001, expected, atol=1e-5)
     assert compare(expected.half(), expected)
-    tiny = torch.full((8,), 3.3e-7, dtype=torch.float64)  # fp16 has few digits left down there
+    # fp16 has few digits for values this small
+    tiny = torch.full((8,), 3.3e-7, dtype=torch.float64)
     assert compare(tiny.half(), tiny)
 
 
@@ -104,7 +106,7 @@ def test_one_huge_value_does_not_loosen_the_tolerance():
 )
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_special_values(dtype, got, expected, equal):
-    if dtype == torch.float16:  # in which 3e38 is infinite
+    if dtype == torch.float16:  # in these, 3e38 is infinite
         got, expected = (6e4 if value == 3e38 else value for value in (got, expected))
     ones = [1.0, 2.0]
     report = compare(
@@ -117,7 +119,7 @@ def test_special_values(dtype, got, expected, equal):
 
 @pytest.mark.parametrize("dtype", [*FLOATS, torch.int32, torch.int64, torch.uint8])
 def test_expected_that_nobody_computed_is_not_right(dtype):
-    """`run(y, x)` copies the poison over the input: both sides are poison then."""
+    """`run(y, x)` copies the poison over the input, so both sides are poison."""
     for shape in ((1,), (3, 5)):
         poisoned = empty(*shape, dtype=dtype)
         report = compare(poisoned.clone(), poisoned)
@@ -318,7 +320,7 @@ def test_codes_tell_nan_missing_and_wrong():
     assert compare(numbers, torch.tensor([1, 2, 3], dtype=torch.int32)).codes.tolist() == [2, 1, 2]
 
 
-# Hints: facts only
+# hints contain only facts
 
 
 def grid(rows=40, columns=1000):
@@ -326,7 +328,7 @@ def grid(rows=40, columns=1000):
 
 
 ALL = slice(None)
-HINTS = [  # those of a matrix
+HINTS = [  # hints about a matrix
     (lambda e: broken(e, (ALL, slice(976, None))),
      "all mismatches lie in the last 24 columns (976 to 999)"),
     (lambda e: broken(e, slice(32, None)), "all mismatches lie in the last 8 rows (32 to 39)"),
@@ -397,7 +399,7 @@ def test_almost_a_pattern_is_none():
 
 
 def test_a_claim_about_all_elements_is_checked_on_all():
-    """Of 256 x 256 elements, every 16th is compared first; the wrong one here is not among them."""
+    """Of 256 x 256 elements, every 16th is compared first; the wrong element is not one of them."""
     expected = grid(256, 256)
     for claimed in (expected.T, expected.flip(0), expected * 2):
         actual = claimed.clone()
@@ -459,7 +461,7 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def notebook():
-    """The outputs of CELLS, run in a real Jupyter kernel, without what libraries warn of."""
+    """Return the outputs of CELLS, run in a real Jupyter kernel, without warnings of libraries."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -514,7 +516,7 @@ def test_html_reads_on_light_and_dark_pages():
 
 
 def test_a_large_result_costs_little_memory():
-    """4 Mi elements: no float64 copies of them all."""
+    """With 4 Mi elements, there is no float64 copy of all of them."""
     expected = torch.zeros(2048, 2048)
     expected[:, ::3] = 2.0
     actual = expected.clone()
@@ -526,4 +528,4 @@ def test_a_large_result_costs_little_memory():
     finally:
         tracemalloc.stop()
     assert report.wrong == 4800
-    assert peak < 14 * expected.numel()  # bytes; 9, and 53 with all in one chunk
+    assert peak < 14 * expected.numel()  # bytes per element; measured 9, and 53 with a single chunk

@@ -1,4 +1,4 @@
-"""Scripts that `forgekit run`, `profile` and `sanitize` run in this process."""
+"""Provide scripts that `forgekit run`, `profile` and `sanitize` run in this process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Script = Callable[[str], str]
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
-    """Writes script.py into the current folder; what running it changes in this process is put
-    back. (A script has the virtual GPU to the end of its process.)"""
+    """Write script.py into the current folder, and undo the changes that running it makes in this
+    process. (A script keeps the virtual GPU until its process ends.)"""
     vgpu = pytest.importorskip("forgekit.vgpu", reason="CuTe DSL has wheels for Linux only")
     for name in ("argv", "path"):
         monkeypatch.setattr(sys, name, [*getattr(sys, name)])

@@ -1,4 +1,4 @@
-"""`forgekit bench` on the command line: options, files, exit status."""
+"""Test `forgekit bench` on the command line: options, files, exit status."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_file_is_reported_on_again_and_nothing_is_measured(
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory) -> Path:
-    """A folder with what --out and --markdown have written of the suite."""
+    """Return a folder with the suite's files from --out and --markdown."""
     folder = tmp_path_factory.mktemp("recorded")
     suite, out, report = (folder / name for name in ("mine.toml", "base.json", "base.md"))
     suite.write_text(SUITE)
@@ -180,7 +180,7 @@ def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
     assert [file.name for file in tmp_path.glob("r.md*")] == []
 
 
-# --- what cannot be
+# --- impossible options
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command line: what is called, what is printed, which exit status."""
+"""Test the command line: the called function, the output, the exit status."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def changed(machine: GpuReport, **changes: object) -> GpuReport:
 
 
 def test_help_waits_for_no_library():
-    """Packages that take seconds to import are imported by the commands that need them."""
+    """Commands import slow packages only if they need them."""
     command = """import sys
 from forgekit.commands.cli import COMMANDS, main
 for name in COMMANDS:
@@ -279,7 +279,7 @@ def test_doctor_s_names_fit_their_column(on_machine):
 
 
 def test_doctor_runs_a_real_kernel_here(tmp_path, monkeypatch, capsys):
-    """And imports no file of the folder."""
+    """It imports no file of the current folder."""
     for name in ("cuda", "torch"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not the real one')\n")
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,5 @@
-"""The suites on Modal: its function is called locally. Without Modal, a stand-in replaces the names
-that the module imports from it."""
+"""Test the suites on Modal by calling its function locally. Without Modal, a stand-in replaces the
+names that the module imports from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Notebook pairs: comparing, building twice, cells that fail; and that nbval sees a change."""
+"""Test notebook pairs: comparing, building twice, failing cells, and that nbval detects a
+change."""
 
 import os
 import shutil
@@ -68,7 +69,7 @@ def cells(source: Path) -> list:
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory) -> Path:
-    """A built pair; tests that change it work on a copy."""
+    """Return a built pair; tests that change it work on a copy."""
     source = write_pair(tmp_path_factory.mktemp("course"), LESSON)
     assert notebooks.build(source)
     return source

@@ -1,4 +1,4 @@
-"""`forgekit run`, `sanitize` and `profile` of scripts, also of those that end early."""
+"""Test `forgekit run`, `sanitize` and `profile` of scripts, including scripts that end early."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_name_that_no_version_had_has_no_hint(script, capsys):
 
 
 def test_run_executes_kernels_that_know_nothing_of_forgekit(script):
-    """In a separate process; and a pipe without a reader is not the script's error."""
+    """The script runs in a separate process, and a pipe without a reader is not its error."""
     text = """
         import cutlass.cute as cute
         import torch
@@ -181,11 +181,11 @@ def test_what_cuda_means_is_said_once_and_only_where_it_is_used(script, capsys):
     text = 'import torch\nx = torch.ones(2, device="cuda")\ny = x.cpu().cuda()\n'
     assert run(script, text) == 0
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith('forgekit: no GPU here: "cuda" is the virtual GPU (sm_90a)')
+    assert line.startswith('forgekit: there is no GPU here, so "cuda" is the virtual GPU (sm_90a)')
 
 
 def test_a_script_s_annotations_are_its_own(script):
-    """`cute.struct` reads them, and takes no texts."""
+    """`cute.struct` reads them, and does not accept texts."""
     assert run(script, "class A:\n    x: int\nassert A.__annotations__['x'] is int\n") == 0
 
 

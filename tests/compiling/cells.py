@@ -1,4 +1,4 @@
-"""Kernels as a notebook's cells define them: their text reaches the compiler by linecache."""
+"""Define kernels as a notebook's cells do: their text reaches the compiler through linecache."""
 
 import itertools
 import linecache

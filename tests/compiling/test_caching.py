@@ -1,4 +1,5 @@
-"""compile()'s cache, in memory and on disk: the parts of its key, and sharing between processes."""
+"""Test compile()'s cache, in memory and on disk: the parts of its key, and sharing between
+processes."""
 
 import operator
 import os
@@ -25,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def clean(tmp_path, monkeypatch):
-    """The virtual GPU, an empty cache in memory and on disk."""
+    """Provide the virtual GPU and an empty cache in memory and on disk."""
     for name in ("FORGEKIT_ARCH", "FORGEKIT_DISK_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
@@ -36,7 +37,7 @@ def clean(tmp_path, monkeypatch):
 
 
 def factor(fn: object) -> tuple[float, str]:
-    """Return the factor of a cell's kernel, and the key it was compiled under."""
+    """Return the factor of a cell's kernel, and its cache key."""
     x, y = fk.arange(8), fk.empty(8)
     run = fk.compile(fn, x, y)
     run(x, y)
@@ -80,7 +81,7 @@ def test_a_redefined_cell_misses():
 
 
 def test_a_function_that_exec_made_misses_when_its_text_changes():
-    """No file has its source."""
+    """No file contains its source."""
 
     def made(text: str) -> str:
         scope = {"__name__": "generated"}
@@ -120,7 +121,7 @@ def test_an_objects_configuration_is_part_of_the_key():
 
 
 def test_line_numbers_follow_a_moved_cell():
-    """The same kernel three lines further down is compiled again: messages name lines."""
+    """The same kernel three lines further down is compiled again, because messages name lines."""
     source = CELL.format(constant="", factor="2.0").replace("mX[tidx] *", "mX[tidx + 100] *")
     for shift in ("", "\n\n\n"):
         fn = define(shift + source, "scale")
@@ -144,7 +145,7 @@ print(run.origin, run.registers, len(run.ptx), len(run.cubin), run.key)
 
 
 def test_processes_share_the_disk(tmp_path):
-    """Two concurrently, then this one; then a damaged entry is compiled again."""
+    """Two processes run concurrently, then this one; then a damaged entry is compiled again."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM]
     processes = [subprocess.Popen(command, env=env, stdout=-1, text=True) for _ in range(2)]
@@ -179,8 +180,8 @@ def test_constants_and_scalars_survive_the_disk():
 
 # -- the fingerprint -------------------------------------------------------------------------
 def test_a_key_is_the_same_before_and_after_helpers_were_compiled():
-    """The DSL puts other code in place of each function it has compiled; a process that finds one
-    kernel on disk does not compile its helpers, and must still find the next kernel."""
+    """The DSL replaces the code of each function that it has compiled. A process that finds a
+    kernel on disk does not compile its helpers, but must still find the next kernel."""
     from forgekit.kernels.rows import RowTile
     from forgekit.kernels.softmax import Softmax
 
@@ -225,7 +226,7 @@ def test_a_constant_of_a_users_module_is_part_of_the_key(tmp_path):
 
 
 def test_defaults_are_part_of_the_key():
-    """Their text may stay while what it names has another value."""
+    """Their text may stay the same while the named value changes."""
 
     fn = define("def f(v, a=A, *, b=B):\n    return v * a * b\n", "f", A=1, B=2)
     first = fingerprint(fn)
@@ -278,7 +279,7 @@ def test_what_a_gpu_is_given_survives_the_disk(fn, monkeypatch):
     assert passed == [(x, y)]
 
     def refuse(*_: object) -> None:
-        raise TypeError("words of TVM-FFI")
+        raise TypeError("text of TVM-FFI")
 
     with pytest.raises(ArgumentMismatchError, match="argument mX: got a tensor on cpu, needed one"):
         backend.launcher(job, refuse)(x, y)

@@ -1,4 +1,4 @@
-"""Running a kernel again: on copies that share memory like the caller's tensors."""
+"""Test running a kernel again, on copies that share memory like the caller's tensors."""
 
 import struct
 
@@ -22,7 +22,7 @@ def test_the_kernel_runs_on_copies(add):
     x, y = fk.arange(8), fk.empty(8)
     copies = run_again(add, (x, y, 2.0))
     assert torch.equal(copies[1], x + 2) and copies[2] == 2.0
-    assert torch.equal(x, fk.arange(8)) and y.isnan().all(), "the caller's tensors are untouched"
+    assert torch.equal(x, fk.arange(8)) and y.isnan().all(), "the caller's tensors are unchanged"
 
 
 def test_views_of_one_storage_stay_views_of_one():
@@ -48,7 +48,8 @@ def test_arguments_are_bound_as_a_call_binds_them(add):
 
 
 def test_only_what_changes_is_packed():
-    """Pointer, sizes of 4 bytes, strides of 8, each at a multiple of its own size."""
+    """The structure has a pointer, 4-byte sizes and 8-byte strides, each at a multiple of its own
+    size."""
     x = torch.empty(3, 5, 7)
     packed = pack(x, fk.spec(x, static=(1,)))
     assert struct.unpack_from("<Qiiq", packed._buffer) == (x.data_ptr(), 3, 7, 35)

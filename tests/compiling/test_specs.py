@@ -1,4 +1,4 @@
-"""The specs of a compiled kernel, and the tensors that fit."""
+"""Test the specs of a compiled kernel, and the tensors that fit them."""
 
 import re
 
@@ -77,7 +77,7 @@ def test_a_spec_promises_nothing_that_the_rows_of_its_own_tensor_break():
     cut = torch.empty(8, 513)[:, :512]
     with pytest.raises(UsageError, match=r"stride of mode 0: got 513, needed a multiple of 4"):
         spec(cut, divisible={1: 4})
-    assert spec(cut[:1], divisible={1: 4}).strides == (None, 1)  # one row: no stride
+    assert spec(cut[:1], divisible={1: 4}).strides == (None, 1)  # a single row has no stride
     assert spec(torch.empty(8, 516)[:, :512], divisible={1: 4}).strides == (None, 1)
 
 

@@ -1,4 +1,4 @@
-"""The disk half of the cache: entries are whole or absent, and private to their owner."""
+"""Test the disk cache: entries are complete or absent, and private to their owner."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ LEFT = f".{KEY}.forgekit.0123abcd"  # by a process that was killed while it wrot
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """The folder, which is made with the first entry."""
+    """Return the folder, which is created with the first entry."""
     monkeypatch.delenv("FORGEKIT_DISK_CACHE", raising=False)
     monkeypatch.setenv("FORGEKIT_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -106,7 +106,8 @@ def test_what_is_no_file_blocks_nobody(make, cache):
 
 
 def test_the_least_recently_used_files_go_first(cache, monkeypatch):
-    """Down to three quarters of the limit, with a process's first entry; other entries stay."""
+    """A process's first entry removes files until three quarters of the limit remain; other entries
+    stay."""
     monkeypatch.setattr(store, "_LIMIT_BYTES", 4000)
     for i, key in enumerate("abcd"):
         store.save(key * 64, {"x": bytes(1000)})

@@ -1,11 +1,10 @@
-"""Run others' CuTe DSL code, unmodified, on the virtual GPU, and say how each file ended.
+"""Run other projects' CuTe DSL code, unmodified, on the virtual GPU, and print each file's outcome.
 
     python -m tests.cuda.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
 
-A script goes through `forgekit run`, in a fork of a process that has imported torch and CuTe DSL, a
-notebook gets `install(cuda=True)` as its first cell, of a test file `--tests` tests run, evenly
-chosen. Files that --out has already are left out. What a checkout needs besides goes into
-PYTHONPATH.
+A script runs as in `forgekit run`, in a fork of a process that has imported torch and CuTe DSL. A
+notebook gets `install(cuda=True)` as its first cell. Of a test file, `--tests` tests run, evenly
+chosen. Files already in --out are skipped. Further requirements of a checkout go into PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-# Sizes that a CPU can do, where a script's defaults are a GPU's: options of the scripts' own.
+# Options of the scripts that choose sizes for a CPU if the defaults suit only a GPU.
 ARGUMENTS = {
     "ampere/kernel/dense_gemm/sgemm": "--mnk 256,256,64",
     "ampere/kernel/dense_gemm/tensorop": "--mnkl 256,256,64,1",
@@ -42,7 +41,7 @@ _TAIL = re.compile(r"\b(FAIL|FAILED|Mismatch)")
 
 
 def main() -> None:
-    """Run what is asked for and print one line for each file, then the counts."""
+    """Run the requested files and print one line per file, then the counts."""
     asked = _asked()
     if asked.inside:
         inside = {"notebook": _notebook, "tests": _tests}[asked.inside]
@@ -75,7 +74,7 @@ def _asked() -> argparse.Namespace:
 
 
 def _files(checkout: Path, match: list[str] | None, skip: list[str]) -> list[Path]:
-    """What can be run: notebooks, test files, scripts that do something by themselves."""
+    """Find the files to run: notebooks, test files, and scripts that work when run."""
     found = []
     for path in [checkout] if checkout.is_file() else checkout.rglob("*"):
         if path.suffix not in (".py", ".ipynb") or not any(m in str(path) for m in match or [""]):
@@ -99,7 +98,8 @@ def _name(path: Path, asked: argparse.Namespace) -> str:
 
 
 def _run(path: Path, asked: argparse.Namespace) -> dict:
-    """How a file ended: right; stopped by forgekit; wrong or failed in its own words; CPU time."""
+    """Run a file and return its outcome (right, stopped by forgekit, wrong or failed with its own
+    message) and its CPU time."""
     arguments = next((a for part, a in ARGUMENTS.items() if part in str(path)), "")
     arch = "sm_100a" if any(part in str(path) for part in _FOR_BLACKWELL) else "sm_90a"
     inside = [str(path), "--tests", str(asked.tests), "--inside"]
@@ -130,7 +130,7 @@ def _forgekit(command: list[str]) -> int:
 
 
 def _child(work: Callable[[], int], output: int, limit_s: int) -> None:
-    """Do a file's work and end."""
+    """Run a file in this process, then exit."""
     status = 1
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))

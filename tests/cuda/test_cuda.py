@@ -1,4 +1,5 @@
-"""torch's "cuda" and cuda-python's calls on the virtual GPU: what is refused, what is undone."""
+"""Test torch's "cuda" and cuda-python's calls on the virtual GPU: refusals, and restoring
+everything."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def test_uninstall_restores_all_that_was_replaced():
     before = _attributes()
     with forgekit.vgpu.installed():
         forgekit.vgpu.install(cuda=True)
-        forgekit.vgpu.install(cuda=True)  # a second time changes nothing
+        forgekit.vgpu.install(cuda=True)  # a second call changes nothing
         assert torch.ones(1, device="cuda").is_cuda and _attributes() != before
         kept = torch.ones(2, device="cuda")
     after = _attributes()
@@ -129,7 +130,7 @@ def test_operations_that_may_mix_both_sides_do(cuda):
 def test_results_are_where_their_operands_are(cuda):
     x = _ones().view(2, 2)
     assert x.is_cuda and x.copy_(torch.ones(2, 2)).is_cuda and x.add_(1).is_cuda
-    # Written to in parts, and made on the CPU by torch itself.
+    # The tensor is written in parts, and torch itself makes it on the CPU.
     assert functional.one_hot(torch.tensor([1, 2], device="cuda")).is_cuda
 
 
@@ -146,7 +147,8 @@ def test_autocast_has_the_gpus_dtype(cuda):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_products_are_added_up_as_tensor_cores_do(cuda, dtype):
-    """16 products at a time: next to a sum of 1, 2**-26 is truncated; without it, it is kept."""
+    """16 products are added at a time; 2**-26 is truncated next to a sum of 1, and kept without
+    it."""
     one, tiny = torch.zeros(16), torch.zeros(16)
     one[0], tiny[:4] = 1, 2.0**-13
     for left, right, expected in (
@@ -214,7 +216,7 @@ def _reach(mX: cute.Tensor, shift: cutlass.Constexpr, blocks: cutlass.Constexpr)
     ],
 )
 def test_a_launch_that_cannot_go_on_raises_cudas_error(cuda, shift, blocks, kind, code, said):
-    """A script may expect CUDA's code, from CuTe DSL or torch; forgekit's words stay."""
+    """A script may expect CUDA's code, from CuTe DSL or torch; forgekit's message stays."""
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
     for expected in (DSLCudaRuntimeError, torch.AcceleratorError, kind):
@@ -257,7 +259,8 @@ def test_forgekits_own_operators_take_tensors_on_cuda(cuda):
 
 
 def test_an_operator_for_cuda_alone(cuda):
-    """It runs as any code does, with fake tensors by what is registered, and not on the CPU."""
+    """It runs like any code, uses its registration for fake tensors, and does not run on the
+    CPU."""
 
     @torch.library.custom_op("forgekit_test::twice", mutates_args=(), device_types="cuda")
     def twice(x: torch.Tensor) -> torch.Tensor:
@@ -291,7 +294,7 @@ def test_arrays_of_numpy_go_through_from_dlpack(cuda):
 
 
 def test_the_older_benchmark_runs_its_function_once(cuda):
-    """`cute.testing` has wrapped it under its own name; the warning is of the caller's line."""
+    """`cute.testing` wraps it under its own name; the warning names the caller's line."""
     from cutlass.cute.testing import benchmark
     from cutlass.testing import JitArguments
 
@@ -303,7 +306,7 @@ def test_the_older_benchmark_runs_its_function_once(cuda):
 
 
 def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
-    """A script that forgets to move one argument would fail on a GPU; pinned memory is reached."""
+    """A script that forgets to move an argument would fail on a GPU; pinned memory is reachable."""
     run = forgekit.compile(add_to, _ones(), forgekit.zeros(4))
     y = torch.zeros(4)
     with pytest.raises(MemoryAccessError, match=r"(?s)reads 4 bytes of mY.*on the CPU.*mY.to"):
@@ -328,7 +331,7 @@ def _add_one(mX: cute.Tensor):
 
 @pytest.mark.parametrize("align", [128, 256])
 def test_a_tensor_has_the_alignment_that_a_gpus_allocator_gives(cuda, align):
-    for _ in range(4):  # the CPU's gives 64 bytes: some of these lie between
+    for _ in range(4):  # the CPU's allocator aligns to 64 bytes, so some of these are in between
         x = torch.ones(8, device="cuda")
         add = cute.compile(_add_one, from_dlpack(x, assumed_align=align))
         add(from_dlpack(x, assumed_align=align))
@@ -350,7 +353,7 @@ def _table(mTable: cute.Tensor, mY: cute.Tensor):
 
 
 def test_a_pointer_reaches_memory_that_its_tensor_has_left(cuda):
-    """As on a GPU, where torch's allocator keeps it; of the latest 64 MiB."""
+    """On a GPU torch's allocator keeps such memory; here the latest 64 MiB are kept."""
     table = torch.tensor([torch.full((8,), 3.0, device="cuda").data_ptr()], device="cuda")
     y = torch.zeros(8, device="cuda")
     _table(from_dlpack(table), from_dlpack(y))
@@ -371,7 +374,7 @@ def test_tvm_ffi_takes_no_tensor_of_the_cpu(cuda):
 
 
 def test_a_sparse_tensor_is_where_its_source_is(cuda):
-    """It has no storage that could be marked."""
+    """It has no storage that could carry a mark."""
     x = torch.eye(3, device="cuda")
     sparse = x.to_sparse()
     assert sparse.is_cuda and sparse.to_dense().is_cuda and (sparse @ x).is_cuda

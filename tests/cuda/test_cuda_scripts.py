@@ -1,4 +1,4 @@
-"""Scripts written for a GPU, in common idioms, run unmodified."""
+"""Test that scripts written for a GPU, in common idioms, run unmodified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Each mistake of mistakes/kernels.py is really compiled, and gets its diagnosis and its line."""
+"""Test that each mistake of mistakes/kernels.py, actually compiled, gets its diagnosis and its
+line."""
 
 import functools
 import linecache
@@ -47,7 +48,7 @@ def compiled(fn, kinds=("f32",), options="--gpu-arch sm_90a"):
 
 
 def explained(call, fn=None) -> tuple[CompileError, Rule]:
-    """The CompileError for a call that must fail, and the rule that was recognised."""
+    """Return the CompileError for a call that must fail, and the recognised rule."""
     found = []
 
     def spy(*given):
@@ -64,7 +65,7 @@ def explained(call, fn=None) -> tuple[CompileError, Rule]:
 
 @functools.cache
 def diagnosed(name, line_info="") -> tuple[CompileError, Rule]:
-    """The same for a mistake of mistakes/kernels.py."""
+    """Return the same for a mistake of mistakes/kernels.py."""
     fn, kinds, _ = MISTAKES[name]
     return explained(lambda: compiled(fn, kinds, "--gpu-arch sm_90a" + line_info), fn)
 
@@ -97,7 +98,7 @@ def test_mistake_in_call(name):
 
 
 def test_call_made_through_forgekit_points_at_the_users_line():
-    """There the traceback starts inside forgekit; the live stack has the line."""
+    """In such a call the traceback starts inside forgekit, but the live stack has the line."""
     scope = {"__name__": "forgekit.fake", "cute": cute, "explain": explain_compile_error}
     inside = str(Path(explain_compile_error.__code__.co_filename).with_name("fake.py"))
     body = """
@@ -157,7 +158,7 @@ def test_the_message_names_what_is_wrong_and_what_to_write(name, words):
     assert len(message) < 1500
 
 
-# -- mistakes without a kernel of their own -------------------------------------------------------
+# -- mistakes without separate kernels -------------------------------------------------------
 CELL = """
 @cute.kernel
 def kernel(a: cute.Tensor):
@@ -173,7 +174,7 @@ CELL_FILE = "/tmp/ipykernel_4711/123456789.py"
 
 
 def from_cell(source):
-    """The function `host` of a notebook's cell."""
+    """Return the function `host` of a notebook's cell."""
     linecache.cache[CELL_FILE] = (len(source), None, source.splitlines(True), CELL_FILE)
     scope = {"cute": cute, "__name__": "__main__"}
     exec(compile(source, CELL_FILE, "exec"), scope)
@@ -222,7 +223,7 @@ def test_mistakes_elsewhere(call, kind, words):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_every_rule_is_reached_by_a_real_mistake():
-    """A rule that no test reaches may have gone stale with a new version of the compiler."""
+    """A new version of the compiler may have made a rule that no test reaches obsolete."""
     reached = [diagnosed(name)[1] for name in MISTAKES]
     reached += [explained(call)[1] for call, _, _ in ELSEWHERE]
     assert [rule for rule in RULES if rule not in reached] == []
@@ -270,9 +271,9 @@ def test_renamed_names_are_really_gone():
         assert gone_from, f"{name} is back in every module: drop it from RENAMED"
 
 
-# -- values of the run, printed at compile time ---------------------------------------------------
+# -- run-time values printed at compile time ---------------------------------------------------
 def printed(fn):
-    """The lines that the warnings name."""
+    """Return the lines that the warnings name."""
     return [warning.partition("\n")[0] for warning in find_prints(fn)]
 
 
@@ -290,7 +291,7 @@ def test_prints_of_runtime_values_are_found():
 
 
 def test_prints_are_found_after_compiling_too():
-    """Compiling replaces the code of a function; its source must still be found."""
+    """Compiling replaces a function's code, but its source must still be found."""
     before = find_prints(kernels.prints_host)
     compiled(kernels.prints_host, kernels.TWO)
     assert find_prints(kernels.prints_host) == before != []

@@ -1,4 +1,5 @@
-"""Mistakes that compile: found at their lines, without reports on code that may be right."""
+"""Test that mistakes that compile are found at their lines, without reports on code that may be
+right."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""CuTe DSL kernels with clusters, mbarriers and bulk copies against torch.
+"""Compare CuTe DSL kernels with clusters, mbarriers and bulk copies with torch.
 
-The kernels are those in which the sanitizer's tests plant bugs; there they also run in
-adversarial orders. The tests marked gpu run the same kernels on a GPU.
+The sanitizer's tests plant bugs in the same kernels and also run them in adversarial orders. The
+tests marked gpu run the same kernels on a GPU.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_hand_over_in_a_ring():
 
 
 def test_messages_name_the_line_of_a_wait():
-    """The compiler counts a line on with every line of inline assembly; the wait is one."""
+    """The compiler advances its line count with every line of inline assembly, such as the wait."""
     x, y = fk.randn(2, 100), fk.empty(2, 2)
     run = fk.compile(ROW_SUMS["buffer"], x, y, "without_arrival", 2, device="virtual")
     with pytest.raises(fk.KernelError, match=r"clusters.py, line \d+: cute.arch.mbarrier_wait"):

@@ -1,4 +1,4 @@
-"""Sizes, strides, offsets and grids beyond 2**31: right, or refused with a message."""
+"""Test that sizes, strides, offsets and grids beyond 2**31 are right or refused with a message."""
 
 import math
 import tracemalloc
@@ -81,7 +81,7 @@ def test_a_size_that_is_passed_is_refused(long, seen):
     compiled = fk.compile(see, long, seen, 1, device="virtual")
     with pytest.raises(ArgumentMismatchError, match=TOO_LONG):
         compiled(long, seen, 1)
-    with pytest.raises(ArgumentMismatchError, match="in mode 0"):  # though it holds no element
+    with pytest.raises(ArgumentMismatchError, match="in mode 0"):  # although it holds no element
         fk.spec(torch.empty(5, 0)).check("mX", torch.empty(BIG, 0, device="meta"), {})
 
 
@@ -159,7 +159,7 @@ def test_strides_of_32_bits(seen):
         ((None, 1024), (1024, 1), ((0, 2**21),)),
         ((4, 1024), (1024, 1), ()),
         ((2**22, 1024), (1024, 1), ((0, -1),)),
-        ((2, 3), (2**31, 1), ()),  # such a stride makes the offset one of 64 bits
+        ((2, 3), (2**31, 1), ()),  # such a stride makes the offset 64 bits wide
     ],
 )
 def test_which_sizes_are_looked_at_before_a_launch_on_a_gpu(shape, strides, expected):
@@ -250,7 +250,7 @@ st.shared.b32 [%r4], %r0; bar.sync 0; ld.shared.b32 %r6, [%r4]; shl.b32 %r5, %r0
 
 
 class StopAt(Listener):
-    """Sees the batches, and stops the launch in the first, like a user at the keyboard."""
+    """Observes the batches, and stops the launch in the first, like a user at the keyboard."""
 
     def __init__(self) -> None:
         self.batches: list[range] = []
@@ -327,7 +327,7 @@ def test_progress_knows_the_total_without_a_list(monkeypatch):
 
 
 def test_two_open_modes_share_the_room() -> None:
-    """Each may reach 2**31 - 1; both at their limit must not exceed it together."""
+    """Each may reach 2**31 - 1, but together, at their limits, they must not exceed it."""
     spec = TensorSpec(torch.int8, (None, None), (1024, 1))
     assert spec.safe_sizes == ((0, 2**20), (1, 2**30))
     assert sum((most - 1) * (1024, 1)[mode] for mode, most in spec.safe_sizes) < 2**31

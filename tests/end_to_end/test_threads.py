@@ -1,4 +1,4 @@
-"""Four concurrent threads get the results of separate runs, and leave no trace."""
+"""Test that four concurrent threads get the results of separate runs, and leave no trace."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def at_once(work: Callable[[int], Any], rounds: int = 1) -> list[list[Any]]:
                 start.wait(60)
                 results.append(work(number))
         except BaseException:
-            start.abort()  # the others need not wait for this one
+            start.abort()  # the others need not wait for this thread
             raise
         return results
 
@@ -77,7 +77,7 @@ def at_once(work: Callable[[int], Any], rounds: int = 1) -> list[list[Any]]:
 @pytest.fixture(autouse=True)
 def no_trace():
     before, interval = (sys.stdout, sys.stderr), sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)  # threads alternate inside of a launch
+    sys.setswitchinterval(1e-4)  # threads alternate inside a launch
     with fk.use_target("virtual"):
         yield
     sys.setswitchinterval(interval)
@@ -122,7 +122,7 @@ def test_threads_get_what_each_alone_gets(capsys):
 
 
 def test_options_are_those_of_the_thread_that_sets_them():
-    """Blocks that begin and end crosswise."""
+    """Their blocks overlap without being nested."""
     began, ended = threading.Event(), threading.Event()
 
     def other() -> tuple[bool, int]:
@@ -165,7 +165,7 @@ def test_a_thread_chooses_its_own_target():
 
     assert at_once(thread, rounds=3) == [[arch] * 3 for arch in ARCHS]
     with ThreadPoolExecutor(1) as pool, fk.use_target("virtual", arch="sm_80"):
-        assert pool.submit(fk.current_target).result().arch == "sm_80"  # the main thread's
+        assert pool.submit(fk.current_target).result().arch == "sm_80"  # the main thread's options
 
 
 def test_functions_called_without_compiling_first():

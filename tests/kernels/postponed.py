@@ -1,4 +1,4 @@
-"""A kernel in a module whose annotations are texts."""
+"""Define a kernel in a module whose annotations are texts."""
 
 from __future__ import annotations
 

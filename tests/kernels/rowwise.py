@@ -1,6 +1,7 @@
-"""Inputs, poisoned outputs, references in float64 and tolerances for kernels over rows and columns.
+"""Provide inputs, poisoned outputs, float64 references and tolerances for kernels over rows and
+columns.
 
-`arch` is that of the virtual GPU, None for the GPU: tests with `WHERE` run on both.
+`arch` is the virtual GPU's architecture, None for the GPU; tests with `WHERE` run on both.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NAN, INF = math.nan, math.inf
 
 
 def need_clusters(blocks: int, arch: str | None) -> None:
-    """Skip the test where a cluster cannot have so many blocks."""
+    """Skip the test if a cluster cannot have this many blocks."""
     if blocks > clusters_of(arch):
         pytest.skip("no such clusters here")
 
@@ -35,28 +36,28 @@ def device_of(arch: str | None) -> str:
 
 def normal(*shape: int, dtype: torch.dtype = torch.float32, arch: str | None = "sm_90a",
            scale: float = 1.0) -> torch.Tensor:  # fmt: skip
-    """Normally distributed values, equal for equal shapes."""
+    """Return normally distributed values, equal for equal shapes."""
     generator = torch.Generator().manual_seed(sum(shape) + len(shape))
     return (torch.randn(shape, generator=generator) * scale).to(dtype).to(device_of(arch))
 
 
 def integers(*shape: int, dtype: torch.dtype = torch.float32,
              arch: str | None = "sm_90a") -> torch.Tensor:  # fmt: skip
-    """From 1 to 99: sums of less than 2^24 are exact in float32, in every order."""
+    """Return integers from 1 to 99; sums below 2^24 are exact in float32, in every order."""
     generator = torch.Generator().manual_seed(sum(shape) + len(shape))
     return torch.randint(1, 100, shape, generator=generator).to(dtype).to(device_of(arch))
 
 
 def placed(x: torch.Tensor, offset: int, apart: int) -> torch.Tensor:
-    """The matrix x with its first element `offset` elements after a 16-byte boundary, and rows
-    `apart` elements apart; NaN all around."""
+    """Return the matrix x with its first element `offset` elements after a 16-byte boundary, rows
+    `apart` elements apart, and NaN around it."""
     M, N = x.shape
     memory = torch.full((offset + M * apart + N,), NAN, dtype=x.dtype, device=x.device)
     return memory.as_strided((M, N), (apart, 1), offset).copy_(x)
 
 
 class Output:
-    """A contiguous tensor full of NaN, and NaN around it that has to stay."""
+    """A contiguous tensor full of NaN, surrounded by NaN that must not change."""
 
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, arch: str | None) -> None:
         size = math.prod(shape)
@@ -64,7 +65,7 @@ class Output:
         self.tensor = self.memory[MARGIN : MARGIN + size].view(shape)
 
     def read(self) -> torch.Tensor:
-        """The result, on the CPU, after a look at what is around it."""
+        """Return the result on the CPU, after checking its surroundings."""
         around = torch.cat([self.memory[:MARGIN], self.memory[-MARGIN:]])
         assert around.isnan().all(), "written outside the output"
         return self.tensor.cpu()
@@ -77,17 +78,18 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 # -- references -----------------------------------------------------------------------------------
 def rounding(dtype: torch.dtype) -> float:
-    """The relative error of rounding to nearest."""
+    """Return the relative error of rounding to nearest."""
     return torch.finfo(dtype).eps / 2
 
 
 def worst(error: torch.Tensor, allowed: torch.Tensor) -> float:
-    """The largest error in units of what is allowed; infinite where it is NaN."""
+    """Return the largest error in units of the allowed error; infinite for NaN."""
     return float((error / allowed).nan_to_num(INF).max()) if error.numel() else 0.0
 
 
 def assert_sums(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
-    """Within a rounding of the result and 2^-20 of the sum of magnitudes: 16 float32 roundings."""
+    """Check that sums are within a rounding of the result and 2^-20 of the sum of magnitudes, 16
+    float32 roundings."""
     x = x.cpu().double()
     expected = x.sum(dim)
     allowed = rounding(y.dtype) * expected.abs() + 2**-20 * x.abs().sum(dim) + 1e-30
@@ -96,8 +98,8 @@ def assert_sums(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
 
 
 def assert_softmax(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
-    """Within a rounding of the result, and what float32 does to the exponent: 16 + 4 |x - max|
-    roundings; nothing absolute but the smallest number of y's type."""
+    """Check that results are within a rounding, plus float32's error in the exponent: 16 + 4 |x -
+    max| roundings. The only absolute tolerance is the smallest number of y's type."""
     x = x.cpu().double()
     expected = x.softmax(dim)
     exponent = x.amax(dim, keepdim=True) - x
@@ -107,7 +109,8 @@ def assert_softmax(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
 
 
 def assert_gradient(dx: torch.Tensor, dy: torch.Tensor, y: torch.Tensor, dim: int) -> None:
-    """Within a rounding of the result and 2^-20 of the magnitudes that cancel."""
+    """Check that gradients are within a rounding of the result and 2^-20 of the magnitudes that
+    cancel."""
     dy, y = dy.cpu().double(), y.cpu().double()
     product = dy * y
     expected = (dy - product.sum(dim, keepdim=True)) * y
@@ -118,12 +121,13 @@ def assert_gradient(dx: torch.Tensor, dy: torch.Tensor, y: torch.Tensor, dim: in
 
 
 def smallest(dtype: torch.dtype) -> float:
-    """Half of the smallest float16; below normal numbers of the others nothing is promised."""
+    """Return half of the smallest float16; other types promise nothing below their normal
+    numbers."""
     return 2**-24 if dtype == torch.float16 else torch.finfo(dtype).tiny
 
 
 def assert_like_torch(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
-    """Equals torch's softmax on the CPU, with NaN equal to NaN."""
+    """Check that y equals torch's softmax on the CPU, with NaN equal to NaN."""
     expected = x.cpu().softmax(dim)
     rtol = max(2e-6, torch.finfo(y.dtype).eps)
     torch.testing.assert_close(y, expected, rtol=rtol, atol=smallest(y.dtype), equal_nan=True)
@@ -131,8 +135,9 @@ def assert_like_torch(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
 
 def extremes(size: int, dtype: torch.dtype = torch.float32, arch: str | None = "sm_90a",
              vector: int = 1) -> torch.Tensor:  # fmt: skip
-    """Rows of what is hard for a softmax (rows, size): all of a kind, mixed, and single values in
-    the first, last and neighbouring elements, at the ends of vectors and in the middle."""
+    """Return rows of values that are hard for a softmax, (rows, size): all equal, mixed, and single
+    values in the first, last and neighbouring elements, at the ends of vectors and in the
+    middle."""
     big, tiny = torch.finfo(dtype).max, torch.finfo(dtype).smallest_normal / 8
     usual = torch.arange(size) % 7 * 0.5
     filled = (-INF, INF, NAN, big, -big, tiny, 0.0)

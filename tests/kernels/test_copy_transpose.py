@@ -1,4 +1,4 @@
-"""The kernels of copy_transpose on the virtual GPU: values, order of threads, traffic."""
+"""Test the kernels of copy_transpose on the virtual GPU: values, order of threads, traffic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def any_bits(M: int, N: int, dtype: torch.dtype) -> torch.Tensor:
-    """Every bit pattern, NaNs and their payloads included."""
+    """Return every bit pattern, including NaNs with payloads."""
     generator = torch.Generator().manual_seed(M * 1000 + N)
     raw = torch.randint(0, 256, (M, N, dtype.itemsize), dtype=torch.uint8, generator=generator)
     return raw.view(dtype).squeeze(-1)
@@ -31,7 +31,7 @@ def compiled(choice: Choice, dtype: torch.dtype, arch: str = "sm_90a") -> Compil
 
 
 def run(kernel: CompiledKernel, x: torch.Tensor) -> None:
-    """Run into a poisoned output and compare bits."""
+    """Run with a poisoned output and compare bits."""
     y = torch.full((x.shape[1], x.shape[0]), poison(x.dtype), dtype=x.dtype)
     kernel(x, y)
     bits = INTEGERS[x.element_size()]
@@ -86,7 +86,7 @@ def test_gather_of_rows_that_begin_anywhere(dtype: torch.dtype, arch: str) -> No
     kernel = compiled(Choice("gather", (64, 64), 1, True, True), dtype, arch)
     for M, N in ((1, 1), (1, 70), (70, 1), (31, 33), (65, 127), (129, 61)):
         run(kernel, any_bits(M, N, dtype))
-    # Addresses that are no multiple of a word, and rows with something between them.
+    # Addresses that are not a multiple of a word, and rows with gaps between them.
     for offset in (1, 3):
         memory = any_bits(1, 50 * 41 + offset, dtype)[0]
         run(kernel, memory[offset:].view(50, 41)[:, 2:37])
@@ -137,7 +137,8 @@ def test_no_order_of_threads_matters(
 
 @pytest.mark.parametrize(("dtype", "side"), [(torch.float16, 128), (torch.float32, 64)], ids=str)
 def test_traffic_of_the_fastest_kernel(dtype: torch.dtype, side: int) -> None:
-    """16 bytes a thread, whole sectors, no bank conflict: nothing left to save."""
+    """It moves 16 bytes per thread and whole sectors, without bank conflicts, so nothing is left to
+    save."""
     x = any_bits(512, 512, dtype)
     p = fk.profile(compiled(vector(dtype, side), dtype), x, torch.empty_like(x))
     sectors = x.numel() * dtype.itemsize // 32
@@ -149,7 +150,7 @@ def test_traffic_of_the_fastest_kernel(dtype: torch.dtype, side: int) -> None:
 
 
 def test_traffic_of_odd_sizes() -> None:
-    """Stores of whole sectors: a row's first and last are all that can be incomplete."""
+    """Stores cover whole sectors; only a row's first and last sector can be incomplete."""
     x = any_bits(255, 257, torch.float16)
     choice = Choice("gather", (64, 128), 1, True, True)
     p = fk.profile(compiled(choice, torch.float16), x, torch.empty(257, 255, dtype=x.dtype))

@@ -1,4 +1,5 @@
-"""The kernels of reduce_sum: values against float64, the same bits every time, order of threads."""
+"""Test the kernels of reduce_sum: values against float64, equal bits in every run, order of
+threads."""
 
 from __future__ import annotations
 
@@ -115,7 +116,8 @@ SHORT = {
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("name", SHORT)
 def test_short_rows(name: str, arch: str | None) -> None:
-    """As many rows as blocks have, one less, one more; whole rows and rows that end early."""
+    """The tests use as many rows as a block, one less and one more, with whole rows and rows that
+    end early."""
     choice = SHORT[name]
     dtype = torch.float32 if choice.vector == 1 else torch.float16
     whole = choice.threads * choice.loads * choice.vector
@@ -180,11 +182,12 @@ def test_other_architectures(arch: str) -> None:
     assert_sums(row_sums(rows, x[0], arch), x[0], 1)
 
 
-# -- what float32 sums promise --------------------------------------------------------------------
+# -- the promises of float32 sums
+# --------------------------------------------------------------------
 
 
 def sums(name: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
-    """The sums of the rows of x (M, N) by any kernel; N is a multiple of the vector."""
+    """Return the sums of the rows of x (M, N) by any kernel; N is a multiple of the vector."""
     if name in STEPS:
         return step_sums(name, x, arch)
     if name in COLUMN_NAMES:
@@ -199,7 +202,7 @@ NAMES = [*row_choices(torch.float32), *COLUMN_NAMES, *STEPS]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_large_values_cancel(name: str) -> None:
-    """All that is added is a multiple of 2^20 and less than 2^44 in magnitude: nothing is lost."""
+    """All summands are multiples of 2^20 and less than 2^44 in magnitude, so the sums are exact."""
     dtype = torch.float16 if name == "columns, pairs" else torch.float32
     large = 2.0**15 if dtype == torch.float16 else 2.0**40
     x = torch.tensor([large, -large]).repeat(8, 160)
@@ -212,7 +215,7 @@ def test_large_values_cancel(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["vectors", "unaligned", "cluster", "naive", "smem", "shuffle"])
 def test_halves_pass_what_they_cannot_hold(name: str) -> None:
-    """Partial sums of float16 up to 120 times its largest number; the result fits."""
+    """Partial sums of float16 reach 120 times its largest number, but the result fits."""
     x = torch.full((3, 480), 60000.0)
     x[:, 240:] = -60000.0
     x[:, 11] = 59968.0
@@ -277,7 +280,7 @@ def test_blocks_see_what_others_stored_for_them() -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", NAMES)
 def test_gpu_and_virtual_gpu_agree(name: str) -> None:
-    """In the same order of additions; and twice the same bits on the GPU."""
+    """Both add in the same order, and the GPU gives the same bits twice."""
     choice = row_choices(torch.float32).get(name) or COLUMN_NAMES.get(name)
     need_clusters(choice.cluster if choice else 1, None)
     dtype = torch.float16 if name == "columns, pairs" else torch.float32

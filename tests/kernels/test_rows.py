@@ -1,4 +1,4 @@
-"""`RowTile` and its exchange, seen through row sums: every element of a row is counted once."""
+"""Test `RowTile` and its exchange through row sums: every element of a row is counted once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EDGES = {
 
 
 def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
-    """Sums of integers, so nothing but the right number will do."""
+    """Check sums of integers, for which only the exact number is right."""
     y = Output((x.shape[0] * choice.split,), torch.float32, arch)
     compile_rows("sum", choice, torch.float32, arch)(x, y.tensor)
     parts = y.read().view(x.shape[0], choice.split)
@@ -100,4 +100,4 @@ def test_the_order_in_which_blocks_of_a_cluster_meet() -> None:
 def test_no_more_lanes_combine_parts_than_have_some() -> None:
     sizes = [group_of(parts) for parts in (1, 2, 3, 5, 17, 32, 33, 512)]
     assert sizes == [1, 2, 4, 8, 32, 32, 32, 32]
-    assert RowTile(8, 16).parts == 1  # part of a warp: nothing to exchange
+    assert RowTile(8, 16).parts == 1  # part of a warp, so there is nothing to exchange

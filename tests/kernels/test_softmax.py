@@ -1,4 +1,4 @@
-"""The kernels of softmax and its gradient: values, extremes as torch has them, order of threads."""
+"""Test the kernels of softmax and its gradient: values, extremes as in torch, order of threads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "split, unaligned": ("split", 32, 1, 1, True, 40, True),
 }
 BACKWARD = [name for name in ROWS if not name.startswith("shared")]
-COLUMNS = {  # lanes, rows, loads, whether vectors
+COLUMNS = {  # lanes, rows, loads, True if vectors
     "columns": (4, 16, 2, True),
     "columns, one row of threads": (8, 1, 4, True),
     "columns, elements": (32, 4, 4, False),
@@ -56,7 +56,7 @@ COLUMNS = {  # lanes, rows, loads, whether vectors
 }
 STEPS = row_launch.STEPS["softmax"]
 FORWARD = [*ROWS, *COLUMNS, *STEPS]
-# Those that are also tried with bfloat16; float16 differs from it only in its range.
+# Kernels that are also tested with bfloat16; float16 differs from it only in its range.
 HALVES = ("registers, elements", "registers, unaligned", "streaming")
 LONGEST = 256  # elements per row that each of these kernels supports, for every dtype
 
@@ -73,7 +73,8 @@ def row_choice(name: str, dtype: torch.dtype) -> RowChoice:
 
 @functools.cache
 def kernel_of(op: Op, name: str, dtype: torch.dtype, arch: str | None) -> Any:
-    """A function of x and y, or dy, y and dx; all (M, N), for columns (O, M, N) over M."""
+    """Return a function of x and y, or of dy, y and dx; all are (M, N), or for columns (O, M, N)
+    over M."""
     if name in ROWS:
         run, choice = (
             compile_rows(op, row_choice(name, dtype), dtype, arch),
@@ -121,7 +122,7 @@ def need(name: str, arch: str | None) -> None:
 
 
 def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
-    """Lengths of rows; where vectors have to be whole, multiples of them."""
+    """Return lengths of rows, multiples of the vector if vectors must be whole."""
     if name == "columns, once":
         return [1, 3, 107, 128]
     if name in ROWS and ROWS[name][4] and not ROWS[name][6]:
@@ -129,12 +130,14 @@ def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
         sizes = [V, 3 * V, 104, LONGEST]
     else:
         sizes = [1, 3, 33, 107, LONGEST]
-    longer = {"str": 1600, "thr": 1600, "two": 1600, "col": 260}  # the others have no room for more
+    # the other kernels have no room for more
+    longer = {"str": 1600, "thr": 1600, "two": 1600, "col": 260}
     return [*sizes, longer[name[:3]]] if name[:3] in longer else sizes
 
 
 def laid_out(name: str, x: torch.Tensor, offset: int) -> torch.Tensor:
-    """A tensor in the kernel's form: unaligned, with rows that begin at different offsets."""
+    """Lay a tensor out in the kernel's form: unaligned, with rows that begin at different
+    offsets."""
     N = x.shape[1]
     return placed(x, offset, N + 8) if name in ROWS and ROWS[name][6] else x
 
@@ -163,7 +166,7 @@ def test_gradient(name: str, dtype: torch.dtype, arch: str | None) -> None:
     need(name, arch)
     for N, M in itertools.product(sizes_of(name, dtype), (1, 9)):
         dy = normal(M, N, dtype=dtype, arch=arch)
-        y = dy.softmax(1) if M > 1 else dy.flip(1)  # not only of a softmax
+        y = dy.softmax(1) if M > 1 else dy.flip(1)  # not only for a softmax
         dx = run("softmax_backward", name, *(laid_out(name, t, 0) for t in (dy, y)), arch=arch)
         assert_gradient(dx, dy, y, 1)
 
@@ -184,7 +187,8 @@ def test_float16(name: str, arch: str | None) -> None:
 @pytest.mark.parametrize("name", ["registers, unaligned", "registers, cluster, unaligned",
                                   "streaming, cluster, unaligned"])  # fmt: skip
 def test_rows_that_begin_anywhere(name: str, arch: str | None) -> None:
-    """A row of x and that of y are as far from a vector's beginning: sizes and strides agree."""
+    """A row of x and the same row of y have the same offset within a vector, because sizes and
+    strides agree."""
     need(name, arch)
     for N in (1, 2, 5, 31, 33, 250):
         x, dy = (normal(5, N, arch=arch, scale=s) for s in (3, 1))
@@ -210,7 +214,8 @@ def test_large_clusters(cluster: int, arch: str | None) -> None:
 
 @pytest.mark.parametrize("arch", WHERE)
 def test_many_warps(arch: str | None) -> None:
-    """More parts than a warp has lanes: two rounds of reading them; and a row of exact length."""
+    """There are more parts than lanes in a warp, so two rounds read them; one row has the exact
+    length."""
     need_clusters(2, arch)
     x = normal(2, 4092, arch=arch, scale=3)
     hard = extremes(4092, arch=arch, vector=4)  # the largest element also in the second round
@@ -234,7 +239,8 @@ def test_other_architectures(arch: str) -> None:
     assert_gradient(dx, x, x.softmax(1), 1)
 
 
-# -- what a softmax is ----------------------------------------------------------------------------
+# -- properties of a softmax
+# ----------------------------------------------------------------------------
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("name", FORWARD)
 def test_extremes(name: str, arch: str | None) -> None:
@@ -248,7 +254,7 @@ def test_extremes(name: str, arch: str | None) -> None:
 @pytest.mark.parametrize("name", ["registers, unaligned", "registers, cluster, unaligned",
                                   "streaming, cluster, unaligned"])  # fmt: skip
 def test_extremes_outside_whole_vectors(name: str, arch: str | None) -> None:
-    """Rows of odd length, one after the other: every offset from a vector."""
+    """Consecutive rows of odd length have every offset within a vector."""
     need(name, arch)
     for N in (7, 103):
         x = extremes(N, arch=arch, vector=4)
@@ -275,7 +281,8 @@ def test_only_differences_matter(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*BACKWARD, *COLUMNS])
 def test_gradients_add_up_to_nothing(name: str) -> None:
-    """A softmax does not change when all of a row does, so its gradient has no part along that."""
+    """A softmax does not change if a constant is added to a whole row, so its gradient sums to
+    zero."""
     y, dy = normal(9, 104, scale=3).softmax(1), normal(9, 104) + 5
     dx = run("softmax_backward", name, dy, y)
     assert (dx.double().sum(1).abs() < 2**-20 * (dy.abs() * y).sum(1)).all()
@@ -333,7 +340,7 @@ def test_rows_that_share_blocks_come_in_groups(op: Op) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize(("op", "name"), CASES)
 def test_gpu_and_virtual_gpu_agree(op: Op, name: str) -> None:
-    """Up to what exp2 and division may differ in: 4 roundings; and twice the same on the GPU."""
+    """exp2 and division may differ by 4 roundings; the GPU gives the same bits twice."""
     need(name, None)
     operands = [normal(9, 104, scale=3)]
     if op == "softmax_backward":

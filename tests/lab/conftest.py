@@ -1,4 +1,4 @@
-"""JupyterLab with a copy of the course, started as `forgekit lab` starts it, and a browser."""
+"""Provide JupyterLab with a copy of the course, started like `forgekit lab`, and a browser."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ START_S = 120
 
 
 def free_port() -> int:
-    """A port that nothing on this machine listens at."""
+    """Return a port on which nothing on this machine listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def copy_course(folder: Path) -> Path:
-    """A copy of what a student gets: the weeks, and the file by which forgekit knows the course.
+    """Copy the files that a student gets: the weeks, and the file by which forgekit recognises the
+    course.
 
-    As after a `git pull` that brought new outputs, each notebook is newer than its text.
+    Each notebook is newer than its text, as after a `git pull` with new outputs.
     """
     for week in WEEKS:
         ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
@@ -52,7 +53,7 @@ def copy_course(folder: Path) -> Path:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """This process's environment, without the user's settings of Jupyter and of forgekit."""
+    """Return this process's environment, without the user's settings for Jupyter and forgekit."""
     ours = re.compile(r"(JUPYTER|FORGEKIT|IPYTHON|PYTEST)_?")
     kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
     return kept | more | {
@@ -66,7 +67,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def server(command: list[str], *, log: Path, answers: str, **options: Any) -> Iterator[None]:
-    """A server process, from when the address `answers` does until it is stopped."""
+    """Run a server process; it is ready when the address `answers` responds."""
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **options)
         try:
@@ -102,20 +103,20 @@ class Pages:
     logs: list[Path] = field(default_factory=list)
 
     def new(self, **options: Any) -> Any:
-        """A separate page that shares no state with the others, as in another browser."""
+        """Open a separate page that shares no state with the others, as in another browser."""
         page = self.browser.new_context(viewport=VIEW, **options).new_page()
         self.open.append(page)
         return page
 
     def keep(self, name: str) -> None:
-        """Screenshots and logs into the folder FORGEKIT_SHOTS, if there is such."""
+        """Save screenshots and logs into the folder FORGEKIT_SHOTS, if it is set."""
         if not (given := os.environ.get("FORGEKIT_SHOTS")):
             return
         folder = Path(given)
         folder.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"\W+", "_", name).strip("_")
         for number, page in enumerate(self.open):
-            with contextlib.suppress(Exception):  # a page that is beyond it
+            with contextlib.suppress(Exception):  # a page that cannot provide them
                 page.screenshot(path=folder / f"{name}_{number}.png", timeout=10_000)
         for log in self.logs:
             shutil.copy(log, folder / f"{name}_{log.name}")
@@ -146,7 +147,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
 
 @dataclass
 class Classroom:
-    """A running JupyterLab: its address, its token, the course's copy, the file of progress."""
+    """A running JupyterLab: its address, its token, the copy of the course, the progress file."""
 
     pages: Pages
     address: str
@@ -155,7 +156,7 @@ class Classroom:
     progress: Path
 
     def open(self, notebook: str | None = None, **options: Any) -> NotebookPage:
-        """A notebook by its path below the course; None: what JupyterLab opens by itself."""
+        """Open a notebook by its path below the course; None opens JupyterLab's default."""
         workspace = f"lab/workspaces/w{len(self.pages.open)}"  # with no other notebook open in it
         path = f"{workspace}/tree/{notebook}" if notebook else ""
         return NotebookPage(self.pages.new(**options), f"{self.address}/{path}?token={self.token}")
@@ -166,14 +167,13 @@ class Classroom:
             return json.load(answer)
 
     def listed(self, folder: str) -> list[str]:
-        """The names that the file browser shows of a folder of the course."""
+        """Return the names that the file browser shows in a folder of the course."""
         return sorted(entry["name"] for entry in self.asked(f"api/contents/{folder}")["content"])
 
 
 @contextlib.contextmanager
 def lab(folder: Path, progress: str) -> Iterator[tuple[str, str, Path]]:
-    """`forgekit lab` in a copy of the course: its address, its token, the copy; no file of the
-    repository or the user changes."""
+    """Run `forgekit lab` in a copy of the course; no file of the repository or the user changes."""
     course, port, token = copy_course(folder / "course"), free_port(), secrets.token_hex(16)
     command = [sys.executable, "-m", "forgekit", "lab", "--no-browser", f"--port={port}",
                "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",

@@ -1,4 +1,4 @@
-"""The recipe of book/classroom, for two users who have no account on this machine."""
+"""Apply the recipe of book/classroom to two users without an account on this machine."""
 
 import os
 

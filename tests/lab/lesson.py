@@ -1,4 +1,4 @@
-"""A student's steps in the first notebook, and the expected results."""
+"""Perform a student's steps in the first notebook, and check the results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ ADVICE = "before the multiplication"  # part of the message about the wrong line
 
 
 def unexpected(notebook: NotebookPage) -> list[tuple[str, object]]:
-    """The cells that did not run, failed without a tag that allows it, did not fail in spite of
-    one, or wrote to stderr."""
+    """Return the cells that did not run, failed without a tag that allows it, did not fail in spite
+    of such a tag, or wrote to stderr."""
     found: list[tuple[str, object]] = []
     for cell in notebook.cells():
         if cell.kind == "code":
@@ -37,7 +37,7 @@ def grade(notebook: NotebookPage, line: str, becomes: str) -> str:
 
 
 def progress_of(notebook: NotebookPage) -> str:
-    """The exercise's row in the table of its week, requested instead of all weeks."""
+    """Return the exercise's row in the table of its week."""
     cell = notebook.find("fk.progress(")
     notebook.replace_line(cell, "fk.progress()", 'fk.progress("week0")')
     notebook.run(cell)

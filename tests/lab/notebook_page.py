@@ -1,8 +1,8 @@
-"""A notebook in JupyterLab, in a browser: open it, run it, write into it, read what it shows.
+"""Control a notebook in JupyterLab, in a browser: open it, run it, write into it, read its display.
 
-A student's way is taken where there is one: menus, mouse and keyboard. What cannot be seen from
-outside, whether a run is over and what the cells hold, is asked of JupyterLab itself, which shows
-itself to scripts under --LabApp.expose_app_in_browser.
+Actions use a student's means if possible: menus, mouse and keyboard. Facts that are invisible from
+outside, such as the end of a run and the content of cells, come from JupyterLab itself, which
+scripts can access under --LabApp.expose_app_in_browser.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-SLOW_MS = 240_000  # a busy machine may need it; nothing else waits so long
+SLOW_MS = 240_000  # a busy machine may need this long; nothing else does
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
 _READY = f"""async () => {{
@@ -21,7 +21,7 @@ _READY = f"""async () => {{
     return panel.content.widgets.length > 0
         && panel.sessionContext.session?.kernel?.status === "idle";
 }}"""
-# Each run of cells, by menu or by key, is a command that ends when its last cell is done.
+# Each run of cells, by menu or by key, is a command that ends with its last cell.
 _LISTEN = """() => {
     window.forgeBegun = 0; window.forgeDone = 0;
     window.jupyterapp.commands.commandExecuted.connect((_, {id, result}) => {
@@ -48,8 +48,8 @@ _VISIBLE = f"""async (i) => {{
     const node = notebook.widgets[i].node;
     return node.isConnected && node.getBoundingClientRect().height > 0;
 }}"""
-# If it must run all cells, JupyterLab sends them together. The kernel refuses cells after an error,
-# except one that the cell's tag allows: the command ends there, and the rest still runs.
+# If it must run all cells, JupyterLab sends them together. The kernel refuses cells after an error.
+# After an error that the cell's tag allows, the command ends, but the other cells still run.
 _OVER = f"""() => {{
     const {{content, sessionContext}} = {_PANEL};
     const cells = [...content.model.cells].filter((cell) => cell.type === "code");
@@ -67,9 +67,10 @@ def _text(source: str | list[str]) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as JupyterLab holds it: its place, kind, text and tags, and what its outputs are.
+    """A cell as JupyterLab stores it: its place, kind, text, tags and outputs.
 
-    folded: of its outputs only a line with three dots shows; pictures: how many outputs have one.
+    folded: True if only a line with three dots shows in place of its outputs; pictures: the number
+    of outputs with a picture.
     """
 
     index: int
@@ -84,7 +85,8 @@ class Cell:
 
 
 class NotebookPage:
-    """The notebook that opens in a browser's page; the page, or `address`, is on the way to it."""
+    """The notebook that opens in a browser's page, which is already loading it or is sent to
+    `address`."""
 
     def __init__(self, page: Any, address: str | None = None) -> None:
         self.page = page
@@ -97,7 +99,7 @@ class NotebookPage:
         page.wait_for_function(_READY)
         page.evaluate(_LISTEN)
 
-    # -- what it holds ----------------------------------------------------------------------------
+    # -- content ----------------------------------------------------------------------------
     def cells(self) -> list[Cell]:
         found = self.page.evaluate(_CELLS)
         return [Cell(i, c["kind"], _text(c["source"]), tuple(c["tags"]), c["folded"],
@@ -105,19 +107,19 @@ class NotebookPage:
                 for i, c in enumerate(found)]  # fmt: skip
 
     def find(self, text: str) -> Cell:
-        """The only code cell with this text in it."""
+        """Return the only code cell that contains this text."""
         (cell,) = (c for c in self.cells() if c.kind == "code" and text in c.source)
         return cell
 
     def trusted(self) -> bool:
-        """Does JupyterLab believe that this user has made the outputs?"""
+        """Return True if JupyterLab trusts that this user made the outputs."""
         return bool(self.page.evaluate(
             f"[...{_PANEL}.content.model.cells].filter((c) => c.type === 'code')"
             ".every((c) => c.trusted)"))  # fmt: skip
 
-    # -- what it shows ----------------------------------------------------------------------------
+    # -- display ----------------------------------------------------------------------------
     def node(self, cell: Cell) -> Any:
-        """The cell's element, scrolled into view."""
+        """Return the cell's element, scrolled into view."""
         self.page.wait_for_function(_VISIBLE, arg=cell.index)  # it may not be attached yet
         node = self.page.evaluate_handle(f"(i) => {_PANEL}.content.widgets[i].node", cell.index)
         return node.as_element()
@@ -128,7 +130,7 @@ class NotebookPage:
         return "\n".join(out.inner_text() for out in outputs if out.is_visible())
 
     def fold(self, cell: Cell) -> str:
-        """Return the text at a folded output: that of the browser, and that of the style sheet."""
+        """Return the texts at a folded output: the browser's and the style sheet's."""
         line = self.node(cell).query_selector(".jp-OutputPlaceholder .jp-PlaceholderText")
         return str(
             line.evaluate("""(line) => {
@@ -143,12 +145,13 @@ class NotebookPage:
         self.node(cell).query_selector(".jp-OutputPlaceholder").click()
 
     def picture_widths(self, cell: Cell) -> list[int]:
-        """The widths of the pictures under a cell, in their own pixels; 0 where none shows."""
+        """Return the widths of the pictures under a cell, in their own pixels; 0 for a hidden
+        picture."""
         images = self.node(cell).query_selector_all(".jp-OutputArea-output img")
         loaded = "(image) => image.decode().then(() => image.naturalWidth, () => 0)"
         return [image.evaluate(loaded) if image.is_visible() else 0 for image in images]
 
-    # -- what a student does ----------------------------------------------------------------------
+    # -- a student's actions ----------------------------------------------------------------------
     def begin_all(self) -> None:
         """Run > Run All Cells, without waiting for the end."""
         self._begin(self._choose_run_all)
@@ -165,7 +168,7 @@ class NotebookPage:
         self.wait()
 
     def replace_line(self, cell: Cell, was: str, becomes: str) -> None:
-        """Type another text in place of one line of a cell, its indentation kept."""
+        """Type another text in place of a cell's line, keeping its indentation."""
         (line,) = (found for found in self.node(cell).query_selector_all(".cm-line")
                    if found.inner_text().strip() == was)  # fmt: skip
         line.click()
@@ -174,7 +177,7 @@ class NotebookPage:
         self.page.keyboard.type(becomes)
 
     def wait(self) -> None:
-        """Wait until all that was begun is done, and the kernel idle."""
+        """Wait until everything started is done and the kernel is idle."""
         self.page.wait_for_function(_OVER)
 
     def _begin(self, act: Callable[[], None]) -> None:

@@ -1,4 +1,5 @@
-"""A student's first hour in JupyterLab: open, run all, an exercise done wrongly, then rightly."""
+"""Test a student's first hour in JupyterLab: open, run all, solve an exercise wrongly, then
+correctly."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _MODEL = "window.jupyterapp.shell.currentWidget.context.model"
 UNTOUCHED = (FIRST_NOTEBOOK, "week0_copy_transpose/03_see_layouts.ipynb")
 
 
-# -- a notebook that was opened and not run --------------------------------------------------------
+# -- a notebook that is only opened --------------------------------------------------------
 @pytest.fixture(scope="module", params=UNTOUCHED)
 def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
     notebook = classroom.open(request.param)
@@ -26,7 +27,7 @@ def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Not
 
 
 def test_to_leave_an_untouched_notebook_asks_nothing(opened):
-    """JupyterLab writes the kernel's language into it, and would ask to save that."""
+    """JupyterLab writes the kernel's language into it, and would ask to save the change."""
     page = opened.page
     page.wait_for_function(f"{_MODEL}.getMetadata('language_info')?.version")
     assert page.evaluate(f"{_MODEL}.dirty") is False
@@ -68,7 +69,7 @@ def test_each_lesson_stands_in_the_list_of_files_once(classroom):
     root, week = (classroom.listed(folder) for folder in ("", WEEKS[0]))
     assert root == sorted(WEEKS)
     lessons = {p.name for p in (classroom.course / WEEKS[0]).glob("*.ipynb")}
-    assert week == sorted(lessons | {"README.md", "week0_helpers.py"})  # no paired .py
+    assert week == sorted(lessons | {"README.md", "week0_helpers.py"})  # there is no paired .py
 
 
 def test_no_news_are_offered(classroom):
@@ -76,10 +77,10 @@ def test_no_news_are_offered(classroom):
     assert classroom.asked(setting)["schema"]["properties"]["fetchNews"]["default"] == "false"
 
 
-# -- a notebook that is worked through -------------------------------------------------------------
+# -- a complete session -------------------------------------------------------------
 @pytest.fixture(scope="module")
 def ran(classroom: Classroom) -> Iterator[NotebookPage]:
-    """The notebook that `forgekit lab` opens, run from top to bottom."""
+    """Return the notebook that `forgekit lab` opens, run from top to bottom."""
     notebook = classroom.open()
     notebook.run_all()
     yield notebook

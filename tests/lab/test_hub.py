@@ -1,5 +1,5 @@
-"""The recipe of book/classroom: two users of one JupyterHub work concurrently and do not
-interfere."""
+"""Test the recipe of book/classroom: two users of a JupyterHub work concurrently without
+interfering."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ USERS = ("alice", "bob")
 
 
 def find_proxy() -> str:
-    """JupyterHub's proxy: of this environment, or Node's on the path."""
+    """Find JupyterHub's proxy, in this environment or, for Node's, on the path."""
     places = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     if found := shutil.which("configurable-http-proxy", path=places):
         return found
@@ -35,7 +35,7 @@ def find_proxy() -> str:
 
 
 def digest(folder: Path) -> str:
-    """A digest that changes if any file below the folder is added, removed or changed."""
+    """Return a digest that changes if any file below the folder is added, removed or changed."""
     files = sorted(f for f in folder.rglob("*") if f.is_file())
     total = hashlib.sha256()
     for file in files:
@@ -45,7 +45,8 @@ def digest(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Hub:
-    """A running JupyterHub, the folder of its users' homes, and the course they get copies of."""
+    """A running JupyterHub, the folder of its users' homes, and the course that is copied to
+    them."""
 
     pages: Pages
     address: str
@@ -53,7 +54,7 @@ class Hub:
     course: Path
 
     def log_in(self, user: str) -> NotebookPage:
-        """The first notebook, in the server that the hub starts for a user."""
+        """Log a user in, and return the first notebook in the user's server."""
         page = self.pages.new()
         page.set_default_timeout(SLOW_MS)
         page.goto(f"{self.address}/hub/login")
@@ -111,7 +112,7 @@ def test_two_users_do_not_meet(hub):
         cache = home / ".cache" / "forgekit"
         assert stat.S_IMODE(cache.stat().st_mode) == 0o700
         compiled[user] = {file.name for file in cache.glob("*.forgekit")}
-    # The notebook's kernels, each compiled once; the exercise's differs.
+    # The notebook's kernels are compiled once for both users; the exercise's kernels differ.
     assert compiled["alice"] & compiled["bob"]
     assert compiled["alice"] - compiled["bob"]
     assert digest(hub.course) == as_it_was

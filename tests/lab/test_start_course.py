@@ -1,4 +1,4 @@
-"""The files of the course that a user's server copies before it starts."""
+"""Test the files of the course that a user's server copies before it starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def copy_missing() -> Callable[[Path, Path], None]:
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
-    """A course that no user may write."""
+    """Make a course that users cannot write to."""
     for name in (NOTEBOOK, NUMBERS, "pyproject.toml", "week1_reduce/.ipynb_checkpoints/a.ipynb"):
         file = tmp_path / "shared" / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""CuTe's own layout algebra as a calculator: an MLIR context held open, no compilation."""
+"""Use CuTe's own layout algebra as a calculator: keep an MLIR context open, without compilation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from forgekit.layouts import ComposedLayout, Layout, Swizzle
 
 @contextmanager
 def cute_context() -> Iterator[None]:
-    """CuTe's functions work in here outside any @cute.jit; what they return dies with it."""
+    """Enter a context in which CuTe's functions work outside any @cute.jit; their results die with
+    it."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -22,9 +23,9 @@ def cute_context() -> Iterator[None]:
 
 
 def to_cute(value: Any) -> Any:
-    """Layouts of ours, and tuples that hold some, as CuTe's, made from their text.
+    """Convert forgekit's layouts, and tuples that contain layouts, to CuTe's, from their text.
 
-    That is nine times as fast as `cute.make_layout`, and the text is CuTe's own notation.
+    This is nine times as fast as `cute.make_layout`, and the text is CuTe's own notation.
     """
     if isinstance(value, tuple):
         return tuple(to_cute(part) for part in value)
@@ -38,13 +39,13 @@ def answer(function: Callable[..., Any], *args: Any) -> str:
     """Return CuTe's printed result; `raises` if it refuses."""
     try:
         result = function(*map(to_cute, args))
-    except Exception:  # MLIRError, ValueError, AssertionError: CuTe has no one class
+    except Exception:  # MLIRError, ValueError, AssertionError: CuTe has no common class
         return "raises"
     return printed(result)
 
 
 def printed(result: Any) -> str:
-    """A result of CuTe's or ours as text; tuples entry by entry."""
+    """Return a result of CuTe or forgekit as text, tuples entry by entry."""
     if isinstance(result, tuple):
         return "(" + ",".join(printed(part) for part in result) + ")"
     return str(result)

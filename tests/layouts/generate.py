@@ -1,4 +1,4 @@
-"""Random layouts, tilers and coordinates."""
+"""Generate random layouts, tilers and coordinates."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _STRIDES = (0, 1, 2, 4, 8, 3, 6, 12, 24, 48)
 
 
 class Choices:
-    """Decisions of a generator; equal seeds, equal decisions."""
+    """The decisions of a generator; equal seeds give equal decisions."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
     def below(self, n: int) -> int:
-        """A number from 0 to n - 1."""
+        """Return a number from 0 to n - 1."""
         return int(self._random.random() * n)
 
     def one_of(self, options: Sequence[T]) -> T:
@@ -36,13 +36,14 @@ class Choices:
         return self.one_of(_SIZES)
 
     def shape(self, depth: int = 2) -> Any:
-        """A size, or a tuple of up to three shapes."""
+        """Return a size, or a tuple of up to three shapes."""
         if depth == 0 or self.below(3) == 0:
             return self.size()
         return tuple(self.shape(depth - 1) for _ in range(1 + self.below(3)))
 
     def layout(self, depth: int = 2, negative: bool = False) -> Layout:
-        """Compact in some order, padded here and there, or with any strides at all."""
+        """Return a layout that is compact in some order, padded in places, or has arbitrary
+        strides."""
         shape = self.shape(depth)
         leaves = flat(shape)
         form = self.below(8)
@@ -88,7 +89,8 @@ class Choices:
         return self.one_of([n for n in range(1, min(size, 64) + 1) if size % n == 0])
 
     def coordinate(self, shape: Any, slicing: bool = False, beyond: int = 2) -> Any:
-        """A coordinate of a shape: an integer for a part, or nested like it; None where slicing.
+        """Return a coordinate of a shape: an integer for a part, or nested like the shape; None in
+        modes to slice.
 
         Integers run from -(beyond - 1) to beyond times the size.
         """

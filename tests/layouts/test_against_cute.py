@@ -1,4 +1,5 @@
-"""Every operation gives what CuTe DSL itself gives, in the same form, or raises where it does."""
+"""Test that every operation gives CuTe DSL's result, in the same form, or raises where CuTe DSL
+raises."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from forgekit.layouts.tuples import flat
 from tests.layouts.cute_oracle import answer, cute_context, printed, to_cute
 from tests.layouts.generate import Choices
 
-EXAMPLES = 400  # the same at each run
+EXAMPLES = 400  # the same in each run
 AGREED: Counter[str] = Counter()  # comparisons with an equal layout as result, by operation
 REFUSED: Counter[str] = Counter()  # comparisons in which both raise
 
@@ -34,15 +35,15 @@ def report(context: None) -> Iterator[None]:
 
 
 def compare(name: str, *args: Any, theirs: Callable[..., Any] | None = None) -> None:
-    """Our function of a name and CuTe's give the same text, or both raise."""
+    """Check that forgekit's and CuTe's function with a name give the same text, or both raise."""
     ours: Callable[..., Any] = getattr(fl, name)
     try:
         mine = printed(ours(*args))
     except UsageError as error:
         mine = "raises"
         if "complement of" in str(error):
-            # CuTe computes on with sizes of 0 there, and may divide by them, which would end this
-            # process. That refusing is right, test_complement checks.
+            # CuTe continues with sizes of 0 there and may divide by them, which would end this
+            # process. test_complement checks that refusing is right.
             return
     expected = answer(theirs or getattr(cute, name), *args)
     assert mine == expected, f"{name}{args}: {mine}, CuTe: {expected}"
@@ -134,8 +135,9 @@ def test_composition() -> None:
     ("layout", "tile", "result"),
     [
         (((4, 6), (6, 1)), (4, 3), "(2,2):(18,1)"),  # not a composition, but CuTe's answer
-        (((6, 2), (2, 16)), (8, 4), "8:8"),  # merged, since the last mode is reached
-        (((5, 4, 12), (1, 6, 48)), (6, 3), "(2,3):(3,6)"),  # not merged, since it is not
+        (((6, 2), (2, 16)), (8, 4), "8:8"),  # merged, because the last mode is reached
+        # not merged, because the last mode is not reached
+        (((5, 4, 12), (1, 6, 48)), (6, 3), "(2,3):(3,6)"),
         (((1, 1), (6, 3)), (2, 3), "2:9"),  # a last mode of size 1 continues
     ],
 )
@@ -151,7 +153,7 @@ def test_complement() -> None:
             try:
                 mine = str(fl.complement(layout, target))
             except UsageError:
-                # No complement: CuTe answers with a layout that has a mode of size 0.
+                # There is no complement: CuTe returns a layout that has a mode of size 0.
                 other = cute.complement(to_cute(layout), to_cute(target))
                 assert 0 in flat(other.shape), (layout, target, str(other))
                 REFUSED["complement"] += 1

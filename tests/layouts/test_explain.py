@@ -1,4 +1,4 @@
-"""explain() describes a layout or tensor correctly."""
+"""Test that explain() describes a layout or tensor correctly."""
 
 from __future__ import annotations
 

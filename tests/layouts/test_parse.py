@@ -1,4 +1,5 @@
-"""parse() reads everything that CuTe DSL was seen to print, and gives it back."""
+"""Test that parse() reads everything that CuTe DSL prints, and that the result prints the same
+text."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ def test_anything_else_is_refused(text: str, says: str) -> None:
 
 
 def test_what_cute_prints_today_is_read() -> None:
-    """The live strings of many kinds of tensor, in a kernel, as they come."""
+    """The texts come live from a kernel, for many kinds of tensors."""
     seen: list[str] = []
 
     def see(*tensors: object) -> None:

@@ -1,8 +1,9 @@
-"""Mechanical mutants of every solution: one small change each, which its exercise has to refuse.
+"""Make mechanical mutants of every solution, each with a small change that its exercise must
+refuse.
 
     python -m tests.lessons.mutants [NAME…]    all of them, as a table; names such as week0/scale
 
-A mutant that computes the same, or costs the same, is no mistake: `EQUIVALENT` in the exercise's
+A mutant that computes the same, or costs the same, is not a mistake; `EQUIVALENT` in the exercise's
 wrong.py lists it by its name, with the reason.
 """
 
@@ -27,7 +28,7 @@ _IDENTITY = re.compile(r"(?<![\w.])(-?(?:0\.0|1\.0|0|1))(?![\w.])")
 
 
 def mutants(solution: str) -> dict[str, str]:
-    """Name, such as `line 9: no predicate`, -> the text with that change."""
+    """Map names, such as `line 9: no predicate`, to the text with that change."""
     lines = solution.splitlines()
     found: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
@@ -69,12 +70,12 @@ def _of_line(line: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def equivalent(e: Exercise) -> dict[str, str]:
-    """Mutants of an exercise that are no mistake, each with the reason."""
+    """Return the mutants of an exercise that are not mistakes, each with the reason."""
     return getattr(load_part(e.folder, "wrong"), "EQUIVALENT", {})
 
 
 def survives(e: Exercise, text: str) -> bool:
-    """True if a mutant passes."""
+    """Return True if a mutant passes."""
     try:
         return bool(e.grade(load(e, text)))
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""A student's submission, from the text of a cell."""
+"""Make a student's submission from the text of a cell."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from forgekit.lessons.exercise import Exercise
 
 
 def load(e: Exercise, code: str, name: str = "cell") -> Any:
-    """What a student hands in whose cell holds `code`: the value of the exercise's entry.
+    """Return the submission of a student whose cell contains `code`: the value of the exercise's
+    entry.
 
-    The code runs as a module of its own, after the imports of the solution file. As a cell it is in
-    no file; its folder follows from the text, so what an earlier run compiled is found on disk.
+    The code runs as a separate module, after the imports of the solution file. Like a cell it is in
+    no file; its folder derives from the text, so kernels from an earlier run are found on disk.
     """
     text = f"{e.source.imports}\n\n\n{code}"
     file = f"/notebook/{hashlib.sha256(text.encode()).hexdigest()[:12]}/{name}.py"

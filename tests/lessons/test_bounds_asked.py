@@ -1,4 +1,4 @@
-"""Exercises about bounds: the numbers in their tasks, and the answers, are those of a run."""
+"""Test exercises about bounds: the numbers in their tasks, and the answers, agree with a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT = ast.Import | ast.ImportFrom | ast.FunctionDef
 
 
 def functions(notebook: str) -> ModuleType:
-    """A notebook's imports and definitions, without running the rest."""
+    """Return a notebook's imports and definitions, without running the rest."""
     path = ROOT / notebook
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tree.body = [node for node in tree.body if isinstance(node, KEPT)]

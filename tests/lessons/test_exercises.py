@@ -1,5 +1,5 @@
-"""Every exercise: its skeleton fails with a clear message, its solution passes, each mistake is
-named."""
+"""Test every exercise: its skeleton fails with a clear message, its solution passes, each mistake
+is named."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
 def bank() -> Iterator[object]:
-    """Every wrong solution; weekly also those whose kind of explanation an earlier one gets. An
-    exercise's own words count as one kind; a gate's words count as one, regardless of numbers."""
+    """Return every wrong solution; include solutions with the same kind of explanation as an
+    earlier one only weekly. An exercise's own text counts as a kind, and so does a gate's text,
+    regardless of numbers."""
     seen: set[object] = set()
     for e in EXERCISES:
         own = words_of(e)
@@ -40,7 +41,7 @@ def bank() -> Iterator[object]:
 
 
 def words_of(e: Exercise) -> str:
-    """The texts in an exercise's own file."""
+    """Return the texts in an exercise's own file."""
     file = ast.parse((e.folder / "exercise.py").read_text(encoding="utf-8"))
     texts = (n.value for n in ast.walk(file) if isinstance(n, ast.Constant))
     return " ".join(" ".join(text for text in texts if isinstance(text, str)).split())
@@ -53,7 +54,7 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def polite(report: GradeReport) -> bool:
-    """A text for a student: nothing of the library's inside, nothing endless."""
+    """Check a text for students: it shows no library internals and is not endless."""
     text = repr(report)
     inside = ("Traceback", "site-packages", "forgekit/", "object at 0x")
     return not any(word in text for word in inside) and len(text.splitlines()) < 60
@@ -68,7 +69,8 @@ def test_skeleton_fails_politely(e):
     assert e.source.skeleton.count(PLACEHOLDER) >= 1
     if callable(submission):
         assert report.untouched
-        swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")  # no longer the given one
+        # no longer the given skeleton
+        swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")
         again = e.grade(load(e, swapped))
         assert not again and not again.untouched and polite(again)
 
@@ -127,7 +129,7 @@ def test_a_whole_kernel_has_two_alternatives(e):
 
 
 def used(table: symtable.SymbolTable) -> set[str]:
-    """The global names that code needs and does not bind."""
+    """Return the global names that code needs but does not bind."""
     names = {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
     return names.union(*map(used, table.get_children()))
 
@@ -148,7 +150,8 @@ def test_solutions_use_names_that_their_notebook_has_by_then(e):
 
 
 def answer_table(e: Exercise) -> dict[tuple[str, object], str]:
-    """(question, wrong answer) -> its explanation, of all groups of `answers` and `choices`."""
+    """Map (question, wrong answer) to its explanation, over all groups of `answers` and
+    `choices`."""
     tables: dict[tuple[str, object], str] = {}
     for group in e.groups:
         held = inspect.getclosurevars(group.run).nonlocals

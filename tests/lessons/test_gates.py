@@ -1,4 +1,4 @@
-"""Gates: what they let through, and what they say of what they stop."""
+"""Test gates: the submissions that they accept, and their messages about the others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STORE = "mY[i] = 3.0 * mX[i] + 1.0"
 
 @pytest.fixture
 def scale() -> Any:
-    """A function that makes what is handed in: the solution of week0/scale, with exchanges."""
+    """Return a function that makes a submission: the solution of week0/scale with replacements."""
 
     def make(**swaps: str) -> Any:
         e, code = exercise("week0/scale"), exercise("week0/scale").source.solution
@@ -72,7 +72,8 @@ def stopped(group: Group, submission: Any) -> GateError:
 
 # -- runs -------------------------------------------------------------------------------------
 def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
-    """A run in another order serves values too; the usual one runs once for values and counts."""
+    """The group Values also uses a run in another order; the usual order runs once for values and
+    counts."""
     calls, call = [], CompiledKernel.__call__
     monkeypatch.setattr(CompiledKernel, "__call__", lambda *args: calls.append(call(*args)))
     monkeypatch.setattr(recordings, "_kept", [])
@@ -146,7 +147,7 @@ def test_a_nan_that_was_computed_is_not_called_unwritten():
 
 
 class WithGpu(Submission):
-    """On a machine with a GPU, which the virtual one plays; it adds `wrong` to results there."""
+    """Simulate a machine with a GPU, played by the virtual GPU, which adds `wrong` to results."""
 
     ran: list[str]
     wrong = 0.0
@@ -180,7 +181,8 @@ def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(scale, monkeypatc
 
 def test_the_first_size_that_fails_is_told_with_the_first_misconception_that_fits(scale):
     misconceptions = [
-        Misconception("never", lambda e: 1 / 0 > 0),  # one that raises is one that does not fit
+        # an exception counts as a misconception that does not match
+        Misconception("never", lambda e: 1 / 0 > 0),
         looks_like(lambda x, y: x, "copied"),
         hinted("NaN", "left out"),
         found("out-of-bounds", "beyond the end", text="mX[8]"),
@@ -247,7 +249,7 @@ def test_what_a_kernel_prints_is_not_shown(scale, capfd):
     assert "type" not in out and "i 0" not in out
 
 
-# -- what was handed in -----------------------------------------------------------------------
+# -- submissions -----------------------------------------------------------------------
 class Callable_:  # noqa: N801
     def __call__(self, x: Any) -> Any:
         return x
@@ -405,7 +407,7 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"a": 9}, "'a': 9 is not right.", ""),
         ({"b": (2, [4, "no"])}, "'b': (2, [4, 'no']) is not right.", ""),
         ({"b": (2, [4])}, "is not right", ""),
-        ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, and is another answer
+        ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
         ({"a": "8"}, "'a': '8' is not right", ""),
         ({"c": False}, "'c': False is not right", "c again"),
         ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first one that is wrong
@@ -480,7 +482,7 @@ def test_the_failing_call_can_be_drawn_again(monkeypatch):
 
 
 def test_small_sizes_are_drawn_as_often_as_large_ones():
-    """Half of them lie below the square root of the largest."""
+    """Half of them are below the square root of the largest."""
     drawn = [n for seed in range(300) for (n,) in drawn_sizes([(7,), (10_000,)], 1, seed)]
     assert min(drawn) >= 1 and max(drawn) <= 10_000
     assert 120 <= sum(n <= 100 for n in drawn) <= 180
@@ -495,7 +497,7 @@ def test_numbers_are_right_within_half_a_percent():
             group.run(Submission({"rate": far}))
 
 
-# -- what a closed gate says -----------------------------------------------------------------
+# -- messages of failed gates -----------------------------------------------------------------
 _SAID = """It raised DSLUserCodeError:
 \x1b[91m\x1b[1merror[ARG_ANNOTATION_MISMATCH]:\x1b[0m expects a cute.Tensor
  \x1b[94m-->\x1b[0m {file}:3:9
@@ -524,4 +526,4 @@ def test_an_atomic_operation_reads_its_counter():
     e = exercise("week1/fix_the_counter")
     report = e.grade(load(e, e.source.solution.replace("mY[0] = best", "mY[0] = best + 1.0")))
     assert "result is wrong" in repr(report) and "no thread reads" not in repr(report)
-    assert "expected" in report.failure.happened  # got above expected, where no reason is known
+    assert "expected" in report.failure.happened  # got above expected, if the reason is unknown

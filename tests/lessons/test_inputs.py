@@ -1,4 +1,5 @@
-"""A puzzle's inputs tell its right result from those of the standard mistakes."""
+"""Test that a puzzle's inputs distinguish its right result from the results of the standard
+mistakes."""
 
 from __future__ import annotations
 
@@ -113,7 +114,7 @@ class Mistake(TorchFunctionMode):
         return self.from_start(self.kept(x, 1, -math.inf)).numpy()
 
     def weights(self, x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The maximum, the exponentials, which float32 has, and their sum."""
+        """Return the maximum, the exponentials in float32, and their sum."""
         m = self.of_amax(x, dim, True)
         e = (x - m).float().exp().double()
         return m, e, self.of_sum(e, dim, True)
@@ -136,7 +137,7 @@ class Mistake(TorchFunctionMode):
 
 
 def without(last: Callable[[int], int]) -> Callable[[torch.dtype], Mistake]:
-    """This many elements at the end of a row are left out, if there are others."""
+    """Omit this many elements at the end of a row, if others remain."""
     return lambda of: Mistake(part=lambda n: torch.arange(n) < (n - last(n) if last(n) < n else n))
 
 
@@ -187,7 +188,7 @@ def puzzles() -> list[Exercise]:
 
 
 def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
-    """The calls whose values a grade compares at listed sizes."""
+    """Return the calls whose values a grade compares at listed sizes."""
     of, orders = gates(e), {s: t for g in e.groups for m, s, t in g.orders()}
     calls = shared_out(of["Values"]["sizes"], of["Values"]["dtypes"], orders)
     counted = held(of["Nothing wasted"]["calls"])
@@ -216,7 +217,7 @@ def mistaken(e: Exercise, case: Case, mistake: Mistake) -> dict[int, Tensor] | N
 
 
 def tells(case: Case, found: dict[int, Tensor]) -> bool:
-    """True if the grade refuses the finding."""
+    """Return True if the grade refuses the result."""
     return not all(
         compare(found[k].to(case.args[k].dtype), want, **case.tolerances).ok
         for k, want in case.expected.items()
@@ -241,7 +242,7 @@ def test_inputs_tell_mistakes_apart(e):
 
 @pytest.mark.parametrize("e", puzzles(), ids=lambda e: e.name)
 def test_numbers_are_not_constant(e):
-    """No number that a kernel is given is the same in every call."""
+    """No number passed to a kernel is the same in every call."""
     calls = [[x for x in case.args if isinstance(x, float)] for _, case in cases(e)]
     assert all(len(set(values)) > 1 for values in zip(*calls, strict=True))
 

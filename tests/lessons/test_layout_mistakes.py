@@ -1,4 +1,4 @@
-"""Offsets and layouts worked out by hand: every wrong answer of a bank gets its own message."""
+"""Test exercises on offsets and layouts: every wrong answer of a bank gets its own message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRONG_OFFSETS = [
     (7, 19, FROM_THE_RIGHT),
     ((2, 3), 7, NOT_SPLIT),
     ((0, 6), 6, NOT_SPLIT),
-    (7, 4, NOT_SPLIT),  # made (1,2) of it, and stopped there
+    (7, 4, NOT_SPLIT),  # computed (1,2), and stopped there
     (7, 7, INDEX),
     ((1, 0), 1, ADDED),
     ((1, (0, 2)), 3, ADDED),
@@ -188,7 +188,7 @@ def test_a_part_in_the_wrong_order_in_mode_0_is_told():
     [
         (A, (4, 6), (8, 1)),
         (A, [4, 6], [8, 1]),
-        (A, ((2, 2), (3, 2)), ((8, 16), (1, 3))),  # another layout, the same function
+        (A, ((2, 2), (3, 2)), ((8, 16), (1, 3))),  # a different layout of the same function
         (np.array(A), (np.int64(4), 6), (8, 1)),
         (B, ((2, 2), (4, 2)), ((4, 16), (1, 8))),
         (B, ((2, 2), ((2, 2), 2)), ((4, 16), ((1, 2), 8))),

@@ -1,6 +1,6 @@
-"""Mechanical mutants of solutions: how they are made, and that exercises refuse them.
+"""Test mechanical mutants of solutions: their construction, and that exercises refuse them.
 
-The suite runs one of each exercise; `python -m tests.lessons.mutants`, which the weekly workflow
+The suite runs one mutant per exercise; `python -m tests.lessons.mutants`, which the weekly workflow
 calls, runs all.
 """
 
@@ -25,7 +25,7 @@ SOLUTION = """
 
 
 def chosen(e: Exercise) -> tuple[str, str] | None:
-    """One mutant that is a mistake, the same at every run."""
+    """Choose a mutant that is a mistake, the same in every run."""
     made = [(n, t) for n, t in mutants(e.source.solution).items() if n not in equivalent(e)]
     return made[zlib.crc32(e.name.encode()) % len(made)] if made else None
 

@@ -1,4 +1,4 @@
-"""Cells of an exercise in a notebook's .py: filled, found out of date, refused."""
+"""Test the cells of an exercise in a notebook's .py: filled, found out of date, refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def cell(name: str, part: str) -> str:
 
 
 def empty(*names: str) -> str:
-    """A notebook with empty cells of exercises, and others around them."""
+    """Make a notebook with empty cells of exercises, and other cells around them."""
     cells = ["".join(cell(name, part) for part in PARTS) for name in names]
     between = "# %%\nprint('between')\n"
     return HEADER + "# %% [markdown]\n# # Title\n" + between.join(cells) + "# %%\nlast = 1\n"
@@ -145,7 +145,7 @@ def test_long_lines_are_broken_but_not_those_of_code_and_tables(monkeypatch):
 
 
 def names_of(source: str) -> tuple[set[str], set[str]]:
-    """The names that a piece of Python binds, and those that it uses."""
+    """Return the names that a piece of Python binds, and those that it uses."""
     bound, used = set(), set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Name):
@@ -160,7 +160,8 @@ def names_of(source: str) -> tuple[set[str], set[str]]:
 
 
 def not_known(notebook: str) -> dict[str, set[str]]:
-    """Exercise -> names that its solution uses and no cell above has bound, in a notebook's .py."""
+    """Map each exercise in a notebook's .py to names that its solution uses but no cell above
+    binds."""
     known, found = set(dir(builtins)), {}
     for cell in jupytext.reads(notebook, fmt="py:percent").cells:
         if cell.cell_type != "code":

@@ -1,4 +1,4 @@
-"""The reason for an overrun of a tensor: given if the numbers prove it, and only then."""
+"""Test the reason for an overrun of a tensor: it is given only if the numbers prove it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def vector(threads: list[int], numbers: list[int], elements: int = 8) -> Overrun
 
 
 def matrix(places: list[tuple[int, int]], row: int, column: int) -> Overrun:
-    """(x, y) of threads in a matrix of 3 × 4; row, column: which of x, y they take for which."""
+    """Make an overrun by threads (x, y) in a matrix of 3 × 4; row, column: which of x, y they use
+    for each."""
     numbers = [4 * place[row] + place[column] for place in places]
     threads = np.arange(len(places))
     return Overrun("mX", (3, 4), (4, 1), threads, np.array(places), np.array(numbers), 1, threads)
@@ -36,7 +37,7 @@ def test_one_thread_proves_no_shift():
 
 
 def test_more_threads_than_a_shift_explains():
-    """The index is 7 - i without a predicate: threads beyond the end are here as well."""
+    """The index is 7 - i without a predicate, so threads beyond the end also run."""
     assert overrun_diagnosis(vector([*range(1, 128)], [*range(8, 135)])) == ""
 
 
@@ -50,7 +51,7 @@ def test_threads_beyond_the_end():
 
 
 def test_exchanged_indices_of_a_right_predicate():
-    """mX[x, y] where y is below 3 and x below 4."""
+    """The kernel accesses mX[x, y] with y below 3 and x below 4."""
     assert "row x, column y of mX" in overrun_diagnosis(matrix([(3, 0), (3, 2)], 0, 1))
 
 

@@ -1,4 +1,4 @@
-"""Progress: kept in one file, written by several processes, for any state of the file."""
+"""Test progress: it is kept in a file that several processes write, for any state of the file."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_a_field_of_tomorrow_is_no_reason_to_begin_again(file):
     known = {"tries": 3, "stars": 5}
     file.write_text(json.dumps({"version": 1, "exercises": {NAME: known, "week9/x": {}}}))
     assert record(NAME) == Record(tries=3)
-    assert len(progress().rows) == len(all_exercises())  # those that are gone do not show
+    assert len(progress().rows) == len(all_exercises())  # removed exercises are not shown
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(file, monkeypatch):
@@ -196,11 +196,11 @@ def test_where_nothing_can_be_written_it_warns_once_and_goes_on(file, there_befo
     if there_before:
         change(OTHER, passed)
 
-    def refused(*_: object, **__: object) -> None:  # a folder that root may not write either
+    def refused(*_: object, **__: object) -> None:  # a folder that even root may not write to
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(shared_files, "create_beside", refused)
-    with pytest.warns(UserWarning, match="lasts as long as this .*FORGEKIT_PROGRESS can name"):
+    with pytest.warns(UserWarning, match="kept only until this .*FORGEKIT_PROGRESS can name"):
         change(NAME, tried)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -313,5 +313,5 @@ def test_the_last_pass_and_a_folder_without_exercises():
     for e in all_exercises():
         change(e.name, passed)
     assert repr(progress()).endswith("\n\nEvery exercise is passed.")
-    assert "No exercises are found here" in repr(Progress(()))
-    assert "No exercises are found here" in Progress(())._repr_mimebundle_()["text/html"]
+    assert "No exercises found here" in repr(Progress(()))
+    assert "No exercises found here" in Progress(())._repr_mimebundle_()["text/html"]

@@ -1,5 +1,5 @@
-"""The recorded values of notebook 09: equal to the virtual GPU's counts, and still for the same
-kernels."""
+"""Test that the recorded values of notebook 09 equal the virtual GPU's counts, and are for the
+current kernels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def raw(name: str) -> dict[str, dict[str, float]]:
-    """Kernel -> metric -> number."""
+    """Map kernel -> metric -> number."""
     return {
         row["Kernel Name"].removesuffix("_0"): {
             m: float(v.replace(",", "") or 0) for m, v in row.items() if "__" in m
@@ -57,7 +57,7 @@ MEASURED = raw("ncu_metrics.csv")
 
 @pytest.fixture(scope="module")
 def profiles() -> dict[str, Any]:
-    """Kernel's recorded name -> its profile on a smaller matrix."""
+    """Map each kernel's recorded name to its profile on a smaller matrix."""
     found = {}
     with fk.use_target("virtual"):
         x, y = fk.rand(SIZE, SIZE), fk.empty(SIZE, SIZE)
@@ -86,7 +86,7 @@ def test_counters_of_global_memory_are_equal(name, profiles):
 
 
 def test_lines_are_equal(profiles):
-    """For every Python line: sectors and wavefronts, which ncu counts by instrumenting
+    """The test compares sectors and wavefronts per Python line, which ncu counts by instrumenting
     instructions."""
     compared = 0
     for row in rows("ncu_source.csv"):
@@ -104,7 +104,8 @@ def test_lines_are_equal(profiles):
 
 
 def test_large_matrices_are_as_the_book_says():
-    """8192 x 8192: shared memory reads high, global memory is right but for scattered stores."""
+    """At 8192 x 8192, counts of shared memory are too high, and those of global memory are right
+    except for scattered stores."""
     loads = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
     assert round(100 * COUNTED["transpose_padded"][loads] / 32768) == 105
     assert round(100 * MEASURED["transpose_padded"][loads] / (64 * 32768)) == 109
@@ -147,7 +148,7 @@ def test_numbers_of_the_five_reports():
 
 
 def test_the_slow_kernel_is_the_skeleton(profiles):
-    """The report of exercise fix_the_turn is that of the kernel that a student gets."""
+    """The report in exercise fix_the_turn is about the kernel that a student gets."""
     body = exercise("week0/fix_the_turn").source.skeleton.splitlines()
     ours = {line.strip().replace("TILE", "32") for line in
             (RECORDED / "kernels.py").read_text().splitlines()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Grading and its report: where it stops, its text, and the stored part."""
+"""Test grading and its report: where it stops, its text, and the stored part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_WEEK_0 = sum(e.week == "week0" for e in all_exercises())
 
 
 def made(*outcomes: Any, praise: str = "") -> tuple[Exercise, list[int]]:
-    """An exercise whose groups pass (with a text) or raise, and the list of those that ran."""
+    """Make an exercise whose groups pass (with a text) or raise, and the list of those that ran."""
     ran: list[int] = []
 
     def group(number: int, outcome: Any) -> Group:
@@ -133,7 +133,7 @@ def test_the_skeleton_is_known_as_such():
     assert e.grade(load(e, e.source.solution))
 
 
-# -- how it looks -----------------------------------------------------------------------------
+# -- display -----------------------------------------------------------------------------
 def shown(report: GradeReport) -> str:
     bundle = report._repr_mimebundle_()
     assert bundle["text/plain"] == repr(report)
@@ -162,7 +162,7 @@ def test_no_line_is_longer_than_a_notebook_shows():
     assert sum(x.startswith("          word") for x in lines) >= 2  # a quoted indent is kept
 
 
-# -- what is kept -----------------------------------------------------------------------------
+# -- stored results -----------------------------------------------------------------------------
 def test_tries_count_up_to_the_first_pass_and_on():
     bad, good = made(GateError("no"))[0], made("yes")[0]
     good = dataclasses.replace(good, praise="Well done.")
@@ -231,7 +231,7 @@ def test_progress_of_one_week():
         ("week0/", "exercise: got 'week0/', needed the name of an exercise"),
         ("zzz", 'see fk.progress("week0")'),
         (None, "exercise: got None"),
-        ("week0/solutions", "needed the name of an exercise"),  # a module, and no exercise
+        ("week0/solutions", "needed the name of an exercise"),  # a module that is not an exercise
     ],
 )
 def test_an_unknown_name_is_refused_with_near_ones(name, says):

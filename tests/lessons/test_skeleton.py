@@ -1,4 +1,5 @@
-"""Skeletons from solutions: what is blanked, what stays, and marks that do not pair up."""
+"""Test skeletons from solutions: the blanked and the remaining lines, and marks that do not pair
+up."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ def test_one_line_is_one_line_and_several_places_are_marked_each(tmp_path):
     [
         ("a = 1\n", "got no marked lines"),
         ("", "got no marked lines"),
-        ("# [fill]\na = 1\n", "got no marked lines"),  # opened, never closed
+        ("# [fill]\na = 1\n", "got no marked lines"),  # opened but never closed
         ("a = 1\n# [/fill]\n", "x.py, line 9: got '# [/fill]', needed marks in pairs"),
         ("# [fill]\n# [fill]\na = 1\n# [/fill]\n", "x.py, line 9: got '# [fill]', needed marks in"),
     ],

@@ -1,4 +1,4 @@
-"""Describes the kernels that a launcher compiles."""
+"""Describe the kernels that a launcher compiles."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def launcher(
 
 
 def in_words(kernel: Any) -> str:
-    """The class of a kernel and the parts of its tile that change the code; not the number of
-    threads."""
+    """Describe the class of a kernel and the parts of its tile that change the code, without the
+    number of threads."""
     tile = getattr(kernel, "tile", None)
     words = [type(kernel).__name__]
     if tile is not None and hasattr(tile, "loads"):
@@ -50,14 +50,15 @@ class Launched:
 
     @property
     def words(self) -> str:
-        """All launches since the last call, in the order of compilation."""
+        """Return all launches since the last call, in the order of compilation."""
         words = ", ".join(in_words(kernel) for kernel in self.kernels)
         self.kernels.clear()
         return words
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> list[tuple[Any, ...]]:
-    """Pretend that a kernel can count only to `size`; the operator then launches piece by piece."""
+    """Pretend that a kernel can count only to `size`, so that the operator launches piece by
+    piece."""
     divided: list[tuple[Any, ...]] = []
     monkeypatch.setattr(reductions, "PIECE", size)
     for name in ("_in_pieces", "_sum_of_pieces"):

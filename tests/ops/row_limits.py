@@ -14,8 +14,8 @@ MOST_PARTS = 1024  # per row, for a second step to add
 
 @dataclass(frozen=True)
 class RowProblem:
-    """Rows that a configuration is chosen for. vector: elements of an access. unaligned: rows do
-    not begin and end at vectors."""
+    """Rows for which a configuration is chosen. vector: elements per access. unaligned: True if
+    rows do not begin and end at vectors."""
 
     op: Op
     rows: int
@@ -25,14 +25,14 @@ class RowProblem:
 
 
 def capacity(choice: RowChoice) -> int:
-    """Elements of a row that its threads read at a time."""
+    """Return the elements of a row that its threads read at a time."""
     return choice.threads * choice.loads * choice.vector * choice.cluster * choice.split
 
 
 def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) -> str | None:
-    """Why the configuration cannot serve the rows, None if it can.
+    """Return the reason why the configuration cannot serve the rows, None if it can.
 
-    clusters: blocks that a cluster may have. shared: bytes of shared memory of a block.
+    clusters: the most blocks per cluster. shared: bytes of shared memory per block.
     """
     c, p = choice, problem
     block = c.threads * c.rows
@@ -69,7 +69,8 @@ def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) 
 
 
 def shared_bytes(choice: RowChoice) -> int:
-    """Bytes of shared memory of a block: its part of the rows, and what warps exchange."""
+    """Return the bytes of shared memory per block: its part of the rows, and the values that warps
+    exchange."""
     c = choice
     exchanged = 8 * c.rows * -(-c.threads // WARP) * c.cluster + 16
     staged = c.threads * c.rows * c.loads * VECTOR_BYTES if c.kernel == "shared" else 0

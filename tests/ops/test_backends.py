@@ -1,4 +1,4 @@
-"""The choice of a backend: per call, in a block, by default; and the user's own functions."""
+"""Test the choice of a backend (per call, in a block, by default) and the user's own functions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Mine:
 
 @pytest.fixture
 def mine() -> dict[str, Mine]:
-    """The backend "mine" of every operator."""
+    """Register the backend "mine" for every operator."""
     made = {op: Mine(op) for op in CALLS}
     for op, function in made.items():
         ops.register_backend(op, "mine", function)
@@ -165,7 +165,7 @@ def test_a_backend_may_call_the_operator_itself() -> None:
     assert called == [1, 1]
 
 
-# -- what a function is called with ----------------------------------------------------------
+# -- the arguments of a function ----------------------------------------------------------
 def test_arguments(mine: dict[str, Mine]) -> None:
     with ops.use_backend("mine"):
         ops.reduce_sum(X, -1, True)
@@ -208,7 +208,7 @@ def test_a_backend_gets_no_more_than_the_kernel_takes(mine: dict[str, Mine]) -> 
 
 # -- gradients -------------------------------------------------------------------------------
 def both_registered() -> tuple[Mine, Mine]:
-    """The backend "own" of softmax and of its gradient."""
+    """Register the backend "own" for softmax and its gradient."""
     made = Mine("softmax"), Mine("softmax_backward")
     for op, function in zip(("softmax", "softmax_backward"), made, strict=True):
         ops.register_backend(op, "own", function)

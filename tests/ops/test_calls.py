@@ -1,4 +1,5 @@
-"""fold(): what it makes of shapes and strides addresses the same elements, or it declines."""
+"""Test that the views of fold() address the same elements for any shapes and strides, or that it
+declines."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def addresses(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
 
 
 def check(shape: tuple[int, ...], strides: list[tuple[int, ...]], dim: int) -> bool:
-    """Every operand of the view has the same elements in the same places; false without a view."""
+    """Check that every operand of the view has the same elements in the same places; return False
+    without a view."""
     view = fold(shape, strides, dim)
     if view is None:
         return False
@@ -40,7 +42,7 @@ def test_contiguous_tensors_fold(shape: tuple[int, ...]) -> None:
 
 
 def test_any_strides() -> None:
-    """All strides of a kind: half of them fold, and what folds is right."""
+    """Of all strides of a kind, half fold, and the folded views are right."""
     folded = [
         check((2, 3, 4), [steps], dim)
         for steps in itertools.product((0, 1, 3, 4, 12), repeat=3)

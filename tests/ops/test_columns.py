@@ -1,4 +1,4 @@
-"""The configuration for columns: it can run, and the rules' limits."""
+"""Test the configuration for columns: it can run and meets the rules' limits."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_what_serves_which_columns() -> None:
 
 
 def test_threads_side_by_side_and_below_each_other() -> None:
-    """Fewer threads below each other for more columns: 128 of them per SM three times, six
-    times."""
+    """More columns have fewer threads below each other; here with three and six times 128 columns
+    per SM."""
 
     def block(blocks: int, size: int = 200) -> tuple[int, int]:
         c = choose_columns("sum", 1, size, blocks * 128, 4, 16)

@@ -1,6 +1,6 @@
-"""Launching sums, softmax and its gradient: which kernel serves which tensor, and that it is right.
+"""Test the launches of sums, softmax and its gradient: the kernel for each tensor, and its results.
 
-The kernels themselves are in `tests/kernels`; here a few of each way to launch them are run on the
+The kernels themselves are tested in `tests/kernels`; here a few of each kind of launch run on the
 virtual GPU, and all on a GPU.
 """
 
@@ -35,7 +35,7 @@ RIGHT: dict[str, Callable[..., None]] = {
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
-    """Notes the kernels that are compiled from now on."""
+    """Record the kernels that are compiled from now on."""
     return Launched(monkeypatch)
 
 
@@ -43,7 +43,7 @@ def check(
     op: str, x: torch.Tensor, dim: int, arch: str | None, variant: str | None = None,
     y: torch.Tensor | None = None,
 ) -> None:  # fmt: skip
-    """Launches for x, or for the gradient x and y, fill a poisoned result correctly."""
+    """Check that launches for x, or for the gradient x and y, fill a poisoned result correctly."""
     operands: tuple[torch.Tensor, ...] = (x,)
     if op == "softmax_backward":
         operands = (x, x.softmax(dim) if y is None else y)
@@ -307,7 +307,8 @@ def test_refusals() -> None:
     assert launcher("softmax", x, dim=1, arch="sm_80", variant="vectorized") is not None
 
 
-# -- longer than a kernel counts ------------------------------------------------------------------
+# -- longer than a kernel can count
+# ------------------------------------------------------------------
 PIECES = [((40, 3), 1), ((3, 40), 0), ((20, 3, 2), 1), ((3, 8, 3), 0), ((8, 3, 3), 2)]
 PIECES_OF_SUMS = [((3, 40), 1), ((40, 33), 1), ((40, 33), 0), ((2, 40, 3), 1)]
 
@@ -330,7 +331,7 @@ def test_pieces(op: str, arch: str | None, monkeypatch: pytest.MonkeyPatch) -> N
 def test_pieces_that_do_not_begin_at_a_vector(
     op: str, arch: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pieces of unaligned rows: those of y begin where they begin, which may be elsewhere."""
+    """Pieces of unaligned rows of y may begin at other offsets than those of x."""
     small_pieces(monkeypatch, 64)
     check(op, normal(3504, arch=arch)[2:3502].view(10, 10, 35), 2, arch)
 
@@ -394,7 +395,7 @@ def test_softmax_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim
 
 
 def parts_of(x: torch.Tensor, dim: int) -> Iterator[tuple[slice, ...]]:
-    """Of the longest other dimension: its beginning, its middle and its end."""
+    """Return parts of the longest other dimension: its beginning, its middle and its end."""
     mode = max((k for k in range(x.dim()) if k != dim), key=lambda k: x.shape[k])
     long = x.shape[mode]
     for at in sorted({0, long // 2 - 2, long - 3} if long > 8 else range(long)):

@@ -1,4 +1,4 @@
-"""Shared by launches: blocks per cluster, and the device of the arguments."""
+"""Test the common parts of launches: blocks per cluster, and the device of the arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forgekit.ops.launching import clusters_of, on_its_device, runner
 
 
 class Compiled:
-    """A compiled kernel that notes what it is called with."""
+    """A compiled kernel that records its arguments."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []

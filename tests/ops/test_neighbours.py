@@ -1,4 +1,5 @@
-"""The script that times the neighbours of the table's choice: the list of what it times."""
+"""Test the script that times the neighbours of the table's choice: the list of timed
+configurations."""
 
 from __future__ import annotations
 

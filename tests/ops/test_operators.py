@@ -1,4 +1,4 @@
-"""Every operator under PyTorch's features: gradients, modes, traces, torch.compile."""
+"""Test every operator with PyTorch's features: gradients, modes, traces, torch.compile."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def test_one_list_has_all_operators() -> None:
 
 # -- with and without the dispatcher ---------------------------------------------------------
 def dispatched(call: Callable[[], object]) -> set[str]:
-    """The forgekit operators that a profiler sees PyTorch's dispatcher call."""
+    """Return the forgekit operators that PyTorch's dispatcher calls, according to a profiler."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiled:
         call()
     return {event.name for event in profiled.events() if event.name.startswith("forgekit::")}
 
 
 class Seen(TorchDispatchMode):
-    """A mode that notes the operators it sees."""
+    """A mode that records the operators that it sees."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -199,7 +199,7 @@ def test_a_trace_computes_again(both: tuple[Function, Function]) -> None:
 def test_mistakes_are_said_through_torch_compile(function: Any, words: str) -> None:
     torch._dynamo.reset()
     compiled = torch.compile(function, fullgraph=True, backend="eager")
-    with pytest.raises(Exception) as caught:  # Dynamo's own, which quotes ours
+    with pytest.raises(Exception) as caught:  # Dynamo's own error, which quotes forgekit's
         compiled(torch.randn(3, 4))
     assert words in str(caught.value)
 

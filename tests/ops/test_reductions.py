@@ -1,4 +1,5 @@
-"""The operators reduce_sum, softmax, softmax_backward: dims, shapes, strides, autograd, errors."""
+"""Test the operators reduce_sum, softmax, softmax_backward: dims, shapes, strides, autograd,
+errors."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def check(op: str, *operands: torch.Tensor, **options: Any) -> torch.Tensor:
 
 
 def check_all(make: Make, dim: int) -> None:
-    """All three along a dimension; the gradient of two tensors that are made."""
+    """Check all three operators along a dimension; the gradient uses two tensors made here."""
     x = make()
     for keepdim in (False, True):
         check("reduce_sum", x, dim=dim, keepdim=keepdim)

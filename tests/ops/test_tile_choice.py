@@ -1,4 +1,4 @@
-"""The tables of tiles: every rule is used, and its choice fits a row and a GPU."""
+"""Test the tables of tiles: every rule is used, and its choice fits a row and a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ SIZES = sorted({
 
 
 def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
-    """The possible vector and unaligned for rows of a size, in the form of `row_vectors`."""
+    """Return the possible values of vector and unaligned for rows of a size, in the form of
+    `row_vectors`."""
     V = 16 // itemsize
     whole = size % V == 0
     unaligned = size >= 4 * V and (op == "sum" or not whole)
@@ -25,7 +26,7 @@ def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
 
 
 def chosen(op: Op, itemsize: int, clusters: int) -> list[tuple[int, int, RowChoice]]:
-    """(rows, size, choice) of all kinds of rows."""
+    """Yield (rows, size, choice) for all kinds of rows."""
     return [
         (rows, size, choose_rows(op, rows, size, itemsize, vector, unaligned, clusters))
         for size in SIZES
@@ -46,12 +47,12 @@ def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
         assert c.whole == whole_loads(c, size), f"{problem}: {c}"
         if c.kernel in ("registers", "shared"):
             assert c.whole >= c.loads - 1, f"{problem}: {c}"
-        # Parts of a row have something to do each, except for the last.
+        # Each part of a row has work, except possibly the last.
         assert c.split <= max(1, size // c.vector // c.threads), f"{problem}: {c}"
 
 
 def of_many_rows(op: Op, itemsize: int) -> list[Rule]:
-    """The rules whatever the number of rows, which follow those for few."""
+    """Return the rules for any number of rows, which follow the rules for few rows."""
     return [r for r in RULES[op, itemsize] if r.kernel != "split" and r.few >= 2**31]
 
 
@@ -220,7 +221,7 @@ def test_what_serves_which_rows(op: Op, itemsize: int, monkeypatch: pytest.Monke
         assert serving(vectors) == words, vectors
     for k, rule in enumerate(rules[:-1]):
         behind = serving(rule.vectors + 1)
-        with monkeypatch.context() as patch:  # without the rule, which has no say there
+        with monkeypatch.context() as patch:  # without the rule, which does not apply here
             patch.setitem(RULES, (op, itemsize), rules[k + 1 :])
             assert serving(rule.vectors + 1) == behind, rule
 
@@ -249,7 +250,7 @@ def test_what_serves_rows_of_elements(op: Op, itemsize: int, size: int) -> None:
 
 @pytest.mark.parametrize(("op", "itemsize"), [r for r in RULES if r[0] != "sum"], ids=str)
 def test_without_clusters(op: Op, itemsize: int) -> None:
-    """Shared memory up to 96 KB, then two readings."""
+    """Rows up to 96 KB use shared memory, longer rows are read twice."""
     V = 16 // itemsize
     kernels = [choose_rows(op, 2000, n * V, itemsize, V, False, 1).kernel for n in
                (64, 2048, 5000, 8200, 16384)]  # fmt: skip
@@ -291,7 +292,7 @@ def test_few_rows_are_shared_by_blocks() -> None:
     ]  # fmt: skip
     assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
     assert blocks(100, 8192) == (2, False) and blocks(132, 8192) == (1, False)
-    # As many as fit on the SMs: 132 / 8 is more than a cluster has, 132 / 9 is not.
+    # As many as fit on the SMs: 132 / 8 exceeds a cluster, 132 / 9 does not.
     assert [blocks(rows, 131072) for rows in (8, 9, 66, 67, 131)] == [
         (1, True), (8, False), (2, False), (2, False), (2, False),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The kernel for each tensor."""
+"""Test the choice of the kernel for each tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case: one launch of one kernel with made-up arguments, its right result."""
+"""Define a case: a launch of a kernel with made-up arguments, and its right result."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Tensors = tuple[torch.Tensor, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """One launch.
+    """A launch of a kernel.
 
     Attributes:
         host: the `@cute.jit` function; it launches one kernel, `<its name>_kernel`, once.
         make: the tensors, on the CPU, the same in every call.
         reference: the tensors before the launch -> the right contents of argument `result`.
-        why: what the case can tell.
-        constants: arguments known at compile time; they come after the tensors.
-        static: whether shapes and strides are compiled in.
+        why: what the case can show.
+        constants: arguments known at compile time, which follow the tensors.
+        static: True if shapes and strides are compiled in.
     """
 
     host: Any
@@ -41,11 +41,11 @@ class Case:
 
     @property
     def kernel(self) -> str:
-        """Name of the kernel; the compiler's name is `kernel_cutlass_<this>_...`."""
+        """Return the name of the kernel; the compiler's name is `kernel_cutlass_<this>_...`."""
         return f"{self.host.__name__}_kernel"
 
     def compile(self, tensors: Tensors) -> Any:
-        """The compiled function for the current device; call it with only the tensors."""
+        """Return the compiled function for the current device; call it with only the tensors."""
         given = [fk.spec(t, static=self.static) for t in tensors]
         return fk.compile(self.host, *given, *self.constants)
 
@@ -59,7 +59,8 @@ class Case:
 
 # -- tensors ------------------------------------------------------------------------------------
 def numbers(count: int, dtype: torch.dtype) -> torch.Tensor:
-    """Small integers in a fixed irregular order: exact in every type, and sums of them in fp32."""
+    """Return small integers in a fixed irregular order, which are exact in every type, and whose
+    sums are exact in fp32."""
     return torch.from_numpy(np.arange(count) * 7919 % 101).to(dtype)
 
 
@@ -72,21 +73,21 @@ def tensor(index: np.ndarray) -> torch.Tensor:
 
 
 def moved(t: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """On the device with all of its storage: it begins as far into that as here."""
+    """Move a tensor to the device with all of its storage, keeping its offset in the storage."""
     storage = torch.empty(0, dtype=t.dtype).set_(t.untyped_storage())
     return storage.to(device).as_strided(t.shape, t.stride(), t.storage_offset())
 
 
-# -- results: index -1 where a thread stays out, units of `vector` elements -----------------------
+# -- results: index -1 for an idle thread, units of `vector` elements -----------------------
 def gathered(x: torch.Tensor, index: torch.Tensor, y: torch.Tensor, vector: int) -> torch.Tensor:
-    """y[i] = x[index[i]]"""
+    """Return y with y[i] = x[index[i]]."""
     out, who = y.clone().view(-1, vector), index >= 0
     out[who] = x.view(-1, vector)[index[who].long()]
     return out.view(-1)
 
 
 def scattered(index: torch.Tensor, y: torch.Tensor, vector: int) -> torch.Tensor:
-    """y[index[i]] = values that follow from the index."""
+    """Return y with y[index[i]] = values derived from the index."""
     out, there = y.clone().view(-1, vector), index[index >= 0].long()
     out[there] = (there[:, None] * vector + torch.arange(1, vector + 1)).to(I32).to(y.dtype)
     return out.view(-1)

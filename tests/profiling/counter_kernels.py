@@ -1,10 +1,10 @@
-"""Every kernel whose counters were measured: the one table, for ncu and for the virtual GPU.
+"""List every kernel whose counters were measured, for ncu and for the virtual GPU.
 
     python -m tests.profiling.measure --out FILE      (on a machine with a GPU)
 
-measures them; `golden/h200_counters.json` keeps what an H200 said, `h200_matrix_counters.json` what
-it said of the cases with ldmatrix and stmatrix (`--only matrix_x`), `h200_tensor_counters.json`
-of those with tensor copies and wgmma (`--only '^tensor_|^wgmma'`). The kernels are in the files
+measures them. `golden/h200_counters.json` holds an H200's results, `h200_matrix_counters.json`
+those of the cases with ldmatrix and stmatrix (`--only matrix_x`), `h200_tensor_counters.json` those
+with tensor copies and wgmma (`--only '^tensor_|^wgmma'`). The kernels are in the files
 `*_kernels.py`, their arguments in the files `*_cases.py`.
 """
 
@@ -23,7 +23,7 @@ from tests.profiling.case import F32, I32, Case, Tensors, numbers, untouched
 
 
 def matrix(*result: int) -> Callable[[], Tensors]:
-    """x of (256, 320), y of shape `result`."""
+    """Return x of shape (256, 320), and y of shape `result`."""
     return lambda: (numbers(256 * 320, F32).view(256, 320),
                     untouched(int(np.prod(result)), F32).view(*result))  # fmt: skip
 
@@ -56,7 +56,8 @@ COURSE = {
     "t_smem1": Case(kernels.t_smem, matrix(320, 256), transposed, "a tile of row stride 33", (1,)),
     "r_naive": Case(kernels.r_naive, matrix(256), row_sums, "a row a thread"),
     "r_shfl": Case(kernels.r_shfl, matrix(256), row_sums, "a row a block, with shuffles"),
-    # 16 warps; four half requests and one half request to load, one of each half to store.
+    # 16 warps; they load with four requests of one half and one of the other, and store with one
+    # request per half.
     "half_warps": Case(kernels.half_warps, vectors(512, F32), half_warps,
                        "halves of a warp on two paths: instructions, threads, requests"),
     "uneven_loops": Case(kernels.uneven_loops, vectors(512, I32), uneven_loops,

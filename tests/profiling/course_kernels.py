@@ -92,7 +92,7 @@ def r_shfl(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def half_warps_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Half of each warp loads and stores four times, the other half once."""
+    """Load and store four times in half of each warp, and once in the other half."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     i = bidx * 64 + tidx
@@ -113,7 +113,7 @@ def half_warps(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def uneven_loops_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Thread i adds up i % 32 + 1 numbers: every lane another trip count."""
+    """Add up i % 32 + 1 numbers in thread i, so that every lane has a different trip count."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     i = bidx * 64 + tidx

@@ -1,4 +1,4 @@
-"""Cases on global memory."""
+"""Define cases on global memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def copy(
     count: int, dtype: torch.dtype, why: str, *, vector: int = 1, block: int = 128,
     offset: int = 0, to_offset: int = 0, step: int = 1, to_step: int = 1,
 ) -> Case:  # fmt: skip
-    """y = x; x and y start `offset` elements into their storage, every step-th element."""
+    """Make a case of y = x; x and y start `offset` elements into their storage and use every
+    step-th element."""
     room = count * max(step, to_step) + 64
 
     def make():
@@ -71,7 +72,7 @@ def copies() -> Iterator[tuple[str, Case]]:
 def gather(
     index: np.ndarray, why: str, *, dtype: torch.dtype = F32, vector: int = 1, block: int = 128,
 ) -> Case:  # fmt: skip
-    """y[i] = x[index[i]], in units of `vector` elements."""
+    """Make a case of y[i] = x[index[i]], in units of `vector` elements."""
     size = (int(index.max()) + 1) * vector
 
     def make():
@@ -85,7 +86,7 @@ def gather(
 def scatter(
     index: np.ndarray, why: str, *, dtype: torch.dtype = F32, vector: int = 1, block: int = 128
 ) -> Case:
-    """y[index[i]] = values that follow from the index."""
+    """Make a case of y[index[i]] = values derived from the index."""
     size = (int(index.max()) + 1) * vector
     reference = functools.partial(scattered, vector=vector)
     return Case(kernels.scatter, lambda: (tensor(index), untouched(size, dtype)), reference, why,
@@ -132,7 +133,7 @@ def patterns() -> Iterator[tuple[str, Case]]:
 
 
 def atomics(index: np.ndarray, how: str, dtype: torch.dtype, why: str, block: int = 128) -> Case:
-    """y[index[i]] += v[i]; how: see the kernel."""
+    """Make a case of y[index[i]] += v[i]; how: see the kernel."""
     cells = int(index.max()) + 1
 
     def make():

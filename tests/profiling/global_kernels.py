@@ -1,7 +1,7 @@
-"""Kernels whose counters are those of global memory: copies, gathers, scatters, atomics.
+"""Kernels for the counters of global memory: copies, gathers, scatters, atomics.
 
-Patterns come from a tensor of indices `mI`, one a thread, in units of `vector` elements; a
-negative index means that the thread stays out. So one compiled kernel serves many patterns.
+Patterns come from a tensor of indices `mI`, one per thread, in units of `vector` elements; a thread
+with a negative index is idle. One compiled kernel therefore serves many patterns.
 """
 
 import cutlass
@@ -12,7 +12,7 @@ from cutlass.cute import Tensor
 
 @cute.kernel
 def copy_kernel(mX: Tensor, mY: Tensor, vector: Constexpr):
-    """y = x, `vector` elements a thread."""
+    """y = x, `vector` elements per thread."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     bdim, _, _ = cute.arch.block_dim()
@@ -32,7 +32,7 @@ def copy(mX: Tensor, mY: Tensor, vector: Constexpr, block: Constexpr):
 
 @cute.kernel
 def plane_kernel(mX: Tensor, mY: Tensor):
-    """y = x on a plane, blocks of 16 by 16 threads: a warp spans two rows."""
+    """y = x on a plane with blocks of 16 by 16 threads, so that a warp spans two rows."""
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     row, col = by * 16 + ty, bx * 16 + tx
@@ -95,7 +95,7 @@ def scatter(mI: Tensor, mY: Tensor, vector: Constexpr, block: Constexpr):
 
 @cute.kernel
 def broadcast_kernel(mX: Tensor, mY: Tensor):
-    """y[i] = x[block]: the compiler knows that all lanes read one address."""
+    """y[i] = x[block], where the compiler knows that all lanes read the same address."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     mY[bidx * 128 + tidx] = mX[bidx]
@@ -150,7 +150,7 @@ def atomics(mV: Tensor, mI: Tensor, mY: Tensor, mOld: Tensor, how: Constexpr, bl
 
 @cute.kernel
 def count_all_kernel(mY: Tensor):
-    """Every thread adds 1 to one integer: the compiler knows address and value."""
+    """Every thread adds 1 to the same integer; the compiler knows address and value."""
     cute.arch.atomic_add(mY.iterator, Int32(1))
 
 

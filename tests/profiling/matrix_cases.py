@@ -1,4 +1,5 @@
-"""Cases with `ldmatrix` and `stmatrix`: rows in other banks, in the same, named twice, random."""
+"""Define cases with `ldmatrix` and `stmatrix`: rows in different banks, in the same banks, named
+twice, random."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ ALIKE = {
 
 
 def elements(count: int, transposed: bool) -> Iterator[tuple[int, int, int, int]]:
-    """(lane, element of its registers, lane that names the row, element of the row)."""
+    """Return (lane, element of its registers, lane that names the row, element of the row)."""
     for lane, register, half in itertools.product(range(32), range(count), range(2)):
         row, column = lane // 4, lane % 4 * 2 + half
         if transposed:

@@ -1,4 +1,4 @@
-"""Kernels whose counters are those of `ldmatrix` and `stmatrix`: one of them a warp.
+"""Kernels for the counters of `ldmatrix` and `stmatrix`, with one instruction per warp.
 
 The rows that the lanes name come from a tensor of indices, in units of 16 bytes.
 """
@@ -28,7 +28,8 @@ def words(x):
 def matrix_load_kernel(
     mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
-    """Registers (a row of mY each lane) of the rows that the lanes name, out of all of mX."""
+    """Store the registers (one row of mY per lane) loaded from the rows of mX that the lanes
+    name."""
     lane, _, _ = cute.arch.thread_idx()
     sX = shared_rows(mX.element_type, rows)
     gX, sW = words(mX), words(sX)
@@ -58,7 +59,8 @@ def matrix_load(
 def matrix_store_kernel(
     mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
-    """The other way: what shared memory holds of registers stored to the rows named; else 0."""
+    """Do the reverse: store registers to the named rows, and output shared memory; other places
+    hold 0."""
     lane, _, _ = cute.arch.thread_idx()
     sY = shared_rows(mX.element_type, rows)
     gY, sW = words(mY), words(sY)

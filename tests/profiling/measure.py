@@ -1,11 +1,11 @@
 """Measure the counters of every kernel with Nsight Compute, on a machine with a GPU.
 
     python -m tests.profiling.measure --out tests/profiling/golden/h200_counters.json
-    python -m tests.profiling.measure --check       launch all on the device chosen, without ncu
+    python -m tests.profiling.measure --check       launch all on the chosen device, without ncu
 
-Two runs of ncu: what the hardware counts, of all cases; what ncu finds by instrumenting the machine
-code, which is slow, of some. In each, one process launches every case once, in the order of the
-table, and checks the results.
+There are two runs of ncu: one for the hardware's counts, of all cases, and one for the counts that
+ncu obtains by instrumenting the machine code, which is slow, of some cases. In each, one process
+launches every case once, in the order of the table, and checks the results.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ INSTRUMENTED = (
 )
 
 
-# -- the process that ncu watches --------------------------------------------------------------
+# -- the process that ncu observes --------------------------------------------------------------
 def launch_all(names: list[str], out: Path | None) -> int:
-    """Launch each case once, in order, then check the results; returns how many are wrong.
+    """Launch each case once, in order, then check the results; return the number of wrong results.
 
-    out: gets, as JSON, case -> name of its kernel, and case -> what is wrong.
+    out: receives, as JSON, case -> name of its kernel, and case -> its error.
     """
     where = current_target().torch_device
     prepared = {}
@@ -59,7 +59,7 @@ def launch_all(names: list[str], out: Path | None) -> int:
 
 # -- the process that runs ncu -----------------------------------------------------------------
 def measured(names: list[str], metrics: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Case -> counter -> value, and case -> what is wrong with its result.
+    """Return case -> counter -> value, and case -> the error of its result.
 
     Raises:
         RuntimeError: ncu failed, or its rows are not the launches.
@@ -79,10 +79,10 @@ def measured(names: list[str], metrics: dict[str, str]) -> tuple[dict[str, Any],
 def match(
     kernels: dict[str, str], rows: list[dict[str, str]], metrics: dict[str, str]
 ) -> dict[str, dict[str, int]]:
-    """Case -> counter -> value, from the launches in order (case -> kernel) and ncu's rows.
+    """Return case -> counter -> value, from the launches in order (case -> kernel) and ncu's rows.
 
     Raises:
-        RuntimeError: another number of rows, or another kernel than was launched.
+        RuntimeError: the number of rows differs, or a kernel is not the launched one.
     """
     if len(rows) != len(kernels):
         raise RuntimeError(f"{len(kernels)} launches, but ncu has {len(rows)} rows")
@@ -96,7 +96,7 @@ def match(
 
 
 def measure(names: list[str], out: Path) -> None:
-    """Both runs, into the file."""
+    """Do both runs, and write the file."""
     from forgekit.benching.timing import versions
 
     slow = {c: name for c, name in METRICS.items() if "sass" in name}
@@ -122,7 +122,7 @@ def measure(names: list[str], out: Path) -> None:
 
 
 def write(path: Path, record: dict[str, Any]) -> None:
-    """JSON with one line per case."""
+    """Write JSON with one line per case."""
     parts = []
     for key, value in record.items():
         if isinstance(value, dict) and any(isinstance(v, dict) for v in value.values()):

@@ -1,4 +1,4 @@
-"""Access patterns: one index a thread, -1 where the thread stays out."""
+"""Generate access patterns: one index per thread, -1 for an idle thread."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ OUT = -1
 
 
 def random(seed: int, count: int, below: int, *, active: float = 1.0) -> Array:
-    """Random indices, with repeats; every thread is active with probability `active`."""
+    """Return random indices, with repeats; every thread is active with probability `active`."""
     rng = np.random.Generator(np.random.PCG64(seed))
     index = rng.integers(0, below, count)
     return np.where(rng.random(count) < active, index, OUT).astype(np.int32)
 
 
 def permutation(seed: int, count: int, below: int | None = None) -> Array:
-    """Random indices without repeats."""
+    """Return random indices without repeats."""
     rng = np.random.Generator(np.random.PCG64(seed))
     return rng.permutation(below or count)[:count].astype(np.int32)
 
@@ -27,31 +27,31 @@ LANE = np.arange(32, dtype=np.int32)
 
 
 def only(lanes: Iterable[int], index: Array = LANE) -> Array:
-    """`index` where the lane is one of `lanes`; the others stay out."""
+    """Keep `index` for the lanes in `lanes`; the others are idle."""
     return np.where(np.isin(LANE, list(lanes)), index, OUT).astype(np.int32)
 
 
-_SCALAR = {  # 32 bits: 32 units a row of banks
+_SCALAR = {  # 32 bits: 32 units per row of banks
     "ones": LANE,  # conflict-free
     "stride2": LANE * 2,  # two-way
     "stride3": LANE * 3,  # odd: conflict-free
     "stride32": LANE * 32,  # 32-way
     "stride33": LANE * 33,  # a column of a padded tile
     "broadcast": LANE * 0,
-    "pairs": LANE // 2,  # each word by two lanes
+    "pairs": LANE // 2,  # two lanes request each word
     "three_rows": LANE % 3 * 32,  # three words of one bank, each requested by many lanes
     "three_lanes": only((0, 13, 31), LANE * 32),  # one bank, three lanes
 }
-_HALF = {  # 16 bits: two units a word
+_HALF = {  # 16 bits: two units per word
     "ones": LANE,
     "stride2": LANE * 2,
     "stride3": LANE * 3,
     "stride64": LANE * 64,  # 32-way
     "one_word": LANE % 2,
-    "low_high": LANE // 2 * 64 + LANE % 2,  # 16 words of one bank, two halves each
+    "low_high": LANE // 2 * 64 + LANE % 2,  # 16 words of one bank, each with two halves
 }
 _BYTE = {"ones": LANE, "stride4": LANE * 4, "stride128": LANE * 128}
-_DOUBLE = {  # 64 bits: 16 units a row of banks
+_DOUBLE = {  # 64 bits: 16 units per row of banks
     "ones": LANE,
     "reversed": LANE[::-1].copy(),
     "stride2": LANE * 2,  # two-way inside a half-warp
@@ -69,9 +69,9 @@ _DOUBLE = {  # 64 bits: 16 units a row of banks
     "first_half": only(range(16)),
     "three_lanes": only((0, 9, 30)),
     "three_conflicts": only((0, 9, 30), LANE * 16),
-    "cross_halves": only((3, 20), LANE * 16),  # one bank, one lane in each half
+    "cross_halves": only((3, 20), LANE * 16),  # one bank, with one lane in each half
 }
-_QUAD = {  # 128 bits: 8 units a row of banks
+_QUAD = {  # 128 bits: 8 units per row of banks
     "ones": LANE,
     "reversed": LANE[::-1].copy(),
     "stride2": LANE * 2,  # two-way inside a quarter-warp
@@ -95,8 +95,8 @@ _QUAD = {  # 128 bits: 8 units a row of banks
     "three_lanes": only((0, 9, 30)),
     "three_conflicts": only((0, 9, 30), LANE * 8),
     "three_in_quarter": only((8, 11, 13), LANE * 8),
-    "cross_quarters": only((3, 12), LANE * 8),  # one bank, one lane each of two quarters
+    "cross_quarters": only((3, 12), LANE * 8),  # one bank, with one lane in each of two quarters
 }
 
-# Patterns of one warp on shared memory, in units of the access: its bits -> name -> index.
+# Patterns of a warp on shared memory, in units of the access: bits -> name -> index.
 OF_WARP = {8: _BYTE, 16: _HALF, 32: _SCALAR, 64: _DOUBLE, 128: _QUAD}

@@ -1,4 +1,4 @@
-"""Cases on shared memory: loads, stores, atomics, cp.async, swizzled tiles."""
+"""Define cases on shared memory: loads, stores, atomics, cp.async, swizzled tiles."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.profiling.patterns import LANE, OF_WARP, only, permutation, random
 
 
 def room(index: np.ndarray, vector: int, dtype: torch.dtype) -> int:
-    """Elements of shared memory that a pattern needs: a power of two, 1 KiB at least."""
+    """Return the elements of shared memory that a pattern needs: a power of two, at least 1 KiB."""
     need = (int(index.max()) + 1) * vector * dtype.itemsize
     return max(1 << (need - 1).bit_length(), 1024) // dtype.itemsize
 
 
 def load(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: int = 32) -> Case:
-    """y[i] = s[index[i]], in units of `vector` elements; s is filled from x."""
+    """Make a case of y[i] = s[index[i]], in units of `vector` elements; s is filled from x."""
     size = room(index, vector, dtype)
 
     def make():
@@ -42,7 +42,8 @@ def load(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: in
 
 
 def store(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: int = 32) -> Case:
-    """s[index[i]] = values that follow from the index, on zeros; y is all of s, block by block."""
+    """Make a case of s[index[i]] = values derived from the index, on zeros; y is all of s, block by
+    block."""
     size = room(index, vector, dtype)
     blocks = len(index) // block
 
@@ -69,7 +70,7 @@ def one_warp() -> Iterator[tuple[str, Case]]:
 
 
 def random_warps() -> Iterator[tuple[str, Case]]:
-    """One random warp a case: its wavefronts pin the rule down."""
+    """Make cases with one random warp each, whose wavefronts determine the rule."""
     plans = {16: ((512, 1.0), (64, 1.0)), 32: ((1024, 1.0), (64, 1.0), (1024, 0.4)),
              64: ((1024, 1.0), (64, 1.0), (16, 1.0), (1024, 0.4)),
              128: ((512, 1.0), (32, 1.0), (12, 1.0), (512, 0.4))}  # fmt: skip
@@ -95,7 +96,7 @@ def random_warps() -> Iterator[tuple[str, Case]]:
 
 
 def atomics(index: np.ndarray, used: bool, dtype: torch.dtype, why: str, block: int = 32) -> Case:
-    """s[index[i]] += v[i] on zeros; y is all of s, block by block."""
+    """Make a case of s[index[i]] += v[i] on zeros; y is all of s, block by block."""
     size = max(room(index, 1, dtype), block)
     blocks = len(index) // block
 
@@ -136,7 +137,8 @@ def async_copy(
     source: np.ndarray, target: np.ndarray, why: str, *, vector: int, mode: str = "ca",
     block: int = 32, offset: int = 0,
 ) -> Case:  # fmt: skip
-    """cp.async of `vector` floats a thread; targets are distinct within a block."""
+    """Make a case of cp.async of `vector` floats per thread; targets are distinct within a
+    block."""
     size = room(target, vector, F32)
     blocks, units = len(source) // block, int(source.max()) + 1
 

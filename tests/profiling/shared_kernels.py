@@ -1,7 +1,7 @@
-"""Kernels whose counters are those of shared memory: loads, stores, atomics, cp.async.
+"""Kernels for the counters of shared memory: loads, stores, atomics, cp.async.
 
-Patterns come from a tensor of indices, one a thread, in units of `vector` elements; a negative
-index means that the thread stays out. All other accesses are coalesced and free of conflicts.
+Patterns come from a tensor of indices, one per thread, in units of `vector` elements; a thread with
+a negative index is idle. All other accesses are coalesced and free of conflicts.
 """
 
 import cutlass
@@ -45,7 +45,7 @@ def shared_load(
 def shared_store_kernel(
     mI: Tensor, mY: Tensor, vector: Constexpr, size: Constexpr, block: Constexpr,
 ):  # fmt: skip
-    """s[index[i]] = values that follow from the index; then y = s, `size` elements a block."""
+    """s[index[i]] = values derived from the index; then y = s, `size` elements per block."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     layout = cute.make_layout(size)
@@ -77,7 +77,7 @@ def shared_atomics_kernel(
     mV: Tensor, mI: Tensor, mY: Tensor, mOld: Tensor,
     used: Constexpr, size: Constexpr, block: Constexpr,
 ):  # fmt: skip
-    """s[index[i]] += v[i]; then y = s, `size` elements a block. used: keep the old values."""
+    """s[index[i]] += v[i]; then y = s, `size` elements per block. used: keep the old values."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     layout = cute.make_layout(size)
@@ -113,7 +113,7 @@ def async_copy_kernel(
     vector: Constexpr, size: Constexpr, block: Constexpr,
     mode: Constexpr,
 ):  # fmt: skip
-    """cp.async s[to[i]] = x[from[i]]; then y = s, `size` elements a block. mode: ca, cg."""
+    """cp.async s[to[i]] = x[from[i]]; then y = s, `size` elements per block. mode: ca, cg."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     layout = cute.make_layout(size)
@@ -149,9 +149,10 @@ def async_copy(
 
 @cute.kernel
 def tile_kernel(mX: Tensor, mY: Tensor, swizzled: Constexpr):
-    """y = x through a 64 by 64 fp16 tile in shared memory, 128 bits a thread.
+    """y = x through a 64 by 64 fp16 tile in shared memory, 128 bits per thread.
 
-    Stored row by row (8 threads a row); loaded with neighbouring lanes on neighbouring rows.
+    The tile is stored row by row (8 threads per row) and loaded with neighbouring lanes on
+    neighbouring rows.
     """
     tidx, _, _ = cute.arch.thread_idx()
     layout = cute.make_layout((64, 64), stride=(64, 1))
@@ -181,7 +182,7 @@ def tile(mX: Tensor, mY: Tensor, swizzled: Constexpr):
 
 @cute.kernel
 def xor_kernel(mX: Tensor, mY: Tensor):
-    """Transpose of a 32 by 32 tile, columns xored with the row by hand; 32 by 8 threads."""
+    """Transpose a 32 by 32 tile whose columns are xored with the row by hand; 32 by 8 threads."""
     tx, ty, _ = cute.arch.thread_idx()
     sT = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(1024), 128)
     for k in cutlass.range_constexpr(4):
@@ -200,7 +201,7 @@ def xor(mX: Tensor, mY: Tensor):
 
 @cute.kernel
 def shared_count_kernel(mY: Tensor):
-    """Every thread adds 1 to one shared integer: the compiler knows address and value."""
+    """Every thread adds 1 to the same shared integer; the compiler knows address and value."""
     tidx, _, _ = cute.arch.thread_idx()
     sY = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(32), 128)
     if tidx < 32:

@@ -1,4 +1,4 @@
-"""Cases with tensor copies (TMA) and `wgmma`: what counters of loads and stores say of them."""
+"""Define cases with tensor copies (TMA) and `wgmma`, for their counters of loads and stores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor):
 
 
 def rows(x: int, y: int) -> Callable[[], Tensors]:
-    """x and y of so many rows of 32 elements."""
+    """Return x and y with the given number of rows of 32 elements."""
     columns = copies.COLUMNS
     return lambda: (numbers(x * columns, F32).view(x, columns),
                     untouched(y * columns, F32).view(y, columns))  # fmt: skip

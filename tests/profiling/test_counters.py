@@ -1,4 +1,4 @@
-"""The counting listener against a slow and obvious count, warp by warp, in plain Python."""
+"""Compare the counting listener with a slow and obvious count, warp by warp, in plain Python."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.counters.warps import Unlike, warps
 from tests.vgpu.ptx_launch import launch
 
-# -- what an access costs, counted slowly and obviously ---------------------------------------
-# A warp is a list of 32 addresses, None for a lane that stays out. Each function returns (units,
-# ideal units); those of cp.async two such pairs, for global and for shared memory.
+# -- the cost of an access, counted slowly and obviously --------------------------------------- A
+# warp is a list of 32 addresses, None for an idle lane. Each function returns (units, ideal units);
+# those for cp.async return two such pairs, for global and for shared memory.
 LANES = 32
 
 
@@ -93,7 +93,7 @@ BLOCKS, THREADS = 4, 96
 
 
 def some_addresses(rng, width, dtype, reach=4096):
-    """Addresses of one access: (B, T), (1, T), (B, 1) or (1, 1), affine or scattered."""
+    """Return the addresses of an access: (B, T), (1, T), (B, 1) or (1, 1), affine or scattered."""
     shape = [(BLOCKS, THREADS), (1, THREADS), (BLOCKS, 1), (1, 1)][rng.integers(4)]
     block, thread = np.arange(shape[0])[:, None], np.arange(shape[1])
     lane, warp = thread % LANES, thread // LANES
@@ -102,13 +102,13 @@ def some_addresses(rng, width, dtype, reach=4096):
         units = thread * rng.integers(1, 9) + block * rng.integers(0, 64)
     elif kind == 1:  # tiles of 16 columns
         units = lane % 16 + lane // 16 * rng.integers(1, 70) + warp * 37 + block * 5
-    elif kind == 2:  # descending, or all at one place
+    elif kind == 2:  # descending, or all at the same place
         units = (THREADS - thread) * rng.integers(0, 3) + block
     elif kind == 3:  # scattered
         units = rng.integers(0, reach // width, shape)
-    elif kind == 4:  # few places, met often
+    elif kind == 4:  # few places, each used often
         units = rng.integers(0, 7, shape) * rng.integers(1, 40)
-    else:  # alike but for one block
+    else:  # alike except for one block
         units = thread * 2 + block * 32 + (block == 3) * (lane % 5)
     return ((units + rng.integers(0, 40)) * width + 4096).astype(dtype).reshape(shape)
 
@@ -134,7 +134,7 @@ def some_mask(rng):
 
 
 def as_warps(address, mask):
-    """Every warp with an active lane, as a list of addresses and None."""
+    """Return every warp with an active lane, as a list of addresses and None."""
     full = np.broadcast_to(address, (BLOCKS, THREADS)).reshape(-1, LANES)
     there = np.broadcast_to(True if mask is None else mask, (BLOCKS, THREADS)).reshape(-1, LANES)
     rows = [
@@ -153,7 +153,7 @@ def totals(found):
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
 def test_random_accesses_cost_what_the_obvious_count_says(kind, width):
     rng = np.random.default_rng([width, sorted(OBVIOUS).index(kind)])
-    costs = Costs()  # one for all, so that what it remembers is met again
+    costs = Costs()  # one object for all, so that its cached patterns occur again
     for _ in range(60):
         address = some_addresses(rng, width, rng.choice([np.uint32, np.uint64]))
         mask = some_mask(rng)
@@ -188,7 +188,7 @@ def test_random_copies_cost_what_the_obvious_count_says(rule, width):
 
 
 def test_alike_warps_are_one_pattern():
-    """Also where the last block is cut off, and where threads of a warp span two rows."""
+    """This includes a partial last block, and warps whose threads span two rows."""
     thread, block = np.arange(256), np.arange(50)[:, None]
     address = ((thread % 16 + thread // 16 * 100 + block * 16) * 4).astype(np.uint64)
     assert len(list(warps(address, None, (50, 256)))) == 1
@@ -205,14 +205,14 @@ def counted(body, *arrays, **how):
 
 
 def at(counts, text):
-    """The number of the only instruction that begins so."""
+    """Return the number of the only instruction that begins with this text."""
     found = [i for i, x in enumerate(counts.program.instructions) if x.text.startswith(text)]
     assert len(found) == 1
     return found[0]
 
 
 def test_instructions_of_warps_and_threads():
-    """48 threads: the second warp has 16; a branch that only its lanes above 40 take."""
+    """Of 48 threads the second warp has 16; only its threads above 40 take a branch."""
     x = np.zeros(64, np.uint32)
     c = counted(
         "setp.lt.u32 %p1, %r0, 40;\n@%p1 bra END;\nmov.u32 %r1, 7;\nEND: ret;", x, block=48, grid=3
@@ -268,19 +268,19 @@ def test_accesses_of_several_widths_are_joined():
     ret;
     """
     c = counted(body, x)
-    # a byte of each of 32 words, two bytes after the first, 16 bytes after that
+    # a byte of each of 32 words, then two bytes after the first, then 16 bytes after those
     assert c.read_bytes == 32 + 2 + 16
 
 
 def test_a_tensor_that_begins_between_two_vectors():
-    """Words 1 and 2 by a vector of 8 bytes, and word 2 again: 8 bytes."""
+    """An 8-byte vector reads words 1 and 2, and word 2 is read again: 8 distinct bytes."""
     x = np.zeros(64, np.uint32)[1:]
     c = counted("ld.global.v2.u32 {%r1, %r2}, [%rd0+4]; ld.global.u32 %r3, [%rd0+8]; ret;", x)
     assert c.read_bytes == 8
 
 
 def test_a_vector_that_overhangs_the_end():
-    """Of its 16 bytes the last 4 are outside the tensor, and unused."""
+    """The last 4 of its 16 bytes are outside the tensor, and unused."""
     x, y = np.zeros(15, np.uint32), np.zeros(4, np.uint32)
     body = "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0+48]; st.global.u32 [%rd1], %r3; ret;"
     c = counted(body, x, y)
@@ -332,7 +332,7 @@ def test_atomics_without_use_of_the_old_value_are_reductions(text, kind):
     c = counted(f"{text}\nret;", np.zeros(8, np.uint32))
     found = [a for (_, k), a in c.accesses.items() if k == kind]
     assert len(found) == 1
-    assert (found[0].requests, found[0].units) == (1, 32)  # all lanes use one address
+    assert (found[0].requests, found[0].units) == (1, 32)  # all lanes use the same address
     assert c.read_bytes == 4
 
 

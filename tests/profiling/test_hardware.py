@@ -1,4 +1,5 @@
-"""Each kernel of the table: right results, and counters as on an H200, or another for a reason."""
+"""Test each kernel of the table: right results, and counters equal to an H200's, or different for a
+stated reason."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ GOLDEN = json.loads(_GOLDEN.read_text())["kernels"]
 for _of in ("matrix", "tensor"):
     GOLDEN |= json.loads(_GOLDEN.with_name(f"h200_{_of}_counters.json").read_text())["kernels"]
 
-MACHINE_CODE = ("instructions", "thread_instructions")  # another number than PTX's
+MACHINE_CODE = ("instructions", "thread_instructions")  # differs from PTX's number
 UNNAMED = "shared_async_bank_conflicts"  # ncu's counter of them differs between runs
 NAMES = {"async_requests": "global_async_requests", "async_sectors": "global_async_sectors"}
 
@@ -55,7 +56,7 @@ def test_results_are_right_and_counters_equal_the_hardware(name):
 
 
 def test_differences_are_few_and_real():
-    """No equal value is excused."""
+    """No entry excuses an equal value."""
     for cases in DIFFERENCES.values():
         for case, counters in cases.items():
             for counter, (counted, measured) in counters.items():
@@ -63,7 +64,7 @@ def test_differences_are_few_and_real():
     assert sum(len(c) for cases in DIFFERENCES.values() for c in cases.values()) < 100
 
 
-# -- the measuring, as far as it can be tested without a GPU ----------------------------------
+# -- the measurement, as far as it can be tested without a GPU ----------------------------------
 NCU = {"loads": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "other": "x__y.sum"}
 ROWS = [
     {"Kernel Name": "kernel_cutlass_copy_kernel_tensorptr_0", NCU["loads"]: "2,560"},

@@ -1,4 +1,4 @@
-"""Predictions: made before, shown next to the answer, all of them kept."""
+"""Test predictions: made before the run, shown next to the answer, all of them kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 from forgekit.profiling.profile import Profile, count
 from tests.profiling import course_kernels as kernels
 
-SECTORS = "global_load_sectors_per_request"  # of the naive transpose, 4
+SECTORS = "global_load_sectors_per_request"  # 4 for the naive transpose
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,8 @@ def profiled(naive: Any) -> Profile:
     return fk.profile(run, *args)
 
 
-# -- of anything, in words ------------------------------------------------------------------------
+# -- predictions of anything, with a question
+# ------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("said", "answer", "says"),
     [
@@ -85,7 +86,7 @@ def test_all_are_kept_the_first_first(capsys: pytest.CaptureFixture[str]) -> Non
     assert "no predictions yet" in fk.predictions()._repr_mimebundle_()["text/html"]
     fk.predict("offset", 14).against(15)
     fk.predict("start", None).against((3, 4))
-    for again in (14, 15, 15, None, ...):  # the same answer twice is one
+    for again in (14, 15, 15, None, ...):  # the same answer twice counts once
         fk.predict("offset", again).against(15)
     assert repr(fk.predictions()).split("\n") == [
         "offset: you said 14; it is 15",
@@ -139,7 +140,7 @@ def test_the_next_profile_answers_and_shows_them(naive: Any) -> None:
 
 def test_only_the_last_ones_wait(naive: Any) -> None:
     fk.predict(global_load_sectors=1, global_store_sectors=2)
-    fk.predict(global_load_requests=32)  # the cell, run again with another line in it
+    fk.predict(global_load_requests=32)  # the cell runs again with another line
     assert [p.metric for p in profiled(naive).predicted.all] == ["global_load_requests"]
 
 

@@ -1,4 +1,4 @@
-"""fk.profile: its lines, text and views, and its lack of side effects."""
+"""Test fk.profile: its lines, text and views, and its lack of side effects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.profiling import course_kernels as kernels
 from tests.profiling.counter_kernels import profile_of
 
 
-# -- lines, words, views ----------------------------------------
+# -- lines, texts, views ----------------------------------------
 @pytest.fixture(scope="module")
 def naive():
     return profile_of("t_naive")
@@ -190,7 +190,7 @@ def test_html_shows_the_same(naive):
     assert "32 sectors for 128 bytes requested, 4 would do" in still and "fkProfile(" in script
 
 
-# -- what it runs on ----------------------------------------
+# -- the arguments of the run ----------------------------------------
 @cute.kernel
 def shout_kernel(mX: cute.Tensor):
     tidx, _, _ = cute.arch.thread_idx()
@@ -282,7 +282,7 @@ def test_wrong_calls_are_refused(several):
 
 
 def test_without_line_information(monkeypatch):
-    """Instructions without a line are kept under one heading."""
+    """Instructions without a line are grouped under one heading."""
     monkeypatch.setattr("forgekit.vgpu.code.Code.line_at", lambda code, pc: None)
     x, y = fk.randn(64, device="virtual"), fk.empty(64, device="virtual")
     p = fk.profile(fk.compile(simple.copy, x, y, device="virtual"), x, y)
@@ -357,7 +357,7 @@ def test_no_picture_where_nothing_stands_out():
 
 @pytest.mark.parametrize("name", ["cpasync8ca_random0", "cpasync16cg_random0", "lds64_pairs"])
 def test_accesses_cost_what_was_counted(name):
-    """For one warp in one block, also by both halves of an asynchronous copy."""
+    """This holds for a warp in a block, and for both halves of an asynchronous copy."""
     p = profile_of(name)
     lines = {line.source: line for line in p.lines}
     for (source, kind), accesses in p.first_accesses.items():
@@ -391,7 +391,7 @@ def test_two_profiles_as_one_table(naive, tiled):
 
 
 def test_lines_have_one_order_wherever_their_files_are() -> None:
-    """A helper's lines came before or after a notebook cell's, depending on the course's folder."""
+    """The order of a helper's and a notebook cell's lines used to depend on the course's folder."""
     for first, second in (("/a/", "/z/"), ("/z/", "/a/")):
         sources = [SourceLine(first + "cells.py", 7, ""), SourceLine(second + "helpers.py", 2, "")]
         lines = [ProfiledLine(source, total([]), ()) for source in reversed(sources)]

@@ -1,4 +1,4 @@
-"""Device memory counted from a sample of blocks: each tensor by itself."""
+"""Test device memory counted from a sample of blocks, separately for each tensor."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def test_a_tensor_that_all_blocks_read_does_not_hide_one_that_each_reads_in_part
 
 
 def whole_paced(p: fk.Profile) -> fk.Profile:
-    """The same counts of a run of all blocks, with what a time is predicted from."""
+    """Return the same counts for a run of all blocks, with the inputs of a predicted time."""
     kernel, args = p.call
     return fk.profile(kernel, *args, blocks=10_000)

@@ -1,9 +1,9 @@
-"""What the bank of planted bugs is made of: families of kernels, each correct, with its mutants.
+"""Define the bank of planted bugs: families of a correct kernel and its mutants.
 
 A family is a kernel, or a host function, under `@family`, whose last parameter is `bug`: None
-compiles the correct kernel, a name one mutation of it. The lines that a finding must name carry
-`# BUG name` (or `# BUG name, other` where mutations share a line) in the source of the family's
-functions, at the end of the line or, where that would be too long, on the line above.
+compiles the correct kernel, a name compiles a mutation of it. The lines that a finding must name
+carry `# BUG name` (or `# BUG name, other` where mutations share a line) in the source of the
+family's functions, at the end of the line or, if that would be too long, on the line above.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _MARK = re.compile(r"# BUG ([\w, ]+)$")
 
 @dataclass(frozen=True)
 class Bug:
-    """One mutation.
+    """A mutation.
 
-    name: as in the kernel's source; kinds: what it may be called, the best name first; what: the
-    mutation in a sentence; also: kinds of error that may follow from it; args: arguments other
-    than the family's; loose: a finding may name fewer of the marked lines than all; read_only:
-    numbers of the arguments declared so; changes_result: right on the virtual GPU's usual
-    schedule, wrong on an adversarial one; seeds: of the adversarial schedules that it takes to
-    find it, 0 where the usual schedule shows it.
+    name: as in the kernel's source; kinds: the acceptable kinds of finding, the best first; what:
+    the mutation in a sentence; also: kinds of error that may follow from it; args: arguments in
+    place of the family's; loose: True if a finding may name only some of the marked lines;
+    read_only: numbers of the arguments declared read-only; changes_result: True if the result is
+    right on the virtual GPU's usual schedule and wrong on an adversarial one; seeds: the number of
+    adversarial schedules needed to find it, 0 if the usual schedule shows it.
     """
 
     name: str
@@ -62,9 +62,10 @@ class Bug:
 class Family:
     """A correct kernel and its mutants.
 
-    host: the `@cute.jit` function; args: makes fresh arguments; want: from them, after the run,
-    what is expected of the last one, or pairs of output and expected values; static: numbers of the
-    arguments whose sizes are compiled in; kernel: None where the host function is written out.
+    host: the `@cute.jit` function; args: makes fresh arguments; want: takes them after the run and
+    returns the expected values of the last one, or pairs of output and expected values; static:
+    numbers of the arguments whose sizes are compiled in; kernel: None if the host function is
+    written out.
     """
 
     host: Any
@@ -97,7 +98,7 @@ class Planted:
         return _compile(self.family, args, self.bug.name, self.bug.read_only)
 
     def lines(self) -> frozenset[tuple[str, int]]:
-        """(file, line) of the marked lines."""
+        """Return (file, line) of the marked lines."""
         return frozenset((f, n) for name, f, n in marks(self.family) if name == self.bug.name)
 
 
@@ -110,12 +111,12 @@ def {name}({tensors}, bug: cutlass.Constexpr = None):
 
 
 def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any) -> Any:
-    """The host function that launches a kernel, with its tensors and `bug`.
+    """Make the host function that launches a kernel, with its tensors and `bug`.
 
     The kernel needs no annotations. block, grid: threads and blocks, a number or (x, y, z), or a
-    function of the tensors, and perhaps `bug`, that says so; name: of the host function, where it
-    is not the kernel's; more: of `launch`, such as cluster, and constants for parameters of the
-    kernel.
+    function of the tensors, and optionally `bug`, that returns one; name: the host function's name,
+    if it is not the kernel's; more: further arguments of `launch`, such as cluster, and constants
+    for parameters of the kernel.
     """
     plain = inspect.unwrap(kernel)
     name = name or plain.__name__
@@ -141,7 +142,8 @@ def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any
 def family(
     *, args: Args, want: Want, bugs: tuple[Bug, ...] = (), static: tuple[int, ...] = (), **how: Any
 ) -> Callable[[Any], Family]:
-    """Makes a `Family` of a kernel, `how` as in `launched`, or, without any, of a host function."""
+    """Make a `Family` from a kernel, with `how` as in `launched`, or, without arguments, from a
+    host function."""
 
     def make(function: Any) -> Family:
         if not how:
@@ -175,7 +177,7 @@ def _compile(
 
 @functools.cache
 def marks(family: Family) -> list[tuple[str, str, int]]:
-    """(name of a bug, file, line) of every mark in the source of a family's functions."""
+    """Yield (name of a bug, file, line) of every mark in the source of a family's functions."""
     found_marks = []
     for function in _of_one_module(family.kernel or family.host):
         lines, first = inspect.getsourcelines(function)
@@ -193,7 +195,8 @@ def marks(family: Family) -> list[tuple[str, str, int]]:
 
 
 def _of_one_module(first: Any) -> list[Any]:
-    """A function, and those of CuTe DSL that it names, and that these name, of its module."""
+    """Yield a function and the CuTe DSL functions of its module that it names, directly or
+    indirectly."""
     found = [inspect.unwrap(first)]
     for function in found:
         named = set(re.findall(r"\w+", inspect.getsource(function)))
@@ -211,17 +214,17 @@ def _modules(package: str) -> Iterator[ModuleType]:
 
 
 def families_of(module: ModuleType) -> list[Family]:
-    """Return those of a module, in order; some are in a tuple."""
+    """Return the families of a module, in order; some are in a tuple."""
     found = [v if isinstance(v, tuple) else (v,) for v in vars(module).values()]
     return [family for some in found for family in some if isinstance(family, Family)]
 
 
 def families() -> list[Family]:
-    """Every correct kernel: those with mutants, and those without."""
+    """Return every correct kernel, with and without mutants."""
     return [f for package in ("planted", "correct") for m in _modules(package)
             for f in families_of(m)]  # fmt: skip
 
 
 def planted() -> list[Planted]:
-    """Every mutant."""
+    """Return every mutant."""
     return [Planted(family, bug) for family in families() for bug in family.bugs]

@@ -1,4 +1,4 @@
-"""For tests with kernels, which run on the virtual GPU on every machine."""
+"""Provide fixtures for tests with kernels, which run on the virtual GPU on every machine."""
 
 from __future__ import annotations
 

@@ -15,22 +15,23 @@ import forgekit as fk
 import forgekit.vgpu
 from tests.sanitizer.bank import NOTES, Family, Planted, compile_correct
 
-# Enough for every terminating kernel here, and soon used up by the others.
+# Enough instructions for every terminating kernel here; the others use them up quickly.
 BUDGET = 6_000
 
 
 @contextmanager
 def virtual_gpu() -> Iterator[None]:
-    """The bank runs on the virtual GPU on every machine: some of it would hang a real one."""
+    """Run the bank on the virtual GPU on every machine, because some kernels would hang a real
+    GPU."""
     with fk.use_target("virtual"), forgekit.vgpu.options(budget=BUDGET, progress=False):
         yield
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The sanitizer's verdict on a mutant. findings: all of them, as text; found: one has the right
-    kind; lines: those of that kind name the marked lines; stray: errors that are neither expected
-    nor caused by the bug."""
+    """The sanitizer's verdict on a mutant. findings: all of them, as text; found: True if one has
+    the right kind; lines: True if those of that kind name the marked lines; stray: errors that are
+    neither expected nor caused by the bug."""
 
     findings: tuple[str, ...]
     found: bool
@@ -42,9 +43,9 @@ class Verdict:
 
 
 def judge(planted: Planted, **options: Any) -> Verdict:
-    """Compile a mutant, sanitize it, compare with what the bank says of it.
+    """Compile a mutant, sanitize it, and compare the findings with the bank's description.
 
-    options: of `fk.sanitize`; without any, as many schedules as the bank says that it takes.
+    options: of `fk.sanitize`; by default as many schedules as the bank specifies.
     """
     bug, args = planted.bug, planted.args()
     if bug.seeds and not options:
@@ -61,15 +62,16 @@ def judge(planted: Planted, **options: Any) -> Verdict:
 
 
 def describe(finding: Any) -> str:
-    """`shared-race at tiles.py:42, tiles.py:34 (12 times)`."""
+    """Return text such as `shared-race at tiles.py:42, tiles.py:34 (12 times)`."""
     lines = ", ".join(f"{os.path.basename(line.file)}:{line.line}" for line in finding.lines)
     return f"{finding.kind} at {lines or 'no line'} ({finding.count} times)"
 
 
 def _lines_fit(named: list[Any], planted: Planted) -> bool:
-    """No finding names a line that is not marked, and one names all of them (loose: any)."""
+    """Return True if no finding names an unmarked line, and one names all marked lines (loose:
+    any)."""
     marked = planted.lines()
-    if not marked:  # a mistake of the launch, or an element that no line writes
+    if not marked:  # a mistake in the launch, or an element that no line writes
         return True
     sets = [frozenset((line.file, line.line) for line in f.lines) for f in named]
     if not all(lines <= marked for lines in sets):
@@ -78,7 +80,7 @@ def _lines_fit(named: list[Any], planted: Planted) -> bool:
 
 
 def is_found_alone(planted: Planted, seed: int) -> bool:
-    """True if only an adversarial schedule reveals the bug, and only at marked lines."""
+    """Return True if only an adversarial schedule reveals the bug, and only at marked lines."""
     found: list[Any] = []
     options = {"schedule": "adversarial", "seed": seed, "findings": found}
     args = planted.args()
@@ -90,15 +92,15 @@ def is_found_alone(planted: Planted, seed: int) -> bool:
 
 
 def is_right(family: Family, args: tuple[Any, ...]) -> bool:
-    """After the run: are all outputs what they should be?"""
+    """Return True if all outputs are right after the run."""
     want = family.want(*args)
     pairs = [(args[-1], want)] if isinstance(want, torch.Tensor) else want
     return all(bool(fk.check(got, want, on_fail="report")) for got, want in pairs)
 
 
 def complaints(family: Family, *, seeds: int) -> list[str]:
-    """What is found in a correct kernel, or wrong in its results, in the usual schedule and in
-    `seeds` adversarial ones; nothing, it is to be hoped.
+    """Return findings in a correct kernel, and errors in its results, in the usual schedule and in
+    `seeds` adversarial ones; the list should be empty.
     """
     run = compile_correct(family, family.args())
     schedules: list[dict[str, Any]] = [{}]
@@ -119,7 +121,7 @@ def complaints(family: Family, *, seeds: int) -> list[str]:
 
 
 def results_are_right(planted: Planted, **options: Any) -> bool:
-    """Run a mutant without sanitizer; a kernel that is stopped is not right.
+    """Run a mutant without the sanitizer; a stopped kernel does not count as right.
 
     options: `schedule` and `seed` of the virtual GPU.
     """

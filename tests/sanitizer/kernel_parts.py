@@ -1,4 +1,4 @@
-"""Shared by the bank's kernels: shared memory, flags in memory, small arguments."""
+"""Provide common parts of the bank's kernels: shared memory, flags in memory, small arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,8 @@ import forgekit as fk
 
 
 def smem(shape: Any, dtype: Any = Float32, stride: Any = None) -> Any:
-    """A tensor in shared memory, aligned to 128 bytes; shape: or a swizzled layout."""
+    """Allocate a tensor in shared memory, aligned to 128 bytes; shape: a shape or a swizzled
+    layout."""
     if isinstance(shape, cute.ComposedLayout):
         layout = shape
     else:
@@ -20,14 +21,15 @@ def smem(shape: Any, dtype: Any = Float32, stride: Any = None) -> Any:
 
 
 def indices() -> tuple[Any, Any]:
-    """The thread's x in its block, and the block's in the grid."""
+    """Return the thread's x in its block, and the block's x in the grid."""
     return cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
 
 
 def sync_if(
     wanted: bool, sync: Callable[..., Any] = cute.arch.sync_threads, *args: Any, **options: Any
 ) -> None:
-    """The block's barrier, or what else orders accesses, but for a mutant without it."""
+    """Execute the block's barrier, or another operation that orders accesses, except in a mutant
+    without it."""
     if wanted:
         sync(*args, **options)
 
@@ -38,7 +40,7 @@ def acquire(flag: Any) -> Any:
 
 
 def release(flag: Any, value: Any) -> None:
-    """Set a flag in global memory, after all that was written before."""
+    """Set a flag in global memory after all earlier writes."""
     cute.arch.store(flag, Int32(value), sem="release", scope="gpu")
 
 
@@ -62,7 +64,7 @@ def by_rows(mX: Any, *_: Any) -> Any:
 
 
 def by_parts(size: int) -> Callable[..., Any]:
-    """A grid of blocks for so many elements of the first tensor each."""
+    """Return a grid whose blocks each process a given number of elements of the first tensor."""
     return lambda mX, *_: cute.ceil_div(mX.shape[0], size)
 
 
@@ -73,8 +75,8 @@ def by_tiles(side: int) -> Callable[..., tuple[Any, Any, int]]:
 
 @cute.jit
 def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
-    """Thread 0 initialises mbarriers of (pointer, arrivals), `stages` in a row each; all threads
-    meet."""
+    """Initialise mbarriers (pointer, arrivals) in thread 0, `stages` consecutive ones each; all
+    threads meet."""
     if cute.arch.thread_idx()[0] == 0:
         for s in cutlass.range_constexpr(stages):
             for bar, arrivals in pairs:
@@ -84,12 +86,12 @@ def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
 
 
 def pair(*shape: int, **options: Any) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
-    """Makes random numbers, and room for as many results."""
+    """Return random numbers, and a tensor for as many results."""
     return lambda: (fk.randn(*shape, **options), fk.empty(*shape, **options))
 
 
 def integers(*shape: int) -> torch.Tensor:
-    """Small ones, whose sums are exact in every order."""
+    """Return small integers, whose sums are exact in every order."""
     return fk.randint(0, 9, *shape)
 
 

@@ -1,4 +1,4 @@
-"""Kernels about what orders what: barriers left early, shuffles, tickets, several launches."""
+"""Kernels about the order of accesses: barriers left early, shuffles, tickets, several launches."""
 
 from functools import partial
 
@@ -25,7 +25,7 @@ def barrier_of_one_warp(mX, mY):
 @partial(launched, block=32)
 @cute.kernel
 def exchange(mX, mY, bug):
-    """A shuffle brings lanes together, and orders no memory."""
+    """A shuffle synchronises lanes, but does not order memory."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
     value = mX[tidx]
@@ -38,7 +38,7 @@ def exchange(mX, mY, bug):
 @partial(launched, block=64, grid=by_rows)
 @cute.kernel
 def ticket(mX, mCount, mY):
-    """The block that finishes last resets the counter for the next launch, plainly."""
+    """The block that finishes last resets the counter for the next launch without atomics."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     mY[bidx, tidx] = mX[bidx, tidx]

@@ -1,8 +1,8 @@
 """Print what the sanitizer finds in the bank, as Markdown tables: python -m tests.sanitizer.table.
 
-A planted bug counts under the best name of its kinds, and as found if a finding bears one of them;
-a false alarm is an error found in a correct kernel, in any schedule, or in a mutant beside what its
-bug explains.
+A planted bug counts under the best of its kinds, and as found if a finding has one of them. A false
+alarm is an error found in a correct kernel, in any schedule, or an error in a mutant that its bug
+does not explain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEEDS = 3
 
 
 def by_kind() -> list[tuple[object, ...]]:
-    """Return a row per kind of finding: bugs planted, found, with the right lines."""
+    """Return one row per kind of finding: bugs planted, found, found with the right lines."""
     planted, found, adversarial, lines, strays = (Counter[str]() for _ in range(5))
     for mutant in bank.planted():
         kind = mutant.bug.kinds[0]
@@ -36,7 +36,7 @@ def by_kind() -> list[tuple[object, ...]]:
 
 
 def by_topic() -> list[tuple[object, ...]]:
-    """Return a row per module of the bank: correct kernels, false findings, planted bugs."""
+    """Return one row per module of the bank: correct kernels, false findings, planted bugs."""
     correct, false, planted = (Counter[str]() for _ in range(3))
     for family in bank.families():
         topic = _topic(family)
@@ -52,7 +52,7 @@ def _topic(family: bank.Family) -> str:
 
 
 def markdown(header: Sequence[str], rows: Sequence[tuple[object, ...]]) -> str:
-    """The rows as a Markdown table, with a row of totals."""
+    """Format the rows as a Markdown table, with a row of totals."""
     totals = [sum(column) for column in list(zip(*rows, strict=True))[1:]]  # type: ignore[arg-type]
     body = [header, ("---", *["---:"] * len(totals)), *rows, ("all", *totals)]
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in body)

@@ -1,4 +1,4 @@
-"""Correct kernels have no findings."""
+"""Test that correct kernels have no findings."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ SEEDS = 4  # seeds of the adversarial schedules
 
 @pytest.mark.parametrize("family", bank.families(), ids=lambda family: family.name)
 def test_nothing_is_found_in_a_correct_kernel(family):
-    """In the usual schedule and in adversarial ones; and its results are right in all of them."""
+    """This covers the usual and adversarial schedules; the results are right in all of them."""
     assert not complaints(family, seeds=SEEDS)

@@ -1,4 +1,4 @@
-"""Undefined values: launches that are repeated to find where they show."""
+"""Test undefined values: launches are repeated to find their effects."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.sanitizer.planted import leftovers
 
 pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 
-# -- launches that are repeated -------------------------------------------------------------------
+# -- repeated launches -------------------------------------------------------------------
 THREADS = 64
 
 
 @partial(bank.launched, block=THREADS)
 @cute.kernel
 def in_place(mX, mCount, bug):
-    """x *= 2, and a counter; the tail of the buffer is read as well."""
+    """x *= 2, and a counter; the tail of the buffer is also read."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(THREADS)
@@ -103,7 +103,7 @@ def test_a_finding_tells_both_places():
     assert "by thread (1, 0, 0) of block" in finding.message, describe(finding)
 
 
-# -- what a leftover has to be, to show -----------------------------------------------------------
+# -- leftovers that have an effect -----------------------------------------------------------
 SPECIAL = {
     "zero": lambda x, y: x == 0,
     "constant": lambda x, y: x == 4711,
@@ -120,7 +120,7 @@ PICKY += [(torch.float32, bug) for bug in SPECIAL if bug != "constant"]
 @partial(bank.launched, block=32)
 @cute.kernel
 def picky(mX, mY, bug):
-    """y[0] = 0, unless a leftover of shared memory equals the trigger of `bug`."""
+    """y[0] = 0, unless a leftover in shared memory equals the trigger of `bug`."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(8, mX.element_type)
     if tidx == 0:

@@ -1,4 +1,4 @@
-"""Order within a warp whose lanes sync in parts, compared with a clock per lane."""
+"""Test the order within a warp whose lanes sync in parts, against one clock per lane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WARPS, LANES = 2, 32
 
 
 class LaneClocks:
-    """Per lane, how many steps of every lane of its warp have ended."""
+    """Per lane, the number of completed steps of every lane of its warp that precede it."""
 
     def __init__(self) -> None:
         self.known = np.zeros((WARPS, LANES, LANES), int)
@@ -31,7 +31,7 @@ def touch(clocks: WarpClocks, step: int) -> Touch:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_syncs_of_lanes(seed):
-    """Touches by all lanes, between them syncs of parts of a warp, of groups of it, or of all."""
+    """All lanes touch memory; in between, parts of a warp, groups of it, or all lanes sync."""
     draw = np.random.default_rng(seed)
     clocks, lanes, touches = WarpClocks(1, WARPS), LaneClocks(), []
     for step in range(12):
@@ -45,7 +45,7 @@ def test_random_syncs_of_lanes(seed):
             clocks.warp_sync(warps)
             lanes.sync(warp, np.arange(LANES))
             continue
-        group = draw.integers(1 + kind, size=LANES)  # 0: absent; else equal numbers meet
+        group = draw.integers(1 + kind, size=LANES)  # 0: absent; otherwise equal numbers meet
         met = np.zeros((WARPS, LANES), np.uint32)
         for number in range(1, kind + 1):
             here = np.flatnonzero(group == number)

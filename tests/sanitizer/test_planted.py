@@ -1,4 +1,4 @@
-"""Every planted bug is found, by its name and its lines."""
+"""Test that every planted bug is found, with its kind and its lines."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PLANTED = bank.planted()
 LEFTOVERS = bank.families_of(leftovers)
 ALWAYS = [p for p in PLANTED if p.bug.kinds[0] == "divergent-barrier" or p.family in LEFTOVERS]
 HARMLESS_LOOKING = [p for p in PLANTED if p.bug.changes_result]
-MOST_SEEDS = 12  # until a bug that looks harmless has to show
+MOST_SEEDS = 12  # runs until a bug that looks harmless must have an effect
 
-# Mistakes of a launch, and elements that no line writes.
+# Mistakes in a launch, and elements that no line writes.
 WITHOUT_LINES = ("launch-limits", "unwritten-output")
 
 

@@ -1,4 +1,4 @@
-"""Order and races, against a detector that remembers everything and compares every pair."""
+"""Test order and races against a detector that stores everything and compares every pair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW = 4  # active threads of a warp
 
 @dataclass(frozen=True)
 class Seen:
-    """One thread's access, and what its warp knew of all warps' epochs."""
+    """A thread's access, and its warp's knowledge of all warps' epochs."""
 
     what: str
     unit: int
@@ -29,7 +29,7 @@ class Seen:
 
 
 class History:
-    """Every access, and per warp how many epochs of every warp have ended."""
+    """Every access and, per warp, the number of completed epochs of every warp."""
 
     def __init__(self) -> None:
         self.clocks = np.zeros((WARPS, WARPS), int)
@@ -59,7 +59,7 @@ class History:
             self.accesses.append(Seen(what, unit, thread, value, step, knows))
 
     def races(self) -> set[tuple[int, int, int]]:
-        """(earlier step, later step, unit) of every pair that nothing orders."""
+        """Return (earlier step, later step, unit) of every unordered pair."""
         found = set()
         for a, b in itertools.combinations(self.accesses, 2):
             if a.unit != b.unit or a.thread == b.thread or a.what == b.what != WRITE:
@@ -73,7 +73,7 @@ class History:
 
 
 def random_run(seed: int, n_values: int) -> tuple[History, Shadow, list]:
-    """The same random accesses and barriers for both detectors."""
+    """Run the same random accesses and barriers through both detectors."""
     draw = np.random.default_rng(seed)
     history, clocks, found = History(), WarpClocks(1, WARPS), []
 
@@ -115,9 +115,9 @@ def random_run(seed: int, n_values: int) -> tuple[History, Shadow, list]:
     ids=["different values", "often the same value"],
 )
 def test_random_histories(seeds, n_values, found_at_least):
-    """No false reports, and few misses. Only two of several unordered readers are recorded, so a
-    race with a third one is missed (3 % of these histories); of writers of the same value, which do
-    not race, only the last one is."""
+    """There are no false reports and few misses. Only two of several unordered readers are
+    recorded, so a race with a third is missed (3 % of these histories). Of writers of the same
+    value, which do not race, only the last one is recorded."""
     total = missed = 0
     for seed in seeds:
         history, _, found = random_run(seed, n_values)

@@ -1,4 +1,4 @@
-"""One recording per run: equal calls share it, and anything that differs is another call."""
+"""Test that equal calls share a recording, and that any difference makes another call."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.viz import warp_kernels
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The names of the kernels that have run, nothing being recorded before."""
+    """Return the names of the kernels that run, starting without recordings."""
     found, call = [], CompiledKernel.__call__
 
     def counted(self, *args, **kwargs):
@@ -56,7 +56,7 @@ def test_every_view_of_a_call_reads_one_run(runs):
         lambda x, y, s: (torch.cat([x, x])[::2], y, s),  # another stride
         lambda x, y, s: (y, y, s),
         lambda x, y, s: (x.clone().index_fill_(0, torch.tensor([7]), float("nan")), y, s),
-        lambda x, y, s: (x, torch.full_like(y, float("nan")), s),  # written, and holds the same
+        lambda x, y, s: (x, torch.full_like(y, float("nan")), s),  # written with the same values
         lambda x, y, s: (x.clone().neg_().neg_().mul_(-1.0), y, s),
     ],
 )  # fmt: skip
@@ -71,7 +71,7 @@ def test_whatever_differs_is_another_call(add, runs, changed):
 
 
 def test_memory_that_a_kernel_wrote_is_compared_too(add, runs):
-    """torch counts no version of it."""
+    """torch does not count its versions."""
     x, y = fk.zeros(8, device="virtual"), fk.zeros(8, device="virtual")
     first = recorded(add, (x, y, 1.0)).after[1]
     add(y, x, 5.0)

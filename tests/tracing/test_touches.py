@@ -1,5 +1,4 @@
-"""Threads that touched each element, recorded while a kernel runs: in which memory, width,
-order."""
+"""Test the recording of threads that touch each element, for every memory, width and order."""
 
 import numpy as np
 import pytest
@@ -33,7 +32,8 @@ COPY = LOAD + "add.s64 %rd5, %rd2, %rd3; st.global.b32 [%rd5], %r5;"
 
 
 def traced(body, x, y=None, *, grid=1, block=8, **options):
-    """Run a kernel body over NumPy arrays x and y; what was touched, and what stopped it."""
+    """Run a kernel body over NumPy arrays x and y; return the touches, and the error that stopped
+    it."""
     memory, regions = GlobalMemory(), []
     for name, array in (("x", x), ("y", np.zeros(64, np.int32) if y is None else y)):
         strides = tuple(s // array.itemsize for s in array.strides)
@@ -141,7 +141,7 @@ def test_tensors_that_share_memory_have_the_touches_of_both():
     ],
 )  # fmt: skip
 def test_elements_of_a_layout(shape, strides):
-    """Thread i loads word i of the tensor's memory: some are gaps between its elements."""
+    """Thread i loads word i of the tensor's memory; some words are gaps between its elements."""
     memory = np.zeros(128, np.int32)
     low, size = (n // 4 for n in byte_range(shape, strides, 4))
     inner = tuple(4 * s for s in strides)

@@ -1,7 +1,7 @@
-"""IEEE arithmetic with rational numbers: what the opcode tests compare with.
+"""Compute IEEE arithmetic with rational numbers, the reference of the opcode tests.
 
-Nothing here uses floating point: a value is a Fraction, or a string for what is none ("nan",
-"inf", "-inf"); zeros carry their sign beside them.
+Nothing here uses floating point: a value is a Fraction, or a string for other values ("nan", "inf",
+"-inf"); zeros have a separate sign.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Format:
 
     @property
     def nan(self) -> int:
-        """The GPU's canonical NaN."""
+        """Return the GPU's canonical NaN."""
         return self.sign_bit - 1
 
 
@@ -47,7 +47,7 @@ FORMATS = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
 
 
 def value(bits: int, form: Format) -> Fraction | str:
-    """The number that a bit pattern means."""
+    """Return the number that a bit pattern represents."""
     magnitude = bits & (form.sign_bit - 1)
     if magnitude > form.infinity:
         return "nan"
@@ -88,7 +88,7 @@ def encode(x: Fraction, form: Format, mode: str = "rn", *, negative_zero: bool =
         "rp": not negative and rest > 0,
     }[mode]
     whole = down + away
-    # The encodings of successive numbers are successive integers, also across a power of two.
+    # The encodings of successive numbers are successive integers, even across a power of two.
     bits = whole + ((exponent - form.emin) << form.mantissa)
     if bits >= form.infinity:
         to_infinity = mode in ("rn", "rna") or mode == ("rm" if negative else "rp")
@@ -97,9 +97,9 @@ def encode(x: Fraction, form: Format, mode: str = "rn", *, negative_zero: bool =
 
 
 def convert(bits: int, source: Format, target: Format, mode: str = "rn") -> int:
-    """A float of one format as another.
+    """Convert a float from one format to another.
 
-    NaN becomes the canonical one; but a GPU keeps the sign and the upper bits of a float64's.
+    NaN becomes the canonical NaN, but a GPU keeps the sign and the upper bits of a float64 NaN.
     """
     x = value(bits, source)
     negative = bool(bits & source.sign_bit)
@@ -114,7 +114,7 @@ def convert(bits: int, source: Format, target: Format, mode: str = "rn") -> int:
 
 
 def fma(a: int, b: int, c: int, form: Format, mode: str = "rn") -> int:
-    """a*b + c rounded once, with IEEE's special values."""
+    """Return a*b + c rounded once, with IEEE's special values."""
     x, y, z = (value(v, form) for v in (a, b, c))
     if "nan" in (x, y, z):
         return form.nan
@@ -142,12 +142,12 @@ def subtract(a: int, b: int, form: Format, mode: str = "rn") -> int:
 
 
 def multiply(a: int, b: int, form: Format, mode: str = "rn") -> int:
-    zero = (a ^ b) & form.sign_bit  # a zero of the product's sign changes nothing
+    zero = (a ^ b) & form.sign_bit  # a zero with the product's sign changes nothing
     return fma(a, b, zero, form, mode)
 
 
 def divide(a: int, b: int, form: Format, mode: str = "rn") -> int:
-    """a / b rounded once, with IEEE's special values."""
+    """Return a / b rounded once, with IEEE's special values."""
     x, y = value(a, form), value(b, form)
     sign = (a ^ b) & form.sign_bit
     infinite = isinstance(x, str) and isinstance(y, str)
@@ -161,13 +161,13 @@ def divide(a: int, b: int, form: Format, mode: str = "rn") -> int:
 
 
 def square_root(a: int, form: Format, mode: str = "rn") -> int:
-    """The square root rounded once."""
+    """Return the square root rounded once."""
     x = value(a, form)
     if x == "nan" or (a & form.sign_bit and x != 0):
         return form.nan
     if isinstance(x, str) or x == 0:
         return a
-    # Enough bits of the root that a sticky bit decides every rounding.
+    # Compute enough bits of the root for a sticky bit to decide every rounding.
     shift = 2 * (form.mantissa + 200 - form.emin)
     scaled = (x.numerator << shift) // x.denominator
     root = math.isqrt(scaled)

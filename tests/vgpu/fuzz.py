@@ -1,10 +1,11 @@
-"""Mutate the PTX of real kernels and run it: nothing but forgekit's own errors may come out.
+"""Mutate the PTX of real kernels and run it; the outcome may only be success or forgekit's own
+errors.
 
     python -m tests.vgpu.fuzz --mutants 10000 --seed 1
 
-counts the outcomes and prints what went wrong: an exception of another kind, or a mutant that ran
-on long after its budget was spent. Everything is drawn from the seed: `--only N` repeats mutant N,
-and prints its text.
+counts the outcomes and prints failures: an exception of another kind, or a mutant that ran long
+after its budget was spent. Everything is drawn from the seed: `--only N` repeats mutant N, and
+prints its text.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from tests.sanitizer import bank
 BUDGET = 1500  # instructions: every kernel here ends within it
 LONGEST_S = 10.0
 
-# The kernels of the bank that are fuzzed; together they use most of what the compiler emits.
+# The kernels of the bank that are fuzzed; together they use most instructions that the compiler
+# emits.
 KERNELS = (
     "swizzled_transpose", "any_negative", "half_elements", "uniform_branch", "shared_atomics",
     "token", "copying_warp", "grid_barrier", "lock",
@@ -45,7 +47,8 @@ KERNELS = (
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch to repeat with other PTX: the kernel's text, geometry, memory before it began."""
+    """A launch to repeat with other PTX: the kernel's text, geometry, and memory before the
+    launch."""
 
     name: str
     text: str
@@ -53,7 +56,7 @@ class Launch:
     memory: GlobalMemory
 
     def fresh_memory(self) -> GlobalMemory:
-        """The same addresses with copies of the data."""
+        """Return memory with the same addresses and copies of the data."""
         memory = GlobalMemory()
         memory.allocations = [
             Allocation(a.address, a.data.copy(), a.real_address, a.regions)
@@ -64,7 +67,7 @@ class Launch:
 
 
 class _Launches(Listener):
-    """Keeps each launch as it begins."""
+    """Records each launch at its start."""
 
     def __init__(self) -> None:
         self.found: dict[str, tuple[LaunchRecord, GlobalMemory]] = {}
@@ -82,7 +85,7 @@ class _Launches(Listener):
 
 
 def corpus(names: tuple[str, ...] | None = None) -> list[Launch]:
-    """The launches of the bank's correct kernels of these names (None: all)."""
+    """Return the launches of the bank's correct kernels with these names (None: all)."""
     launches = []
     for family in bank.families():
         if names is not None and family.name not in names:
@@ -120,7 +123,7 @@ Mutation = Callable[[random.Random, list[str], int], None]
 
 
 def _sub(draw: random.Random, pattern: re.Pattern[str], line: str, make: Callable) -> str:
-    """The line with one of the pattern's matches replaced."""
+    """Return the line with one of the pattern's matches replaced."""
     found = list(pattern.finditer(line))
     if not found:
         return line
@@ -129,7 +132,7 @@ def _sub(draw: random.Random, pattern: re.Pattern[str], line: str, make: Callabl
 
 
 def rename_register(draw: random.Random, lines: list[str], at: int) -> None:
-    """Usually to one of the same type."""
+    """Rename a register, usually to one of the same type."""
     everything = sorted(set(_REGISTER.findall("\n".join(lines))))
 
     def other(name: str) -> str:
@@ -145,7 +148,7 @@ def change_number(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def change_part(draw: random.Random, lines: list[str], at: int) -> None:
-    """Another type or qualifier, one more, or one less."""
+    """Replace a type or qualifier, add one, or remove one."""
     if (match := _INSTRUCTION.match(lines[at])) is None:
         return
     parts = match[2].split(".")
@@ -175,7 +178,7 @@ def exchange_opcode(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def change_operands(draw: random.Random, lines: list[str], at: int) -> None:
-    """Two exchanged, one left out, one from elsewhere, one more."""
+    """Exchange two operands, omit one, take one from elsewhere, or add one."""
     if (match := _INSTRUCTION.match(lines[at])) is None or not match[3]:
         return
     operands = [o.strip() for o in re.split(r",(?![^\[{(]*[\]})])", match[3])]
@@ -195,7 +198,7 @@ def change_operands(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def move_lines(draw: random.Random, lines: list[str], at: int) -> None:
-    """Delete, repeat, exchange with another one near."""
+    """Delete a line, repeat it, or exchange it with another nearby."""
     way, other = draw.random(), min(at + draw.randrange(1, 6), len(lines) - 1)
     if way < 0.35:
         del lines[at]
@@ -222,7 +225,7 @@ def change_label(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def noise(draw: random.Random, lines: list[str], at: int) -> None:
-    """Characters, tokens of two lines exchanged, the text cut off."""
+    """Change characters, exchange tokens of two lines, or cut the text off."""
     way, line = draw.random(), lines[at]
     if way < 0.15:
         text = "\n".join(lines)
@@ -246,7 +249,8 @@ MUTATIONS: tuple[tuple[Mutation, int], ...] = (
 
 
 def mutate(text: str, seed: str) -> str:
-    """A mutant of a module: one to three mutations, mostly in the kernel's instructions."""
+    """Return a mutant of a module, with one to three mutations, mostly in the kernel's
+    instructions."""
     draw = random.Random(seed)
     lines = [line for line in text.split("\n") if not line.lstrip().startswith(("//", ".loc"))]
     for _ in range(draw.choice((1, 1, 1, 2, 2, 3))):
@@ -260,7 +264,7 @@ def mutate(text: str, seed: str) -> str:
 
 # -- running --------------------------------------------------------------------------------------
 class TooLongError(Exception):
-    """A mutant ran on though its budget was spent."""
+    """A mutant continued although its budget was spent."""
 
 
 @contextmanager
@@ -278,7 +282,7 @@ def _limit(seconds: float) -> Iterator[None]:
 
 
 def run(launch: Launch, text: str, *, sanitize: bool, schedule: str = "default") -> None:
-    """Parse a module, and launch its kernel if it is still there."""
+    """Parse a module, and launch its kernel if it still exists."""
     programs = load.__wrapped__(text)  # uncached
     program = programs.get(launch.record.kernel)
     if program is None:
@@ -293,7 +297,7 @@ def run(launch: Launch, text: str, *, sanitize: bool, schedule: str = "default")
 
 @dataclass
 class Report:
-    """How mutants ended, and forbidden ends: (number, kernel, traceback)."""
+    """The outcomes of mutants, and the forbidden ones: (number, kernel, traceback)."""
 
     outcomes: Counter[str]
     bad: list[tuple[int, str, str]]

@@ -1,5 +1,5 @@
-"""Inputs that are hard to round: exact results by a hair beside a tie between two floats, or at a
-range's end, where computing with a few bits too few, or rounding twice, gives the wrong neighbour.
+"""Generate inputs that are hard to round: exact results very close to a tie between two floats, or
+at a range's end, where too few bits or double rounding give the wrong neighbour.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Triple = tuple[int, int, int]
 
 
 def scaled(significand: int, exponent: int, form: Format) -> int:
-    """The bits of significand * 2**exponent, which must be exact."""
+    """Return the bits of significand * 2**exponent, which must be exact."""
     exact = Fraction(significand) * Fraction(2) ** exponent
     bits = encode(exact, form)
     assert value(bits, form) == exact, (significand, exponent)
@@ -23,9 +23,9 @@ def scaled(significand: int, exponent: int, form: Format) -> int:
 
 @functools.cache
 def hard_triples(form: Format, count: int) -> list[Triple]:
-    """a*b + c whose exact value is on, or very close to, a tie between two floats. a*b is 2**k or
-    2**k ± 1 (times a power of two), as (2**j - 1)(2**j + 1) = 2**2j - 1, scaled to half a unit in
-    the last place of c."""
+    """Return a*b + c whose exact value is on, or very close to, a tie between two floats. a*b is
+    2**k or 2**k ± 1 (times a power of two), as (2**j - 1)(2**j + 1) = 2**2j - 1, scaled to half a
+    unit in the last place of c."""
     p = form.mantissa + 1
     rng = random.Random(11)
     products = [(1, 1), (3, 3), (2**p - 1, 2**p - 1), (2 ** (p - 1) + 1, 2**p - 1)]
@@ -60,7 +60,8 @@ def hard_triples(form: Format, count: int) -> list[Triple]:
 
 @functools.cache
 def random_triples(form: Format, count: int) -> list[Triple]:
-    """Random bits: half of them anywhere, half with exponents for which a*b and c overlap."""
+    """Return random bits, half of them arbitrary, half with exponents for which a*b and c
+    overlap."""
     rng = random.Random(13)
     cases = []
     for i in range(count):
@@ -78,7 +79,8 @@ def random_triples(form: Format, count: int) -> list[Triple]:
 
 @functools.cache
 def near_ties(source: Format, target: Format) -> list[int]:
-    """Bits of `source` on and next to ties of `target` of every kind, and at its range's ends."""
+    """Return bits of `source` on and next to ties of `target` of every kind, and at its range's
+    ends."""
     rng = random.Random(5)
     steps = [0, 1, 2, (1 << target.mantissa) - 1, 1 << target.mantissa, (1 << target.mantissa) + 1]
     steps += [target.largest - 1, target.largest]

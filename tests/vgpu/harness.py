@@ -1,11 +1,11 @@
-"""Run one PTX instruction over many values on the virtual GPU: an opcode test is one line.
+"""Run a PTX instruction over many values on the virtual GPU, so that an opcode test is one line.
 
     check("add.s32 d, a, b", "s32 s32 -> s32", [(1, 2, 3), (2**31 - 1, 1, -(2**31))])
 
 Operands are named as in the PTX manual: inputs a, b, c, f; results d, e. Types name the memory
 format of each. Values are bit patterns when they are `int`, numbers when they are `float`, and
-(lower, upper) for a packed type. Each row runs in a thread of its own, and the first row once more
-with inputs that are the same for every thread, which the machine keeps as arrays of another shape.
+(lower, upper) for a packed type. Each row runs in a separate thread, and the first row again with
+inputs that are the same for every thread, which the machine keeps as arrays of another shape.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _BLOCK = 64
 
 
 def limits(kind: str) -> tuple[int, int]:
-    """The least and the largest number of an integer type."""
+    """Return the least and the largest number of an integer type."""
     bits = int(kind[1:])
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
 
 
 def wrap(x: int, kind: str) -> int:
-    """x modulo 2**bits, in the type's range."""
+    """Return x modulo 2**bits, in the type's range."""
     low, high = limits(kind)
     return (x - low) % (high - low + 1) + low
 
 
 def encode(value: Any, kind: str) -> int:
-    """The bits of a value in a PTX type; NaN is the GPU's canonical one."""
+    """Return the bits of a value in a PTX type; NaN is the GPU's canonical NaN."""
     if isinstance(value, tuple):
         part = _PARTS[kind]
         width = 8 * BYTES[part]
@@ -72,7 +72,7 @@ def encode(value: Any, kind: str) -> int:
 
 
 def decode(bits: int, kind: str) -> Any:
-    """The number that bits mean in a PTX type, to be read by a person."""
+    """Return the number that bits represent in a PTX type, for readers."""
     if kind in _PARTS:
         width = 8 * BYTES[_PARTS[kind]]
         return tuple(decode(bits >> s & (1 << width) - 1, _PARTS[kind]) for s in (0, width))
@@ -85,9 +85,10 @@ def decode(bits: int, kind: str) -> Any:
 
 def kernel_text(text: str, inputs: Sequence[str], results: Sequence[str], *, target: str,
                 uniform: bool = False) -> str:  # fmt: skip
-    """A module whose kernel `k` applies an instruction to element i of each array in thread i.
+    """Return a module whose kernel `k` applies an instruction to element i of each array in thread
+    i.
 
-    Its parameters: pointers to the inputs (uniform: the values themselves), to the results, and
+    Its parameters are pointers to the inputs (uniform: the values themselves), to the results, and
     the number of elements.
     """
     named = dict(zip(_INPUTS, inputs, strict=False)) | dict(zip(_RESULTS, results, strict=False))
@@ -154,7 +155,7 @@ def _pad(params: bytes, size: int) -> bytes:
 
 def run(text: str, signature: str, rows: Sequence[Sequence[Any]], *, target: str = "sm_90a",
         uniform: bool = False) -> list[tuple[int, ...]]:  # fmt: skip
-    """The result bits of an instruction for each row of inputs; see the module's head.
+    """Return the result bits of an instruction for each row of inputs; see the module's docstring.
 
     signature: `inputs -> results`, types separated by blanks.
     """

@@ -1,8 +1,8 @@
-"""Tensor cores of the virtual GPU beside a real one's: the same instructions, bit by bit.
+"""Compare tensor cores of the virtual GPU with a real GPU's: the same instructions, bit by bit.
 
     python -m tests.vgpu.matrix_parity     (on a machine with a GPU)
 
-writes what the hardware computed to golden/matrix.npz; `test_matrix_parity.py` compares with it.
+writes the hardware's results to golden/matrix.npz; `test_matrix_parity.py` compares with it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FIELDS = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), E4M3: (4, 3), E5M2: (5, 2)}
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma:
+    """A kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma:
     makes the operation from its shape, the place of A and the orientation of A and B, which CuTe
     DSL allows for one architecture only."""
 
@@ -87,7 +87,7 @@ WGMMA = {
     "s8": (32, _wgmma(warpgroup.MmaI8Op, Int8, Int8, Int32), torch.int8, I32),
     "u8": (32, _wgmma(warpgroup.MmaI8Op, Uint8, Uint8, Int32), torch.uint8, I32),
 }  # fmt: skip
-CASES |= {  # 128 elements of B at least: each thread stores its part
+CASES |= {  # at least 128 elements of B, because each thread stores its part
     f"wgmma {name}": Case((64, max(8, 128 // k), k), inputs, sums, make)
     for name, (k, make, inputs, sums) in WGMMA.items()
 }
@@ -102,7 +102,7 @@ def codes(sign: np.ndarray, exponent: np.ndarray, fraction: np.ndarray, kind: to
 
 
 def numbers(rng: np.random.Generator, kind: torch.dtype, shape: tuple[int, ...], what: str):
-    """Codes of a floating-point type."""
+    """Return codes of a floating-point type."""
     e, f = FIELDS[kind]
     bias, top = (1 << (e - 1)) - 1, (1 << e) - 1
     top -= kind is not E4M3  # the last exponent of finite numbers
@@ -132,7 +132,7 @@ def numbers(rng: np.random.Generator, kind: torch.dtype, shape: tuple[int, ...],
     return whole.view(f"u{kind.itemsize}")
 
 
-# Values of A, B and C in each warp.
+# The kinds of values of A, B and C in each warp.
 WARPS = [("normal", "normal", "normal"), ("normal", "normal", "zeros"), ("normal", "normal", "far"),
          ("far", "far", "far"), ("far", "far", "zeros"), ("special", "special", "special"),
          ("special", "normal", "normal"), ("subnormal", "subnormal", "subnormal"),
@@ -141,7 +141,8 @@ WARPS = [("normal", "normal", "normal"), ("normal", "normal", "zeros"), ("normal
 
 
 def inputs(case: Case) -> list[torch.Tensor]:
-    """A, B and C of every warp, on the CPU: NumPy's PCG64 is the same on every machine."""
+    """Return A, B and C of every warp, made on the CPU, because NumPy's PCG64 is the same on every
+    machine."""
     rng = np.random.Generator(np.random.PCG64(2026))
     m, n, k = case.shape
     shapes, kinds = ((m, k), (n, k), (m, n)), (case.inputs, case.inputs, case.sums)
@@ -162,8 +163,8 @@ def inputs(case: Case) -> list[torch.Tensor]:
 
 # -- results --------------------------------------------------------------------------------------
 def result_bits(case: Case, device: str) -> np.ndarray:
-    """D of every warp on `device` as unsigned integers, every NaN one pattern; of wgmma each
-    fourth row."""
+    """Return D of every warp on `device` as unsigned integers, with one pattern for every NaN; for
+    wgmma every fourth row."""
     # CuTe DSL has to know the architecture before it makes an operation of a warpgroup.
     known = forgekit.vgpu.installed("sm_90a") if device == "virtual" else nullcontext()
     with fk.use_target(device), known:
@@ -189,7 +190,7 @@ def moved(store: bool, count: int, transposed: bool, device: str) -> np.ndarray:
 
 
 def everything(device: str) -> dict[str, np.ndarray]:
-    """All results of a device, by name."""
+    """Return all results of a device, by name."""
     found = {name: result_bits(case, device) for name, case in CASES.items()}
     for store, count, transposed in MOVES:
         name = f"{'st' if store else 'ld'}matrix x{count}{' trans' * transposed}"

@@ -1,9 +1,10 @@
-"""The virtual GPU beside a real one: the same kernels on the same bits.
+"""Compare the virtual GPU with a real GPU: the same kernels on the same bits.
 
     python -m tests.vgpu.parity --out tests/vgpu/golden/parity.json     (on a machine with a GPU)
 
-writes what the hardware computed; `test_parity.py` compares the virtual GPU with it anywhere.
-Exact operations are kept as digests of the result bits, approximate ones as the bits themselves.
+writes the hardware's results; `test_parity.py` compares the virtual GPU with them on any machine.
+Results of exact operations are stored as digests of the bits, those of approximate ones as the bits
+themselves.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ SPECIAL_F32 = np.array(
 
 
 def inputs(case: Case) -> list[torch.Tensor]:
-    """Seeded inputs of a case, on the CPU: NumPy's PCG64 is the same on every machine."""
+    """Return seeded inputs of a case, made on the CPU, because NumPy's PCG64 is the same on every
+    machine."""
     rng = np.random.Generator(np.random.PCG64(2026))
     n = N if case.exact else N_APPROXIMATE
     return [_draw(rng, dtype, case.values, n, i) for i, dtype in enumerate(case.inputs)]
@@ -165,7 +167,7 @@ def _draw(rng: Any, dtype: torch.dtype, values: str, n: int, position: int) -> t
 
 
 def result_bits(case: Case, device: str) -> np.ndarray:
-    """The case's result on `device` as unsigned integers; every NaN is one pattern."""
+    """Return the case's result on `device` as unsigned integers, with one pattern for every NaN."""
     with fk.use_target(device):
         given = [x.to(fk.device) for x in inputs(case)]
         y = torch.zeros(len(given[0]), dtype=case.result, device=fk.device)
@@ -189,7 +191,7 @@ def digest(bits: np.ndarray) -> str:
 
 
 def ulps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Distance of two float32 bit patterns in units in the last place."""
+    """Return the distance of two float32 bit patterns in units in the last place."""
 
     def ordered(bits: np.ndarray) -> np.ndarray:
         signed = bits.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Launch hand-written PTX on NumPy arrays: the tests' shortest road to the machine."""
+"""Launch hand-written PTX on NumPy arrays, the tests' shortest way to the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Dim = int | tuple[int, int, int]
 
 
 def kernel(body: str, arrays: int, *, target: str = "sm_90a", head: str = "") -> str:
-    """A module with one kernel `k`: %rd0, %rd1, … hold the arrays' addresses.
+    """Return a module with one kernel `k`; %rd0, %rd1, … hold the arrays' addresses.
 
     Registers %p, %r, %rs, %f (32 bits) and %rd are declared; %r0 is the thread's index in x.
     """
@@ -58,7 +58,7 @@ def launch(
 ) -> None:
     """Run a kernel's body (see `kernel`) with `forgekit.vgpu.options(**options)`.
 
-    By default without the sanitizer: forbidden operations also have a result here.
+    The default is without the sanitizer, because here forbidden operations also have results.
     """
     text = body if ".entry" in body else kernel(body, len(arrays), head=head, target=target)
     memory = GlobalMemory()
@@ -71,6 +71,6 @@ def launch(
 
 
 def line_of(body: str, text: str, arrays: int = 1) -> int:
-    """The line number, in the module, of the first line that holds `text`."""
+    """Return the number, in the module, of the first line that contains `text`."""
     lines = kernel(body, arrays).splitlines()
     return next(i for i, line in enumerate(lines, 1) if re.search(re.escape(text), line))

@@ -1,7 +1,7 @@
-"""Random kernels with branches, loops and jumps, and a dumb interpreter to compare with.
+"""Make random kernels with branches, loops and jumps, and a simple interpreter to compare with.
 
-The interpreter runs one thread at a time and knows nothing of masks, groups or liveness; threads
-meet only at the warp-wide instructions, where each waits for the lanes it names.
+The interpreter runs one thread at a time, without masks, groups or liveness; threads meet only at
+the warp-wide instructions, where each waits for the lanes that it names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Generator:
 
     def __init__(self, seed: int, *, exits: bool) -> None:
         self.random = random.Random(seed)
-        self.exits = exits  # threads may leave early; then no lane may be read by others
+        self.exits = exits  # threads may leave early, so lanes must not read from each other
         self.lines: list[str] = []
         self.labels = 0
         self.counters = 20  # %r20 … : loop counters and bounds, each used once
@@ -62,7 +62,7 @@ class Generator:
         return f"L{self.labels}"
 
     def predicate(self) -> str:
-        """Emit a comparison; returns the predicate register."""
+        """Emit a comparison; return the predicate register."""
         p = f"%p{self.predicates % 30 + 1}"
         self.predicates += 1
         compare = self.random.choice(["lt.s32", "ge.s32", "eq.s32", "ne.s32", "lt.u32", "gt.u32"])
@@ -76,7 +76,7 @@ class Generator:
         return p
 
     def block(self, depth: int, ends: list[str]) -> None:
-        """Statements; `ends`: labels of enclosing blocks that a jump may leave for."""
+        """Emit statements; `ends`: labels of enclosing blocks to which a jump may lead."""
         for _ in range(self.random.randrange(*((1, 5) if depth else (4, 10)))):
             kinds: list[tuple[int, Callable[[int, list[str]], None]]] = [
                 (6, self.assign), (2, self.guarded), (1, self.store),
@@ -145,7 +145,7 @@ class Generator:
         self.lines += [f"add.s32 {i}, {i}, 1;", f"bra {top};", f"{end}:"]
 
     def repeat(self, depth: int, ends: list[str]) -> None:
-        """A loop that all threads run equally often; they may meet in it."""
+        """Emit a loop that all threads run equally often; they may meet in it."""
         if self.repeating or self.counters > 70:
             return
         i, top, end = f"%r{self.counters}", self.label(), self.label()
@@ -170,7 +170,7 @@ class Generator:
         self.lines.append(self.random.choice(["bar.sync 0;", "bar.sync 1;"]))
 
     def exchange(self, depth: int, ends: list[str]) -> None:
-        """Through shared memory: each thread reads what its partner has written."""
+        """Emit an exchange through shared memory: each thread reads its partner's value."""
         partner = self.random.choice([1, 3, 8, 31])
         self.lines.append(f"shl.b32 %r9, %r0, 2; st.shared.b32 [%r9+{SHARED}], {self.any()};")
         self.lines.append(f"xor.b32 %r9, %r9, {4 * partner}; bar.sync 0;")
@@ -181,7 +181,7 @@ class Generator:
         self.lines.append(f"shfl.sync.bfly.b32 {self.any()}, {self.any()}, {lanes}, 31, -1;")
 
     def masked(self, depth: int, ends: list[str]) -> None:
-        """A reduction in a branch, by the lanes that take it."""
+        """Emit a reduction in a branch, by the lanes that take it."""
         p, end = self.predicate(), self.label()
         self.lines.append(f"vote.sync.ballot.b32 %r8, {p}, -1;")
         self.lines.append(f"@!{p} bra {end};")
@@ -208,7 +208,7 @@ COMPARE: dict[str, Callable[[int, int], bool]] = {
 
 
 class Thread:
-    """One thread of the interpreter."""
+    """A thread of the interpreter."""
 
     def __init__(self, kernel: ptx.Kernel, tid: int, ctaid: int, ntid: int, memory: dict,
                  shared: dict) -> None:  # fmt: skip
@@ -228,14 +228,14 @@ class Thread:
         return self.get(operand.base) + operand.offset
 
     def run(self) -> Iterator[tuple[str, int, int]]:
-        """Yield (instruction, member mask, value) where threads meet; receives a result. The member
+        """Yield (instruction, member mask, value) where threads meet; receive a result. The member
         mask of a block's barrier is 0."""
         pc = 0
         while pc < len(self.kernel.instructions):
             i = self.kernel.instructions[pc]
             pc += 1
             self.steps += 1
-            assert self.steps < 100_000, "the interpreter loops for ever"
+            assert self.steps < 100_000, "the interpreter loops indefinitely"
             if i.guard is not None and not self.get(i.guard):
                 continue
             root, args = i.opcode[0], i.operands
@@ -282,7 +282,7 @@ class Thread:
 
 
 def interpret(kernel: ptx.Kernel, grid: int, block: int, memory: dict[int, int]) -> list[int]:
-    """Run every thread; memory: address -> 32-bit word. Returns each thread's instructions."""
+    """Run every thread; memory: address -> 32-bit word. Return each thread's instructions."""
     steps: list[int] = []
     for ctaid in range(grid):
         shared: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Bounds and alignment of every memory space, what messages say, and stores under any mask."""
+"""Test bounds and alignment of every memory space, the messages, and stores under any mask."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ AT = "mul.wide.u32 %rd10, %r0, {step}; add.s64 %rd11, %rd0, %rd10;"
 
 
 def stopped(body: str, *arrays: np.ndarray, **how: object) -> str:
-    """The message of the access error; the same in two runs, for any batch size."""
+    """Return the message of the access error, which is the same in two runs and for any batch
+    size."""
     messages = []
     for batch_threads in (32, 1 << 15):
         with pytest.raises(MemoryAccessError) as caught:
@@ -40,7 +41,7 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
 @pytest.mark.parametrize(
     ("body", "arrays", "says"),
     [
-        # The thread has its own element: its index is wrong, a predicate would not help.
+        # The thread has its own element, so its index is wrong and a predicate would not help.
         (load(4), [zeros(8, 4)], [
             "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], up to 4 bytes past its end.",
             "x[7, 4] to x[0, 32] have the same address.", "x: float32 (8, 4) has 128 bytes.",
@@ -86,7 +87,7 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
     ],
 )  # fmt: skip
 def test_wrong_addresses(body: str, arrays: list[np.ndarray], says: list[str]):
-    """says: parts of the message; after `!` forbidden parts."""
+    """says: parts of the message; parts after `!` are forbidden."""
     message = stopped(body, *arrays)
     for part in says:
         assert (part.removeprefix("!") in message) != part.startswith("!"), message
@@ -126,12 +127,12 @@ def test_threads_of_one_access_may_reach_several_tensors():
 # -- alignment -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("start", [1, 2, 3])
 def test_a_tensor_that_starts_between_two_vectors(start):
-    """Its own first element is not a place for a vector, though it is at offset 0."""
+    """Its own first element cannot start a vector, although it is at offset 0."""
     x = np.arange(80, dtype=np.float32)[start:]
     body = "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd0]; ret;"
     beyond = f"x[0], an address that is not a multiple of 16 (it is {4 * start}"
     assert beyond in stopped(body, x)
-    # From the next boundary on, vectors work, up to the last whole one.
+    # From the next boundary on, vectors work, up to the last whole vector.
     skip = 16 - 4 * start
     body = f"""add.s64 %rd5, %rd0, {skip}; mul.wide.u32 %rd6, %r0, 16; add.s64 %rd7, %rd5, %rd6;
     setp.gt.u32 %p1, %r0, 18; @%p1 bra END;
@@ -157,7 +158,7 @@ add.s32 %r3, %r1, %r2;"""
         ("ld.shared.b32 %r5, [%r3+-4];", "shared-memory offset -4; a block has 64 bytes"),
         ("ld.shared.v2.b32 {%r5, %r6}, [%r3];",
          "thread (1, 0, 0) of block (0, 0, 0) reads 8 bytes at shared-memory offset 4"),
-        # The last bytes of a slice are padding to a round size: no block may touch them.
+        # The last bytes of a slice are padding to a round size, which no block may touch.
         ("ld.shared.b32 %r5, [%r1+64];", "offset 64; a block has 64 bytes"),
     ],
 )  # fmt: skip
@@ -177,7 +178,7 @@ def test_dynamic_shared_memory():
 
 # -- local memory ----------------------------------------------------------------------------------
 def test_vectors_in_local_memory():
-    """Each thread has its own; one element of a vector is stored over."""
+    """Each thread has its own; one element of a vector is overwritten."""
     x = np.zeros((32, 4), np.int32)
     launch(
         """.local .align 16 .b8 depot[32]; mov.b64 %rd5, depot; add.u32 %r1, %r0, 100;

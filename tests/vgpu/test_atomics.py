@@ -1,4 +1,4 @@
-"""Atomic operations: every operation and type, in order of block and thread."""
+"""Test atomic operations: every operation and type, in order of block and thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ KEEP = "st.global.b32 [%rd12], %r5; ret;"
 def serve(
     op: str, start: int, values: list[int], *, kind: str = "i4", second: str = ""
 ) -> tuple[int, list[int]]:
-    """All threads update one word with a value each: what is left, and what each got."""
+    """Let all threads update the same word with a value each; return the final word, and what each
+    thread got."""
     cell = np.array([start], kind)
     x, old = np.array(values, kind), np.zeros(len(values), kind)
     body = f"{AT} ld.global.b32 %r4, [%rd11]; {op} %r5, [%rd0], {second} %r4; {KEEP}"
@@ -126,7 +127,7 @@ def test_float_sums_are_taken_in_order(threads, grid, batch_threads):
 
 @pytest.mark.parametrize("threads", [2, 40])
 def test_nan_sums_are_those_of_a_gpu(threads):
-    """Without operands that are NaN, x86 and Arm processors give different ones."""
+    """Without NaN operands, x86 and Arm processors give different NaNs."""
     infinity, minus_infinity, nan, payload = 0x7F800000, 0xFF800000 - 2**32, 0x7FFFFFFF, 0x7F800001
     values = [minus_infinity] + [0] * (threads - 1)
     found = serve("atom.global.add.f32", infinity, values)

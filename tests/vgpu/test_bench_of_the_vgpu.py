@@ -1,4 +1,4 @@
-"""The benchmark of the virtual GPU: it checks what it times, and counts exactly."""
+"""Test the benchmark of the virtual GPU: it checks the timed results, and counts exactly."""
 
 import datetime
 import json
@@ -35,7 +35,8 @@ def test_a_wrong_result_is_not_timed(monkeypatch):
 
 
 def test_warp_instructions_are_counted_exactly():
-    """64 threads a block; of 100 elements the second block's second warp has 4 threads at work."""
+    """With 64 threads per block and 100 elements, the second block's second warp has 4 working
+    threads."""
     x, y = fk.randn(100, device="virtual"), fk.empty(100, device="virtual")
     run = fk.compile(simple.copy, x, y, device="virtual")
     body = run.ptx[run.ptx.index("{") : run.ptx.rindex("}")]
@@ -45,7 +46,7 @@ def test_warp_instructions_are_counted_exactly():
     def counted(elements):
         return count_call(lambda: run(x[:elements], y[:elements])).warp_instructions
 
-    assert counted(100) == 4 * len(instructions)  # four warps, and each has work
+    assert counted(100) == 4 * len(instructions)  # four warps, each with work
     assert counted(64) == 2 * len(instructions)
     # the second warp branches past the loads
     assert len(instructions) < counted(32) < 2 * len(instructions)

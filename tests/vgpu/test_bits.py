@@ -1,4 +1,4 @@
-"""Bit operations and moves against Python's integers."""
+"""Test bit operations and moves against Python's integers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ones(bits: int) -> int:
     return (1 << bits) - 1
 
 
-# Name, types, what it computes of the type's bits and its operands, the result's type if another.
+# Name, types, function of the type's bits and the operands, the result's type if different.
 TABLE = [
     ("and", ("b16", "b32", "b64", "pred"), lambda n, a, b: a & b, ""),
     ("or", ("b16", "b32", "b64", "pred"), lambda n, a, b: a | b, ""),
@@ -148,7 +148,7 @@ def test_bfind(kind: str) -> None:
     position, amount = [], []
     for a in WORDS[bits] + [1 << i for i in range(bits)]:
         x = signed(a, bits) if kind[0] == "s" else a
-        at = (x if x >= 0 else ~x).bit_length() - 1  # -1 where there is no such bit
+        at = (x if x >= 0 else ~x).bit_length() - 1  # -1 if there is no such bit
         position.append((a, at))
         amount.append((a, -1 if at < 0 else bits - 1 - at))
     check(f"bfind.{kind} d, a", f"b{bits} -> u32", position)
@@ -156,7 +156,8 @@ def test_bfind(kind: str) -> None:
 
 
 LENGTHS = [0, 1, 5, 31, 32, 33, 63, 64, 255]
-BEYOND = [256, 257]  # cut to 8 bits by 32-bit instructions; of 64-bit ones an H200 does otherwise
+# 32-bit instructions cut it to 8 bits; 64-bit ones behave differently on an H200
+BEYOND = [256, 257]
 
 
 def lengths(bits: int) -> list[int]:
@@ -165,7 +166,8 @@ def lengths(bits: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["u32", "s32", "u64", "s64"])
 def test_bfe(kind: str) -> None:
-    """The manual's loop: bits beyond the word, or beyond the field, are zero or the sign bit."""
+    """As in the manual's loop, bits beyond the word, or beyond the field, are zero or the sign
+    bit."""
     bits = int(kind[1:])
     rows = []
     for a, pos, length in itertools.product(WORDS[bits], lengths(bits), lengths(bits)):
@@ -237,7 +239,7 @@ def test_pack_and_unpack(text: str, signature: str, row: tuple[int, ...]) -> Non
 
 
 def test_128_bits_move_in_two_halves():
-    """Also through a register that some threads do not write, and from a vector of parameters."""
+    """The test includes a register that some threads do not write, and a vector of parameters."""
     module = """.version 9.4
     .target sm_90a
     .address_size 64

@@ -1,4 +1,4 @@
-"""Bulk copies and asynchronous stores: where they go, when they arrive, what they count as."""
+"""Test bulk copies and asynchronous stores: their targets, their arrival, their counts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def test_to_several_blocks_of_the_cluster():
 
 
 def test_from_block_to_block():
-    """Each block sends its words to the next one of its cluster, and signals its mbarrier."""
+    """Each block sends its words to the next block of its cluster, and signals that block's
+    mbarrier."""
     body = f"""ld.global.v2.b32 {{%r5, %r6}}, [%rd12]; st.shared.v2.b32 [%r4], {{%r5, %r6}};
     fence.proxy.async.shared::cta; bar.sync 0;
     mov.u32 %r11, %cluster_ctarank; xor.b32 %r11, %r11, 1; mov.b32 %r14, t;
@@ -142,7 +143,7 @@ def test_the_source_is_read_by_the_wait_for_its_group(end, arrives):
 
 @pytest.mark.parametrize("read", ["", ".read"])
 def test_the_bytes_are_there_after_the_wait(read):
-    """Not after `.read`: the thread finds zeros then, as before the launch."""
+    """After `.read` they are not: the thread then finds zeros, as before the launch."""
     look = "@%p1 ld.global.v2.b32 {%r5, %r6}, [%rd1]; @%p1 st.global.b32 [%rd0], %r5; ret;"
     x = np.arange(1, WORDS + 1, dtype=np.uint32)
     end = f"cp.async.bulk.commit_group; cp.async.bulk.wait_group{read} 0; "

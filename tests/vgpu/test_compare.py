@@ -1,4 +1,4 @@
-"""Comparisons and selections against Python's own, NaN and signed zeros included."""
+"""Test comparisons and selections against Python's own, including NaN and signed zeros."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_setp_of_integers(name: str, kind: str) -> None:
 
 
 def compare(name: str, kind: str, a: int, b: int) -> bool:
-    """A float comparison from the bits: infinities in order, NaN unordered."""
+    """Compare floats by their bits: infinities are ordered, NaN is unordered."""
     x, y = (value(v, FORMATS[kind]) for v in (a, b))
     unordered = "nan" in (x, y)
     if name in ("num", "nan"):
@@ -104,7 +104,7 @@ def test_setp_pair_and_sink() -> None:
 
 @pytest.mark.parametrize("kind", ["f16x2", "bf16x2"])
 def test_setp_of_pairs(kind: str) -> None:
-    """p is about the lower halves, q about the upper ones."""
+    """p compares the lower halves, q the upper halves."""
     rows = [
         ((1.0, 2.0), (2.0, 1.0), 1, 0),
         ((1.0, 1.0), (1.0, 2.0), 0, 1),
@@ -144,7 +144,7 @@ def test_selp(kind: str) -> None:
 def test_selp_of_immediates() -> None:
     check("selp.b32 d, 1, 0, a", "pred -> b32", [(1, 1), (0, 0)])
     check("selp.f32 d, a, 0fFF800000, b", "f32 pred -> f32", [(2.0, 1, 2.0), (2.0, 0, -INF)])
-    # The bits pass unchanged, also those of a NaN.
+    # The bits pass unchanged, even those of a NaN.
     check("selp.f32 d, a, b, c", "f32 f32 pred -> f32", [(0x7F800001, 1.0, 1, 0x7F800001)])
 
 

@@ -1,4 +1,4 @@
-"""Branches, exits, traps and block barriers."""
+"""Test branches, exits, traps and block barriers."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_barrier_in_a_branch_that_only_some_blocks_take():
 
 
 def test_a_barrier_in_a_loop():
-    """Threads of different speed: none overtakes by a whole round."""
+    """Threads run at different speeds, but none overtakes by a whole round."""
     body = f"""{SHARED} mov.b32 %r10, 0; mov.b32 %r11, 0;
     ROUND: add.s32 %r12, %r0, %r10; st.shared.b32 [%r3], %r12; and.b32 %r13, %r12, 7;
     mov.b32 %r14, 0;
@@ -127,7 +127,7 @@ def test_counts_are_of_whole_warps(threads, count):
 
 
 def test_lanes_that_a_warp_does_not_have_count_with_it():
-    """The second warp has 16 threads, of which 6 have exited."""
+    """The second warp has 16 threads, 6 of which have exited."""
     body = """setp.ge.u32 %p2, %r0, 42; @%p2 ret; setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
     st.global.b32 [%rd11], %r0; bar.arrive 1, 64; ret;
     WAIT: bar.sync 1, 64; st.global.b32 [%rd11], %r0; ret;"""
@@ -135,7 +135,7 @@ def test_lanes_that_a_warp_does_not_have_count_with_it():
 
 
 def test_a_number_may_have_another_count_the_next_time():
-    """Block 0 is through and uses barrier 1 again while block 1 still waits for its second warp."""
+    """Block 0 has passed and uses barrier 1 again while block 1 still waits for its second warp."""
     body = """mov.u32 %r1, %ctaid.x; setp.ge.u32 %p1, %r0, 32; setp.eq.and.u32 %p1, %r1, 1, %p1;
     @%p1 bra FAR;
     FIRST: bar.sync 1, 64; bar.sync 1, 32; red.global.add.s32 [%rd11], 1; ret;
@@ -144,7 +144,7 @@ def test_a_number_may_have_another_count_the_next_time():
 
 
 def test_a_warp_that_comes_in_parts_counts_once():
-    """Lanes of one warp arrive from two places; 64 threads are two warps, not three parts."""
+    """Lanes of a warp arrive from two places; 64 threads count as two warps, not three parts."""
     body = f"""{AT} setp.ge.u32 %p1, %r0, 32; @%p1 bra SECOND; setp.lt.u32 %p2, %r0, 5;
     @%p2 bra FEW;
     bar.sync 1, 64; bra END; FEW: bar.sync 1, 64; bra END;
@@ -156,7 +156,7 @@ def test_a_warp_that_comes_in_parts_counts_once():
 
 
 def test_arrivals_without_waiting():
-    """bar.arrive by one warp lets the other, which waits, go on; the first never waits."""
+    """bar.arrive by one warp lets the waiting warp continue; the first warp never waits."""
     body = """setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
     st.global.b32 [%rd11], %r0; bar.arrive 1, 64; ret;
     WAIT: bar.sync 1, 64; ld.global.b32 %r5, [%rd11+-128]; st.global.b32 [%rd11], %r5; ret;"""
@@ -207,7 +207,7 @@ def test_guarded_barriers():
 
 
 def test_a_warp_that_has_left_is_not_counted():
-    """The count is that of the block; its second warp has exited, so the barrier never opens."""
+    """The count is the block's, but its second warp has exited, so the barrier never opens."""
     body = "setp.ge.u32 %p1, %r0, 32; @%p1 ret; bar.sync 1, 64; ret;"
     with pytest.raises(DeadlockError):
         launch(body, block=64)
@@ -218,7 +218,7 @@ def test_a_warp_that_has_left_is_not_counted():
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("schedule", [None, 3])
 def test_a_barrier_that_reduces(operation, late, schedule):
-    """Each of 3 blocks of 96 threads votes on whether its x is above 5; warp 1 comes later."""
+    """The threads of 3 blocks of 96 vote on whether their x is above 5; warp 1 arrives later."""
     x = np.random.default_rng(7).integers(0, 10, (3, 96)).astype(np.int32)
     x[0], x[1, :] = 9, 1
     y = np.full((3, 96), 77, np.int32)

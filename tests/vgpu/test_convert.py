@@ -1,4 +1,4 @@
-"""`cvt` between every pair of types, and `cvta`, against exact arithmetic."""
+"""Test `cvt` between every pair of types, and `cvta`, against exact arithmetic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ NOT_WITH_BF16 = ("u8", "s8")
 
 
 def pairs(formats: Iterable[str]) -> list[tuple[str, str]]:
-    """Each float format with each integer type that an instruction converts it to or from."""
+    """Return each float format with each integer type to or from which an instruction converts
+    it."""
     every = itertools.product(formats, INTEGERS)
     return [(f, i) for f, i in every if f != "bf16" or i not in NOT_WITH_BF16]
 
@@ -40,7 +41,8 @@ def integers(kind: str) -> list[int]:
 @pytest.mark.parametrize("source", INTEGERS)
 @pytest.mark.parametrize("target", INTEGERS)
 def test_between_integers(target: str, source: str) -> None:
-    """Wider: extended by the source's sign. Narrower: cut, or with .sat the nearest number."""
+    """A wider result is extended by the source's sign; a narrower one is cut or, with .sat, the
+    nearest number."""
     values = integers(source)
     signature = f"{source} -> {target}"
     check(f"cvt.{target}.{source} d, a", signature, [(v, wrap(v, target)) for v in values])
@@ -90,7 +92,7 @@ def test_integer_to_float(target: str, source: str) -> None:
 
 # -- floats to integers ---------------------------------------------------------------------------
 def nan_result(source: str, target: str) -> int:
-    """The manual: 0, but the pattern 100…0 from .f64 or to a 64-bit integer."""
+    """Return the manual's result: 0, but the pattern 100…0 from .f64 or to a 64-bit integer."""
     bits = int(target[1:])
     return 1 << bits - 1 if source == "f64" or bits == 64 else 0
 
@@ -155,7 +157,7 @@ def test_widening_is_exact(source: str, target: str) -> None:
 @pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("mode", ROUND)
 def test_to_integral_floats(mode: str, kind: str) -> None:
-    """`cvt.rmi.f32.f32` is floor: the sign of a zero is the operand's."""
+    """`cvt.rmi.f32.f32` is floor, and a zero has the operand's sign."""
     form = FORMATS[kind]
     values = list(EDGES[kind])
     for x in (0.5, 1.5, 2.5, 0.25, 1e3 + 0.5):
@@ -231,7 +233,7 @@ def test_relu_and_satfinite(kind: str) -> None:
 
 @pytest.mark.parametrize("mode", ["rna", "rn", "rz"])
 def test_tf32(mode: str) -> None:
-    """A float32 with 10 bits of mantissa, in the float32's upper bits."""
+    """tf32 is a float32 with 10 bits of mantissa, in the float32's upper bits."""
     tf32 = Format(19, 10, -126)
     rows, relu = [], []
     for v in [*EDGES["f32"], *near_ties(F32, tf32), 0xFFC12345]:

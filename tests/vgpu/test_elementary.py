@@ -1,4 +1,4 @@
-"""log2, sin, cos and tanh are the same with every C library that is nearly right."""
+"""Test that log2, sin, cos and tanh are the same with every nearly correct C library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of the virtual GPU: few names, each of them described."""
+"""Test the interface of the virtual GPU: few names, each of them described."""
 
 from pathlib import Path
 

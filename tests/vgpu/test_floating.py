@@ -1,4 +1,4 @@
-"""Floating-point instructions against exact rational arithmetic, and the approximate functions
+"""Test floating-point instructions against exact rational arithmetic, and approximate functions
 against the largest errors that the PTX manual allows."""
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def sample(kind: str, count: int, operands: int) -> list[tuple[int, ...]]:
 
 
 def compare(name: str, kind: str, exact: Callable[..., int], inputs: list[tuple[int, ...]]) -> None:
-    """Assert the results of an instruction with operands of one type, for each of the inputs."""
+    """Assert the results of an instruction with operands of the same type, for each of the
+    inputs."""
     count = len(inputs[0])
     operands, signature = ", ".join("abc"[:count]), f"{' '.join([kind] * count)} -> {kind}"
     check(f"{name}.{kind} d, {operands}", signature, [(*t, exact(*t)) for t in inputs])
@@ -76,7 +77,7 @@ def flushed(bits: int, form: Format) -> int:
 
 
 def flushing(exact: Callable[..., int], form: Format) -> Callable[..., int]:
-    """`.ftz`: of operands and result."""
+    """Apply `.ftz` to operands and result."""
     return lambda *t: flushed(exact(*(flushed(v, form) for v in t), form), form)
 
 
@@ -88,7 +89,7 @@ def test_flush_to_zero(spelling: str) -> None:
 
 
 def clamped(bits: int, form: Format) -> int:
-    """`.sat`: into [0, 1], NaN to +0."""
+    """Apply `.sat`: clamp to [0, 1], NaN becomes +0."""
     x = value(bits, form)
     if x in ("nan", "-inf") or (bits & form.sign_bit):
         return 0
@@ -107,7 +108,8 @@ def test_saturation(name: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_fma(kind: str) -> None:
     form = FORMATS[kind]
-    edges = [*itertools.product(EDGES[kind], repeat=3)][::3]  # each pair with ten of the others
+    # each pair with ten of the other values
+    edges = [*itertools.product(EDGES[kind], repeat=3)][::3]
     triples = [*edges, *hard_triples(form, 1500), *random_triples(form, 1500)]
     exact = functools.partial(fma, form=form)
     compare("fma.rn", kind, exact, triples)
@@ -142,7 +144,7 @@ def test_fma_relu(kind: str) -> None:
 
 
 def extremum(name: str, a: int, b: int, form: Format, *, nan: bool) -> int:
-    """min/max on bits: -0 below +0; a NaN loses, or wins with `.NaN`."""
+    """Return min or max by bits: -0 is below +0; a NaN loses, or wins with `.NaN`."""
     numbers = [v for v in (a, b) if value(v, form) != "nan"]
     if not numbers or (nan and len(numbers) < 2):
         return form.nan
@@ -227,7 +229,7 @@ def test_packed_signs_and_extrema(kind: str) -> None:
 
 
 def test_bf16_on_sm_80() -> None:
-    """sm_80 has no add.bf16: the compiler writes a multiplication by one and an addition."""
+    """sm_80 has no add.bf16, so the compiler emits a multiplication by one and an addition."""
     rows = [((1.0, 2.0), (0.5, -2.0), (1.5, 0.0)), ((256.0, 1.0), (1.0, 256.0), (256.0, 256.0))]
     text = "mov.b32 d, 0x3F803F80; fma.rn.bf16x2 d, a, d, b"
     check(text, "bf16x2 bf16x2 -> bf16x2", rows, target="sm_80")
@@ -238,7 +240,7 @@ def test_bf16_on_sm_80() -> None:
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 @pytest.mark.parametrize("name", ["add", "sub"])
 def test_mixed_precision(name: str, kind: str) -> None:
-    """sm_100a: the 16-bit operand is widened, the sum is float32's."""
+    """On sm_100a the 16-bit operand is widened, and the sum is computed in float32."""
     form = FORMATS[kind]
     rows = []
     for a, b in itertools.product(EDGES[kind], EDGES["f32"][::2]):
@@ -285,7 +287,7 @@ def test_reciprocals_and_roots(mode: str) -> None:
 
 
 # -- approximate functions ------------------------------------------------------------------------
-# The largest error that the PTX manual allows, by opcode: relative, or absolute where it says so.
+# The largest error that the PTX manual allows, by opcode: relative, or absolute if it says so.
 RELATIVE = {
     "ex2.approx.f32": 2**-22, "ex2.approx.ftz.f32": 2**-22,
     "lg2.approx.f32": 2**-22, "lg2.approx.ftz.f32": 2**-22,  # absolute between 0.5 and 2
@@ -413,7 +415,7 @@ def test_tanh() -> None:
 
 @pytest.mark.parametrize("kind, ex2, tanh", [("f16", 2**-9.9, 2**-10.987), ("bf16", 2**-7, 2**-8)])
 def test_half_precision_functions(kind: str, ex2: float, tanh: float) -> None:
-    """Largest errors by the manual: of ex2 relative, of tanh absolute."""
+    """The manual gives the largest errors: relative for ex2, absolute for tanh."""
     rng = random.Random(17)
     form = FORMATS[kind]
     inputs = [encode(Fraction(rng.uniform(-10, 10)), form) for _ in range(300)]
@@ -474,7 +476,8 @@ def quiet(nan: int) -> int:
 def test_float64_nans_are_the_same_on_every_processor(
     text: str, invalid: tuple[int, int] | None
 ) -> None:
-    """The first NaN operand, made quiet; Intel's processors make another than Arm's of none."""
+    """The result is the first NaN operand, made quiet; without one, Intel's and Arm's processors
+    differ."""
     pairs = [(QUIET, SIGNALING), (SIGNALING, QUIET)]
     wanted = [QUIET, quiet(SIGNALING)]
     if invalid:

@@ -1,6 +1,7 @@
-"""`forgekit.vgpu.floats` where instructions alone do not show it: its quick ways, all codes of fp8.
+"""Test the parts of `forgekit.vgpu.floats` that instructions alone do not show: its fast paths, all
+codes of fp8.
 
-How all of it rounds is compared where instructions are: test_floating.py, test_convert.py.
+Rounding is tested with the instructions, in test_floating.py and test_convert.py.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ def test_fma32_next_to_the_least_normal() -> None:
     case = (scaled(8384513, -100, F32), scaled(-8392705, -96, F32), scaled(1, -126, F32))
     want = fma(*case, F32)
     assert want == (1 << 23) - 1
-    # alone, and next to values for which the quick way is right
+    # alone, and next to values for which the fast path is right
     for company in ([], [(0x3F800000, 0x3F800000, 0x3F800000)]):
         columns = [array(column, "f32") for column in zip(case, *company, strict=True)]
         assert bits_of(floats.fma32(*columns))[0] == want
 
 
 def test_one_hard_case_among_easy_ones() -> None:
-    """The quick way is left for all when one value needs it: both must be right."""
+    """If a single value needs it, all values leave the fast path; both paths must be right."""
     easy = [(scaled(3, i - 60, F32), scaled(5, 2, F32), scaled(7, i - 50, F32)) for i in range(100)]
     for hard in hard_triples(F32, 50):
         cases = [*easy[:50], hard, *easy[50:]]

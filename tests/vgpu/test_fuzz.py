@@ -1,4 +1,4 @@
-"""Mutated PTX ends in forgekit's own errors."""
+"""Test that mutated PTX raises only forgekit's own errors."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_mutants_end_in_errors_of_forgekit(launches):
     assert report.outcomes["ran to its end"] > 75, report
 
 
-# -- refusals that name what is not supported ------------------------------------------------------
+# -- refusals that name the unsupported part ------------------------------------------------------
 def test_calls_of_the_host_code_are_refused_by_name():
     from cutlass._mlir import ir
 

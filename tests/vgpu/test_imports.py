@@ -1,4 +1,5 @@
-"""The virtual GPU is an independent package: the imports of its modules, including annotations."""
+"""Test that the virtual GPU is an independent package: the imports of its modules, including
+annotations."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def graph():
 
 
 def _imports(graph):
-    """Each module of the virtual GPU, with what it imports of forgekit."""
+    """Map each module of the virtual GPU to its imports from forgekit."""
     modules = sorted(m for m in graph.modules if f"{m}.".startswith(f"{VGPU}."))
     return {m: graph.find_modules_directly_imported_by(m) for m in modules}
 
@@ -38,7 +39,7 @@ def test_no_circle_of_modules(graph):
 
 
 def test_no_circle_of_packages(graph):
-    """Among the children of each package, whose own children count with them."""
+    """Circles are searched among the children of each package, each including its own children."""
     imports = _imports(graph)
     for package in imports:
         between: dict[str, set[str]] = {}
@@ -51,12 +52,13 @@ def test_no_circle_of_packages(graph):
 
 
 def _child(package: str, module: str) -> str:
-    """The part of a package that a module belongs to; empty for the package itself and others."""
+    """Return the part of a package to which a module belongs; empty for the package itself and
+    others."""
     below = module.removeprefix(f"{package}.")
     return "" if below == module else below.partition(".")[0]
 
 
 def test_its_errors_come_without_numpy():
-    """`import forgekit` needs them, and is quick."""
+    """`import forgekit` needs them and must be quick."""
     code = "import sys, forgekit.errors; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

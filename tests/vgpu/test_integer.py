@@ -1,4 +1,4 @@
-"""Integer arithmetic against Python's integers, over the ends of every type's range."""
+"""Test integer arithmetic against Python's integers, at the ends of every type's range."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def truncated(a: int, b: int) -> int:
 
 
 NARROW = ("u16", "s16", "u32", "s32")
-# The instruction, its types, what it computes of the type's bits and its operands. T is the type,
-# W the one twice as wide.
+# The instruction, its types, its function of the type's bits and the operands. T is the type, W the
+# type with twice the width.
 TABLE: list[tuple[str, tuple[str, ...], Callable[..., int]]] = [
     ("add.T d, a, b", ALL, lambda n, a, b: a + b),
     ("sub.T d, a, b", ALL, lambda n, a, b: a - b),
     ("min.T d, a, b", ALL, lambda n, a, b: min(a, b)),
     ("max.T d, a, b", ALL, lambda n, a, b: max(a, b)),
-    # The least number has no positive counterpart: it stays what it is.
+    # The least number has no positive counterpart, so it does not change.
     ("neg.T d, a", SIGNED, lambda n, a: -a),
     ("abs.T d, a", SIGNED, lambda n, a: abs(a)),
     ("mul.lo.T d, a, b", ALL, lambda n, a, b: a * b),
@@ -49,8 +49,8 @@ TABLE: list[tuple[str, tuple[str, ...], Callable[..., int]]] = [
     ("mad.hi.T d, a, b, c", ALL, lambda n, a, b, c: (a * b >> n) + c),
     ("mad.wide.T d, a, b, c", NARROW, lambda n, a, b, c: a * b + c),
     ("sad.T d, a, b, c", ALL, lambda n, a, b, c: c + abs(a - b)),
-    # The one overflow, the least number by -1, wraps around. By zero, which PTX leaves open, an
-    # H200 gives all ones.
+    # The only overflow, the least number divided by -1, wraps around. For division by zero, which
+    # PTX leaves undefined, an H200 gives all ones.
     ("div.T d, a, b", ALL, lambda n, a, b: truncated(a, b) if b else -1),
     ("rem.T d, a, b", ALL, lambda n, a, b: a - b * truncated(a, b) if b else -1),
     ("add.sat.T d, a, b", ("s32",), lambda n, a, b: within_s32(a + b)),
@@ -121,7 +121,7 @@ BIG = [0, 1, 2**32 - 1, 2**32, 2**64 - 1, 2**63, 0xDEADBEEF_12345678]
 
 @pytest.mark.parametrize("name, op", [("add", int.__add__), ("sub", int.__sub__)])
 def test_carry_chain(name: str, op: Callable[[int, int], int]) -> None:
-    """64-bit sums from 32-bit halves: the carry (borrow) travels between the instructions."""
+    """In 64-bit sums from 32-bit halves, the carry (borrow) passes between the instructions."""
     table = []
     for x, y in itertools.product(BIG, BIG):
         total = op(x, y) % 2**64
@@ -133,7 +133,7 @@ def test_carry_chain(name: str, op: Callable[[int, int], int]) -> None:
 
 @pytest.mark.parametrize("name, op", [("add", int.__add__), ("sub", int.__sub__)])
 def test_carry_in_and_out(name: str, op: Callable[[int, int], int]) -> None:
-    """`addc.cc` in the middle of a chain takes and gives a carry, also for 0xFFFFFFFF + carry."""
+    """`addc.cc` in the middle of a chain takes and gives a carry, even for 0xFFFFFFFF + carry."""
     words = [0, 1, 2**31, 2**32 - 1]
     table = []
     for a, b, c, f in itertools.product(words, repeat=4):
@@ -144,7 +144,7 @@ def test_carry_in_and_out(name: str, op: Callable[[int, int], int]) -> None:
 
 
 def test_carry_of_multiplication() -> None:
-    """`mad.lo.cc` and `madc.hi`: a 64-bit a*b + c as NVIDIA's compiler writes it."""
+    """`mad.lo.cc` and `madc.hi`: they compute a 64-bit a*b + c as NVIDIA's compiler does."""
     table = []
     for a, b, c in itertools.product([0, 1, 3, 2**31, 2**32 - 1], [1, 2**32 - 1, 77], BIG):
         total = (a * b + c) % 2**64

@@ -1,4 +1,5 @@
-"""Switching the virtual GPU on and off; arguments that do not fit; several names of one tensor."""
+"""Test switching the virtual GPU on and off, arguments that do not fit, and several names of one
+tensor."""
 
 from __future__ import annotations
 
@@ -114,7 +115,7 @@ def test_after_uninstall_compilation_is_as_before(tmp_path):
     assert kept.__ptx__ and ".loc" not in kept.__ptx__
     assert len(list(tmp_path.glob("*.ptx"))) == 1
     other = cute.compile(copies.copy, dynamic(x), dynamic(y), options="--gpu-arch sm_80")
-    assert other.engine is None  # this machine counts as an sm_100a
+    assert other.engine is None  # this machine counts as sm_100a
 
 
 def test_host_functions_are_as_before_and_during(capfd):
@@ -126,7 +127,7 @@ def test_host_functions_are_as_before_and_during(capfd):
 
 
 def test_kernels_of_one_name_are_told_apart(installed):
-    """The DSL names dump files after the function and its types only."""
+    """The DSL names dump files only after the function and its types."""
 
     def make(value: float):
         @cute.kernel
@@ -258,7 +259,7 @@ def fake(*shape: object, align: int = 4):
 
 @functools.cache
 def add_of(how: str):
-    """`naive_add`, compiled for tensors of a kind."""
+    """Return `naive_add`, compiled for tensors of a kind."""
     given = {
         "dynamic": lambda: dynamic(torch.zeros(8, 8)),
         "static": lambda: from_dlpack(torch.zeros(4, 8)),
@@ -367,7 +368,7 @@ def write_options(mX: cute.Tensor, given: Options):
 
 
 def test_pythons_numbers_in_tuples_are_numbers(installed):
-    """And addresses, as with TVM-FFI; CuTe DSL's own calls lose them."""
+    """So are addresses, as with TVM-FFI; CuTe DSL's own calls lose them."""
     Int32, Float32 = cutlass.Int32, cutlass.Float32
     x, y = torch.zeros(4), torch.tensor([1.0, 9.0])
     nowhere = make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=4)
@@ -390,7 +391,8 @@ def test_a_tensor_for_a_number(installed):
 
 
 def test_plain_tensors_are_packed_as_compiled(installed):
-    """With TVM-FFI a call accepts plain tensors regardless of dynamic modes; so does this."""
+    """With TVM-FFI a call accepts plain tensors regardless of dynamic modes, and so does the
+    virtual GPU."""
     a, b, c = torch.randn(5, 8), torch.randn(5, 8), torch.zeros(5, 8)
     add_of("8 columns")(a, b, c)
     torch.testing.assert_close(c, a + b)

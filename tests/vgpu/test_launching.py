@@ -1,4 +1,4 @@
-"""Launches: limits, parameters, batches, progress, options."""
+"""Test launches: limits, parameters, batches, progress, options."""
 
 from __future__ import annotations
 

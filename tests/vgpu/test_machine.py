@@ -1,4 +1,5 @@
-"""The lockstep machine: divergence, reconvergence, liveness, budget; against a dumb interpreter."""
+"""Test the lockstep machine (divergence, reconvergence, liveness, budget) against a simple
+interpreter."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ WORDS = REGISTERS + 2
 def expected(
     seed: int, *, exits: bool, block: int, grid: int
 ) -> tuple[str, np.ndarray, np.ndarray, list[int]]:
-    """A random kernel's body, its input, its output in the interpreter, each thread's steps."""
+    """Return a random kernel's body, its input, its output in the interpreter, and each thread's
+    steps."""
     body = Generator(seed, exits=exits).body()
     n = grid * block
     values = np.random.default_rng(seed).integers(0, 64, n * INPUTS).astype(np.uint32)
@@ -39,7 +41,8 @@ def expected(
 
 
 def compare(seed: int, *, exits: bool, block: int, grid: int, **options: object) -> list[int]:
-    """One random kernel on the machine: the interpreter's memory afterwards. Returns its steps."""
+    """Run a random kernel on the machine and compare with the interpreter's memory. Return its
+    steps."""
     body, values, want, steps = expected(seed, exits=exits, block=block, grid=grid)
     got = np.zeros_like(want)
     launch(body, values, got, grid=grid, block=block, shared=1024, **options)
@@ -126,7 +129,7 @@ class Counts(Listener):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("exits", [True, False])
 def test_every_instruction_a_thread_executes_is_counted_once(order, exits, monkeypatch):
-    """Equal to the interpreter's steps, for any waits on the way."""
+    """The counts equal the interpreter's steps, regardless of waits."""
     monkeypatch.setattr(Machine, "pick", ORDERS[order])
     for seed in range(10):
         counts = Counts()
@@ -136,7 +139,7 @@ def test_every_instruction_a_thread_executes_is_counted_once(order, exits, monke
 
 
 def test_lanes_that_wait_for_their_warp_are_not_taken_along(monkeypatch):
-    """Warp 0 runs on to where the first lane of warp 1 is, while the others of warp 1 wait."""
+    """Warp 0 reaches the place of warp 1's first lane while the other lanes of warp 1 wait."""
     monkeypatch.setattr(Machine, "pick", lambda m: (max if m.parked else min)(m.runnable))
     body = f"""{OWN_SLOT}
     mov.b32 %r5, 10; setp.eq.u32 %p1, %r0, 32; selp.b32 %r6, 1, 0, %p1; @%p1 bra MEET;
@@ -149,7 +152,7 @@ def test_lanes_that_wait_for_their_warp_are_not_taken_along(monkeypatch):
 
 
 def test_the_clock_counts_up():
-    """Also over a jump far back."""
+    """This includes a long jump backwards."""
     work = "add.s32 %r6, %r6, 1; " * 50
     body = f"""{OWN_SLOT} mov.b32 %r5, 0; mov.b32 %r7, 1; mov.b64 %rd5, 0;
     TOP: mov.u64 %rd6, %clock64; setp.le.u64 %p1, %rd6, %rd5; @%p1 mov.b32 %r7, 0;
@@ -162,7 +165,7 @@ def test_the_clock_counts_up():
 
 
 class Groups(Listener):
-    """Remembers the size of the group at each store."""
+    """Records the size of the group at each store."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -208,7 +211,7 @@ def test_a_spinning_wait_ends(spinner, setter, work):
 
 
 def test_a_spinning_wait_costs_little():
-    """Polling in a loop is noticed: it does not take thousands of turns before others run."""
+    """Polling in a loop is detected, so the others run without thousands of turns."""
     x = np.zeros(2, np.uint32)
     launch(SPIN.format(spinner=0, setter=1, work=1), x, block=64, budget=500)
     assert x.tolist() == [42, 42]
@@ -269,7 +272,7 @@ def test_a_chain_of_blocks_counts_on_an_order_that_cuda_does_not_promise():
     by_index, x = CHAIN.format(number="mov.u32 %r1, %ctaid.x;"), np.zeros(3, np.uint32)
     launch(by_index, x, grid=3, batch_threads=32)
     assert x.tolist() == [1, 1, 1]
-    launch(by_index, x := np.zeros(3, np.uint32), grid=3, **schedule)  # all run at once
+    launch(by_index, x := np.zeros(3, np.uint32), grid=3, **schedule)  # all run together
     assert x.tolist() == [1, 1, 1]
     with pytest.raises(DeadlockError) as error:
         launch(by_index, np.zeros(6, np.uint32), grid=6, **schedule)
@@ -283,7 +286,8 @@ def test_a_chain_of_blocks_counts_on_an_order_that_cuda_does_not_promise():
 
 
 def test_lanes_that_wait_for_their_warp_go_on_when_the_others_have_left():
-    """Lane 0 waits at a warp barrier for lanes that exit, while warp 1 spins until lane 0 is on."""
+    """Lane 0 waits at a warp barrier for lanes that exit, while warp 1 spins until lane 0
+    continues."""
     body = """setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER;
     setp.eq.u32 %p2, %r0, 0; @!%p2 bra LEAVE;
     bar.warp.sync -1; mov.b32 %r7, 1; st.volatile.global.b32 [%rd0], %r7; ret;
@@ -295,7 +299,7 @@ def test_lanes_that_wait_for_their_warp_go_on_when_the_others_have_left():
     assert x[0] == 1
 
 
-# -- the budget, and interruptions -----------------------------------------------------------------
+# -- the budget, and interrupts -----------------------------------------------------------------
 def test_a_loop_without_end_is_stopped():
     body = "LOOP: add.s32 %r1, %r1, 1; bra LOOP;"
     with pytest.raises(InstructionBudgetError) as caught:
@@ -321,7 +325,7 @@ def test_an_interrupt_passes_straight_through():
         signal.signal(signal.SIGALRM, old)
 
 
-# -- the same every time ---------------------------------------------------------------------------
+# -- equal runs ---------------------------------------------------------------------------
 def test_runs_are_identical_down_to_the_order_of_accesses():
     class Trace(Listener):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Registers read from machine code: those that the assembler reports."""
+"""Test that registers read from machine code equal those that the assembler reports."""
 
 from __future__ import annotations
 

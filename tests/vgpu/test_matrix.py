@@ -1,6 +1,6 @@
-"""ldmatrix and mma.sync: who executes them, operands of two types, what is refused.
+"""Test ldmatrix and mma.sync: the executing threads, operands of two types, refusals.
 
-Fragments and the bits of results are an H200's: test_matrix_parity.py.
+test_matrix_parity.py compares fragments and the bits of results with an H200's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_rows_are_aligned_and_within_shared_memory():
 
 # -- mma of two types ------------------------------------------------------------------------------
 def mma(k: int, types: tuple[str, str, str], a: int, b: int, c: int, saturate: str = "") -> int:
-    """A word of D where each byte of A and of B and each word of C is the same."""
+    """Return a word of D if each byte of A and of B and each word of C is the same."""
     kind = ".".join((types[2], *types))
     name = f"mma.sync.aligned.m16n8k{k}.row.col{saturate}.{kind}"
     held = ["{" + ", ".join([r] * n) + "}" for r, n in (("%r1", k // 8), ("%r2", k // 16))]
@@ -72,7 +72,8 @@ def test_fp8_of_both_types(a, b):
     assert np.uint32(got).view(np.float32) == 3 - 32 * 1.75 * 0.625
 
 
-# -- who may execute it ---------------------------------------------------------------------------
+# -- the executing threads
+# ---------------------------------------------------------------------------
 def test_lanes_that_are_missing_are_found():
     x = np.zeros(32, np.int32)
     body = """setp.ge.u32 %p1, %r0, 16; @%p1 bra END; mov.b32 %r1, 0;

@@ -1,5 +1,5 @@
-"""CuTe DSL kernels with ldmatrix and mma: elements are where CuTe's layouts place them, and GEMMs
-are right."""
+"""Test CuTe DSL kernels with ldmatrix and mma: elements are where CuTe's layouts place them, and
+GEMMs are right."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_lines_that_use_matrices_are_counted_and_drawn():
     ]
     assert sum(t.startswith("mma.sync") for t in texts) == 64 // 16 * 64 // 8 * 64 // 16
     loads = sum(t.startswith("ldmatrix") for t in texts)
-    assert loads == 2 * 2 * 64 * 64 // 256  # two warps take each tile of A, and of B
+    assert loads == 2 * 2 * 64 * 64 // 256  # two warps use each tile of A, and of B
     assert p["shared_load_requests"] == loads and p["shared_load_wavefronts"] == 4 * loads
     assert p["shared_load_bank_conflicts"] == 0
     assert steps.count("32 shared loads") == 2 and "128 warp-wide" in steps

@@ -1,4 +1,4 @@
-"""mbarriers: arrivals, bytes, phases; against a plain model."""
+"""Test mbarriers (arrivals, bytes, phases) against a simple model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INIT = FIRST + "MADE: bar.sync 0; "
 
 
 def run(body: str, threads: int = 32, count: int = 1, **options: object) -> list[int]:
-    """Each thread's %r20."""
+    """Return each thread's %r20."""
     x = np.full(threads, 77, np.uint32)
     text = HEAD + INIT.replace("COUNT", str(count)) + body + " st.global.b32 [%rd11], %r20; ret;"
     launch(text, x, block=threads, **options)
@@ -33,7 +33,7 @@ def test_fields_of_the_word():
 
 
 class Model:
-    """One mbarrier, one operation after the other."""
+    """An mbarrier that executes one operation after the other."""
 
     def __init__(self, count: int) -> None:
         self.count = self.pending = count
@@ -47,7 +47,7 @@ class Model:
 
 
 def sequence(seed: int) -> tuple[str, list[int]]:
-    """Random operations of one thread that a phase survives, and the phase's parity after each."""
+    """Return random valid operations of one thread, and the phase's parity after each."""
     draw = np.random.default_rng(seed)
     model = Model(int(draw.integers(1, 4)))
     text = f"mbarrier.init.shared.b64 [%r1], {model.count}; "
@@ -66,7 +66,8 @@ def sequence(seed: int) -> tuple[str, list[int]]:
             model.tx += tx
             model.change(1, 0)
         else:
-            tx = abs(model.tx) if not model.pending else tx  # bytes may come before their notice
+            # bytes may arrive before they are expected
+            tx = abs(model.tx) if not model.pending else tx
             sign = 1 if kind == "expect" else -1
             op = {1: "expect_tx", -1: "complete_tx"}[sign]
             text += f"mbarrier.{op}.relaxed.cta.shared::cta.b64 [%r1], {tx}; "
@@ -88,14 +89,14 @@ def test_random_sequences(seed):
 
 @pytest.mark.parametrize(("count", "phases"), [(32, 1), (16, 2), (1, 32), (3, 10), (40, 0)])
 def test_a_warp_arrives_at_once(count, phases):
-    """Each arrival counts, also where several phases end within one instruction."""
+    """Each arrival counts, even if several phases end within the same instruction."""
     body = """mbarrier.arrive.shared.b64 %rd20, [%r1]; bar.warp.sync -1;
     mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0; selp.b32 %r20, 1, 0, %p1;"""
     assert run(body, count=count) == [phases % 2] * 32
 
 
 def test_the_state_tells_the_phase():
-    """It names the phase before the arrival: over once all 32 have arrived."""
+    """The state identifies the phase before the arrival, which is over once all 32 have arrived."""
     body = """mbarrier.arrive.shared.b64 %rd20, [%r1]; mbarrier.pending_count.b64 %r6, %rd20;
     mbarrier.test_wait.shared.b64 %p1, [%r1], %rd20; selp.b32 %r7, 100, 0, %p1;
     add.u32 %r20, %r6, %r7;"""
@@ -124,7 +125,7 @@ def test_those_that_drop_out_are_not_waited_for():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("wait", ["try_wait", "test_wait"])
 def test_turns(wait, seed):
-    """Two warps hand a counter back and forth, 5 times, over two mbarriers."""
+    """Two warps pass a counter back and forth, 5 times, with two mbarriers."""
     body = f"""setp.ne.u32 %p9, %r0, 0; @%p9 bra B; mbarrier.init.shared.b64 [%r1+8], 32;
     mbarrier.init.shared.b64 [%r1+16], 32; mov.b32 %r2, 0; st.shared.b32 [%r1+32], %r2;
     B: bar.sync 0; shr.u32 %r3, %r0, 5; shl.b32 %r4, %r3, 3; add.u32 %r5, %r1, %r4;

@@ -1,4 +1,4 @@
-"""Virtual addresses, overlapping tensors, and coordinates computed from offsets."""
+"""Test virtual addresses, overlapping tensors, and coordinates computed from offsets."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ EIGHT, TWELVE, PAIRS, ROWS = (torch.zeros(n) for n in (8, 12, (4, 2), (4, 10)))
         ((EIGHT, EIGHT), [32]),  # one tensor twice
         ((ROWS, ROWS[1:, ::2]), [160]),  # a view and its base
         ((ROWS[1:, ::2], ROWS), [160]),
-        # An overrun of the first half must not land in the second unseen.
+        # An overrun of the first half must not reach the second half unnoticed.
         ((EIGHT[:4], EIGHT[4:]), [16, 16]),
         ((PAIRS[:, 0], PAIRS[:, 1]), [32]),  # interleaved columns
         ((TWELVE[0:5], TWELVE[4:9], TWELVE[8:12]), [48]),  # a chain
@@ -103,7 +103,7 @@ def test_tensors_that_overlap_share_one_range(tensors, sizes):
 
 def test_a_message_names_the_first_tensor_that_holds_a_byte():
     (allocation,) = memory_of(a=PAIRS[:, 0], b=PAIRS[:, 1]).allocations
-    assert allocation.tensor_at(4)[0].name == "a"  # inside both: the first
+    assert allocation.tensor_at(4)[0].name == "a"  # inside both tensors: the first is named
     assert allocation.tensor_at(28) == (allocation.regions[1].info, 24)
 
 
@@ -230,7 +230,7 @@ def test_bytes_of_a_block():
 # -- swizzles --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("span", "bits"), [(0, 0), (32, 1), (64, 2), (128, 3)])
 def test_a_swizzle_is_that_of_cute(span, bits):
-    """Swizzle<bits, 4, 3>: bits 4 and up, exclusive or those 3 places above them."""
+    """Swizzle<bits, 4, 3> XORs bits 4 and up with the bits 3 places above them."""
     address = np.arange(4096, dtype=np.uint32)
     wanted = address ^ ((address & (2**bits - 1 << 7)) >> 3)
     assert (swizzled(address, span) == wanted).all()

@@ -1,4 +1,4 @@
-"""The virtual GPU computes what an H200 computed (recorded by tests/vgpu/parity.py)."""
+"""Test that the virtual GPU gives an H200's results (recorded by tests/vgpu/parity.py)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Printing from threads: formats as C's, blocks in order."""
+"""Test printing from threads: C's formats, blocks in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.vgpu.memory import GlobalMemory, TensorInfo
 
 
 class Holder:
-    """The little of a machine that format_c needs: memory for strings."""
+    """The part of a machine that format_c needs: memory for strings."""
 
     def __init__(self, text: str = "") -> None:
         self.memory = GlobalMemory()
@@ -79,7 +79,8 @@ def test_blocks_print_in_order(capsys):
 
 @pytest.mark.parametrize("batch_threads", [32, 64, 4096])
 def test_only_threads_that_come_there_print(batch_threads, capsys):
-    """First the odd threads, in the branch, then thread 0; all of block 0 before block 1."""
+    """The odd threads print first, in the branch, then thread 0; all of block 0 prints before block
+    1."""
     body = f"""{BODY} and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN; {PRINT}
     EVEN: setp.ne.u32 %p1, %r0, 0; @%p1 bra END; {PRINT} END: ret;"""
     launch(body, grid=2, block=6, head=HEAD, batch_threads=batch_threads)

@@ -1,4 +1,4 @@
-"""The PTX parser: every construct of CuTe DSL's compiler, and its errors for other text."""
+"""Test the PTX parser: every construct of CuTe DSL's compiler, and its errors for other text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REGISTERS = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<99>; .reg .b64 %rd
 
 
 def module(body: str, *, before: str = "", after: str = "") -> ptx.Module:
-    """A module whose kernel `k` has this body."""
+    """Return a module whose kernel `k` has this body."""
     text = f"{HEAD}{before}\n.visible .entry k(.param .b64 x)\n{{\n{REGISTERS}\n{body}\n}}\n{after}"
     return parse(text)
 
@@ -102,7 +102,8 @@ WAIT = """{
 
 
 def test_inline_assembly_has_names_of_its_own() -> None:
-    """Twice the same block: two registers P1, two loops; names outside stay what they are."""
+    """The same block occurs twice, with two registers P1 and two loops; names outside do not
+    change."""
     found = kernel(f"{WAIT}\n{WAIT}\nret;")
     inner = sorted(n for n in found.registers if n.startswith("P1"))
     assert len(inner) == 2 and {found.registers[n] for n in inner} == {"pred"}
@@ -136,7 +137,7 @@ def test_scopes_with_the_same_register_range() -> None:
     assert types == ["b32", "b64"]
 
 
-# -- where things come from -----------------------------------------------------------------------
+# -- source lines -----------------------------------------------------------------------
 def test_source_lines() -> None:
     body = """.loc\t1 53 0
     mov.b32 %r1, 1;
@@ -154,7 +155,7 @@ def test_source_lines() -> None:
     assert [i.source for i in found] == [
         SourceLocation(me, 53, 0), SourceLocation(me, 56, 17), SourceLocation(me, 56, 17),
         SourceLocation("helper.py", 7, 3),
-        SourceLocation("helper.py", 7, 3),  # line 0 is no line: the previous one continues
+        SourceLocation("helper.py", 7, 3),  # line 0 is not a line, so the previous line continues
         SourceLocation("?", 1, 1),  # a file that nothing declares
     ]  # fmt: skip
 
@@ -303,7 +304,7 @@ def test_broken_modules(text: str, message: str) -> None:
 
 
 def test_every_truncation_is_an_error() -> None:
-    """PTX cut off anywhere within its kernel is an error of ours, never another exception."""
+    """PTX cut off anywhere within its kernel raises forgekit's error, never another exception."""
     text = f"{HEAD}.visible .entry k(.param .b64 x)\n{{\n{REGISTERS}\n{WAIT}\nret;\n}}"
     for length in range(len(HEAD) + 1, len(text)):
         with pytest.raises(PtxSyntaxError):
@@ -339,7 +340,8 @@ def test_undeclared_register() -> None:
 
 
 def test_an_opcode_that_liveness_takes_for_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a result, and not named in dataflow.py; or named there, with one."""
+    """The opcode has no result but is not named in dataflow.py, or is named there but has a
+    result."""
 
     def reads(instruction, decoder):
         fetch = decoder.fetch(instruction.operands[0], "b32")

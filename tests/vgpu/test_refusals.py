@@ -1,4 +1,4 @@
-"""The decoder refuses unsupported instructions, with their line."""
+"""Test that the decoder refuses unsupported instructions, with their line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
         ("setp.s32 %p1, %r1, %r2", "no comparison"),
         ("lop3.b32 %r1, %r2, %r3, %r4, %r5", "not a number"),
         ("bfind.shiftamt %r1, %r2", ".shiftamt where a type is meant"),
-        # A qualifier or type that its meaning does not look at.
+        # A qualifier or type that the opcode's function does not use.
         ("add.foo.s32 %r1, %r2, %r3", ".foo"),
         ("add.f32.f64 %rd1, %rd2, %rd3", ".f32"),
         ("mul.lo.b32 %r1, %r2, %r3", ".b32"),

@@ -1,4 +1,4 @@
-"""Samples of a launch's blocks: the chosen blocks, their weights, the estimates."""
+"""Test samples of a launch's blocks: the chosen blocks, their weights, the estimates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def record(grid: tuple[int, int, int], cluster=(1, 1, 1), *, cooperative=False) 
     return LaunchRecord("k", grid, (32, 1, 1), 0, b"", cluster, cooperative)
 
 
-# -- which blocks run ------------------------------------------------------------------------------
+# -- the blocks that run
+# ------------------------------------------------------------------------------
 @pytest.mark.parametrize("most", [8, 9, 64, 255])
 @pytest.mark.parametrize("grid", [(1000, 1, 1), (97, 83, 1), (1 << 22, 1, 1), (41, 43, 47)])
 def test_a_sample_stands_for_each_block_once(grid, most):
@@ -78,7 +79,7 @@ def test_fewer_blocks_than_8_are_refused(blocks):
         pass
 
 
-# -- what is counted from it -----------------------------------------------------------------------
+# -- the counts -----------------------------------------------------------------------
 def counted(body: str, *arrays: np.ndarray, blocks: int | None, **how: object) -> Recording:
     with Recording(keep=False, shares=True, blocks=blocks) as recording:
         launch(kernel(body, len(arrays)), *arrays, **how)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Sharing between blocks: distinct sectors of each, and of several together."""
+"""Test sharing between blocks: distinct sectors of each block, and of several together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def loads(stride: int) -> str:
     ("stride", "together"), [(0, 8), (64, 16), (32, 12)], ids=["all", "none", "half"]
 )
 def test_two_blocks(stride, together):
-    """Blocks of 64 threads, so 8 sectors each."""
+    """The blocks have 64 threads, so they touch 8 sectors each."""
     found = shared(loads(stride) + STORE, 2)
     assert (found.n_blocks, found.blocks) == (2, 2)
     for way in (found.loads, found.stores):
@@ -43,7 +43,7 @@ def test_two_blocks(stride, together):
 def test_a_block_that_loads_something_twice_needs_it_once():
     again = loads(64) + "ld.global.b32 %r4, [%rd3]; ld.global.b32 %r5, [%rd0]; " + STORE
     found = shared(again, 2)
-    assert found.loads.of_each == 16 + 1  # the first sector of x, which block 0 has anyway
+    assert found.loads.of_each == 16 + 1  # the first sector of x, which block 0 touches anyway
     assert found.loads.together == 16
     assert found.warp_loads == 16 + 3  # both warps of block 1, and the second of block 0
 

@@ -1,4 +1,4 @@
-"""Special registers: a thread's place in its warp, block and grid."""
+"""Test special registers: a thread's place in its warp, block and grid."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from ptx_launch import launch
 
-GRID, BLOCK = (3, 2, 2), (5, 4, 2)  # 40 threads: one whole warp and a part of another
+GRID, BLOCK = (3, 2, 2), (5, 4, 2)  # 40 threads: one whole warp and part of another
 THREADS, BLOCKS = 40, 12
 
 
 def read(register: str, width: int = 32) -> list[int]:
-    """The register in every thread of every block, blocks and threads counted with x fastest."""
+    """Return the register in every thread of every block; blocks and threads are counted with x
+    fastest."""
     out = np.zeros(THREADS * BLOCKS, f"u{width // 8}")
     counts = (1, *BLOCK, *GRID)
     steps = [out.itemsize * math.prod(counts[: k + 1]) for k in range(6)]

@@ -1,4 +1,4 @@
-"""Names in messages: of endless loops, of lanes that wait, of kernels beyond ASCII."""
+"""Test names in messages: of endless loops, of waiting lanes, of kernels beyond ASCII."""
 
 import cutlass
 import cutlass.cute as cute
@@ -58,7 +58,7 @@ def größe(mY: cute.Tensor):
 
 @cute.kernel
 def warp_index_in_a_branch_kernel(mY: cute.Tensor):
-    """warp_idx() shuffles, and only one lane of the warp calls it."""
+    """warp_idx() is a shuffle, but only one lane of the warp calls it."""
     if cute.arch.lane_idx() == 0:
         mY[cute.arch.warp_idx()] = Int64(1)
     cute.arch.sync_threads()

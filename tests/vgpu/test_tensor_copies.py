@@ -1,4 +1,4 @@
-"""Tensor copies (TMA): boxes in and out of tensors, against NumPy; what is wrong with them."""
+"""Test tensor copies (TMA): boxes in and out of tensors, against NumPy, and their errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ STORE = """@%p1 cp{reduce}.async.bulk.tensor.{n}d.global.shared::cta.{op}tile.bu
 
 
 def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds) -> np.ndarray:
-    """The map of argument `number` of the launch (64-byte aligned, as all arrays are there)."""
+    """Return the map of argument `number` of the launch (64-byte aligned, like all arrays
+    there)."""
     sizes, strides = tensor.shape[::-1], tensor.strides[::-1][1:]
     dtype = kinds.pop("dtype", KINDS[tensor.dtype.str[1:]])
     raw = encode(dtype, tensor.ctypes.data, sizes, strides, box, steps or [1] * len(sizes), **kinds)
@@ -58,8 +59,8 @@ def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds)
 
 
 def text(form: str, at, size: int, reduce: str = "", tile: int = 0) -> str:
-    """The kernel that copies the box at these coordinates, of `size` bytes; tile: bytes that it
-    takes in shared memory, if more."""
+    """Return a kernel that copies the box of `size` bytes at these coordinates; tile: its bytes in
+    shared memory, if more."""
     names = [f"%r{30 + i}" for i in range(len(at))]
     return (HEAD + form).format(
         n=len(at), at=", ".join(names), bytes=size, pieces=-(-max(size, tile) // 16),
@@ -69,7 +70,7 @@ def text(form: str, at, size: int, reduce: str = "", tile: int = 0) -> str:
 
 
 def random(shape, dtype: str) -> np.ndarray:
-    """A tensor whose rows are multiples of 16 bytes apart, as a tensor map needs it."""
+    """Return a tensor whose row stride is a multiple of 16 bytes, as a tensor map requires."""
     step = 16 // np.dtype(dtype).itemsize
     wide = (*shape[:-1], -(-shape[-1] // step) * step)
     bits = np.random.default_rng(0).integers(1, 100, wide).astype(dtype)
@@ -77,7 +78,7 @@ def random(shape, dtype: str) -> np.ndarray:
 
 
 def boxed(tensor: np.ndarray, box, at, steps) -> tuple[np.ndarray, np.ndarray]:
-    """(elements, which are inside) of a box, element by element."""
+    """Return (elements, True if inside) of a box, element by element."""
     counts = [-(-b // s) for b, s in zip(box, steps, strict=True)]
     values, inside = np.zeros(counts[::-1], tensor.dtype), np.zeros(counts[::-1], bool)
     for index in itertools.product(*map(range, counts)):
@@ -93,7 +94,7 @@ launch = ptx_launch.launch
 
 @pytest.fixture(name="launch", params=["virtual", pytest.param("gpu", marks=pytest.mark.gpu)])
 def on_both(request):
-    """Launch on the virtual GPU, and on a machine with a GPU on that GPU."""
+    """Launch on the virtual GPU and, on a machine with a GPU, on that GPU as well."""
     if request.param == "virtual":
         return ptx_launch.launch
     import gpu_launch
@@ -115,7 +116,7 @@ CASES = [  # shape of the tensor, box and coordinates (mode 0 first), dtype, swi
     ((3, 4, 5, 16), (8, 2, 3, 2), (16, 3, 2, 2), "f2", 0),
     ((2, 3, 3, 4, 16), (16, 2, 2, 2, 2), (0, 3, 1, -1, 1), "f2", 32),
     ((2, 3, 3, 4, 16), (16, 2, 2, 2, 2), (0, 3, 1, 2, 1), "f2", 32),
-    ((9, 16), (16, 4), (0, 100), "f4", 0),  # all of it outside
+    ((9, 16), (16, 4), (0, 100), "f4", 0),  # completely outside
     ((16, 16), (16, 16), (0, 0), "f2", 128),  # rows narrower than the swizzle's span
     ((16, 16), (8, 16), (8, 0), "f4", 64),
 ]
@@ -209,12 +210,12 @@ def test_sums_of_bf16(launch):
 
 
 def test_each_thread_of_a_warp_reduces(launch):
-    """Without an elected thread, 32 threads do it."""
+    """Without an elected thread, all 32 threads reduce."""
     x, new = np.zeros((4, 8), np.float32), np.ones((4, 8), np.float32)
     reduce = STORE.replace("@%p1", "")
     launch(text(FILL + reduce, (0, 0), new.nbytes, "add"), tensor_map(x, (8, 4)), new, x)
     assert (x == 32).all()
-    apart = "add.s32 %r31, %r31, %r0; "  # each lane another row
+    apart = "add.s32 %r31, %r31, %r0; "  # a different row per lane
     x[:] = 0
     launch(text(FILL + apart + reduce, (0, 0), new.nbytes, "add"), tensor_map(x, (8, 4)), new, x)
     assert (x.T == [1, 2, 3, 4]).all()
@@ -236,7 +237,7 @@ def test_a_warp_that_stores_the_same_stores_once():
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_warps_that_store_the_same_do_not_race(apart):
-    """Like several elected threads in common scripts; different bytes are a finding."""
+    """Common scripts have several elected threads; different bytes are a finding."""
     x, new = np.zeros((8, 16), np.float32), np.arange(256, dtype=np.float32)
     each = "and.b32 %r50, %r0, 31; setp.eq.u32 %p1, %r50, 0; "
     if apart:
@@ -248,7 +249,7 @@ def test_warps_that_store_the_same_do_not_race(apart):
 
 
 def test_to_several_blocks_of_the_cluster(launch):
-    """Block 1 of each two loads its tile into both."""
+    """Block 1 of each pair loads its tile into both blocks."""
     x, tile = random((8, 16), "f4"), np.zeros((2, 128), np.float32)
     load = LOAD.replace("@%p1", "@%p4", 1).replace("[%r2];", "[%r2], %rs1;", 1)
     load = load.replace("::bytes\n", "::bytes.multicast::cluster\n")
@@ -280,8 +281,8 @@ def test_the_driver_s_maps(shape, box, at, dtype, swizzle):
 
 # -- the map's bits --------------------------------------------------------------------------------
 def test_what_cute_dsl_writes():
-    """The words that its host code computes for float16 (100, 152) and a tile of 64 by 64 with a
-    swizzle of 128 bytes."""
+    """These are the words that its host code computes for float16 (100, 152) and a tile of 64 by 64
+    with a 128-byte swizzle."""
     words = np.array(
         [0x7F0000001230, 0x1300046312, 0, 0, 0x6300000097, 0, 0x3F << 56, 0x3F] + [0] * 8
     )
@@ -344,7 +345,7 @@ def test_kernels_change_maps(space, launch):
 
 
 def test_parameters_are_read_through_addresses():
-    """By their own space's addresses, and by generic ones."""
+    """The test uses addresses of their own space, and generic addresses."""
     body = """mov.b64 %rd5, p0; ld.param.v2.b64 {%rd6, %rd7}, [%rd5]; cvta.param.u64 %rd8, %rd5;
     ld.b64 %rd9, [%rd8+8]; sub.s64 %rd6, %rd6, %rd0; sub.s64 %rd7, %rd7, %rd1;
     sub.s64 %rd9, %rd9, %rd1; or.b64 %rd6, %rd6, %rd7; or.b64 %rd6, %rd6, %rd9;
@@ -433,7 +434,7 @@ def test_a_copy_of_other_modes_than_its_map():
 
 
 def test_a_map_of_a_tensor_that_is_no_argument():
-    """As in tables of pointers: found by its address, if it still exists."""
+    """As in tables of pointers, the tensor is found by its address if it still exists."""
     x, other, tile = np.zeros(4), random((8, 16), "f4"), np.zeros((8, 16), np.float32)
     ptx_launch.launch(text(LOAD + OUT, (0, 0), 512), tensor_map(other, (16, 8)), tile, x)
     assert (tile == other).all()
@@ -446,7 +447,7 @@ def test_a_map_of_a_tensor_that_is_no_argument():
 def test_a_map_larger_than_its_tensor():
     x = random((8, 16), "f4")
     raw = tensor_map(np.lib.stride_tricks.as_strided(x, (12, 16), x.strides), (16, 8))
-    launch(text(LOAD + "ret;", (0, 0), 512), raw, np.zeros(4), x)  # inside, all the same
+    launch(text(LOAD + "ret;", (0, 0), 512), raw, np.zeros(4), x)  # also inside the tensor
     with pytest.raises(KernelError, match=r"the box \(16, 8\) at \(0, 4\), 256 bytes past its end"):
         launch(text(LOAD + "ret;", (0, 4), 512), raw, np.zeros(4), x)
 
@@ -475,5 +476,6 @@ def test_bytes_are_counted_and_traced():
 
 
 def test_addresses_are_far_from_real_ones():
-    """A map that the host wrote holds a real address, one that a kernel wrote a virtual one."""
+    """A map written by the host holds a real address, a map written by a kernel a virtual
+    address."""
     assert not GLOBAL_BASE <= np.zeros(1).ctypes.data < 1 << 40

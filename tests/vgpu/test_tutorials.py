@@ -1,4 +1,4 @@
-"""Unmodified CuTe DSL code in the style of tutorials, after only `forgekit.vgpu.install()`."""
+"""Test unmodified CuTe DSL code in the style of tutorials, after only `forgekit.vgpu.install()`."""
 
 from __future__ import annotations
 
@@ -281,4 +281,4 @@ def test_a_notebook(tmp_path):
         "MemoryAccessError Out of bounds: cell [4], line 7: mX[bidx * 4 + tidx] = SCALE * tidx\n"
         "  thread (2, 0, 0) of block (2, 0, 0) writes mX[10], up to 4 bytes past its end."
     )
-    assert not list(tmp_path.iterdir())  # no file is left in the notebook's folder
+    assert not list(tmp_path.iterdir())  # no file remains in the notebook's folder

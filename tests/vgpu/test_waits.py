@@ -1,4 +1,4 @@
-"""How long a lone warp waits: hand-written PTX, and the cycles of its steps."""
+"""Test the waits of a lone warp: hand-written PTX, and the cycles of its steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ADD = "add.f32 %f9, %f9, %f{0};"
 
 
 def waits(body: str, what: str, arrays: int = 4) -> list[float]:
-    """Cycles of each wait for `what`, in the order of the PTX."""
+    """Return the cycles of each wait for `what`, in the order of the PTX."""
     (code,) = load(kernel(body + " ret;", arrays)).values()
     return [step.cycles for step in steps(code) if step.wait == what]
 
@@ -23,7 +23,7 @@ def of_each(form: str, *numbers: int) -> str:
 
 
 def branched(n: int, more: str = "") -> str:
-    """A load that a branch skips."""
+    """Return PTX with a load that a branch skips."""
     return f"@%p0 bra $L{n}; {LOAD.format(n)} {more} $L{n}: "
 
 
@@ -35,9 +35,9 @@ def branched(n: int, more: str = "") -> str:
         (of_each(LOAD + ADD, 0) + "ld.param.u64 %rd8, [p1]; ld.global.f32 %f8, [%rd8];"
          + ADD.format(8), 1),
         ("".join(branched(n) for n in range(3)) + of_each(ADD, 0, 1, 2), 1),
-        ("".join(branched(n, ADD.format(n) * 9) for n in range(3)), 3),  # too long a predicate
+        ("".join(branched(n, ADD.format(n) * 9) for n in range(3)), 3),  # too long for a predicate
         (LOAD.format(0) + ADD.format(0) + "st.global.f32 [%rd1], %f9;" + LOAD.format(2)
-         + ADD.format(2), 2),  # a store may write what the next load reads
+         + ADD.format(2), 2),  # a store may write the data of the next load
     ],
     ids=["interleaved", "barrier", "parameter", "predicates", "branches", "store"],
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Warp-wide instructions: lane arithmetic, member masks, and lanes that come late or never."""
+"""Test warp-wide instructions: lane arithmetic, member masks, and lanes that arrive late or
+never."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ LANES = range(32)
 
 
 def per_lane(body: str, x: np.ndarray | None = None, *, threads: int = 32) -> list[int]:
-    """%r5 of every thread after the body; %r4 holds x, or the thread's index."""
+    """Return %r5 of every thread after the body; %r4 holds x, or the thread's index."""
     out = np.full(threads, -77, np.int32)
     text = AT + "mov.b32 %r4, %r0; "
     arrays = [out]
@@ -28,7 +29,7 @@ def per_lane(body: str, x: np.ndarray | None = None, *, threads: int = 32) -> li
 
 # -- shuffles ------------------------------------------------------------------------------------
 def shuffle_by_the_manual(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
-    """PTX ISA, `shfl.sync`: the pseudo code, line by line."""
+    """Follow the pseudo code of `shfl.sync` in the PTX ISA, line by line."""
     segmask, clamp, b = c >> 8 & 31, c & 31, b & 31
     maxlane = (lane & segmask) | (clamp & ~segmask & 31)
     minlane = lane & segmask
@@ -95,7 +96,7 @@ HALVES = "setp.lt.u32 %p3, %r0, 16; selp.b32 %r7, 0x0000FFFF, 0xFFFF0000, %p3; "
 
 
 def test_masks_that_differ_within_a_warp():
-    """Both halves are at one instruction, each with its own member mask."""
+    """Both halves are at the same instruction, each with its own member mask."""
     odd = HALVES + "and.b32 %r6, %r4, 1; setp.eq.s32 %p1, %r6, 1; "
     halves = [(t < 16) for t in LANES]
     ballot = [as_signed(0xAAAAAAAA & (0xFFFF if h else 0xFFFF0000)) for h in halves]
@@ -169,9 +170,10 @@ def test_active_mask_and_election_in_a_branch():
     assert per_lane(body) == [1 if t == 2 else mask if t % 4 == 2 else -5 for t in LANES]
 
 
-# -- lanes that come late, or never ----------------------------------------------------------------
+# -- lanes that arrive late, or never
+# ----------------------------------------------------------------
 def test_named_lanes_are_waited_for():
-    """Each lane reaches the shuffle after a loop of its own length."""
+    """Each lane reaches the shuffle after a loop of a different length."""
     body = """mov.b32 %r6, 0; mov.b32 %r8, 31; sub.s32 %r8, %r8, %r0;
     TOP: setp.ge.s32 %p1, %r6, %r8; @%p1 bra DONE; add.s32 %r6, %r6, 1; bra TOP;
     DONE: shfl.sync.bfly.b32 %r5, %r6, 1, 31, -1;"""

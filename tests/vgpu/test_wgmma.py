@@ -1,4 +1,4 @@
-"""wgmma: operands by descriptor and in registers, results that come late, who executes it."""
+"""Test wgmma: operands by descriptor and in registers, late results, the executing threads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ F16, E4M3, E5M2 = torch.float16, torch.float8_e4m3fn, torch.float8_e5m2
 
 @pytest.fixture(autouse=True)
 def on_hopper():
-    """CuTe DSL makes operations of a warpgroup for this architecture only."""
+    """Use the only architecture for which CuTe DSL makes operations of a warpgroup."""
     with fk.use_target("virtual"), forgekit.vgpu.installed("sm_90a"):
         yield
 
@@ -47,8 +47,8 @@ def byte(n, kind):
     return warpgroup.MmaF8Op(kind, kind, Float32, (64, n, 32), RMEM, K, K)
 
 
-# Operation, type, bytes over which A and B are swizzled; each span and major of both once. More
-# types, bit by bit: test_matrix_parity.py.
+# Operation, type, bytes over which A and B are swizzled; each span and major of both occurs once.
+# test_matrix_parity.py covers more types, bit by bit.
 PRODUCTS = {
     "K 16, K 32": (lambda: half(64), F16, (16, 32)),
     "MN 32, MN 16": (lambda: half(64, SMEM, MN, MN), F16, (32, 16)),
@@ -106,7 +106,7 @@ st.shared.v4.b32 [%r2+16], {%r3, %r3, %r3, %r3}; fence.proxy.async.shared::cta; 
 shr.u32 %r4, %r1, 4; cvt.u64.u32 %rd10, %r4; or.b64 %rd10, %rd10, %rd11; setp.eq.u32 %p1, 0, 0;
 mov.b32 %r10, 0; mov.b32 %r11, 0; mov.b32 %r12, 0; mov.b32 %r13, 0; wgmma.fence.sync.aligned;
 """
-# One after the other: eight rows of 16 bytes, the next 8 bytes of K, the next eight rows.
+# The order is eight rows of 16 bytes, the next 8 bytes of K, the next eight rows.
 PLAIN = "mov.b64 %rd11, 0x0000001000080000;" + FILL
 SHAPE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
 MMA = SHAPE + " {%r10, %r11, %r12, %r13}, %rd10, %rd10, %p1, 1, 1, 0, 0;"
@@ -115,7 +115,7 @@ COMMIT = "wgmma.commit_group.sync.aligned; "
 
 
 def ones(body: str, **options) -> np.ndarray:
-    """%r10 of each thread; A and B hold ones, the accumulator starts at 0."""
+    """Return %r10 of each thread; A and B hold ones, and the accumulator starts at 0."""
     x = np.zeros(128, np.float32)
     launch(body, x, block=128, **options)
     return x
@@ -165,8 +165,8 @@ def test_a_warp_that_comes_later_is_waited_for():
     (PLAIN + "setp.ge.u32 %p2, %r0, 96; @%p2 bra SKIP;" + MMA + "SKIP: bar.sync 0; ret;", 128,
      "for warps of their warpgroup that are elsewhere"),
     (PLAIN + "shr.u32 %r5, %r0, 5; cvt.u64.u32 %rd5, %r5; add.s64 %rd10, %rd10, %rd5;" + MMA +
-     STORE, 128, "has another descriptor than the rest of its warpgroup"),
-    (PLAIN + "setp.lt.u32 %p1, %r0, 32;" + MMA + STORE, 128, "another scale-d"),
+     STORE, 128, "has a different descriptor from the rest of its warpgroup"),
+    (PLAIN + "setp.lt.u32 %p1, %r0, 32;" + MMA + STORE, 128, "different scale-d"),
     (PLAIN + "or.b64 %rd10, %rd10, 0x0002000000000000;" + MMA + STORE, 128, "base offset"),
 ])  # fmt: skip
 def test_who_may_execute_it(body, block, text):
@@ -182,14 +182,15 @@ def test_descriptors_stay_within_shared_memory():
 
 
 def test_pieces_are_swizzled_within_their_span():
-    """Row r of a tile swizzled over 128 bytes: piece p is at p ^ r."""
+    """In row r of a tile swizzled over 128 bytes, piece p is at p ^ r."""
     found = swizzles.pieces(1 << 62 | 0x40 << 32 | 0x1000 >> 4, 16, False)
     rows = np.arange(16)[:, None]
     assert (found == 0x1000 + rows * 128 + (np.arange(2) ^ rows % 8) * 16).all()
 
 
 def test_lines_that_use_it_are_counted_and_drawn():
-    """128 by 128 by 128: two tiles of K, four steps each, by eight warps; none of it is a load."""
+    """The product of 128 by 128 by 128 has two tiles of K with four steps each, by eight warps, and
+    no loads."""
     a, b, c = drawn((128, 128), F16, 1), drawn((128, 128), F16, 2), torch.zeros(128, 128).half()
     run = fk.compile(wgmma.gemm, *(fk.spec(t, divisible={1: 16}) for t in (a, b, c)), half(128))
     p = fk.profile(run, a, b, c)

@@ -1,4 +1,4 @@
-"""Checks shared by tests of pictures: texts, drawn items, no item beyond the edge."""
+"""Provide checks for tests of pictures: texts, drawn items, no item beyond the edge."""
 
 import functools
 import inspect
@@ -16,7 +16,7 @@ from forgekit.viz.scene import Label, Line, Pixels, Rect, text_width
 
 
 def line_of(module, text):
-    """The number of the only line of a module that holds a text."""
+    """Return the number of the only line of a module that contains a text."""
     lines = inspect.getsource(module).split("\n")
     (number,) = [i for i, line in enumerate(lines, 1) if text in line]
     return number
@@ -51,13 +51,13 @@ def boxes(shown, sort):
 
 
 def pixels(shown, panel=None):
-    """The colours of a map's cells, (rows, columns); None where one sees through."""
+    """Return the colours of a map's cells, (rows, columns); None for transparent cells."""
     (only,) = items(shown, Pixels, panel)
     return np.array([*only.colours], object)[only.numbers]
 
 
 def assert_legible(shown):
-    """All texts are on the page, without overlaps, none too small; 800 pixels."""
+    """Check that all texts are on the page (800 pixels), do not overlap, and are not too small."""
     if isinstance(shown, Figure):
         names, extents, page, least = _of_figure(shown)
     else:
@@ -95,14 +95,14 @@ def _of_figure(figure):
 
 
 def luminance(colour):
-    """Relative luminance of WCAG 2: 0 is black, 1 white."""
+    """Return WCAG 2's relative luminance: 0 is black, 1 is white."""
     channels = [v / 255 for v in bytes.fromhex(colour[1:])]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast(one, other):
-    """Contrast ratio of WCAG 2, from 1 to 21."""
+    """Return WCAG 2's contrast ratio, from 1 to 21."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
@@ -117,7 +117,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @functools.lru_cache(maxsize=8)
 def panels(svg: str) -> dict[str, ET.Element]:
-    """Name -> group of each panel, in their order."""
+    """Map each panel's name to its group, in order."""
     return {g.get("data-panel") or "": g for g in ET.fromstring(svg) if g.tag == f"{SVG}g"}
 
 
@@ -126,7 +126,7 @@ def panel(picture: LayoutPicture, name: str) -> ET.Element:
 
 
 def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, str], list[str]]]:
-    """Return (data of a cell, its texts) of one panel."""
+    """Return (data of a cell, its texts) for a panel's cells."""
     return [
         ({k.removeprefix("data-"): v for k, v in g.attrib.items()},
          [text.text or "" for text in g.iter(f"{SVG}text")])
@@ -135,7 +135,7 @@ def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, 
 
 
 def places(picture: LayoutPicture, name: str = "layout") -> dict[tuple[int, int], str]:
-    """(row, column) on the page -> the first text of the cell there."""
+    """Map (row, column) on the page to the first text of the cell there."""
     found = []
     for g in panel(picture, name).iter(f"{SVG}g"):
         if "data-coord" in g.attrib:

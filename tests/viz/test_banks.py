@@ -1,4 +1,4 @@
-"""Pictures of banks: wavefronts, words, passes of wide accesses, drawn items, messages."""
+"""Test pictures of banks: wavefronts, words, passes of wide accesses, drawn items, messages."""
 
 import re
 

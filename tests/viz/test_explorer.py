@@ -1,4 +1,4 @@
-"""The explorer: its steps against forgekit.layouts, and its page as text."""
+"""Test the explorer: its steps against forgekit.layouts, and its page as text."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_banks_are_a_step_of_shared_memory() -> None:
     assert banks["colour"] == "bank"
     assert "reads a column: 32-way conflict; a row: no conflict" in banks["words"]
     swizzled = ComposedLayout(Swizzle(5, 0, 5), 0, Layout((32, 32), (32, 1)))
-    (banks,) = fk.explore(swizzled).data["steps"]  # a swizzle is one of shared memory
+    (banks,) = fk.explore(swizzled).data["steps"]  # a swizzle implies shared memory
     assert "reads a column: no conflict; a row: no conflict" in banks["words"]
     names = [step["name"] for step in fk.explore(TILE, tile=(8, 8)).data["steps"]]
     assert names == ["the tensor", "zipped_divide", "one tile", "banks"]
@@ -112,7 +112,8 @@ def test_bad_input_is_refused(args: Any, options: dict[str, Any], message: str) 
 
 
 def test_a_composition_that_is_none_is_refused() -> None:
-    # Like CuTe, composition does not check strides smaller than a size: the picture would be wrong.
+    # Like CuTe's, forgekit's composition does not check strides smaller than a size; the picture
+    # would be wrong.
     with pytest.raises(UsageError, match="which is another function"):
         fk.explore(Layout((4, 6), (6, 1)), tv=Layout((4, 2), (3, 12)))
 

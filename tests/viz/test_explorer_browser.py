@@ -1,4 +1,5 @@
-"""The explorer in a real browser, from its file: pointer, keys, touch, sliders, themes, a phone."""
+"""Test the explorer in a real browser, from its file: pointer, keys, touch, sliders, themes, a
+phone."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ Open = Callable[..., Any]
 
 @pytest.fixture
 def visit(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Open an explorer from its file; no error and no request to the network may follow."""
+    """Open an explorer from its file; fail on any error or network request."""
     faults: list[str] = []
     contexts = []
 
@@ -64,7 +65,7 @@ def lit(page: Any, picture: str = "Tensor", kind: str = "pg-with") -> list[int]:
 
 
 def kept(page: Any) -> list[int]:
-    """Offsets of the tensor's elements that have a colour."""
+    """Return the offsets of the tensor's coloured elements."""
     found = page.get_by_role("grid", name="Tensor").locator("td[tabindex]:not(.pg-plain)")
     return sorted(int(c.get_attribute("data-key")) for c in found.all())
 
@@ -158,7 +159,8 @@ def test_keys(visit: Open) -> None:
 
 
 def test_tiles_beyond_the_tensor_hold_none_of_its_other_elements(visit: Open) -> None:
-    layout = Layout((10, 12), (1, 10))  # row 10 of a tile has the offset of row 0, a column on
+    # row 10 of a tile has the offset of row 0, one column further
+    layout = Layout((10, 12), (1, 10))
     page = visit(fk.explore(layout, tile=(4, 8)))
     page.get_by_role("button", name="2 zipped_divide").click()
     for i, j in itertools.product(range(10), range(12)):
@@ -167,7 +169,7 @@ def test_tiles_beyond_the_tensor_hold_none_of_its_other_elements(visit: Open) ->
 
 
 def banks_of(page: Any) -> list[str]:
-    """Offsets and banks as the cells of a 32 × 32 picture show them, row by row."""
+    """Return offsets and banks from the cells of a 32 × 32 picture, row by row."""
     found = page.get_by_role("grid", name="Layout").locator("td[tabindex]")
     return list(found.evaluate_all("all => all.map((c) => [...c.childNodes]"
                                    ".map((x) => x.textContent).join(' '))"))  # fmt: skip
@@ -276,7 +278,7 @@ def test_values_of_make_layout_tv_may_be_a_shape(visit: Open) -> None:
 
 @pytest.fixture(scope="module")
 def functions(browser: Any) -> Iterator[Any]:
-    """A page that knows the functions of the playground's scripts."""
+    """Return a page with the functions of the playground's scripts."""
     page = browser.new_page()
     for package, names in (
         ("forgekit.viz", ["shared.js"]),
@@ -350,7 +352,8 @@ def test_without_scripts(visit: Open) -> None:
 
 
 def test_large_layouts_are_told_and_shown_whole(visit: Open) -> None:
-    """32 × 32: no box to scroll in, no step of colour within a row, sizes in groups of three."""
+    """At 32 × 32 there is no scroll box, no colour step within a row, and sizes are in groups of
+    three digits."""
     page = visit(fk.explore("(32,32):(32,1)"))
     assert "1,024 elements. It spans 1,024 elements" in page.locator(".pg ul").inner_text()
     for box in page.locator(".pg-scroll").all():

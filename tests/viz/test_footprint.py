@@ -1,4 +1,4 @@
-"""The footprint of a kernel: exact counts, the text, the picture, and no side effects."""
+"""Test a kernel's footprint: exact counts, the text, the picture, and no side effects."""
 
 import re
 import sys
@@ -92,22 +92,22 @@ def counts(shown, name, column="count"):
 
 
 def places(shown, panel):
-    """Column and row -> a cell of the panel."""
+    """Map (column, row) to the panel's cells."""
     found = items(shown, Cell, panel)
     return {(int(dict(c.data)["column"]), int(dict(c.data)["row"])): c for c in found}
 
 
 def labels(shown, panel="mX"):
-    """Column and row -> the label of a cell."""
+    """Map (column, row) to the labels of cells."""
     return {at: "\n".join(c.lines) for at, c in places(shown, panel).items() if c.lines}
 
 
 def fills(shown, panel="mX"):
-    """Column and row -> the colour of a cell."""
+    """Map (column, row) to the colours of cells."""
     return {at: c.fill for at, c in places(shown, panel).items()}
 
 
-# -- what was touched, and its picture ----------------------------------------------------------
+# -- touched elements, and their picture ----------------------------------------------------------
 def test_copy_by_one_block():
     shown = copied(8, 8)
     for name, column in (("mX", "loads"), ("mY", "stores")):
@@ -318,11 +318,12 @@ def test_arguments_that_are_not_contiguous():
         assert (shown.touched[name]["count"] == 1).all()
     row, column = np.indices((4, 6))
     assert (shown.touched["mX"]["thread"] == row % 4 * 4 + column % 4).all()
-    assert torch.equal(base, before) and (y == -1).all()  # the caller's tensors stay
+    assert torch.equal(base, before) and (y == -1).all()  # the caller's tensors do not change
 
 
 def test_a_large_tensor_costs_little_memory():
-    """1 Mi elements each, all touched: few int64 copies of the data, none for pictures."""
+    """With 1 Mi elements each, all touched, there are few int64 copies of the data, and none for
+    pictures."""
     import tracemalloc
 
     x, y = fk.empty(1024, 1024), fk.empty(1024, 1024)

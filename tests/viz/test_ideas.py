@@ -1,4 +1,5 @@
-"""Pictures to play with, in a real browser: what they compute, say, and show without scripts."""
+"""Test interactive pictures in a real browser: their numbers, texts, and display without
+scripts."""
 
 from __future__ import annotations
 
@@ -226,7 +227,7 @@ def test_the_online_softmax_computes_what_python_does(visit: Any, made: Any) -> 
 def test_the_film_counts_to_the_profiles_bytes(visit: Any, made: Any) -> None:
     page = visit(made["traffic"], reduced_motion="reduce")
     page.get_by_role("button", name="Play").click()
-    assert page.get_by_role("button", name="Play").count() == 1  # a step, and no motion
+    assert page.get_by_role("button", name="Play").count() == 1  # a step without motion
     page.get_by_role("slider").press("End")
     for line in made["traffic"].words.split("\n"):
         name, numbers = line.split(": ")
@@ -254,8 +255,8 @@ def test_bytes_in_flight_meet_the_ceiling(visit: Any, made: Any) -> None:
 
 
 def test_a_multiprocessor_is_filled_as_cuda_fills_it(visit: Any, made: Any) -> None:
-    """The golden file is what NVIDIA's cuda_occupancy.h of CUDA 13.0 gives for registers, threads
-    and bytes; the script has to give the same."""
+    """The golden file holds the results of NVIDIA's cuda_occupancy.h of CUDA 13.0 for registers,
+    threads and bytes; the script must give the same."""
     page = visit(made["multiprocessor"])
     assert told(page).startswith(
         "6 blocks per multiprocessor: 48 of 64 warps (75 %). Full first: reg"
@@ -288,7 +289,7 @@ def test_slips_are_refused_in_words() -> None:
 
 
 def test_the_page_runs_a_pipeline_as_python_does(visit: Any, made: Any) -> None:
-    """Five tiles: the last two-buffered groups are empty, and no bar stands for them."""
+    """With five tiles, the last two-buffered groups are empty and have no bar."""
     page = visit(made["pipeline"])
     script = Path(ideas.__file__).with_name("pipeline.js").read_text()
     page.add_script_tag(content=script)

@@ -1,4 +1,4 @@
-"""cute-viz's names and arguments, files, notebooks, and handing over to cute-viz itself."""
+"""Test cute-viz's names and arguments, files, notebooks, and delegation to cute-viz itself."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_without_ipython_the_words_are_printed(
 
 
 def test_a_notebook_gets_a_png_that_a_script_makes_an_svg() -> None:
-    """A script is all that JupyterLab takes out of a notebook that it does not trust."""
+    """JupyterLab removes only scripts from a notebook that it does not trust."""
     picture = draw_layout(Layout((4, 8)))
     data = picture._repr_mimebundle_()
     assert list(data) == ["text/plain", "text/html"] and data["text/plain"] == repr(picture)
@@ -144,7 +144,7 @@ def test_a_name_depends_on_what_is_drawn_and_on_no_pngs_bytes() -> None:
 
 
 def test_the_png_shows_what_the_svg_shows() -> None:
-    """Cells have their colours, at their places, in what an untrusted notebook shows."""
+    """Cells have their colours and places even in an untrusted notebook."""
     picture = draw_layout(Layout((4, 8), (8, 1)))
     image = Image.open(io.BytesIO(picture.png)).convert("RGB")
     cells = [item for p in picture.scene.panels for item in p.items if hasattr(item, "lines")]
@@ -222,7 +222,7 @@ def test_its_cells_say_what_cute_vizs_say(case: str, tmp_path: Path) -> None:
 
 
 def cells(file: Path) -> list[str]:
-    """The texts in an SVG's smallest boxes, row by row."""
+    """Return the texts in an SVG's smallest boxes, row by row."""
     boxes: dict[tuple[float, ...], list[tuple[float, str]]] = {}
     texts = []
     for element in ElementTree.parse(file).iter():

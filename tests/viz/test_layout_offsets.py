@@ -1,4 +1,4 @@
-"""Pictures of tables of offsets: as a layout's own picture, without its name."""
+"""Test pictures of offset tables, which look like a layout's picture without its name."""
 
 from __future__ import annotations
 

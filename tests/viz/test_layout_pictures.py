@@ -1,4 +1,4 @@
-"""Pictures of layouts: each cell carries the number that CuTe itself computes."""
+"""Test pictures of layouts: each cell shows the number that CuTe itself computes."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_colours_stand_out_in_light_and_in_dark() -> None:
             marks = [role["rule"], role["focus"], role["nan"], WRONG]
             assert min(contrast(mark, role[ground]) for mark in marks) > 3
         assert min(contrast(c, role["card"]) for c in (UNTOUCHED, *SERIES)) > 3
-        assert contrast(WRONG, role["waste"]) > 3  # the edge of what is wasted
+        assert contrast(WRONG, role["waste"]) > 3  # the edge of waste
     assert len({thread_colour(t) for t in range(32)}) == 32
     assert thread_colour(5) == thread_colour(37)
 

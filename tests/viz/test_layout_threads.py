@@ -1,5 +1,5 @@
-"""Pictures of thread-value layouts, tiled copies and MMAs: elements are where CuTe's layouts place
-them."""
+"""Test pictures of thread-value layouts, tiled copies and MMAs: elements are where CuTe's layouts
+place them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pair(text: str) -> tuple[int, int]:
 
 
 def drawn(picture: LayoutPicture, panel: str) -> Holders:
-    """Coordinate -> the (thread, value) pairs that its cell names, texts checked on the way."""
+    """Map each coordinate to the (thread, value) pairs that its cell names, and check the texts."""
     found: Holders = {}
     for data, texts in cells(picture, panel):
         holders = data.get("holders", "")
@@ -56,7 +56,8 @@ def drawn(picture: LayoutPicture, panel: str) -> Holders:
 
 
 def cutes(layout: Any, tile: tuple[int, int]) -> Holders:
-    """The same by CuTe: the layout composed with the tile's identity tensor, value by value."""
+    """Compute the same with CuTe: compose the layout with the tile's identity tensor, value by
+    value."""
     tensor = cute.composition(cute.make_identity_tensor(tile), layout)
     found: Holders = defaultdict(list)
     for thread in range(cute.size(tensor, mode=[0])):
@@ -67,7 +68,7 @@ def cutes(layout: Any, tile: tuple[int, int]) -> Holders:
 
 
 def assert_held(corner: Holders, layout: Any, tile: tuple[int, int], times: int) -> None:
-    """By CuTe, too, those named in a corner hold their elements, so many each."""
+    """Check with CuTe that the threads named in a corner hold their elements, and how many."""
     tensor = cute.composition(cute.make_identity_tensor(tile), layout)
     assert corner
     for place, pairs in corner.items():
@@ -78,7 +79,8 @@ TV_LAYOUTS = [
     (((2, 2, 2), (2, 2, 2)), ((1, 16, 4), (8, 2, 32)), (8, 8)),
     (((8, 4), 4), ((16, 1), 4), (4, 32)),
     ((32, 4), (1, 32), (16, 8)),
-    (((4, 2), 2), ((1, 0), 4), (4, 4)),  # pairs of threads hold the same, half has no thread
+    # pairs of threads hold the same elements, half of the elements have no thread
+    (((4, 2), 2), ((1, 0), 4), (4, 4)),
     ((4, (2, 2)), (1, (4, 0)), (4, 2)),  # a thread holds an element twice
 ]
 
@@ -156,7 +158,7 @@ def test_a_tiled_copy_shows_source_and_destination(kind: str) -> None:
         found["picture"] = draw_tiled_copy(copy, tile)
         found["source"] = cutes(copy.layout_src_tv_tiled, tile)
         found["destination"] = cutes(copy.layout_dst_tv_tiled, tile)
-        # cute-viz's road through coordinate tensors
+        # cute-viz's way, through coordinate tensors
         tensors = tidfrg_S(copy, tile), tidfrg_D(copy, tile)
         found["again"] = draw_copy_layout(*tensors, tile)
 
@@ -167,7 +169,7 @@ def test_a_tiled_copy_shows_source_and_destination(kind: str) -> None:
 
 
 def partitioned(copy: Any, tile: tuple[int, int]) -> dict[tuple[int, int], int]:
-    """Coordinate -> the thread that CuTe gives it in a partition of the whole tile."""
+    """Map each coordinate to its thread in CuTe's partition of the whole tile."""
     coords = cute.make_identity_tensor(tile)
     found = {}
     for thread in range(32):
@@ -307,7 +309,7 @@ def test_a_copy_whose_trace_has_ended_is_refused_and_the_process_lives() -> None
 
 
 def test_few_threads_get_colours_that_differ() -> None:
-    """Colours span the palette for any number of threads, up to the lanes of a warp."""
+    """The colours span the palette for any number of threads up to a warp."""
     tiler, layout_tv = make_layout_tv(Layout((2, 4), (4, 1)), Layout((1, 2), (2, 1)))
     tile = draw_tv_layout(layout_tv, tiler).svg
     assert all(thread_colour(t, 8) in tile for t in range(8))

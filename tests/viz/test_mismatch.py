@@ -1,4 +1,4 @@
-"""The picture of mismatches: its cells, its text, its tiles, its size."""
+"""Test the picture of mismatches: its cells, its text, its tiles, its size."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ EQUAL, WRONG, MISSING, NAN, BEYOND = 0, 1, 2, 3, -1
 
 
 def spoiled(*shape, **places):
-    """Tensors that differ at the places (wrong, missing, nan), as `compare` takes them."""
+    """Return tensors that differ at the places (wrong, missing, nan), for `compare`."""
     expected = torch.arange(1.0, np.prod(shape) + 1).reshape(shape)
     actual = expected.clone()
     for name, value in (("wrong", -5.0), ("missing", 0.0), ("nan", float("nan"))):
@@ -29,7 +29,7 @@ COLOURS = {"quiet": EQUAL, ORANGE: WRONG, UNTOUCHED: MISSING, "nan": NAN, None: 
 
 
 def cells(shown):
-    """The codes of the picture's cells; -1 where it shows nothing."""
+    """Return the codes of the picture's cells; -1 for empty places."""
     return np.array([[COLOURS[c] for c in row] for row in pixels(shown)])
 
 
@@ -104,7 +104,7 @@ def borders(shown):
 
 
 def frames(shown):
-    """(row, column, rows, columns) of the frames round tiles with mismatches."""
+    """Return (row, column, rows, columns) of the frames around tiles with mismatches."""
     (area,) = items(shown, Pixels)
     cell = area.height / len(area.numbers), area.width / area.numbers.shape[1]
     return [((f.y - area.y) / cell[0], (f.x - area.x) / cell[1], f.height / cell[0],

@@ -1,4 +1,4 @@
-"""Pictures and profiles in a real browser: themes, a phone, keys, pages that run no scripts."""
+"""Test pictures and profiles in a real browser: themes, a phone, keys, pages without scripts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_phone_scrolls_what_it_cannot_show(browser: Any, page_html: str) -> No
     assert narrow.get_attribute("tabindex") is None
     wide.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
     page.wait_for_function("!document.querySelector('.fk-scroll').style.maskImage")
-    title = page.locator(".fk-card p").first  # its texts do not scroll, they wrap
+    title = page.locator(".fk-card p").first  # its texts wrap instead of scrolling
     assert title.bounding_box()["width"] < 380
     page.close()
 
@@ -108,7 +108,7 @@ def test_a_line_of_the_profile_opens_its_picture(browser: Any, profile: fk.Profi
 
 
 def test_orange_and_the_rows_of_a_profile_answer(browser: Any) -> None:
-    """Within an element of class `cell`, which each output of the book is in."""
+    """The profile is inside an element of class `cell`, like each output of the book."""
     x, y = fk.randn(64, 64), fk.empty(64, 64)
     shown = fk.profile(fk.compile(kernels.naive, x, y, device="virtual"), x, y)
     page = opened(browser, f"<div class=cell>{shown._repr_mimebundle_()['text/html']}</div>")

@@ -1,4 +1,4 @@
-"""Timelines: steps, loops, barriers, divergence, what is drawn and left out, messages."""
+"""Test timelines: steps, loops, barriers, divergence, drawn and omitted parts, messages."""
 
 import re
 from dataclasses import replace
@@ -126,7 +126,7 @@ def test_loops_within_a_loop():
 
 
 class Predicated(BlockTimeline):
-    """As if three lanes executed `@%p ld.global`, and none `@%p st.global`."""
+    """Behaves as if three lanes executed `@%p ld.global`, and none `@%p st.global`."""
 
     def on_run(self, m, start, stop, mask):
         if self._touched:
@@ -150,7 +150,7 @@ def test_warps_that_come_early_wait():
     assert meeting.early.tolist() == [0, 1]
     since = meeting.since[:, 0]
     assert since[0] < since[1] < since[2] == meeting.step
-    assert shown.splits == ()  # warps go different ways, the lanes of each together
+    assert shown.splits == ()  # warps take different paths, the lanes of each together
     iterations = [s.loops[0][1] for s in shown.steps if s.does == "load"]
     assert iterations == [1, 2, 3]
     loads = [s.warps.tolist() for s in shown.steps if s.does == "load"]

@@ -1,4 +1,4 @@
-"""Pictures of benchmarks: drawn items, readability, and the text."""
+"""Test pictures of benchmarks: drawn items, readability, and the text."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ RUN = recorded("week0/07_transpose")
 
 
 def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Benchmark:
-    """rows: name -> Measured, or why it failed."""
+    """Make a benchmark. rows: name -> Measured, or the reason for its failure."""
     outcomes = tuple(
         VariantOutcome(name, None, m) if isinstance(m, str) else VariantOutcome(name, m)
         for name, m in rows.items()
@@ -73,7 +73,7 @@ def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Ben
 
 
 def sweep(rows: dict[str, Any], sizes: list[int], kind: str = "virtual", **change: Any) -> Sweep:
-    """The same at each size; a function of the size is required."""
+    """Make a sweep with such a benchmark at each size; rows must be functions of the size."""
     found = [
         benchmark({k: m(n) if callable(m) else m for k, m in rows.items()}, kind, **change)
         for n in sizes

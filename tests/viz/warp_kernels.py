@@ -1,4 +1,4 @@
-"""Kernels with known pictures: transposes, loops, branches, an overrun."""
+"""Define kernels with known pictures: transposes, loops, branches, an overrun."""
 
 import cutlass
 from cutlass import Float32, Int32, cute
@@ -100,7 +100,7 @@ def reduce(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def async_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Copies 16 bytes a thread into shared memory, asynchronously, and from there to y."""
+    """Copy 16 bytes per thread into shared memory, asynchronously, and from there to y."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(128), 128)
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
@@ -129,7 +129,7 @@ def overrun_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def overrun(mX: cute.Tensor, mY: cute.Tensor):
-    """Reads past the end of x where its size is no multiple of 32."""
+    """Read past the end of x if its size is not a multiple of 32."""
     blocks = cute.ceil_div(mX.shape[0], 32)
     overrun_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(32, 1, 1))
     overrun_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(32, 1, 1))
@@ -151,7 +151,8 @@ def count_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def count(mX: cute.Tensor, mY: cute.Tensor):
-    """A histogram in shared memory, and its total in y[0]: atomics of both memories."""
+    """Compute a histogram in shared memory, and its total in y[0], with atomics in both
+    memories."""
     count_kernel(mX, mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
 
 
@@ -201,7 +202,7 @@ def nested(mX: cute.Tensor, mY: cute.Tensor, inner: Int32):
 
 @cute.kernel
 def streamed_kernel(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
-    """One warp adds up a row, 128 elements at a time, through so many buffers of cp.async."""
+    """Add up a row with one warp, 128 elements at a time, through several buffers of cp.async."""
     lane, _, _ = cute.arch.thread_idx()
     smem = cutlass.memory.SmemAllocator()
     sX = smem.allocate_tensor(Float32, cute.make_layout((4, 32, buffers)), 16)
@@ -229,7 +230,8 @@ def streamed(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
 
 @cute.kernel
 def shuffled_kernel(mX: cute.Tensor, mY: cute.Tensor, shuffle: cutlass.Constexpr):
-    """What each lane receives when all send their own number, for the offsets 16, 8, 4, 2, 1."""
+    """Store what each lane receives when all send their own number, for the offsets 16, 8, 4, 2,
+    1."""
     lane = cute.arch.lane_idx()
     for k in cutlass.range_constexpr(5):
         mY[k, lane] = shuffle(mX[lane], offset=16 >> k)

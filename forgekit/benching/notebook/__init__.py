@@ -1,1 +1,1 @@
-"""fk.bench and fk.sweep: variants of a kernel side by side, in a notebook."""
+"""fk.bench and fk.sweep: measure variants of a kernel side by side in a notebook."""

@@ -1,11 +1,11 @@
-"""bench() and sweep(): variants of one computation, measured side by side.
+"""bench() and sweep(): measure variants of a computation side by side.
 
     fk.bench({"naive": a, "padded": b, "torch": lambda x, y: x.T.contiguous()}, x, y)
     fk.sweep(variants, lambda n: (fk.randn(n, n), fk.empty(n, n)), [256, 512, 1024]).plot()
 
-On a GPU: medians of times with a cold L2 cache, next to the copy that bounds them. On the virtual
-GPU: exact counts, and a predicted time instead of a measured one, next to the times of a recorded
-run.
+On a GPU they report medians of times with a cold L2 cache, next to the copy that bounds them. On
+the virtual GPU they report exact counts and a predicted instead of a measured time, next to the
+times of a recorded run.
 """
 
 from __future__ import annotations
@@ -50,32 +50,33 @@ def bench(
     recorded: Recorded | str | None = None,
     repeats: int = 50,
 ) -> Benchmark:
-    """Measure variants of one computation on the same arguments.
+    """Measure variants of a computation on the same arguments.
 
-    On a GPU each is timed (CUDA events, L2 flushed before each call, median), and the ceiling is
-    measured in the same run. On the virtual GPU each runs once, without the sanitizer; its launches
-    are counted, and its time is predicted from these counts. A function that launches no kernel
-    there, such as torch's on the CPU, is listed as "not counted here". A variant that raises, or
-    whose result is wrong, is not measured: the table lists the reason, and the other variants are
-    measured. If none is left, the first error is raised.
+    On a GPU each variant is timed (CUDA events, L2 flushed before each call, median), and the
+    ceiling is measured in the same run. On the virtual GPU each variant runs once, without the
+    sanitizer; its launches are counted, and its time is predicted from these counts. A function
+    that launches no kernel there, such as torch's on the CPU, is listed as "not counted here". A
+    variant that raises or returns a wrong result is not measured; the table lists the reason, and
+    the other variants are measured. If none is left, the first error is raised.
 
     Args:
         variants: name -> a compiled kernel or a function of the arguments.
         args: passed to each variant.
         moved_bytes: the bytes that a call must move, a number or a function of the arguments; by
-            default each tensor among the arguments once, and the result if every variant returns
-            one.
+            default each tensor among the arguments counts once, and so does the result if every
+            variant returns one.
         reference: the expected result, or a function of the arguments that returns it, computed
             before any variant runs. A variant's result is the tensor that it returns, or else its
             last tensor argument, which is filled with NaN (as by `fk.empty`) first.
         rtol, atol: tolerances as in `fk.check`.
-        recorded: a recorded run, or its name, shown next to the counts: its steps with the
-            variants' names and the first tensor's dtype.
+        recorded: a recorded run, or its name, shown next to the counts; its steps with the
+            variants' names and the first tensor's dtype are used.
         repeats: timed calls on a GPU.
 
     Raises:
-        UsageError: no variants, a name that is not text, a variant that cannot be called, a tensor
-            on another device than the kernels', impossible numbers, no such recorded run.
+        UsageError: there are no variants, a name is not text, a variant cannot be called, a tensor
+            is on another device than the kernels, a number is impossible, or the recorded run does
+            not exist.
         Exception: the error of the first variant, if none could be measured; CheckError if its
             result was wrong.
     """
@@ -127,7 +128,7 @@ def sweep(
     axis: str = "size",
     **options: Any,
 ) -> Sweep:
-    """`bench` at each of several sizes.
+    """Run `bench` at each of several sizes.
 
     Args:
         variants: as in `bench`; or a function of the arguments that returns such a dict, for
@@ -135,13 +136,13 @@ def sweep(
         make_arguments: size -> the arguments, a tuple (or one tensor).
         sizes: numbers, or tuples of numbers such as (rows, columns), which are then ordered by
             their product.
-        axis: the meaning of a size, for axis and table, such as "N of N×N float32".
-        options: those of `bench`; `reference` and `moved_bytes` are functions of the arguments
-            here.
+        axis: the meaning of a size, for the axis and the table, such as "N of N×N float32".
+        options: those of `bench`; here `reference` and `moved_bytes` must be functions of the
+            arguments.
 
     Raises:
-        UsageError: no sizes, an option that `bench` does not have, or what `bench` raises.
-        Exception: what `bench` raises if at some size nothing can be measured.
+        UsageError: there are no sizes, `bench` lacks an option, or `bench` raises it.
+        Exception: `bench` raises it if nothing can be measured at some size.
     """
     wanted = _sizes(sizes)
     for name in ("reference", "moved_bytes"):
@@ -161,7 +162,7 @@ def sweep(
 
 
 def _argument_text(value: object) -> str:
-    """`512×300 float32`"""
+    """Return text such as `512×300 float32`."""
     if isinstance(value, torch.Tensor):
         size = "×".join(map(str, value.shape)) or "scalar"
         return f"{size} {str(value.dtype).removeprefix('torch.')}"
@@ -169,7 +170,7 @@ def _argument_text(value: object) -> str:
     return text if len(text) <= 20 else type(value).__name__
 
 
-# -- what the user gives ------------------------------------------------------------------------
+# -- input from users ------------------------------------------------------------------------
 def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
     if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
         remedy = "write [256, 512, 1024]"
@@ -207,6 +208,6 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _ceiling() -> float:
-    """GB/s of a copy, of 1 GB if memory allows."""
+    """Measure the GB/s of a copy, of 1 GB if memory allows."""
     free, _ = torch.cuda.mem_get_info()
     return ceiling_gbps(min(10**9, free // 4))

@@ -1,4 +1,4 @@
-"""The results of `fk.bench` and `fk.sweep`: data, and its quantities, tables and words."""
+"""Hold the results of `fk.bench` and `fk.sweep`: data, and its quantities, tables and texts."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Size = int | tuple[int, ...]
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
-_SHORT, _SHORT_NAME = 44, 28  # letters of a reason in the table, of a name in one line
+_SHORT, _SHORT_NAME = 44, 28  # most characters of a reason in the table, of a name on a line
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number of a variant.
+    """A number of a variant.
 
-    title: with its unit. value: function of the measurement and the ceiling in GB/s; None if there
-    is no value. digits: after the decimal point.
+    title: includes its unit. value: a function of the measurement and the ceiling in GB/s that
+    returns the number, or None. digits: after the decimal point.
     """
 
     name: str
@@ -37,14 +37,15 @@ class Quantity:
     digits: int = 1
 
     def text(self, value: float | None) -> str:
-        """`1,160` or `–`"""
+        """Return text such as `1,160` or `–`."""
         return _NONE if value is None else f"{value:,.{self.digits}f}"
 
 
 def _ratio(
     above: str, below: str, factor: int = 1
 ) -> Callable[[Measured, float | None], float | None]:
-    """Return a function for one count per another, or per byte to be moved; None if unknown."""
+    """Return a function that divides a count by another, or by the bytes to move; it returns None
+    if unknown."""
 
     def value(m: Measured, ceiling: float | None) -> float | None:
         if m.counters is None:
@@ -70,8 +71,8 @@ TIMED = (PERCENT, Quantity("gbps", "GB/s", lambda m, top: m.gbps(), 0))
 
 
 def at_percentile(m: Measured, which: str) -> Measured:
-    """Return the same with the 20th ("low") or 80th ("high") percentile of the times as the
-    median."""
+    """Return the same measurement with the 20th ("low") or 80th ("high") percentile of the times as
+    its median."""
     assert m.timing is not None
     time = m.timing.p20_ms if which == "low" else m.timing.p80_ms
     return Measured(m.moved_bytes, Timing(time, time, time))
@@ -80,7 +81,7 @@ def at_percentile(m: Measured, which: str) -> Measured:
 # -- results --------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class VariantOutcome:
-    """A variant: its cost, or why it was not measured (then measured is None)."""
+    """A variant: its cost, or the reason why it was not measured (then `measured` is None)."""
 
     name: str
     measured: Measured | None
@@ -89,16 +90,16 @@ class VariantOutcome:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Benchmark(Shown):
-    """Variants of one computation, measured in one run; a notebook shows it as a table.
+    """Variants of a computation, measured in the same run; a notebook shows them as a table.
 
     Attributes:
         outcomes: one per variant, in the given order. `b["naive"]` is the Measured of that variant.
         kind: "gpu" (times) or "virtual" (counts). where: its name.
-        arguments: sizes and types in words; shape, dtype: those of the first tensor. moved_bytes:
-            the basis of GB/s and bytes; moved_given: True if the user gave it.
-        ceiling_gbps: the rate of a copy in the same run; None on the virtual GPU. checked: the
-            results were compared with a reference. recorded: the recorded times of a GPU, None
-            unless given. date: the date of the run.
+        arguments: a text with sizes and types; shape, dtype: those of the first tensor.
+            moved_bytes: the basis of GB/s and bytes; moved_given: True if the user passed it.
+        ceiling_gbps: the rate of a copy in the same run; None on the virtual GPU. checked: True if
+            the results were compared with a reference. recorded: the recorded times of a GPU, None
+            unless passed. date: the date of the run.
     """
 
     outcomes: tuple[VariantOutcome, ...]
@@ -131,14 +132,13 @@ class Benchmark(Shown):
 
     @property
     def failed(self) -> dict[str, str]:
-        """Variants that were not measured -> the reason."""
+        """Map variants that were not measured to the reasons."""
         return {o.name: o.failed for o in self.outcomes if o.failed}
 
     # -- recorded times -------------------------------------------------------------------------
     @property
     def recorded_shape(self) -> tuple[int, ...] | None:
-        """Return the recorded shape to show: that of the first tensor, or the largest of its
-        dtype."""
+        """Return the recorded shape to show: the first tensor's, or the largest with its dtype."""
         names = {o.name for o in self.outcomes}
         rows = self.recorded.rows if self.recorded is not None else ()
         shapes = {r.shape for r in rows if r.step in names and r.dtype == self.dtype}
@@ -147,7 +147,7 @@ class Benchmark(Shown):
         return max(shapes, key=lambda s: (math.prod(s), s), default=None)
 
     def recorded_row(self, name: str) -> RecordedRow | None:
-        """Return the recorded time of a variant: the step of the same name and dtype."""
+        """Return the recorded time of a variant: the step with the same name and dtype."""
         rows = self.recorded.rows if self.recorded is not None else ()
         wanted = name, self.dtype, self.recorded_shape
         return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
@@ -155,7 +155,7 @@ class Benchmark(Shown):
     # -- words ------------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
-        """Describe place, date and subject."""
+        """Describe the place, the date and the subject."""
         return f"{self.place}: {self.arguments}"
 
     @property
@@ -166,12 +166,12 @@ class Benchmark(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """Explain the numbers, and missing ones."""
+        """Explain the numbers and the missing numbers."""
         return notes([self])
 
     @property
     def summary(self) -> str:
-        """Return headline, table and notes in plain text."""
+        """Return the headline, the table and the notes in plain text."""
         return "\n".join([self.headline, "", *columns(self).lines(), "", *self.notes])
 
     # -- pictures -------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class Benchmark(Shown):
         H200's memory and issue rate.
 
         Each point is a bound, not a measurement: the data sheet's limit for a kernel that executes
-        these instructions and moves these bytes; recorded rates lie below it. Source: Williams,
+        these instructions and moves these bytes; recorded rates are below it. Source: Williams,
         Waterman, Patterson, "Roofline" (2009).
 
         Raises:
@@ -196,10 +196,10 @@ class Benchmark(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep(Shown):
-    """Variants over sizes; a notebook shows it as tables.
+    """Variants over sizes; a notebook shows them as tables.
 
     Attributes:
-        sizes: as given. benchmarks: the Benchmark of each. axis: the meaning of a size, for the
+        sizes: as given. benchmarks: one Benchmark per size. axis: the meaning of a size, for the
             axis.
     """
 
@@ -209,7 +209,7 @@ class Sweep(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Variants of any size, in order."""
+        """Return the names of the variants of all sizes, in order."""
         return tuple(dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes))
 
     @property
@@ -237,12 +237,12 @@ class Sweep(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """Explain the numbers, and missing ones."""
+        """Explain the numbers and the missing numbers."""
         return notes(self.benchmarks, self.sizes)
 
     @property
     def summary(self) -> str:
-        """Return headline, a table per quantity, and notes in plain text."""
+        """Return the headline, a table per quantity, and the notes in plain text."""
         found = [[title, *table.lines(), ""] for title, table in sweep_columns(self)]
         return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
@@ -279,7 +279,7 @@ def columns(b: Benchmark) -> Table:
 
 
 def reason(o: VariantOutcome) -> str:
-    """Say in a few words why a variant has no numbers."""
+    """Explain in a few words why a variant has no numbers."""
     if not o.failed:
         return NOT_COUNTED
     return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}, see below"
@@ -305,13 +305,13 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
 
 # -- predicted times ----------------------------------------------------------------------------
 def _predicted(b: Benchmark) -> dict[str, PredictedTime]:
-    """Variant -> its predicted time, including withheld ones."""
+    """Map each variant to its predicted time, including withheld times."""
     found = {o.name: o.measured.predicted for o in b.outcomes if o.measured is not None}
     return {name: p for name, p in found.items() if p is not None}
 
 
 def _predicted_heads(b: Benchmark) -> tuple[str, ...]:
-    """Return `predicted µs on an H200`, if there are counts."""
+    """Return the heading `predicted µs on an H200`, if there are counts."""
     return tuple(f"predicted µs on {p.place}" for p in [*_predicted(b).values()][:1])
 
 
@@ -320,7 +320,7 @@ def _predicted_text(m: Measured | None) -> str:
 
 
 def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
-    """Explain the predicted times, and missing ones."""
+    """Explain the predicted times and the missing times."""
     found = [item for b in benchmarks for item in _predicted(b).items()]
     if not found:
         return []
@@ -334,7 +334,7 @@ def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
 
 
 def recorded_title(b: Benchmark) -> str:
-    """`Recorded on an NVIDIA H200, 2026-11-21: 8192×8192 float32`"""
+    """Return text such as `Recorded on an NVIDIA H200, 2026-11-21: 8192×8192 float32`."""
     if b.recorded is None or b.recorded_shape is None:
         return ""
     shape = size_text(b.recorded_shape)
@@ -342,7 +342,7 @@ def recorded_title(b: Benchmark) -> str:
 
 
 def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
-    """Return title and table of each quantity: sizes down, variants across."""
+    """Return the title and table of each quantity, with sizes down and variants across."""
     here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
     tables = [(q.title, _sweep_table(s, functools.partial(_quantity, q))) for q in here]
     titles = dict.fromkeys(head for b in s.benchmarks for head in _predicted_heads(b))
@@ -362,19 +362,20 @@ def _sweep_table(s: Sweep, text: Callable[[Measured | None, float | None], str])
 
 
 def size_text(size: Size) -> str:
-    """`4,096`, or `8192×8192`"""
+    """Return text such as `4,096` or `8192×8192`."""
     return f"{size:,}" if isinstance(size, int) else "×".join(map(str, size))
 
 
-# -- what stands below --------------------------------------------------------------------------
+# -- notes below the table
+# --------------------------------------------------------------------------
 def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
-    """Explain the numbers of a benchmark, or of a sweep over sizes, and missing ones."""
+    """Explain the numbers and the missing numbers of a benchmark, or of a sweep over sizes."""
     b = benchmarks[0]
     source = "as given" if b.moved_given else "each tensor once, read or written"
     needed = "of the bytes needed" if sizes else f"of {size(b.moved_bytes)}"
     if b.kind == "gpu":
         found = [
-            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes a second {needed}, {source}.",
+            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes per second {needed}, {source}.",
             f"Ceiling: {b.ceiling_gbps or 0:,.0f} GB/s, a device-to-device copy in the same run, "
             "bytes read plus written.",
         ]
@@ -393,7 +394,7 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
 
 
 def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:
-    """List variants without numbers, and why; for a sweep the first reason of each."""
+    """List variants without numbers, with the reasons; for a sweep, the first reason of each."""
     failed: dict[str, tuple[str, list[str]]] = {}
     uncounted: dict[str, None] = {}
     for k, b in enumerate(benchmarks):

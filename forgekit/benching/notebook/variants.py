@@ -1,4 +1,4 @@
-"""Runs one variant of a benchmark: check its result, then measure it."""
+"""Run a variant of a benchmark: check its result, then measure it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _CHUNK = 2**26  # elements per chunk of a comparison
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The shared facts of all variants. tensors: those of args. expected: the result to compare
-    with, or None."""
+    """The facts that all variants share. tensors: the tensors in args. expected: the result to
+    compare with, or None."""
 
     args: tuple[Any, ...]
     tensors: tuple[torch.Tensor, ...]
@@ -34,7 +34,7 @@ class Plan:
 
 
 def failed(error: Exception) -> str:
-    """Say why a variant was not measured."""
+    """Explain why a variant was not measured."""
     if isinstance(error, CheckError):
         report = error.report
         return f"wrong result: {report.wrong:,} of {report.total:,} elements differ"
@@ -43,7 +43,8 @@ def failed(error: Exception) -> str:
 
 
 def check_variants(variants: object) -> None:
-    """Raise UsageError unless it is a dict of names and functions, with at least one."""
+    """Raise UsageError unless `variants` is a dict of names and functions with at least one
+    entry."""
     example = '{"naive": run, "torch": lambda x, y: x.T.contiguous()}'
     if not isinstance(variants, Mapping):
         got = type(variants).__name__
@@ -61,8 +62,8 @@ def check_variants(variants: object) -> None:
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
-    """Raise UsageError for a tensor on another device than the kernels': its time means nothing,
-    and it is not counted."""
+    """Raise UsageError for a tensor on another device than the kernels, whose time would mean
+    nothing and whose work is not counted."""
     for tensor in tensors:
         if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
             remedy = f'make it with fk.randn or similar, or .to("{target.torch_device.type}")'
@@ -73,13 +74,13 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
 def run_variant(
     name: str, call: Callable[..., Any], plan: Plan, target: Target
 ) -> tuple[Measured, int]:
-    """Check a variant's result, then return its cost, and the bytes of the new tensor that it
-    returns, 0 if it writes to an argument.
+    """Check a variant's result. Return its cost, and the bytes of the new tensor that it returns, 0
+    if it writes to an argument.
 
     Raises:
         Exception: the variant's error; the last argument is then restored.
-        CheckError: its result is wrong.
-        UsageError: it was compiled for another kind of target, or has no result.
+        CheckError: the variant's result is wrong.
+        UsageError: the variant was compiled for another kind of target, or has no result.
     """
     if isinstance(call, CompiledKernel) and call.target.kind != target.kind:
         got, needed = f"one for {call.target.name}", f"one for {target.name}"
@@ -104,10 +105,10 @@ def _checked_and_measured(
 
     _poison(call, plan)
     measured = None
-    if target.kind == "gpu":  # correct before it is timed
+    if target.kind == "gpu":  # check the result before timing
         once()
         torch.cuda.synchronize()
-    else:  # one run is counted and checked
+    else:  # the same run is counted and checked
         measured = measure(once, moved_bytes=0, predict=True)
     result = kept[0]
     fresh = isinstance(result, torch.Tensor) and not _shares(result, plan.tensors)
@@ -121,16 +122,16 @@ def _checked_and_measured(
 # -- results --------------------------------------------------------------------------------------
 def _poison(call: object, plan: Plan) -> None:
     """Remove the results of other variants from the output of a compiled kernel."""
-    writes = isinstance(call, CompiledKernel)  # it returns None
+    writes = isinstance(call, CompiledKernel)  # a compiled kernel returns None
     if plan.expected is not None and writes and len(plan.tensors) > 1:
         plan.tensors[-1].fill_(poison(plan.tensors[-1].dtype))
 
 
 def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None:
-    """Compare the tensor that a variant returned, or else wrote, with the expected one.
+    """Compare the tensor that a variant returned, or else wrote, with the expected tensor.
 
     Raises:
-        CheckError: it is wrong.
+        CheckError: the result is wrong.
         UsageError: there is no result, or it cannot be compared.
     """
     returns = isinstance(result, torch.Tensor)
@@ -153,8 +154,8 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
 
 
 def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> bool:
-    """True if all values are within the relative tolerance alone, computed on the device: a large
-    result would take `compare` seconds. False leaves it to `compare`."""
+    """Return True if all values are within the relative tolerance, computed on the device, because
+    `compare` would need seconds for a large result. False leaves the decision to `compare`."""
     if not isinstance(expected, torch.Tensor) or actual.shape != expected.shape:
         return False
     if actual.device != expected.device or actual.dtype != expected.dtype:
@@ -168,15 +169,15 @@ def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> b
 
 
 def _shares(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> bool:
-    """True if it shares memory with one of the others."""
+    """Return True if the tensor shares memory with one of the others."""
     mine = tensor.untyped_storage().data_ptr()
     return any(mine == other.untyped_storage().data_ptr() for other in others)
 
 
 # -- bytes ----------------------------------------------------------------------------------------
 def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> int:
-    """Return the bytes of each tensor among the arguments once; plus those of new tensors, if every
-    variant that ran returns one."""
+    """Return the bytes of all tensors among the arguments, each counted once, plus those of new
+    tensors if every variant that ran returns one."""
     seen: dict[tuple[str, int, int], int] = {}
     for tensor in (a for a in args if isinstance(a, torch.Tensor)):
         reached = _reached(tensor)
@@ -185,6 +186,6 @@ def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> in
 
 
 def _reached(tensor: torch.Tensor) -> int:
-    """Return the bytes of distinct elements: a dimension of stride 0 is one element wide."""
+    """Return the bytes of distinct elements; a dimension of stride 0 is one element wide."""
     sizes = zip(tensor.shape, tensor.stride(), strict=True)
     return math.prod(n if step or not n else 1 for n, step in sizes) * tensor.element_size()

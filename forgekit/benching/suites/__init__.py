@@ -1,1 +1,1 @@
-"""`forgekit bench`: suites of sizes for the operators, compared with their peers."""
+"""`forgekit bench`: measure the operators at suites of sizes, next to their peers."""

@@ -1,11 +1,11 @@
-"""Compares the results of two runs of a suite, row by row, and finds slower rows.
+"""Compare the results of two runs of a suite, row by row, and find slower rows.
 
 A timed row is slower if its median is longer by more than the threshold *and* its 20th percentile
-lies above the baseline's 80th: overlapping percentiles are noise. Counters of the virtual GPU have
-no noise: a row is slower if one of `COUNTED` is higher by more than the threshold. Only forgekit's
-rows in both runs are compared. A row that was right and is now wrong, fails, or launches no kernel
-counts as slower. The report includes the change of the peers' times: if they changed too, the
-machine changed.
+is above the baseline's 80th, because overlapping percentiles are noise. Counters of the virtual GPU
+have no noise, so a row is slower if one of `COUNTED` is higher by more than the threshold. Only
+forgekit's rows in both runs are compared. A row that was right and is now wrong, fails, or launches
+no kernel counts as slower. The report includes the change of the peers' times: if they changed too,
+the machine changed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "sha
 
 @dataclass(frozen=True)
 class Change:
-    """A row that got worse or better. percent: the increase (positive) or decrease of the time, or
-    of the counter that rose most; infinite for a row that now fails."""
+    """A row that became slower or faster. percent: the increase (positive) or decrease of the time,
+    or of the counter that rose most; infinite for a row that now fails."""
 
     row: SuiteRow
     percent: float
@@ -38,8 +38,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """compared: rows in both; new, gone: forgekit's rows in only one; slower, faster: the largest
-    change first; peers_percent: the median change of the peers' times, None without peers."""
+    """compared: the number of rows in both runs; new, gone: forgekit's rows in only one of the
+    runs; slower, faster: the largest change first; peers_percent: the median change of the peers'
+    times, None without peers."""
 
     results: SuiteResults
     baseline: SuiteResults
@@ -78,8 +79,8 @@ class Comparison:
 def check_baseline(
     baseline: SuiteResults, gpus: Iterable[str], keys: Iterable[Key] | None, suite: str
 ) -> None:
-    """Raise UsageError if a baseline compares no row: it was measured on another GPU than `gpus`,
-    or has none of the rows `keys` of a suite, so that a gate would always pass."""
+    """Raise UsageError if a baseline has no row to compare, because it was measured on a GPU other
+    than `gpus` or has none of a suite's rows `keys`. A gate would then always pass."""
     for gpu in gpus:
         if baseline.gpus != (gpu,):
             got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
@@ -93,7 +94,7 @@ def check_baseline(
 
 
 def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: float) -> Comparison:
-    """Compare with the baseline; the module's docstring has the rule."""
+    """Compare with the baseline, by the rule in the module's docstring."""
     before = {row.key: row for row in baseline.rows if row.status == "ok"}
     now = {row.key: row for row in results.rows if row.status != "skipped"}
     both = [(row, before[key]) for key, row in now.items() if key in before]

@@ -1,8 +1,8 @@
-"""The operators of the suites: inputs, minimum traffic, result and check.
+"""Define the operators of the suites: inputs, minimum traffic, result and check.
 
-A result is right by the rule of `forgekit.check`, with the tolerances of `dtypes.py`. Here torch
-applies it on the device, part by part, because a result may have 2^31 elements. The reference is
-`forgekit.ref` of the same inputs in float64.
+A result is right by the rule of `forgekit.check`, with the tolerances of `dtypes.py`. In this
+module torch applies the rule on the device, part by part, because a result may have 2^31 elements.
+The reference is `forgekit.ref` of the same inputs in float64.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from forgekit.dtypes import dtype_info
 
 _EXACT = ("copy", "copy_transpose")
 _PART = 2**25  # elements per chunk: 256 MB in float64
-_COPIES = 6  # peak memory of a comparison, per element of such a part
+_COPIES = 6  # peak memory of a comparison, in bytes per element of a part
 _RESERVE = 512 * 2**20  # the buffer that flushes the L2 cache, and the compiler's memory
 
 
 @dataclass(frozen=True)
 class BenchedOp:
-    """inputs: the number of tensors; torch: (*inputs, dim) -> the usual torch expression."""
+    """inputs: their number; torch: (*inputs, dim) -> the usual torch expression."""
 
     inputs: int
     torch: Callable[..., Tensor]
 
 
 def _softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor:
-    """The operation that torch's own autograd calls."""
+    """Call the operation that torch's own autograd uses."""
     result: Tensor = torch._softmax_backward_data(grad, y, dim, y.dtype)
     return result
 
 
 BENCHED_OPS = {
-    "copy": BenchedOp(1, lambda x, dim: x.clone()),  # used by notebook steps, in no suite
+    "copy": BenchedOp(1, lambda x, dim: x.clone()),  # used by notebook steps, but by no suite
     "copy_transpose": BenchedOp(1, lambda x, dim: x.t().contiguous()),
     "reduce_sum": BenchedOp(1, lambda x, dim: x.sum(dim)),
     "softmax": BenchedOp(1, lambda x, dim: x.softmax(dim)),
@@ -50,9 +50,9 @@ BENCHED_OPS = {
 
 
 def make_inputs(case: Case, device: torch.device) -> tuple[Tensor, ...]:
-    """Return normally distributed inputs, the same at each call; for softmax_backward the
-    gradient, and y a softmax. They are drawn on the device, in their own type: there may be
-    billions of them."""
+    """Return normally distributed inputs, the same at each call; for softmax_backward the gradient
+    and a softmax y. They are drawn on the device, in their own type, because there may be billions
+    of them."""
     dtype = getattr(torch, case.dtype)
 
     def drawn(seed: int) -> Tensor:
@@ -87,18 +87,18 @@ def memory_needed(case: Case) -> int:
 
 
 def lacking_memory(case: Case, target: Target) -> str:
-    """Return why memory is too small for a case; empty if it suffices."""
+    """Explain why memory is too small for a case; return an empty text if it suffices."""
     if target.kind != "gpu":
         return ""
     torch.cuda.empty_cache()
     free, needed = torch.cuda.mem_get_info()[0], memory_needed(case)
     if needed <= free:
         return ""
-    return f"needs about {needed / 1e9:.1f} GB of device memory, {free / 1e9:.1f} GB are free"
+    return f"needs about {needed / 1e9:.1f} GB of device memory; {free / 1e9:.1f} GB are free"
 
 
 def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | None:
-    """Return None if the result is right; otherwise how much of it is wrong, and the worst
+    """Return None if the result is right; otherwise describe how much of it is wrong, and the worst
     element."""
     want = (result_shape(case), getattr(torch, case.dtype))
     if (tuple(result.shape), result.dtype) != want:
@@ -149,6 +149,7 @@ def _allowed(case: Case, expected: Tensor) -> Tensor | float:
     scale = float(expected.square().mean().sqrt())
     atol = max(info.atol * min(1.0, scale), info.smallest)
     if case.op in ("reduce_sum", "softmax_backward"):
-        # Numbers around 0 cancel: a usual result sets the cost of rounding one of them.
+        # Numbers around 0 cancel, so the size of a usual result determines the allowed rounding
+        # error.
         atol = max(atol, info.rtol * scale)
     return atol + info.rtol * expected.abs()

@@ -1,4 +1,4 @@
-"""The contenders: forgekit's operators, by backend and variant, and common alternatives."""
+"""List the contenders: forgekit's operators, by backend and variant, and common alternatives."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Inputs = tuple[Tensor, ...]
 
 
 class AbsentError(Exception):
-    """A contender cannot take part; the message says why."""
+    """A contender cannot take part; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """name: in the tables. own: True for forgekit. prepare: (case, inputs) -> a call that computes
-    the case; may raise AbsentError."""
+    """name: its name in the tables. own: True for forgekit. prepare: (case, inputs) -> a call that
+    computes the case; may raise AbsentError."""
 
     name: str
     own: bool
@@ -41,7 +41,7 @@ def _torch(case: Case, inputs: Inputs) -> Call:
 
 
 def _torch_compile(case: Case, inputs: Inputs) -> Call:
-    torch._dynamo.reset()  # otherwise sizes count as recompilations and become dynamic
+    torch._dynamo.reset()  # otherwise each size counts as a recompilation and sizes become dynamic
     compiled = torch.compile(BENCHED_OPS[case.op].torch, dynamic=False)
     return partial(compiled, *inputs, dim=case.dim)
 
@@ -72,7 +72,7 @@ def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
         if variant not in VARIANTS[case.op]:
             raise AbsentError(f"{case.op} has no variant {variant!r}")
         options["variant"] = variant
-    if backend != "kernel":  # the default: omit it, to call as users do
+    if backend != "kernel":  # omit the default, to call as users do
         if backend not in backend_names(case.op):
             raise AbsentError(f"{case.op} has no backend {backend!r}")
         options["backend"] = backend
@@ -84,10 +84,10 @@ def contenders(
 ) -> list[Contender]:
     """Return the contenders in the order of the tables; forgekit's own come first.
 
-    variants: each is also measured; "best" is forgekit's own choice.
+    variants: each of these is also measured; "best" is forgekit's own choice.
 
     Raises:
-        UsageError: no such peer, backend or variant.
+        UsageError: the peer, backend or variant does not exist.
     """
     known = list(dict.fromkeys(name for op in OPERATORS for name in backend_names(op)))
     their_own = dict.fromkeys(name for names in VARIANTS.values() for name in names)

@@ -1,4 +1,4 @@
-"""The results of a suite as Markdown: a table per operator, and a summary."""
+"""Write the results of a suite as Markdown: a table per operator, and a summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forgekit.text import Table
 
 
 def markdown(results: SuiteResults) -> str:
-    """Return all results: a heading and a table per operator and dimension."""
+    """Return all results, with a heading and a table per operator and dimension."""
     parts = [headline(results)]
     groups: dict[tuple[str, int], list[SuiteRow]] = {}
     for row in results.rows:
@@ -26,7 +26,7 @@ def markdown(results: SuiteResults) -> str:
 
 
 def headline(results: SuiteResults) -> str:
-    """Describe place, date and commit, and explain the numbers."""
+    """Describe the place, date and commit, and explain the numbers."""
     if not results.machines:
         return f"Suite {results.suite}, {results.date}: no measurements."
     one = results.machines[0]
@@ -95,13 +95,13 @@ def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
         return "–"
     if row.gbps is None:
         return row.status
-    percent = results.percent(row)  # does not break in a narrow cell
+    percent = results.percent(row)  # a space that does not break in a narrow cell
     share = "" if percent is None else f"\u00a0({percent:.0f}\u00a0%)"
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
 
 def spread(row: SuiteRow | None) -> str:
-    """Return microseconds: the median, and the 20th and 80th percentile."""
+    """Return the median in microseconds, and the 20th and 80th percentile."""
     if row is None or row.timing is None:
         return "–"
     t = row.timing
@@ -116,8 +116,8 @@ def _ratio(own: SuiteRow | None, peer: SuiteRow | None) -> float | None:
 
 
 def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[float, float, int]]:
-    """Return (one of forgekit's, peer) -> how many times as fast it is: the geometric mean, the
-    minimum, and the number of cases that both were timed at."""
+    """Map (forgekit's contender, peer) to the factor by which it is as fast: the geometric mean,
+    the minimum, and the number of cases in which both were timed."""
     cases = _by_case(rows).values()
     found = {}
     for own, peer in itertools.product(*_contenders(rows)):
@@ -169,7 +169,7 @@ def _host(results: SuiteResults) -> list[str]:
 
 
 def _trouble(results: SuiteResults) -> list[str]:
-    """List wrong and failed rows, and cases left out."""
+    """List wrong and failed rows, and omitted cases."""
     lines = []
     for row in results.rows:
         if row.status != "ok":

@@ -1,10 +1,11 @@
-"""The results of a suite, and the JSON file that holds them (schema "forgekit-bench", version 1).
+"""Hold the results of a suite, and read and write their JSON file (schema "forgekit-bench", version
+1).
 
 schema, version   "forgekit-bench", 1
 suite             the suite's name
 date, commit      ISO date; forgekit's commit, followed by "+" if files were changed, or null
-interrupted       true if the suite was interrupted: cases are missing
-left_out          sentences: cases that were not measured, and why
+interrupted       true if the suite was interrupted and cases are missing
+left_out          sentences about cases that were not measured, with reasons
 machines          one per measuring process:
   device          "gpu" or "virtual"
   gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
@@ -18,7 +19,7 @@ rows              one per case and contender, in the suite's order:
   moved_bytes     each input read once, each output written once
   timing          on a GPU: median_ms, p20_ms, p80_ms, of calls with a cold L2 cache; or null
   counters        on the virtual GPU: those of forgekit.benching.measuring.Counters; or null
-  gbps            moved_bytes by median_ms; null without timing
+  gbps            moved_bytes divided by median_ms; null without timing
   percent_of_ceiling
   machine         index in machines
 """
@@ -47,7 +48,7 @@ STATUSES = ("ok", "wrong", "error", "skipped")
 
 
 def is_own(contender: str) -> bool:
-    """True for a contender of forgekit, with or without a backend or a variant."""
+    """Return True for a contender of forgekit, with or without a backend or a variant."""
     return contender.split()[0] == "forgekit"
 
 
@@ -64,7 +65,7 @@ class MachineInfo:
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """One contender at one case."""
+    """A contender's result at a case."""
 
     case: Case
     contender: str
@@ -82,12 +83,12 @@ class SuiteRow:
 
     @property
     def own(self) -> bool:
-        """True for a contender of forgekit."""
+        """Return True for a contender of forgekit."""
         return is_own(self.contender)
 
     @property
     def gbps(self) -> float | None:
-        """10^9 bytes per second at the median."""
+        """Return 10^9 bytes per second at the median."""
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
 
@@ -107,7 +108,7 @@ class SuiteResults:
     def add(
         self, rows: Iterable[SuiteRow], machine: MachineInfo | None, left_out: Iterable[str] = ()
     ) -> None:
-        """Add the measurements of one process; machine: None if it never answered."""
+        """Add the measurements of a process; machine: None if it never answered."""
         if machine is not None and machine not in self.machines:
             self.machines.append(machine)
         index = None if machine is None else self.machines.index(machine)
@@ -120,12 +121,12 @@ class SuiteResults:
         return tuple(dict.fromkeys(machine.gpu for machine in self.machines))
 
     def percent(self, row: SuiteRow) -> float | None:
-        """Percentage of the ceiling of the measuring process."""
+        """Return the percentage of the measuring process's ceiling."""
         ceiling = None if row.machine is None else self.machines[row.machine].ceiling_gbps
         return 100 * row.gbps / ceiling if row.gbps is not None and ceiling else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema of the module's docstring."""
+        """Return the results in the schema of the module's docstring."""
         return {
             "schema": SCHEMA,
             "version": VERSION,
@@ -150,7 +151,7 @@ class SuiteResults:
         """Read the result of `to_dict`.
 
         Raises:
-            UsageError: it has another form or version.
+            UsageError: the data has another form or version.
         """
         try:
             if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -180,7 +181,7 @@ _KNOWN: dict[str, Sequence[Any]] = {
     "status": STATUSES,
 }
 _LEAST = {"shape": 1, "moved_bytes": 1}
-_fields = functools.cache(get_type_hints)  # of a dataclass: name -> type
+_fields = functools.cache(get_type_hints)  # fields of a dataclass: name -> type
 
 
 def _read(kind: Any, value: Any, name: str) -> Any:
@@ -205,8 +206,8 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def _fits(kind: Any, value: Any, name: str) -> bool:
-    """True for a text that is not blank, a flag, a number that is not negative; a float, such as a
-    time or a rate, must be above 0."""
+    """Return True for a text that is not blank, a flag, or a number that is not negative; a float,
+    such as a time or a rate, must be above 0."""
     if name in _KNOWN:
         return value in _KNOWN[name]
     if kind is str:
@@ -220,7 +221,7 @@ def read_results(file: Path) -> SuiteResults:
     """Read results from a file.
 
     Raises:
-        UsageError: there is no such file, or its content is different.
+        UsageError: the file does not exist, or has different content.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))

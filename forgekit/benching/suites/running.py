@@ -1,6 +1,6 @@
-"""Runs the cases of a suite: each result is checked before it is timed.
+"""Run the cases of a suite, and check each result before timing it.
 
-`run_case` is the one function that measures, here, on a Dask worker and on Modal.
+`run_case` is the only function that measures, whether here, on a Dask worker or on Modal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import ceiling_gbps, host_us, package_versions
 from forgekit.devices import Target, gpu_report, use_target
 
-VIRTUAL_ELEMENTS = 2**20  # of the largest case that the virtual GPU counts in about a second
+# elements of the largest case that the virtual GPU counts in about a second
+VIRTUAL_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """The result of one case. machine: None if the process never answered. too_large: too large for
-    the virtual GPU, so it was not run. lost: why this process can no longer use the GPU; empty if
-    it can."""
+    """The result of a case. machine: None if the process never answered. too_large: True if the
+    case is too large for the virtual GPU and was not run. lost: why this process can no longer use
+    the GPU; empty if it can."""
 
     rows: tuple[SuiteRow, ...]
     machine: MachineInfo | None
@@ -115,7 +116,8 @@ def _measured(
     case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int
 ) -> SuiteRow:
     call, moved = contender.prepare(case, inputs), moved_bytes(case)
-    # The allocator reuses the memory freed last, which still holds the previous right result.
+    # The allocator reuses the memory that was freed last, which still holds the previous, right
+    # result.
     inputs[0].new_full(result_shape(case), float("nan"))
     if wrong := why_wrong(case, inputs, call()):
         return SuiteRow(case, contender.name, "wrong", moved, error=wrong)
@@ -147,7 +149,7 @@ def new_results(suite: str) -> SuiteResults:
 def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
     """Yield (index, outcome) for each case, in order, in this process.
 
-    A case that breaks the GPU's context ends the run: the remaining rows report this.
+    A case that breaks the GPU's context ends the run: the remaining rows report it.
     """
     lost: CaseOutcome | None = None
     for index, case in enumerate(cases):
@@ -202,8 +204,8 @@ def _fill(results: SuiteResults, found: dict[int, CaseOutcome]) -> None:
 
 
 def exit_status(results: SuiteResults) -> int:
-    """Return 130 if it was interrupted, 1 if one of forgekit's own results was wrong or failed,
-    else 0."""
+    """Return 130 if the run was interrupted, 1 if one of forgekit's own results was wrong or
+    failed, else 0."""
     if any(row.own and row.status in ("wrong", "error") for row in results.rows):
         return 1
     return 130 if results.interrupted else 0
@@ -245,7 +247,7 @@ def error_line(error: BaseException) -> str:
 
 
 def lost_context() -> str:
-    """Return why the GPU's context is broken after an error; empty if it is not."""
+    """Explain why the GPU's context is broken after an error; return an empty text if it is not."""
     if not torch.cuda.is_available():
         return ""
     try:

@@ -1,15 +1,15 @@
-"""Distributes independent pieces of work with Dask, one worker per GPU, such as the cases of a
-suite.
+"""Distribute independent pieces of work, such as the cases of a suite, with Dask, one worker per
+GPU.
 
-    --scheduler local:2                    two workers here; on GPUs, number 0 and number 1
-    --scheduler tcp://10.0.0.5:8786        workers that wait there
+    --scheduler local:2                    two workers here; on GPUs, they use GPUs 0 and 1
+    --scheduler tcp://10.0.0.5:8786        workers that wait at this address
 
 A worker is one process with one thread, so that no two pieces share a GPU:
 
     dask scheduler
     CUDA_VISIBLE_DEVICES=0 dask worker tcp://10.0.0.5:8786 --nworkers 1 --nthreads 1
 
-Dask gives the work of a lost worker to another one. Needs the extra `remote`.
+Dask passes the work of a lost worker to another worker. This needs the extra `remote`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_WAIT_S = 60  # seconds to wait for workers; they import torch
+_WAIT_S = 60  # seconds to wait for workers, which import torch
 _CONNECT_S = 10
 
 _lost = False  # this worker's GPU is no longer usable
@@ -63,7 +63,8 @@ def check_scheduler(scheduler: str) -> None:
 
 
 def local_workers(scheduler: str) -> int | None:
-    """Return how many workers `local:N` starts here; None for an address, where workers wait."""
+    """Return the number of workers that `local:N` starts here; None for an address, where workers
+    wait."""
     found = re.fullmatch(r"local:([1-9]\d*)", scheduler)
     return int(found[1]) if found else None
 
@@ -78,10 +79,12 @@ def spread(
     """Yield (index, result) of `function` for each item, as they arrive.
 
     function: a module's function, importable on the workers. scheduler: `local:N` or an address.
-    failed: (item, error) -> the result if it raises, or if three workers were lost over it.
+    failed: (item, error) -> the result if `function` raises, or if three workers were lost while
+    running the item.
 
     Raises:
-        UsageError, PlatformError: as check_scheduler; no answer; workers with several threads.
+        UsageError, PlatformError: as in check_scheduler; also if there is no answer, or a worker
+            has several threads.
     """
     check_scheduler(scheduler)
     from distributed import as_completed
@@ -126,7 +129,7 @@ def _client(scheduler: str) -> Iterator[Client]:
 
 
 def _cluster(count: int) -> Any:
-    """Start local workers, each with its own GPU if there are GPUs; a lost one is replaced."""
+    """Start local workers, each with its own GPU if there are GPUs; lost workers are replaced."""
     from distributed import Nanny, Scheduler, SpecCluster
 
     quiet = {"dashboard": False, "silence_logs": logging.CRITICAL}

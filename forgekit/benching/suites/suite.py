@@ -1,4 +1,4 @@
-"""Suites: the sizes and types an operator is measured at, read from TOML files in `suites/`.
+"""Read suites, the sizes and types at which operators are measured, from TOML files in `suites/`.
 
 A suite is a list of groups; a group holds `ops`, `dtypes`, `why`, and either `shapes` or the two
 lists `M` and `N`, which mean every pair. `dim`, by default -1, is the dimension of a sum or a
@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Case:
-    """One operator at one size, of one type; dim: -1 or 0, ignored for a transpose."""
+    """An operator at a size, with a type; dim: -1 or 0, ignored for a transpose."""
 
     op: str
     shape: tuple[int, int]
@@ -41,18 +41,18 @@ class Case:
 
 
 def suite_names() -> list[str]:
-    """Return the suites in forgekit."""
+    """Return the names of forgekit's suites."""
     return sorted(file.stem for file in _FOLDER.glob("*.toml"))
 
 
 def load_suite(name: str) -> list[Case]:
-    """Return the cases of a suite, each once: operator by operator, sizes as in the file; cases of
+    """Return the cases of a suite, each once, ordered by operator and then as in the file; cases of
     more than 2^31 elements come last.
 
     name: a suite of forgekit, or the path of a TOML file.
 
     Raises:
-        UsageError: there is no such suite, or the file does not define one.
+        UsageError: the suite does not exist, or the file does not define one.
     """
     file = _FOLDER / f"{name}.toml" if name in suite_names() else Path(name)
     if not file.is_file():
@@ -72,7 +72,7 @@ def load_suite(name: str) -> list[Case]:
             cases += _cases(group)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise usage_error(f"{file}, group", group, _GROUP, remedy) from None
-    # Cases that may break the GPU's context, and so all later ones, come last.
+    # Cases that may break the GPU's context, and with it all later cases, come last.
     return sorted(dict.fromkeys(cases), key=lambda c: (c.elements > 2**31, OPERATORS.index(c.op)))
 
 
@@ -83,8 +83,8 @@ _GROUP = (
 
 
 def _cases(group: Any) -> list[Case]:
-    """Return the cases of a group. Raise one of the errors that `load_suite` expects if it is
-    malformed."""
+    """Return the cases of a group. Raise one of the errors that `load_suite` expects if the group
+    is malformed."""
     g = {"dim": -1, "why": "", **group}
     shapes = list(g["shapes"] if "shapes" in g else itertools.product(g["M"], g["N"]))
     keys = {"ops", "dtypes", "dim", "why", *(["shapes"] if "shapes" in g else ["M", "N"])}
@@ -103,7 +103,7 @@ def _can_be(case: Case) -> bool:
 
 
 def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise UsageError for a name, given to an option, that is not in `known`."""
+    """Raise UsageError if a name passed to an option is not in `known`."""
     for name in names:
         if name not in known:
             needed = f"some of {', '.join(known)}"
@@ -113,8 +113,8 @@ def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None
 def select(
     cases: Iterable[Case], *, ops: Sequence[str] = (), dtypes: Sequence[str] = ()
 ) -> list[Case]:
-    """Return the cases of some operators and types; of all if none is named. Raise UsageError if no
-    case is left."""
+    """Select the cases of some operators and types, or of all if none is named. Raise UsageError if
+    no case is left."""
     chosen = [c for c in cases if c.op in (ops or OPERATORS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:
         got = f"--op {','.join(ops) or 'all'} --dtype {','.join(dtypes) or 'all'}"

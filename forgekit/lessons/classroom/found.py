@@ -1,4 +1,4 @@
-"""The notebooks that were handed in: whose each is, and which exercises it answers."""
+"""Find the submitted notebooks: their students, and the exercises that they answer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _TASK = re.compile(r"^### Exercise \d+: (.*)")
 
 @dataclass(frozen=True)
 class SubmittedNotebook:
-    """A notebook of a student's.
+    """A student's notebook.
 
-    name: the notebook's, without .ipynb. cells: of code, in order. tasks: the texts of exercises as
-    they stand in it, by title. exercises: to be graded, in order. unknown: graded in it, and of no
-    exercise of this course. problem: why it cannot be graded at all. seed: decides the values that
-    its kernels get; the judge's secret. time_s: when it was written, since 1970. handed_in: name
-    and time of each submission of these exercises, this one last. files: the week's helpers and
-    those beside the notebook, by name, in Base64.
+    name: the notebook's name, without .ipynb. cells: its code cells, in order. tasks: title -> the
+    exercise text in this notebook. exercises: the exercises to grade, in order. unknown: names
+    graded in it that are not exercises of this course. problem: why it cannot be graded at all.
+    seed: decides the values that its kernels get; the judge's secret. time_s: when it was written,
+    in seconds since 1970. handed_in: name and time of each submission of these exercises, this one
+    last. files: the week's helper files and the files next to the notebook, by name, in Base64.
     """
 
     student: str
@@ -59,17 +59,17 @@ class SubmittedNotebook:
 def find_submissions(
     paths: Sequence[str], *, best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """The notebooks in these files and folders, by student and time; and what to say of them.
+    """Find the notebooks in these files and folders; return them by student and time, with remarks.
 
-    Of several that a student has handed in for the same exercises the latest one is returned;
-    best: all of them.
+    If a student has submitted several notebooks for the same exercises, the latest one is returned;
+    best: return all of them.
 
-    A student is the folder below `submitted`, else the first folder below the one that was named;
-    of a notebook that lies there directly, the name of the file, or, where that is the course's own
-    (`10_practice`), of its folder.
+    The student's name is that of the folder below `submitted`, else that of the first folder below
+    the given one. For a notebook directly in the given folder it is the file's name or, if that is
+    a name from the course (`10_practice`), the folder's name.
 
     Raises:
-        UsageError: nothing there, or no notebook in it.
+        UsageError: a path does not exist, or contains no notebook.
     """
     files: dict[Path, tuple[str, bool]] = {}
     for text in paths:
@@ -90,8 +90,9 @@ def find_submissions(
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """What is named .ipynb below a folder, of any kind; folders that cannot be read, and links to
-    folders in a student's place or with notebooks, which are not followed."""
+    """Return everything named .ipynb below a folder, of any kind, and the folders that were
+    skipped: unreadable folders, and links to folders in a student's place or with notebooks, which
+    are not followed."""
     closed: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=closed.append):
         yield from (Path(place, name) for name in [*folders, *names] if name.endswith(".ipynb"))
@@ -114,7 +115,8 @@ def _student(file: Path, base: Path) -> str:
 
 
 def _course_notebooks() -> dict[str, list[str]]:
-    """Notebook's name -> the exercises that it grades; a name may be of several weeks."""
+    """Map each notebook's name to the exercises that it grades; several weeks may use the same
+    name."""
     found: dict[str, list[str]] = {}
     for name, folder in course.exercise_folders().items():
         week, _, short = name.partition("/")
@@ -126,7 +128,8 @@ def _course_notebooks() -> dict[str, list[str]]:
 def _latest(
     found: list[SubmittedNotebook], best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Of one student's notebooks for the same exercises the latest, which names them all."""
+    """Return the latest of a student's notebooks for the same exercises, which lists all of
+    them."""
     groups: dict[object, list[SubmittedNotebook]] = {}
     for h in sorted(found, key=_order):
         alone = best or not h.exercises
@@ -148,14 +151,15 @@ def _order(h: SubmittedNotebook) -> tuple[object, ...]:
 def _when(time_s: float) -> str:
     try:
         return f"{datetime.fromtimestamp(time_s):%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError, OSError):  # a file can bear any time
+    except (ValueError, OverflowError, OSError):  # a file can have any time
         return "at an impossible time"
 
 
 def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
-    """Return what is known of a regular file and its first bytes, one more than `most`.
+    """Return a regular file's status and its first bytes, one more than `most`.
 
-    Raises OSError for a link, which may be to another student's file, and for what could block.
+    Raises OSError for a link, which may lead to another student's file, and for files that could
+    block.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(file, flags), "rb") as opened:
@@ -166,7 +170,7 @@ def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
 
 
 def _beside(file: Path) -> dict[str, str]:
-    """Return the files beside a notebook, the smallest first, as far as the limit allows."""
+    """Return the files next to a notebook, the smallest first, as far as the limit allows."""
     beside, left = {}, _BESIDE_MIB << 20
     for path in sorted(file.parent.iterdir(), key=lambda p: (p.lstat().st_size, p))[:_MOST_FILES]:
         with contextlib.suppress(OSError):
@@ -177,9 +181,9 @@ def _beside(file: Path) -> dict[str, str]:
 
 
 def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
-    """Read a notebook, or say in `problem` why it cannot be read.
+    """Read a notebook, or explain in `problem` why it cannot be read.
 
-    alone: the folder is the student's, and the files beside it are too.
+    alone: True if the folder, and so the files next to the notebook, are the student's.
     """
     submitted = SubmittedNotebook(student, file.stem, str(file))
     try:
@@ -199,7 +203,7 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     try:
         cells = nbformat.reads(data.decode("utf-8-sig"), as_version=4).cells
         texts = [(str(c.cell_type), str(c.source)) for c in cells]
-    except Exception:  # whatever stands in a file with this name
+    except Exception:  # a file with this name can contain anything
         return replace(submitted, problem="it is not a Jupyter notebook")
     code = tuple(text for kind, text in texts if kind == "code")
     tasks = tuple((m[1], text) for kind, text in texts if kind == "markdown"
@@ -208,7 +212,7 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     graded = list(dict.fromkeys(GRADES.findall("\n".join(code))))
     own = _course_notebooks().get(file.stem, ())
     weeks = {name.partition("/")[0] for name in graded or own}
-    if not graded and len(weeks) > 1:  # which week's it is, nobody can tell
+    if not graded and len(weeks) > 1:  # its week cannot be determined
         weeks = set()
     wanted = {*graded, *(name for name in own if name.partition("/")[0] in weeks)}
     exercises = tuple(name for name in folders if name in wanted)
@@ -222,9 +226,9 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
 
 
 def without_grades(text: str) -> str:
-    """A cell's code without the statements that grade an exercise; its lines keep their numbers.
+    """Return a cell's code without the statements that grade an exercise; lines keep their numbers.
 
-    Parsing can take any time and any memory: only the student's process does it.
+    Parsing can take any amount of time and memory, so only the student's process does it.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     text = "\n".join(lines)
@@ -234,7 +238,8 @@ def without_grades(text: str) -> str:
         return text
     try:
         spans = [(node.lineno - 1, node.end_lineno or 0) for node in ast.parse(text).body]
-    except (SyntaxError, ValueError, MemoryError, RecursionError):  # a magic in it, or a mistake
+    # the cell contains a magic or a mistake
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         spans = [(line, line + 1) for line in graded]
     for begin, end in spans:
         at = bisect_left(graded, begin)

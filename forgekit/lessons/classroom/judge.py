@@ -1,7 +1,7 @@
-"""A judge: the process that has exercises, references and seeds, and no code of a student's.
+"""Run a judge: the process that holds exercises, references and seeds, but no student code.
 
-Through a pipe it gets submissions, as JSON, and says what became of each.
-What a student's process can do to a verdict is hand in other PTX, other launches, other answers.
+It receives submissions as JSON through a pipe and returns verdicts. A student's process can
+influence a verdict only by sending different PTX, launches or answers.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
 from forgekit.tensors import reseeded
 
-_MEMORY_GIB = 8  # of a judge, for the virtual GPU's memory
-_WORDS = 6000  # letters of a text in a verdict
+_MEMORY_GIB = 8  # a judge's memory limit, for the virtual GPU
+_WORDS = 6000  # most characters of a text in a verdict
 _STAYS = (
-    "What is handed in here works inside its own process alone, whose word does not count. Run the "
-    "notebook, and read the cell, to see what its grade is worth."
+    "This submission works only inside its own process, so its result cannot be judged from "
+    "outside. Run the notebook and read the cell to decide its grade."
 )
 
 
 def main() -> None:
-    """Serve until the pipe ends, whose number is the argument; the limits come first."""
+    """Serve until the pipe ends. The argument is the pipe's number; the limits arrive first."""
     sandbox.die_with_parent()
     sandbox.not_to_be_traced()
     pipe = Connection(int(sys.argv[1]))
@@ -73,7 +73,8 @@ def main() -> None:
 
 
 def _import_all() -> None:
-    """What notebooks import, once for all of them; nothing that knows an exercise."""
+    """Import the modules that notebooks use, once for all of them, and nothing that knows an
+    exercise."""
     import forgekit
     from forgekit.vgpu import HOST
 
@@ -85,20 +86,20 @@ def _import_all() -> None:
 
 
 class Sitting:
-    """One submission being judged."""
+    """A submission in the course of its judgement."""
 
     def __init__(
         self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook
     ) -> None:
         self.control, self.limits, self.submitted = control, limits, submitted
         self.end = time.monotonic() + limits.total_seconds
-        self.errors: list[str] = []  # what cells raised
-        self.why = ""  # why there is no student's process any more
-        self.slow = ""  # what was interrupted
+        self.errors: list[str] = []  # exceptions that cells raised
+        self.why = ""  # why the student's process has ended
+        self.slow = ""  # the interrupted cells and grades
         self.peer: JudgeEnd
 
     def verdicts(self) -> list[Verdict]:
-        """Run the cells in order; each exercise is judged behind the last cell that grades it."""
+        """Run the cells in order; judge each exercise after the last cell that grades it."""
         ours, theirs = socket.socketpair()
         socket.send_fds(self.control, [b"start"], [theirs.fileno()])
         theirs.close()
@@ -110,7 +111,7 @@ class Sitting:
         last = {name: k for k, text in enumerate(cells) for name in GRADES.findall(text)}
         found: dict[str, Verdict] = {}
         try:
-            self._run("the files beside it", "place", dict(self.submitted.files))
+            self._run("the files next to it", "place", dict(self.submitted.files))
             for number, text in enumerate(cells):
                 self._run(f"cell [{number + 1}]", "run", number + 1, text)
                 found |= {name: self._judged(name) for name in wanted if last.get(name) == number}
@@ -125,7 +126,7 @@ class Sitting:
         return [found[name] for name in wanted] + unknown
 
     def _run(self, where: str, what: str, *args: Any) -> None:
-        """Have the student's process do something before it is judged."""
+        """Have the student's process do something, within the time limit, before it is judged."""
         if self.why or not args[-1]:
             return
         if isinstance(text := args[-1], str):
@@ -133,12 +134,12 @@ class Sitting:
             linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             self._in_time()
-            with self._in_all():  # also of what the cell has the judge do
+            with self._in_all():  # includes the work that the cell requests from the judge
                 error = str(self.peer.ask(what, *args) or "")
         except LostError as lost:
             self._lost(lost, f" in {where}")
             return
-        except Exception as raised:  # its process says that it could not even begin
+        except Exception as raised:  # its process reports that it could not even start
             error = f"{type(raised).__name__}: {raised}"
         if error:
             self.errors.append(f"{where} raised {error:.300}")
@@ -158,7 +159,7 @@ class Sitting:
         return f"it took more than {self.limits.total_seconds:g} s in all"
 
     def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
-        """At most these seconds, and no more than the submission has left."""
+        """Limit the seconds to those that the submission has left."""
         left = max(self.end - time.monotonic(), 0.01)
         if seconds < left:
             return _at_most(seconds, f"grading took more than {seconds:g} s")
@@ -189,22 +190,24 @@ class Sitting:
                 return Verdict(name, "stopped", e.title, happened=f"It was stopped: {error}.")
             self._lost(error, f" while {name} was graded")
             return Verdict(name, "stopped", e.title, happened=self.why)
-        except Exception:  # there is no such name
+        except Exception:  # the name does not exist
             said = [f"Nothing is defined under the name `{e.entry}`.", *self.errors]
             verdict = "stopped" if self.slow else "missing"
             return Verdict(name, verdict, e.title, happened="\n".join([*said, self.slow])[:_WORDS])
-        if self.slow and not report:  # another time it may be fast enough
+        if self.slow and not report:  # it may be fast enough next time
             return replace(_verdict(report), verdict="stopped", notes=[self.slow])
         text, found = dict(self.submitted.tasks).get(e.title), _verdict(report)
         if text is not None and _plain(e.task) not in _plain(text):
-            found.notes.append("The notebook has another version of the task; graded is today's.")
-        if "NameError" in found.happened:  # an earlier error may be why
+            found.notes.append(
+                "The notebook has another version of the task; the grade uses the current version."
+            )
+        if "NameError" in found.happened:  # an earlier error may be the reason
             found.notes += self.errors[:3]
         return found
 
 
 class _TooLongError(LostError):
-    """The judge's own work has taken too long: an endless kernel, say."""
+    """The judge's own work has taken too long, because of an endless kernel for example."""
 
 
 @contextlib.contextmanager
@@ -225,8 +228,8 @@ def _plain(text: str) -> str:
 
 
 def _called(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of what a gate has handed to the student's function. Options of the compiler are not
-    the student's to give: some name files."""
+    """Call a function that a gate passed to the student's function. Students may not set compiler
+    options, because some of them name files."""
     if "options" in kwargs:
         raise usage_error("options", "some", "none in a grade", "leave them out")
     return function(*args, **kwargs)

@@ -1,11 +1,12 @@
-"""What an instructor adds: a roster of the class, and `review.toml` beside the results.
+"""Read the instructor's additions: a roster of the class, and `review.toml` next to the results.
 
-[points]                            # what counts, and how much; without it one point each
+[points]                            # the exercises that count, and their points; without it each
+counts one point
 "week0/scale" = 2
 
 [[review]]
 student = "ana"
-exercise = "week2/softmax_operator" # without it, the comment is on everything
+exercise = "week2/softmax_operator" # without it, the comment applies to everything
 points = 1
 comment = "The gradient is right."
 """
@@ -32,10 +33,10 @@ _Key = tuple[str, str]  # student, exercise or ""
 
 @dataclass(frozen=True)
 class Marks:
-    """What `review.toml` says.
+    """The content of `review.toml`.
 
-    points: exercise -> what it is worth; empty for one point each. reviews: (student, exercise) ->
-    points, or None to keep them, and a comment. where: where in the file each of them is.
+    points: exercise -> its points; empty if each counts one point. reviews: (student, exercise) ->
+    points, or None to keep them, and a comment. where: the place in the file of each review.
     """
 
     points: dict[str, float] = field(default_factory=dict)
@@ -43,7 +44,7 @@ class Marks:
     where: dict[_Key, str] = field(default_factory=dict)
 
     def settled(self, student: str, v: Verdict) -> Verdict:
-        """The verdict with what a review says of it."""
+        """Return the verdict with the review's points and comment."""
         points, comment = self.reviews.get((student, v.name), (None, ""))
         if comment:
             v = replace(v, notes=[*v.notes, f"Comment: {comment}"])
@@ -54,19 +55,19 @@ class Marks:
         return replace(v, settled=share, verdict="passed" if share == 1 else "failed", group=group)
 
     def comment(self, student: str) -> str:
-        """The comment on all that a student has handed in."""
+        """Return the comment on all of a student's submissions."""
         return self.reviews.get((student, ""), (None, ""))[1]
 
     def worth(self, exercise: str) -> float:
-        """The points of an exercise."""
+        """Return the points of an exercise."""
         return self.points.get(exercise, 0.0) if self.points else 1.0
 
 
 def read_marks(file: Path) -> Marks:
-    """Read `review.toml`; without that file nothing is settled.
+    """Read `review.toml`; without that file no verdict changes.
 
     Raises:
-        UsageError: it cannot be read, with the line and what to write there.
+        UsageError: the file cannot be read; the message gives the line and a remedy.
     """
     try:
         text = shared_files.read(file).decode("utf-8-sig")
@@ -88,7 +89,8 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
     lines = ["".join(line.split()) for line in text.splitlines()]
 
     def where(begin: str, number: int = 0) -> str:
-        """The line that begins so, spaces aside; of several the one of this number."""
+        """Find the line that begins with this text, ignoring spaces; of several, the one with this
+        number."""
         at = [k for k, line in enumerate(lines, 1) if line.startswith(begin)][number : number + 1]
         return f"{file}, line {at[0]}" if at else str(file)
 
@@ -102,7 +104,7 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
     known = course.exercise_folders()
     for name, worth in points.items():
         if name not in known or type(worth) not in _NUMBER or not 0 < worth < 1e6:
-            remedy = '"week0/scale" = 2 is such a line: an exercise, and more than 0'
+            remedy = 'a line such as "week0/scale" = 2: an exercise and a number above 0'
             raise _refused(f"{where(chr(34) + name)}: {brief(name)} = {brief(worth)}", remedy)
     marks = Marks(points, {}, {})
     for number, entry in enumerate(entries):
@@ -115,7 +117,7 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
 
 
 def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None, str]]:
-    """One review, checked."""
+    """Check a review and return it."""
     if not isinstance(entry, dict) or "student" not in entry or len(entry) < 2:
         raise _refused(f"{at}: {brief(entry)}", 'it needs student = "…", and points or a comment')
     for name, value in entry.items():
@@ -126,7 +128,9 @@ def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None
     most = marks.worth(exercise) if exercise else 0
     if points is not None and not (most and 0 <= points <= most):
         remedy = f"{exercise} has {most:g}" if exercise else "name the exercise that has them"
-        raise _refused(f"{at}: points = {points}", f"{remedy}; [points] says what is worth more")
+        raise _refused(
+            f"{at}: points = {points}", f"{remedy}; set an exercise's points under [points]"
+        )
     return (one_line(entry["student"]), exercise), (points, printable(entry.get("comment", "")))
 
 
@@ -136,13 +140,13 @@ def _refused(got: str, remedy: str) -> UsageError:
 
 
 def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Read student -> what a roster says of the student, by column, in the roster's order.
+    """Read a roster: student -> the student's entries by column, in the roster's order.
 
-    It is a list of names, or a table whose first line names the columns. The column `student`
-    holds the names of the folders; without one, the column that has most of these students.
+    A roster is a list of names, or a table whose first line names the columns. The column `student`
+    holds the names of the folders; without that column, the one with most of these students does.
 
     Raises:
-        UsageError: it cannot be read, or names a student twice.
+        UsageError: the roster cannot be read, or names a student twice.
     """
     needed, students = "a CSV file of all students", set(students)
     try:
@@ -162,11 +166,13 @@ def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]
           else max(range(len(heads)), key=lambda k: len(columns[k] & students)))  # fmt: skip
     for row in lines:
         name = row[at] if at < len(row) else ""
-        if not name or row[0] == "Points Possible":  # of a gradebook that Canvas wrote
+        if not name or row[0] == "Points Possible":  # a row of a Canvas gradebook
             continue
         if name in found:
-            raise usage_error("--roster", f"{name} twice in {file}", needed, "leave one of them")
+            raise usage_error("--roster", f"{name} twice in {file}", needed, "remove one of them")
         found[name] = dict(zip(heads, row, strict=False))
     if not found:
-        raise usage_error("--roster", f"{file} without a name", needed, "one name per line will do")
+        raise usage_error(
+            "--roster", f"{file} without a name", needed, "one name per line is enough"
+        )
     return found

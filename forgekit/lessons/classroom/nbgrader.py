@@ -1,8 +1,8 @@
-"""The course's notebooks as nbgrader wants them: answers to fill in, locked grades with points.
+"""Write the course's notebooks for nbgrader: answers to fill in, locked grade cells with points.
 
-A grade cell raises where an exercise is not passed, which is how nbgrader counts. Solutions are
-left out. Written is nbgrader's `source/ASSIGNMENT/NAME.ipynb`, and a configuration with which
-`nbgrader generate_assignment` leaves the skeletons as they are.
+A grade cell raises if its exercise is not passed, because nbgrader counts exceptions. Solutions are
+omitted. The output is `source/ASSIGNMENT/NAME.ipynb`, and a configuration with which `nbgrader
+generate_assignment` keeps the skeletons unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SOLUTION = "<details><summary>Solution of exercise "
 
 
 def write_assignments(notebooks: list[Path], folder: Path) -> list[str]:
-    """Write what nbgrader starts from into a folder; the names of the assignments.
+    """Write nbgrader's source files into a folder; return the names of the assignments.
 
     Raises:
         UsageError: a file cannot be written.
@@ -56,7 +56,8 @@ def write_assignments(notebooks: list[Path], folder: Path) -> list[str]:
 
 
 def assignment(book: Any) -> Any:
-    """The notebook with nbgrader's metadata, without solutions; None if it grades nothing."""
+    """Return the notebook with nbgrader's metadata, without solutions; None if it grades
+    nothing."""
     cells: list[Any] = []
     graded = 0
     for cell in book.cells:

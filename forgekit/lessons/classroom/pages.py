@@ -1,4 +1,5 @@
-"""Grades as files: tables, the picture, pages, and what Canvas, Moodle and Gradescope import."""
+"""Write grades as files: tables, the picture, pages, and files for Canvas, Moodle and
+Gradescope."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ _MOODLE = ("Username", "ID number", "Email address")
 
 
 def write_all(report: ClassReport, folder: Path) -> None:
-    """Write them into a folder, which is made.
+    """Write all files into a folder, which is created if needed.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: a file cannot be written.
     """
     (folder / "students").mkdir(parents=True, exist_ok=True)
     texts = {
@@ -71,7 +72,8 @@ def _student(report: ClassReport, student: Student) -> str:
 
 
 def _student_markdown(report: ClassReport, student: Student) -> str:
-    """The same; what a tool says stands in <pre>, which keeps its columns and lets no mark in."""
+    """Return the page in Markdown; output of tools is in <pre>, which keeps its columns and escapes
+    marks."""
     parts = [f"# {marked(student.name)}", *map(marked, _head(report, student))]
     for row in student.rows:
         parts += [f"## {marked(row.notebook)}", *map(marked, _of_notebook(row))]
@@ -80,7 +82,7 @@ def _student_markdown(report: ClassReport, student: Student) -> str:
 
 
 def _feedback(report: ClassReport, student: Student, v: Verdict) -> str:
-    """What a student reads of a verdict, as plain text."""
+    """Return a verdict's feedback for the student, as plain text."""
     return "\n".join([_report(v).summary, *_notes(report, student, v)])
 
 
@@ -100,7 +102,7 @@ def _of_notebook(row: Row) -> list[str]:
 
 
 def _notes(report: ClassReport, student: Student, v: Verdict) -> list[str]:
-    """A verdict's notes, then what it earns or why it does not count."""
+    """Return a verdict's notes, then its points or the reason why it does not count."""
     if v.name not in report.worth:
         return v.notes
     if student.verdicts[v.name] is not v:
@@ -110,20 +112,21 @@ def _notes(report: ClassReport, student: Student, v: Verdict) -> list[str]:
 
 
 def _report(v: Verdict) -> GradeReport:
-    """The report that the notebook would have shown."""
+    """Return the report that the notebook would have shown."""
     passed = tuple(Pass(name, seen) for name, seen in v.passed)
     failure = None if v.verdict == "passed" else GateError(v.happened, v.likely, v.look_at)
     left = (v.group or v.verdict, *v.left) if failure else ()
     return GradeReport(v.name, v.title, passed, left, failure, v.verdict == "open")
 
 
-# -- for other systems ----------------------------------------------------------------------------
+# -- files for other systems -----------------------------------------------------------------------
 def _of_roster(
     report: ClassReport, heads: Sequence[str], own: str
 ) -> list[tuple[Student, list[str]]]:
-    """Each student of the roster, or each without one: the roster's columns, then the total.
+    """Yield each student of the roster (without a roster: every student): the roster's columns,
+    then the total.
 
-    own: the column that gets the student's name where the roster lacks it.
+    own: the column for the student's name if the roster lacks one.
     """
     students = [s for s in report.students if report.roster is None or s.entry is not None]
     known = [{heads[0]: s.name, own: s.name, **(s.entry or {})} for s in students]
@@ -132,14 +135,14 @@ def _of_roster(
 
 
 def _canvas(report: ClassReport) -> str:
-    """A CSV file for Canvas's gradebook."""
+    """Return a CSV file for Canvas's gradebook."""
     rows = [row for _, row in _of_roster(report, _CANVAS, "SIS Login ID")]
     possible = ["Points Possible", "", "", "", "", number(report.most)]
     return as_csv([*_CANVAS, _COLUMN], [possible, *rows])
 
 
 def _moodle(report: ClassReport) -> str:
-    """A CSV file for Moodle's import of grades, with the comment and what is open."""
+    """Return a CSV file for Moodle's import of grades, with comments and open exercises."""
     rows = []
     for s, row in _of_roster(report, _MOODLE, "Username"):
         open_ = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]
@@ -148,7 +151,7 @@ def _moodle(report: ClassReport) -> str:
 
 
 def _gradescope(report: ClassReport, student: Student) -> str:
-    """One student's `results.json` for Gradescope."""
+    """Return one student's `results.json` for Gradescope."""
     tests = []
     for name, most in report.worth.items():
         v = student.verdicts.get(name, Verdict(name, "missing"))

@@ -1,4 +1,5 @@
-"""Draw a ClassReport: a bar for each exercise, below it the misconceptions and how often."""
+"""Draw a ClassReport: a bar for each exercise, and below it the misconceptions with their
+counts."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, UNTOUCHED, WRONG
 from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, wrap
 
-_LEFT, _WIDTH, _BAR, _SHOWN = 200.0, 760.0, 18.0, 4  # px; misconceptions of an exercise
+_LEFT, _WIDTH, _BAR, _SHOWN = 200.0, 760.0, 18.0, 4  # px; most misconceptions shown per exercise
 _LOOKS = {"passed": "#009E73", "failed": WRONG, "open": UNTOUCHED, "no answer": "#9A90D6"}
 
 
 def draw(shown: ClassReport) -> Scene:
-    """The picture of a ClassReport."""
+    """Draw a ClassReport."""
     most = max((len(v) for v in shown.exercises.values()), default=0) or 1
     rows = [[_exercise(name, verdicts, shown.mistakes(name), (_WIDTH - _LEFT) / most)]
             for name, verdicts in shown.exercises.items()]  # fmt: skip
@@ -28,7 +29,7 @@ def draw(shown: ClassReport) -> Scene:
 def _exercise(
     name: str, verdicts: list[Verdict], said: list[tuple[str, int]], unit: float
 ) -> Block:
-    """One exercise; unit: pixels of a student."""
+    """Draw an exercise; unit: pixels per student."""
     items: list[Item] = [Label(_LEFT - 10, _BAR / 2, name, 12, "ink", "end", sort="name")]
     kinds = Counter(v.verdict if v.verdict in _LOOKS else "no answer" for v in verdicts)
     x = _LEFT

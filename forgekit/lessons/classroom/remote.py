@@ -1,4 +1,5 @@
-"""What the judge holds of a student's function: compiled there, launched, run and counted here."""
+"""Stand in for a student's function in the judge: compiled there; launched, run and counted
+here."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _PACKAGE = Path(forgekit.__file__).parent
 
 
 class RemoteFunction(RefFunction, Elsewhere):
-    """A function of the student's, in the student's process."""
+    """A student's function, in the student's process."""
 
     def __init__(self, peer: JudgeEnd, number: int, about: Mapping[str, Any]) -> None:
         super().__init__(peer, number, about)
@@ -46,11 +47,12 @@ class RemoteFunction(RefFunction, Elsewhere):
             ])  # fmt: skip
 
     def mistakes(self) -> list[str]:
-        """As `find_mistakes` says of it there."""
+        """Return the mistakes that `find_mistakes` finds in the student's process."""
         return [str(text) for text in self.peer.ask("mistakes", self)]
 
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """Compile there from the arguments' specs, never from their values; run here."""
+        """Compile in the student's process from the arguments' specs, never from their values; run
+        here."""
         specs = [spec(a) if isinstance(a, torch.Tensor) else a for a in example]
         said = self.peer.ask("compile", self, specs, arch)
         with reading():
@@ -62,9 +64,9 @@ class RemoteFunction(RefFunction, Elsewhere):
 
 
 def _with_known_files(ptx: str) -> str:
-    """Return PTX in which every `.file` names a cell or a file of forgekit's; others are dropped.
+    """Return PTX in which every `.file` names a cell or a file of forgekit; drop all others.
 
-    Messages show the lines that PTX names, and this process can read more than the student.
+    Messages show the lines that PTX names, and this process can read more files than the student.
     """
 
     def kept(directive: re.Match[str]) -> str:
@@ -76,7 +78,8 @@ def _with_known_files(ptx: str) -> str:
 
 
 def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Parameter:
-    """What a parameter is; a spec is made of what was given here, never of what was said there."""
+    """Decode a parameter. Its spec is built from the arguments here, never from the student
+    process's data."""
     value = None if kind == "stream" else next(given, None)
     if isinstance(value, torch.Tensor | TensorSpec):
         return Parameter(str(name), "tensor", spec(value))
@@ -86,8 +89,8 @@ def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Param
 
 
 class _Launcher:
-    """Runs a kernel whose PTX the student's process has made. Its launches are asked for there,
-    without any data, and run here, on this process's virtual GPU."""
+    """Runs a kernel whose PTX the student's process has produced. It requests the launches there,
+    without sending any data, and runs them here, on this process's virtual GPU."""
 
     def __init__(self, job: Job, held: Any, ptx: str) -> None:
         self.job, self.held, self.ptx = job, held, ptx
@@ -107,13 +110,13 @@ class _Launcher:
         translated = functools.partial(_translated, moved=moved)
         for name, params, options in found:
             if not call.launch(self.ptx, name, params, translated, **options):
-                raise LostError(f"it launched {name:.80}, which its PTX does not have")
+                raise LostError(f"it launched {name:.80}, which its PTX does not contain")
         call.finish()
 
 
 def _launch(name: Any, grid: Any, block: Any, shared: Any, params: Any, cluster: Any,
             cooperative: Any) -> tuple[str, bytes, dict[str, Any]]:  # fmt: skip
-    """The arguments of a launch, checked."""
+    """Check the arguments of a launch and return it."""
     dims = {"grid": grid, "block": block, "cluster": cluster}
     options = {key: (int(x), int(y), int(z)) for key, (x, y, z) in dims.items()}
     more = {"shared_bytes": int(shared), "cooperative": bool(cooperative)}
@@ -128,7 +131,8 @@ def _layout(x: torch.Tensor, storages: dict[int, tuple[int, torch.UntypedStorage
 
 
 def _translated(params: bytes, slots: Any, moved: list[tuple[int, int, int]]) -> bytes:
-    """Pointers into the tensors there become pointers into those here; any other value stays."""
+    """Translate pointers into the tensors there to pointers into the tensors here; keep any other
+    value."""
     words = bytearray(params)
     for at in slots:
         value = int.from_bytes(words[at : at + 8], "little")

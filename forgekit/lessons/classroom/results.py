@@ -1,4 +1,4 @@
-"""What became of a class: verdicts by student and exercise, as data, tables and words."""
+"""Hold the results of a class: verdicts by student and exercise, as data, tables and text."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from forgekit.text import Cell, Table, plural, shortened
 
 @dataclass
 class Student:
-    """One student. rows: each notebook's. entry: the roster's line, by column; None where the
-    roster lacks the student. verdicts: those that count, points: what they earn, by exercise."""
+    """A student. rows: one per notebook. entry: the roster's line, by column; None if the roster
+    lacks the student. verdicts: exercise -> the verdict that counts; points: exercise -> its
+    points."""
 
     name: str
     rows: list[Row]
@@ -35,14 +36,14 @@ class Student:
 
     @property
     def file(self) -> str:
-        """The name of the student's files; no two students have the same."""
+        """Return the name of the student's files, which is unique."""
         plain = re.sub(r"[^\w.-]+", "_", self.name).strip("._")[:60]
         digest = hashlib.sha256(self.name.encode()).hexdigest()[:6]
         return plain if plain == self.name else f"{plain}-{digest}"
 
     @property
     def handed_in(self) -> list[str]:
-        """Name and time of each submission, and why a notebook was not graded."""
+        """Return the name and time of each submission, and why a notebook was not graded."""
         found = [time for row in self.rows for time in row.handed_in]
         found += [f"{row.notebook}: {row.problem}" for row in self.rows if row.problem]
         return list(dict.fromkeys(found)) if self.rows else ["nothing"]
@@ -50,10 +51,11 @@ class Student:
 
 @dataclass(repr=False)
 class ClassReport(Picture):
-    """A class; shown as a picture of which exercise and which misconception how often.
+    """The results of a class, shown as a picture that counts exercises and misconceptions.
 
-    rows: of all notebooks, each student's in the order of time; marks settle them. roster: student
-    -> what it says of them. best: a student's best result of an exercise counts, else the latest.
+    rows: one per notebook, each student's in chronological order; marks: the instructor's
+    additions. roster: student -> the roster's entries. best: True if a student's best result of an
+    exercise counts, else the latest counts.
     """
 
     rows: list[Row]
@@ -69,7 +71,7 @@ class ClassReport(Picture):
 
     @functools.cached_property
     def students(self) -> list[Student]:
-        """One entry per student: those of the roster first, in its order."""
+        """Return one entry per student, those of the roster first, in its order."""
         rows: dict[str, list[Row]] = {name: [] for name in self.roster or ()}
         for row in self.rows:
             rows.setdefault(row.student, []).append(row)
@@ -86,18 +88,19 @@ class ClassReport(Picture):
 
     @functools.cached_property
     def worth(self) -> dict[str, float]:
-        """What each exercise is worth: as `review.toml` says, else one point."""
+        """Return the points of each exercise: those in `review.toml`, else one."""
         answered = [v for row in self.rows for v in row.verdicts if v.verdict != "unknown"]
         return dict(self.marks.points) or dict.fromkeys(_in_order(v.name for v in answered), 1.0)
 
     @property
     def most(self) -> float:
-        """The points of a student who has passed everything."""
+        """Return the points of a student who has passed everything."""
         return sum(self.worth.values())
 
     @property
     def all_passed(self) -> bool:
-        """True if every student passed every exercise that counts and every notebook was read."""
+        """Return True if every student passed every exercise that counts and every notebook was
+        read."""
         read = all(row.problem in ("", NO_EXERCISE) for row in self.rows)
         return read and bool(self.worth) and all(
             name in s.verdicts and s.verdicts[name].verdict == "passed"
@@ -106,7 +109,7 @@ class ClassReport(Picture):
 
     @property
     def exercises(self) -> dict[str, list[Verdict]]:
-        """Exercise's name -> the verdicts that count, in the order of the notebooks."""
+        """Map each exercise's name to the verdicts that count, in the order of the notebooks."""
         given = [name for s in self.students for name in s.verdicts]
         return {name: [s.verdicts[name] for s in self.students if name in s.verdicts]
                 for name in _in_order([*self.worth, *given])}  # fmt: skip
@@ -120,18 +123,18 @@ class ClassReport(Picture):
 
     @property
     def remarks(self) -> list[str]:
-        """Who handed in nothing, who is in no roster, which review is of no answer."""
+        """List students without a submission or a roster entry, and reviews without an answer."""
         nothing = [s.name for s in self.students if not s.rows]
         strange = [s.name for s in self.students if s.entry is None and self.roster is not None]
         lists = {"handed in nothing": nothing, "not in the roster": strange}
         answers = {(s.name, name) for s in self.students for name in ("", *s.verdicts)}
-        lost = [f"{where}, which is of no answer here" for of, where in self.marks.where.items()
+        lost = [f"{where}, which matches no answer here" for of, where in self.marks.where.items()
                 if of not in answers]  # fmt: skip
         return [f"{what}: {', '.join(names)}" for what, names in lists.items() if names] + lost
 
     @property
     def summary(self) -> str:
-        """The headline and remarks, then each exercise with its misconceptions."""
+        """Return the headline and remarks, then each exercise with its misconceptions."""
         lines = [self.headline, *self.remarks]
         for name, verdicts in self.exercises.items():
             lines.append(f"{name}: {counted(verdicts)}")
@@ -139,19 +142,20 @@ class ClassReport(Picture):
         return "\n".join(lines)
 
     def mistakes(self, name: str) -> list[tuple[str, int]]:
-        """(the group and words of a mistake in an exercise, how often), most first."""
+        """Return (group and text of a mistake in an exercise, its count), the most frequent
+        first."""
         failed = [v for v in self.exercises[name] if v.verdict == "failed"]
         said = Counter(f"{v.group}: {v.words}" for v in failed)
         return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
 
     # -- tables and files -------------------------------------------------------------------------
     def score(self, student: Student) -> str:
-        """`2.5 of 3`"""
+        """Return text such as `2.5 of 3`."""
         return f"{number(student.total)} of {number(self.most)}"
 
     @property
     def table(self) -> Table:
-        """Students × exercises: `passed`, or the group that failed and how."""
+        """Return a table of students × exercises: `passed`, or the group that failed and how."""
         names, none = list(self.exercises), Verdict("", "")
         rows = []
         for s in self.students:
@@ -165,7 +169,7 @@ class ClassReport(Picture):
         return Table(heads, rows, left=range(len(heads)))
 
     def lines(self) -> list[str]:
-        """For a terminal: a row for each student, with what is not passed."""
+        """Return lines for a terminal: one per student, with the exercises that are not passed."""
         rows = []
         for s in self.students:
             said = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]
@@ -175,7 +179,7 @@ class ClassReport(Picture):
         return Table(["student", "points", "not passed"], rows, left=(0, 2)).lines()
 
     def csv(self) -> str:
-        """A line for each exercise of each notebook."""
+        """Return a CSV line for each exercise of each notebook."""
         rows = []
         for row in self.rows:
             times = "; ".join(row.handed_in)
@@ -189,31 +193,31 @@ class ClassReport(Picture):
         return as_csv([*heads, "points"], rows)
 
     def grades(self) -> str:
-        """A line for each student: points in all and by exercise, times, comment."""
+        """Return a CSV line for each student: points in total and by exercise, times, comment."""
         rows = [[s.name, number(s.total), number(self.most), "; ".join(s.handed_in), s.comment,
                  *(number(s.points.get(name, 0)) for name in self.worth)]
                 for s in self.students]  # fmt: skip
         return as_csv(["student", "points", "of", "handed in", "comment", *self.worth], rows)
 
     def markdown(self) -> str:
-        """The table, then how often each misconception was seen."""
+        """Return the table, then the count of each misconception, in Markdown."""
         seen = marked(self.summary).replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
         rows = [[marked(c.text) for c in row if isinstance(c, Cell)] for row in self.table.rows]
         words = replace(self.table, rows=rows).markdown()
         return f"# {self.headline}\n\n{words}\n\n{seen}\n"
 
     def json(self) -> str:
-        """All of it; equal for equal submissions and seeds, on every machine."""
+        """Return all results; equal submissions and seeds give equal text on every machine."""
         data = {"version": 1, "rows": [asdict(row) for row in self.rows]}
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    """Each name once, by week, in the order in which they come."""
+    """Return each name once, by week, in the order of first appearance."""
     return sorted(dict.fromkeys(names), key=lambda name: name.partition("/")[0])
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """`3 passed, 2 failed, 1 open`"""
+    """Return text such as `3 passed, 2 failed, 1 open`."""
     count = Counter(v.verdict for v in verdicts)
     return ", ".join(f"{count[kind]} {kind}" for kind in VERDICTS if count[kind])

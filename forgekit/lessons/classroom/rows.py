@@ -1,4 +1,5 @@
-"""Verdicts on exercises and the rows that hold them: as data, on the disk, and safe in any file."""
+"""Hold verdicts on exercises and the rows that contain them: as data, on disk, and safe in any
+file."""
 
 from __future__ import annotations
 
@@ -20,20 +21,21 @@ from forgekit.output_files import check_output
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide letters too
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # includes wide letters
 _LINES, _BEGINS = "results.jsonl", b'{"student": '
 VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
 
 
 @dataclass
 class Verdict:
-    """What became of an exercise.
+    """The result of an exercise.
 
     verdict: "passed", "failed", "open" (the skeleton, or no answer yet), "missing" (nothing is
-    defined under its name), "stopped" (no answer was to be had), "review" (a person has to look),
-    "unknown" (to this course). group: the one that failed. happened, likely, look_at: as in
-    `GateError`. passed: (group, what was seen). left: the groups after it. notes: more to be said.
-    settled: the share of its points that a review gave, None without one.
+    defined under its name), "stopped" (no answer could be obtained), "review" (a person must look
+    at it), "unknown" (not an exercise of this course). group: the group that failed. happened,
+    likely, look_at: as in `GateError`. passed: (group, its summary). left: the groups after the
+    failed one. notes: further remarks.
+    settled: the share of its points that a review gave, None without a review.
     """
 
     name: str
@@ -50,11 +52,12 @@ class Verdict:
 
     def __post_init__(self) -> None:
         vars(self).update(printable(vars(self)))
-        self.passed = [(group, seen) for group, seen in self.passed]  # lists, when they were JSON
+        self.passed = [(group, seen) for group, seen in self.passed]  # JSON turned them into lists
 
     @property
     def share(self) -> float:
-        """The share of its points: what a review gave, else the share of its gates that passed."""
+        """Return the share of the exercise's points: a review's share, else the share of gates that
+        passed."""
         if self.settled is not None:
             return self.settled
         if self.verdict in ("failed", "open"):
@@ -63,12 +66,13 @@ class Verdict:
 
     @property
     def short(self) -> str:
-        """`passed`, or the group that failed."""
+        """Return `passed`, or the group that failed."""
         return self.group if self.verdict == "failed" else self.verdict
 
     @property
     def words(self) -> str:
-        """The misconception, else the pattern of wrong values, else how it begins that happened."""
+        """Return the misconception, else the pattern of wrong values, else the beginning of
+        `happened`."""
         pattern = re.search(r"^ *pattern: (.*)", self.happened, re.MULTILINE)
         if said := self.likely or (pattern and pattern[1]):
             return " ".join(said.split())
@@ -79,9 +83,9 @@ class Verdict:
 
 @dataclass
 class Row:
-    """A notebook of a student's. key: of its content and of what graded it; problem: why nothing in
-    it was graded, else empty; seed: what its kernels' values were drawn from; handed_in: name and
-    time of each submission, the one that counts last."""
+    """The result of a student's notebook. key: a digest of its content and of its graders; problem:
+    why nothing in it was graded, else empty; seed: the seed of its kernels' values; handed_in: name
+    and time of each submission, the one that counts last."""
 
     student: str
     notebook: str
@@ -98,16 +102,18 @@ class Row:
 
     @property
     def settled(self) -> bool:
-        """Whether another run would say the same: it did not depend on time or memory."""
+        """Return True if another run would give the same result, because time and memory did not
+        affect it."""
         return all(v.verdict != "stopped" for v in self.verdicts)
 
 
-# -- on the disk: one JSON line per submission ----------------------------------------------------
+# -- storage: one JSON line per submission ----------------------------------------------------
 def stored(folder: Path) -> list[Row]:
-    """Return the rows in the folder, which is made. Of one student and notebook the last counts.
+    """Return the rows in the folder, which is created if needed. A later row replaces an earlier
+    one of the same student and notebook.
 
     Raises:
-        UsageError: the folder holds the results of something else, or cannot be written.
+        UsageError: the folder holds other files' results, or cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,14 +127,14 @@ def stored(folder: Path) -> list[Row]:
     except ValueError:
         pass
     got, remedy = f"{folder}, which holds something else", "name another, or move that away"
-    raise usage_error("--out", got, "a folder of this command's", remedy)
+    raise usage_error("--out", got, "a folder made by this command", remedy)
 
 
 def read_lines(data: bytes) -> list[Row]:
-    """Return the rows of a file of lines, without one that was cut off.
+    """Return the rows in a file, without an incomplete last line.
 
     Raises:
-        ValueError: a line is something else.
+        ValueError: a line is not a row.
     """
     rows = []
     for line in data.split(b"\n"):
@@ -143,9 +149,9 @@ def read_lines(data: bytes) -> list[Row]:
 
 
 def store(folder: Path, row: Row) -> None:
-    """Append a row to those in the folder, on the disk. Raises UsageError if it cannot be written.
+    """Append a row to the folder's file. Raise UsageError if it cannot be written.
 
-    The line break comes first: the line before may have been cut off.
+    The line break comes first, because the line before may be incomplete.
     """
     try:
         with (folder / _LINES).open("ab") as out:
@@ -157,14 +163,14 @@ def store(folder: Path, row: Row) -> None:
 
 
 def _unwritable(folder: Path, error: OSError) -> UsageError:
-    remedy = "make room or name another; the same command goes on with what is left"
+    remedy = "free some space or name another folder; the same command then continues"
     return usage_error("--out", f"{folder} ({error.strerror})", "a folder to write", remedy)
 
 
 # -- texts ----------------------------------------------------------------------------------------
 def printable(value: Any) -> Any:
-    """Data whose texts show control characters, lone surrogates and changes of direction as
-    escapes: no file, page or terminal takes them for anything else."""
+    """Return data in whose texts control characters, lone surrogates and changes of direction are
+    escaped, so that no file, page or terminal interprets them."""
     if isinstance(value, str):
         return _ODD.sub(lambda found: ascii(found[0])[1:-1], value.replace("\r\n", "\n"))
     if isinstance(value, dict):
@@ -175,17 +181,18 @@ def printable(value: Any) -> Any:
 
 
 def one_line(text: str) -> str:
-    """`printable`, with line breaks as escapes: for names."""
+    """Return `printable` with line breaks escaped, for names."""
     return str(printable(text)).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def number(value: float) -> str:
-    """`2`, `0.67`"""
+    """Return text such as `2` or `0.67`."""
     return f"{round(value, 2):g}"
 
 
 def as_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as CSV, in which no cell is a formula: a student's words may look like one."""
+    """Return a table as CSV in which no cell is a formula, although a student's text may look like
+    one."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in (heads, *rows):
@@ -194,5 +201,5 @@ def as_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def marked(text: str) -> str:
-    """Text that Markdown takes for text: neither HTML nor links."""
+    """Escape text for Markdown, so that it contains neither HTML nor links."""
     return re.sub(r"([\\\[\]`])", r"\\\1", escape(text, quote=False))

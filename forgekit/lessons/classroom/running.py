@@ -1,4 +1,4 @@
-"""Hands submissions to judges: one a core of this machine, or one a worker of Dask."""
+"""Distribute submissions to judges: one per core of this machine, or one per Dask worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forgekit.lessons.classroom.found import SubmittedNotebook
 from forgekit.lessons.classroom.sandbox import Limits
 
 _JUDGE = [sys.executable, "-m", "forgekit.lessons.classroom.judge"]
-_SLACK_S = 300  # of a judge's own, beyond what a submission may take; it starts in this time, too
+_SLACK_S = 300  # a judge's own time, in addition to a submission's; starting it must also fit
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
     "FORGEKIT_DEVICE": "virtual", "FORGEKIT_PROGRESS": "off", "MPLBACKEND": "agg",
@@ -31,7 +31,7 @@ Piece = tuple[SubmittedNotebook, Limits]
 
 
 class Judge:
-    """A judge's process, started when it is first needed."""
+    """A judge's process, which starts when it is first needed."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -39,7 +39,8 @@ class Judge:
         self._pipe: Connection
 
     def verdicts(self, submitted: SubmittedNotebook) -> Verdicts | None:
-        """Return the verdicts on a submission's exercises; None if the judge was lost over it."""
+        """Return the verdicts on a submission's exercises; None if the judge's process ended
+        meanwhile."""
         try:
             self._start()
             self._tell(asdict(submitted))
@@ -49,7 +50,7 @@ class Judge:
             return None
 
     def close(self) -> None:
-        """End the process; for the thread that talks to it."""
+        """End the process; called by the thread that communicates with it."""
         if self.process is not None:
             self.kill()
             self.process.wait()
@@ -57,7 +58,8 @@ class Judge:
         self.process = None
 
     def kill(self) -> None:
-        """End the process, from any thread; the one that talks to it sees the pipe end."""
+        """End the process from any thread; the thread that communicates with it sees the pipe
+        end."""
         if (process := self.process) is not None:
             process.kill()
 
@@ -71,9 +73,9 @@ class Judge:
             self.process = subprocess.Popen(
                 [*_JUDGE, str(theirs.fileno())], pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env=kept | _ENVIRONMENT, start_new_session=True,  # Ctrl-C is for us
+                env=kept | _ENVIRONMENT, start_new_session=True,  # only this process handles Ctrl-C
             )  # fmt: skip
-        if _ended.is_set():  # too late for whatever kills all judges
+        if _ended.is_set():  # started too late for the call that killed all judges
             raise OSError("ended")
         self._tell(asdict(self.limits))
         self._hear(0)
@@ -94,8 +96,8 @@ _ended = threading.Event()
 
 
 def judged(piece: Piece) -> Verdicts:
-    """The verdicts on one submission, by this thread's judge. A judge that is lost over it is
-    replaced, and the submission judged once more."""
+    """Get the verdicts on a submission from this thread's judge. A judge whose process ends
+    meanwhile is replaced, and the submission is judged once more."""
     submitted, limits = piece
     if getattr(_judges, "limits", None) != limits:
         _judges.limits, _judges.one = limits, Judge(limits)
@@ -106,11 +108,11 @@ def judged(piece: Piece) -> Verdicts:
         found: Verdicts | None = _judges.one.verdicts(submitted)
         if found is not None:
             return found
-    return failed(piece, PlatformError("the judge's process was lost over it, twice"))
+    return failed(piece, PlatformError("the judge's process ended twice while judging it"))
 
 
 def failed(piece: Piece, error: BaseException) -> Verdicts:
-    """What is said where there is no verdict."""
+    """Return a verdict that reports an error."""
     return [
         {"name": name, "verdict": "stopped", "happened": f"It could not be graded: {error}."}
         for name in piece[0].exercises
@@ -118,7 +120,7 @@ def failed(piece: Piece, error: BaseException) -> Verdicts:
 
 
 def on_cores(pieces: Sequence[Piece], *, workers: int) -> Iterator[tuple[int, Verdicts]]:
-    """Yield (index, verdicts) of each submission as they come in."""
+    """Yield (index, verdicts) of each submission as they arrive."""
     pool = ThreadPoolExecutor(min(workers, len(pieces)))
     try:
         futures = {pool.submit(judged, piece): index for index, piece in enumerate(pieces)}

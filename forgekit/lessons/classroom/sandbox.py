@@ -1,8 +1,9 @@
-"""What a student's process can reach: system libraries and Python to read, a scratch folder.
+"""Limit what a student's process can reach: readable system libraries and Python, a scratch folder.
 
-Linux namespaces, without root: processes, network, file system and inter-process communication of
-its own; a file system made of what is listed, read-only, and of a small one in memory for HOME and
-temporary files. The course's exercises, other submissions and the user's files are not in it.
+Linux namespaces, without root, isolate processes, network, file system and inter-process
+communication. The file system consists of the listed paths, read-only, and a small one in memory
+for HOME and temporary files. It does not contain the course's exercises, other submissions or the
+user's files.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from forgekit import course
 
 HOME = "/tmp/home"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/opt", "/nix/store")
-_DEVICES = ("null", "full", "random", "urandom")  # without zero: a shared map of it is memory
+# without zero, because a shared map of it is memory
+_DEVICES = ("null", "full", "random", "urandom")
 _NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
 _BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
@@ -31,8 +33,8 @@ _AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
 _MOUNT_SETATTR, _PIVOT_ROOT, _CAPSET = (
     (442, 155, 126) if os.uname().machine == "x86_64" else (442, 41, 91))  # fmt: skip
 _PARENT_DEATH, _DUMPABLE, _SECCOMP, _NO_NEW_PRIVILEGES = 1, 4, 22, 38
-# Of the filter of system calls: the architecture, the highest number of a call, mmap; and what is
-# refused: memfd_create, memfd_secret, shmget, semget, msgget.
+# For the filter of system calls: the architecture, the highest call number, mmap; and the refused
+# calls: memfd_create, memfd_secret, shmget, semget, msgget.
 _CALLS = (
     (0xC000003E, 0x3FFFFFFF, 9, 319, 447, 29, 64, 68) if os.uname().machine == "x86_64"
     else (0xC00000B7, 0xFFFFFFFF, 222, 279, 447, 194, 190, 186))  # fmt: skip
@@ -43,9 +45,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one submission. seconds: of a cell; total_seconds: of all cells and grades; memory_mib: of
-    all its processes beyond an idle one; files_mib: in HOME and temporary files; processes.
-    sandbox: False where the submissions are trusted."""
+    """The limits of a submission. seconds: for a cell; total_seconds: for all cells and grades;
+    memory_mib: for all its processes, beyond an idle one; files_mib: in HOME and temporary files;
+    processes: their number.
+    sandbox: False if the submissions are trusted."""
 
     seconds: float = 120
     total_seconds: float = 1800
@@ -56,22 +59,23 @@ class Limits:
 
 
 def die_with_parent() -> None:
-    """Whatever becomes of the process above, this one does not stay."""
+    """Make this process end when its parent ends."""
     _libc.prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
 
 
 def not_to_be_traced() -> None:
-    """No other process of the same user may look into this one."""
+    """Forbid other processes of the same user to inspect this one."""
     _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
 
 
 def readable() -> list[str]:
-    """What a student's process needs: Python, its packages, forgekit, what was recorded."""
+    """Return the paths that a student's process needs: Python, its packages, forgekit, recorded
+    files."""
     package = Path(__file__).resolve().parents[2]
     recorded = [file.parent for file in course.recorded_files().values()]
     wanted = [*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), package, *recorded]
     wanted += [Path(p) for p in sys.path if p and Path(p) != Path.cwd()]
-    # A checkout may be on the path as a whole, with solutions in it: of it, forgekit alone.
+    # A whole checkout, with its solutions, may be on the path; allow only forgekit from it.
     solutions = [*course.exercise_folders().values(), *course.week_folders(package.parent)]
     found: list[str] = []
     for path in sorted({p.absolute() for p in wanted if p.exists()}):
@@ -82,7 +86,7 @@ def readable() -> list[str]:
 
 
 def available() -> str:
-    """Why there are no sandboxes here; "" if there are."""
+    """Return why sandboxes are unavailable here; "" if they are available."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -101,8 +105,8 @@ def available() -> str:
 
 
 def enter(limits: Limits, paths: Iterable[str]) -> None:
-    """Cut this process off for good; it must have one thread. Its children are in a process
-    namespace of their own, so the first of them takes all others with it when it ends.
+    """Isolate this process permanently; it must have a single thread. Its children are in a
+    separate process namespace, so all of them end when the first one ends.
 
     Raises:
         OSError: the system does not allow it.
@@ -117,13 +121,13 @@ def enter(limits: Limits, paths: Iterable[str]) -> None:
 
 
 def _new_root(limits: Limits, paths: list[str]) -> None:
-    """A file system of these paths, of devices that do no harm, and of /tmp."""
-    root = "/tmp"  # covered by the new one while it is made
+    """Build a file system from these paths, harmless devices, and /tmp."""
+    root = "/tmp"  # the new /tmp covers it during the setup
     _mount("tmpfs", root, "tmpfs", _NO_SUID_NO_DEV, f"size={limits.files_mib}m,nr_inodes=100k")
     old = f"{root}/old"
     os.mkdir(old)
     links = {p: os.readlink(p) for p in paths if os.path.islink(p)}
-    # What lies in /tmp is covered now: it is reached through the old root, after the turn.
+    # /tmp's content is covered now; it is reachable through the old root after the switch.
     _check(_libc.syscall(_PIVOT_ROOT, root.encode(), old.encode()), "pivot_root")
     os.chdir("/")
     for path in paths:
@@ -139,14 +143,14 @@ def _new_root(limits: Limits, paths: list[str]) -> None:
 
 
 def seal() -> None:
-    """In the first child: its own view of the processes, the rest out of reach, no rights.
+    """Give the first child its own view of processes, hide the rest, and drop all rights.
 
     Raises:
         OSError: the system does not allow it.
     """
-    with contextlib.suppress(OSError):  # no namespaces within this one
+    with contextlib.suppress(OSError):  # allow no nested namespaces
         Path("/old/proc/sys/user/max_user_namespaces").write_text("0")
-    # Read-only: root's files in /proc/sys are root's, even of a root without any capability.
+    # Read-only, because root may write its files in /proc/sys even without any capability.
     if _libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_NO_DEV | _READ_ONLY, None):
         _bind("/old/proc", "/proc")  # in a container
     _check(_libc.umount2(b"/old", _DETACH), "umount")
@@ -157,7 +161,7 @@ def seal() -> None:
 
 
 def limit(limits: Limits) -> None:
-    """Limits of this process and of each below it."""
+    """Set the limits of this process and of its descendants."""
     data = _status("VmData") + (limits.memory_mib << 20)
     for what, most in (
         (resource.RLIMIT_DATA, data), (resource.RLIMIT_CORE, 0),
@@ -168,10 +172,11 @@ def limit(limits: Limits) -> None:
 
 
 def no_hidden_memory() -> None:
-    """Refuse memory that no process owns, and that the limits of one would not count, to this
-    process and to those below it: files in memory, System V's objects, shared anonymous maps.
+    """Deny this process and its descendants memory that no process owns and that no process limit
+    counts: files in memory, System V objects, shared anonymous maps.
 
-    A filter of system calls: EPERM for these, the end for a call of another architecture.
+    A filter of system calls returns EPERM for these, and ends the process for a call of another
+    architecture.
 
     Raises:
         OSError: the system does not allow it.
@@ -179,7 +184,7 @@ def no_hidden_memory() -> None:
     native, highest, mmap, *refused = _CALLS
     kill = 8 + len(refused)
     deny, allow = kill + 1, kill + 2
-    code = [  # operation, value, where to go on if true, and if false
+    code = [  # operation, value, jump if true, jump if false
         (_LOAD, 4, 0, 0), (_EQUAL, native, 0, kill),
         (_LOAD, 0, 0, 0), (_ABOVE, highest, kill, 0), *((_EQUAL, n, deny, 0) for n in refused),
         (_EQUAL, mmap, 0, allow), (_LOAD, 40, 0, 0),  # its flags
@@ -229,13 +234,14 @@ def _check(result: int, what: str) -> None:
 
 
 def _status(name: str, pid: int | str = "self") -> int:
-    """Bytes, of /proc."""
+    """Read a field of a /proc status file, in bytes."""
     with open(f"/proc/{pid}/status") as file:
         return next((int(x.split()[1]) << 10 for x in file if x.startswith(f"{name}:")), 0)
 
 
 def usage(pid: int, idle: int) -> tuple[int, int]:
-    """(bytes of memory beyond `idle` each, processes) of a process and those below it."""
+    """Return (bytes of memory beyond `idle` each, number of processes) for a process and its
+    descendants."""
     todo, memory, count = [pid], 0, 0
     while todo:
         one = todo.pop()
@@ -244,7 +250,7 @@ def usage(pid: int, idle: int) -> tuple[int, int]:
             for task in os.listdir(f"/proc/{one}/task"):
                 below = Path(f"/proc/{one}/task/{task}/children").read_text()
                 todo += map(int, below.split())
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended meanwhile
             continue
         count += 1
     return memory, count

@@ -1,7 +1,8 @@
-"""The student's process: runs the cells of a notebook and answers what the judge asks of them.
+"""Run the student's process: it runs the cells of a notebook and answers the judge's requests.
 
-`template` is a process that has imported what notebooks import and nothing of the exercises. For
-each submission it forks one, which is put into a sandbox before the student's code begins.
+`template` is a process that has imported the modules that notebooks use and nothing about the
+exercises. For each submission it forks a process, which enters a sandbox before the student's code
+runs.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from forgekit.lessons.classroom.found import without_grades
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.wire import StudentEnd
 
-FOLDER = "/notebook/"  # where cells seem to stand; `cell [7]` is how messages name them
+FOLDER = "/notebook/"  # the apparent folder of cells, which messages call `cell [7]`
 _LOOK_S = 0.2
 
 
 def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
-    """Serve a judge: `start` with a socket begins a submission, `stop` ends it and says why it had
-    ended before, `interrupt` is Ctrl-C."""
+    """Serve a judge: `start` with a socket begins a submission, `stop` ends it and reports why it
+    had already ended, if so, and `interrupt` sends Ctrl-C."""
     idle = sandbox._status("VmRSS")
     pid, why = 0, ""
     while True:
@@ -59,7 +60,7 @@ def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
 
 
 def _kill(pid: int, number: int) -> None:
-    if pid:  # 0 would be this process's own group
+    if pid:  # 0 would mean this process's own group
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
@@ -74,7 +75,8 @@ def _excess(pid: int, idle: int, limits: Limits) -> str:
 
 
 def _start(descriptor: int, limits: Limits, paths: list[str]) -> int:
-    """Fork what enters the sandbox, and in it the process that runs cells; returns its number."""
+    """Fork a process that enters the sandbox and forks the process that runs cells; return its
+    number."""
     read, write = os.pipe()
     keeper = os.fork()
     if keeper == 0:
@@ -107,7 +109,7 @@ def _start(descriptor: int, limits: Limits, paths: list[str]) -> int:
 
 
 def _only(*kept: int) -> None:
-    """Close what was inherited but these, standard streams led into nothing."""
+    """Close all inherited descriptors except these; connect the standard streams to /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
@@ -133,7 +135,7 @@ def _serve(sock: socket.socket, limits: Limits, home: str) -> None:
 
 
 def _place(files: dict[str, str]) -> None:
-    """Write the files that were handed in beside the notebook."""
+    """Write the files that were submitted with the notebook."""
     for name, data in files.items():
         Path(name).write_bytes(base64.b64decode(data))
 
@@ -156,7 +158,7 @@ class Cells:
             setattr(part, name, replaced)
 
     def run(self, number: int, text: str) -> str:
-        """Run a cell but for its grades; what it raised in a line, or nothing."""
+        """Run a cell without its grades; return its exception in one line, or an empty text."""
         self.cell = number
         result = self.shell.run_cell(without_grades(text), store_history=False)
         error = result.error_before_exec or result.error_in_exec
@@ -166,7 +168,7 @@ class Cells:
         return f"{type(error).__name__}: {words[0]}"[:300] if words else type(error).__name__
 
     def take(self, entry: str) -> Any:
-        """What stands under a name, such as `scale` or `Softmax.forward`."""
+        """Return the object with a name such as `scale` or `Softmax.forward`."""
         first, *rest = entry.split(".")
         value = self.shell.user_ns[first]
         for name in rest:
@@ -175,7 +177,7 @@ class Cells:
 
 
 def about(value: Any) -> dict[str, Any]:
-    """What a judge wants to know of a function: its name, where it stands, its parameters."""
+    """Describe a function to the judge: its name, its place, its parameters."""
     described: dict[str, Any] = {
         "repr": f"{value!r:.300}",
         "name": str(getattr(value, "__name__", type(value).__name__)),
@@ -206,7 +208,8 @@ class Compiled:
 
 
 def _compile(function: Any, example: list[Any], arch: str | None) -> Any:
-    """(the kernel, kept here; its PTX; its parameters: name, kind, type of a scalar)"""
+    """Compile a kernel, which stays here; return a reference to it, its PTX and its parameters
+    (name, kind, type of a scalar)."""
     from forgekit.compiling.compiled import compile
 
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
@@ -216,9 +219,10 @@ def _compile(function: Any, example: list[Any], arch: str | None) -> Any:
 
 
 def _launch(compiled: Compiled, layouts: list[Any]) -> Any:
-    """The launches of a call, recorded and not run, and where the call's tensors lie here.
+    """Return the launches of a call, recorded but not run, and the addresses of the call's tensors
+    here.
 
-    layouts: of each argument a number, or (dtype, shape, stride, offset, storage's number, bytes).
+    layouts: for each argument a number, or (dtype, shape, stride, offset, storage's number, bytes).
     """
     from forgekit.vgpu import Call
 

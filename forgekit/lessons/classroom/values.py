@@ -1,7 +1,7 @@
-"""Values as JSON, between a judge and a student's process: reading it runs nothing.
+"""Exchange values as JSON between a judge and a student's process; reading JSON runs no code.
 
-Numbers, texts, containers, tensors with their layout, dtypes and specs travel. Functions, and
-objects of classes of one's own, stay where they are; the other side gets a `Ref`.
+Numbers, texts, containers, tensors with their layout, dtypes and specs are sent. Functions, and
+objects of user-defined classes, stay where they are; the other side gets a `Ref`.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _FIELDS = {
 }
 
 
-class LostError(BaseException):  # no gate is to take it for a mistake in a kernel
-    """The other side has gone, is silent, or says what cannot be read."""
+class LostError(BaseException):  # a gate must not mistake it for an error in a kernel
+    """The other side has ended, does not answer, or sends unreadable data."""
 
 
 @contextlib.contextmanager
 def reading() -> Iterator[None]:
-    """Turn any error into LostError: what the other side said cannot be read."""
+    """Turn any error into LostError, because the other side sent unreadable data."""
     try:
         yield
     except Exception as error:
-        raise LostError("it answered what cannot be read") from error
+        raise LostError("it sent an answer that cannot be read") from error
 
 
 class Ref:
-    """A function or an object of the other side. about: what is known of it."""
+    """A function or an object of the other side. about: its description."""
 
     def __init__(self, peer: Values, number: int, about: Mapping[str, Any]) -> None:
         self.peer, self.number, self.about = peer, number, about
@@ -56,16 +56,17 @@ class Ref:
 
 
 class RefFunction(Ref):
-    """One that can be called."""
+    """A reference that can be called."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.peer.ask("call", self, list(args), kwargs)
 
 
 class Values(ABC):
-    """Encodes what is sent on one connection, decodes what is received, and keeps what stays here.
+    """Encodes sent values and decodes received values of a connection, and keeps the objects that
+    stay here.
 
-    about: of a function that is sent, what the other side is told. found: makes what stands for a
+    about: returns a function's description for the other side. found: makes a stand-in for a
     function of the other side.
     """
 
@@ -73,24 +74,24 @@ class Values(ABC):
         self, about: Callable[[Any], dict[str, Any]], found: Callable[..., RefFunction]
     ) -> None:
         self.about, self.found = about, found
-        self._kept: list[Any] = []  # what the other side has a Ref of
-        self._tensors: dict[int, torch.Tensor] = {}  # of the other side, by its number
+        self._kept: list[Any] = []  # objects of which the other side has a Ref
+        self._tensors: dict[int, torch.Tensor] = {}  # tensors of the other side, by number
         self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
         self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
 
     @abstractmethod
     def ask(self, what: str, *args: Any) -> Any:
-        """Return what the other side answers."""
+        """Return the other side's answer."""
 
     def encode(self, value: Any) -> Any:
-        """A value as JSON."""
+        """Encode a value as JSON."""
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, np.generic | np.ndarray):
             array = np.asarray(value)
             return {"array": [array.dtype.str, array.shape, _text(array.tobytes())],
                     "scalar": isinstance(value, np.generic)}  # fmt: skip
-        for kind, plain in _PLAIN.items():  # of a class of the student's, perhaps
+        for kind, plain in _PLAIN.items():  # it may be of a student's class
             if isinstance(value, kind):
                 return plain(value)
         if isinstance(value, bytes | bytearray):
@@ -134,7 +135,7 @@ class Values(ABC):
                 "number": number, "mine": mine}  # fmt: skip
 
     def decoded(self, value: Any) -> Any:
-        """Return the value that JSON stands for. Raises LostError if it stands for none."""
+        """Decode a value from JSON. Raise LostError if that is impossible."""
         with reading():
             return self._decode(value)
 
@@ -169,18 +170,18 @@ class Values(ABC):
         return simple[kind](held)
 
     def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
-        """Write into tensors of ours what the other side says that it has written there."""
+        """Write into our tensors the data that the other side reports to have written there."""
         with reading():
             for tensor, one in zip(tensors, said, strict=True):
                 if "meta" in one:
                     continue
                 if id(tensor) in self._own:
                     _write(tensor, _raw(one["tensor"][-1]))
-                else:  # one of theirs, of which this side holds a copy
+                else:  # a tensor of theirs, of which this side holds a copy
                     self._decode(one)
 
     def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> Any:
-        """A tensor of the other side, or one of ours, which stays as it is."""
+        """Decode a tensor of the other side, or return one of ours, unchanged."""
         if not mine:
             return self._kept[int(number)]
         dtype, shape, stride, offset, data = held
@@ -192,8 +193,9 @@ class Values(ABC):
             raise ValueError("outside of its memory")
         last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
         if 0 not in shape and (last + 1) * _dtype(dtype).itemsize > len(raw):
-            raise ValueError("outside of its memory")  # set_ would make it larger
-        made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)  # aligned as torch's are
+            raise ValueError("outside of its memory")  # set_ would enlarge it
+        # aligned like torch's tensors
+        made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)
         made.copy_(raw[: made.numel()])
         tensor = torch.empty(0, dtype=_dtype(dtype))
         tensor.set_(made.untyped_storage(), offset, tuple(shape), tuple(stride))
@@ -206,7 +208,7 @@ def _raw(data: str) -> torch.Tensor:
 
 
 def _write(tensor: torch.Tensor, raw: torch.Tensor) -> None:
-    """Write the bytes of a whole storage into a tensor's."""
+    """Write the bytes of a whole storage into a tensor's storage."""
     target = torch.empty(0, dtype=torch.uint8).set_(tensor.detach().untyped_storage())
     if target.numel() == raw.numel() and not torch.equal(target, raw):
         target.copy_(raw)

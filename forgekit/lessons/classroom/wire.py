@@ -1,8 +1,9 @@
-"""The connection between a judge and a student's process. A message is a length and JSON.
+"""Connect a judge and a student's process. A message consists of a length and JSON.
 
 The judge asks and the student's process only answers, one message at a time in each direction. An
-answer is a result, an error, or a need: student code has called what stays with the judge. The
-judge meets the need, for which it may ask something else first, and then gets the next answer.
+answer is a result, an error, or a need: student code has called a function that stays with the
+judge. The judge meets the need, for which it may ask something else first, and then gets the next
+answer.
 
     {"do": "call", …}  ->
                        <-  {"need": "call", …}
@@ -28,17 +29,17 @@ import torch
 from forgekit import errors
 from forgekit.lessons.classroom.values import LostError, RefFunction, Values, reading
 
-_MOST_BYTES = 64 << 20  # of one message
-_ORIGIN = "_forgekit_origin"  # set on an error of the other side: its number there
-_GRACE_S = 5  # after an interrupt
+_MOST_BYTES = 64 << 20  # most bytes of a message
+_ORIGIN = "_forgekit_origin"  # attribute of an error from the other side: its number there
+_GRACE_S = 5  # seconds allowed after an interrupt
 _SILENT, _ENDED = "it did not answer in time", "its process has ended"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class _End(Values):
-    """What both ends have in common.
+    """The common part of both ends.
 
-    serves: what the other side may have done here, by name. about, found: as in `Values`.
+    serves: name -> a function that the other side may call here. about, found: as in `Values`.
     on_silence: interrupts the other side when it has not answered in time.
     """
 
@@ -60,23 +61,24 @@ class _End(Values):
         self._buffer = bytearray()
 
     def _done(self, what: Any, args: Any) -> dict[str, Any]:
-        """Do what the other side wants; its result, or the error, as a message."""
+        """Meet a request of the other side; return the result or the error as a message."""
         try:
             decoded = self.decoded(args)
             tensors = _tensors_in(decoded) if what == "call" else []
             result = self.encode(self.serves[what](*decoded))
-            # With the arguments of a call, which the function may have changed in place.
+            # Include the arguments of a call, which the function may have changed in place.
             return {"return": result, "tensors": [self.encode(t) for t in tensors]}
-        except LostError:  # not the student's, as all others are
+        except LostError:  # not the student's error, unlike all others
             raise
-        except BaseException as error:  # KeyboardInterrupt and SystemExit are the student's, too
+        # KeyboardInterrupt and SystemExit also count as the student's
+        except BaseException as error:
             self._kept.append(error)
             words = type(error).__name__, _ADDRESS.sub("", str(error))[:20_000]
             origin = getattr(error, _ORIGIN, None)
             return {"raise": [*words, len(self._kept) - 1, origin]}
 
     def _outcome(self, message: Mapping[str, Any], what: str, args: tuple[Any, ...]) -> Any:
-        """The opposite of `_done`: returns what the other side returned, raises what it raised.
+        """Reverse `_done`: return the other side's result, or raise its error.
 
         Only the answer to "call" changes tensors, and only those among the call's arguments.
         """
@@ -87,7 +89,7 @@ class _End(Values):
         return self.decoded(message.get("return"))
 
     def _error(self, said: Any) -> BaseException:
-        """What the other side raised: our own, if it came from here."""
+        """Return the other side's exception, or our own if it came from here."""
         with reading():
             name, text, number, origin = said
             if isinstance(origin, int) and isinstance(self._kept[origin], Exception):
@@ -95,14 +97,14 @@ class _End(Values):
             kind: Any = getattr(errors, name, None) or getattr(builtins, name, None)
             error: Exception = type(str(name), (Exception,), {})(str(text))
             if isinstance(kind, type) and issubclass(kind, Exception):
-                with contextlib.suppress(TypeError):  # UnicodeDecodeError and the like
+                with contextlib.suppress(TypeError):  # UnicodeDecodeError and similar errors
                     error = kind(str(text))
             setattr(error, _ORIGIN, int(number))
             return error
 
     # -- frames ---------------------------------------------------------------------------------
     def _wait(self) -> None:
-        """Let the socket wait until the deadline. Raises TimeoutError after it."""
+        """Let the socket wait until the deadline. Raise TimeoutError after it."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -149,18 +151,18 @@ class _End(Values):
 class JudgeEnd(_End):
     """The end that asks.
 
-    seconds: that an answer may take, whatever it needs. waiting: True while the other side has the
-    word.
+    seconds: the time that an answer may take, including its needs. waiting: True while the other
+    side must answer.
     """
 
     seconds = math.inf
     waiting = False
 
     def ask(self, what: str, *args: Any) -> Any:
-        """Return what the other side answers; raise what it raises.
+        """Return the other side's answer; raise its exception.
 
         Raises:
-            LostError: there is no answer.
+            LostError: the other side does not answer.
         """
         first = self._deadline == math.inf
         if first:
@@ -192,7 +194,8 @@ class StudentEnd(_End):
                 self._answer(self._receive())
 
     def ask(self, what: str, *args: Any) -> Any:
-        """What the judge returns for a need; raises what it raises. The judge may ask first."""
+        """Return the judge's result for a need, or raise its exception. The judge may ask something
+        first."""
         self._send({"need": what, "args": self.encode(list(args))})
         while "do" in (message := self._receive()):
             self._answer(message)

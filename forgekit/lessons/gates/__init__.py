@@ -1,4 +1,4 @@
-"""Gates: what a submission has to pass, in named groups of one idea each."""
+"""Gates: the tests that a submission must pass, in named groups, one idea per group."""
 
 from forgekit.lessons.gates.answers import (
     Pair,

@@ -1,4 +1,4 @@
-"""Gates on answers that are no kernel: numbers, words from a list, a Python function, a key."""
+"""Judge answers other than kernels: numbers, words from a list, a Python function, a key."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _OPEN = "There is no answer yet: write it in place of None."
 
 
 def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at: str = "") -> Group:
-    """A group of one question.
+    """Return a group with a single question.
 
-    check: given what was handed in, what is wrong with it in a sentence to the student, or None
-    if it is right. It is not asked where nothing was handed in (None or `...`, also inside).
+    check: takes the submission and returns a sentence to the student about its mistake, or None if
+    it is right. It is not called if an answer is missing (None or `...`, even inside).
     """
 
     def run(submission: Submission) -> str:
@@ -30,7 +30,7 @@ def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at:
             raise GateError(_OPEN, unanswered=True)
         try:
             wrong = check(submission.value)
-        except Exception as error:  # a check compares and computes; an odd answer may refuse
+        except Exception as error:  # a check compares and computes, which an odd answer may refuse
             raise GateError(
                 f"{submission.value!r:.200} cannot be used as an answer: {error}"
             ) from None
@@ -48,11 +48,11 @@ def answers(
     name: str = "Answers",
     look_at: str = "",
 ) -> Group:
-    """A group of several questions; a dict of answers is handed in.
+    """Return a group with several questions; the submission is a dict of answers.
 
     Args:
-        right: question -> the answer; compared with `==`, a float within 0.5 %.
-        misconceptions: (question, wrong answer) -> what leads to that answer.
+        right: question -> the answer; compared with `==`, floats within 0.5 %.
+        misconceptions: (question, wrong answer) -> the reasoning that leads to it.
     """
     known = dict(misconceptions or {})
 
@@ -93,7 +93,7 @@ def _equal(got: Any, want: Any) -> bool:
         return got is want
     if isinstance(want, int | float) and isinstance(got, Real):
         of: Any = next((t for t in (float, int) if isinstance(got, t)), None)
-        number = of.__float__(got) if of else float(got)  # not the subclass's own
+        number = of.__float__(got) if of else float(got)  # not the subclass's method
         return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
     if isinstance(want, str) and isinstance(got, float) and math.isnan(got):
         got = "nan"
@@ -113,7 +113,7 @@ def one_of(
     """Return the word that an answer means, ignoring case and blanks.
 
     Raises:
-        GateError: it is none of `words`.
+        GateError: the answer is not one of `words`.
     """
     asked = " ".join(got.split()).lower() if isinstance(got, str) else got
     known = {w.lower(): w for w in words} | {k.lower(): w for k, w in (names or {}).items()}
@@ -132,14 +132,14 @@ def choices(
     name: str,
     look_at: str,
 ) -> Group:
-    """A group of questions; a dict of words is handed in.
+    """Return a group of questions; the submission is a dict of words.
 
-    It says how many are wrong and explains the first of them, without naming the others: there are
-    few words, and trying them one by one teaches nothing.
+    It reports the number of wrong answers and explains the first, without naming the others: with
+    few words to choose from, trial and error teaches nothing.
 
     Args:
-        right: question -> the word. words: what may be answered; names: other names of these.
-        misconceptions: (question, wrong word) -> what speaks against it.
+        right: question -> the word. words: the possible answers; names: their other names.
+        misconceptions: (question, wrong word) -> the evidence against it.
     """
 
     def run(submission: Submission) -> str:
@@ -159,12 +159,12 @@ def choices(
 
 
 def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]:
-    """Return the submission if it is a function that can be called as the skeleton.
+    """Return the submission if it is a function that can be called like the skeleton.
 
     skeleton: its first line, such as "cache_key(x)".
 
     Raises:
-        GateError: it is something else, or takes other arguments.
+        GateError: it is not a function, or takes other arguments.
     """
     value = submission.value
     name, _, parameters = skeleton.rstrip(")").partition("(")
@@ -175,14 +175,15 @@ def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]
         inspect.signature(value).bind(*parameters.split(", "))
     except TypeError:
         raise GateError(f"It cannot be called as {skeleton}.", look_at=look_at) from None
-    except ValueError:  # built in: its parameters are not known
+    except ValueError:  # a built-in function's parameters are unknown
         pass
     return value
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tensors, described in words; says: the reason if their keys wrongly differ or agree."""
+    """Two tensors, described in words; says: the reason to give if their keys wrongly differ or
+    agree."""
 
     one: torch.Tensor
     other: torch.Tensor
@@ -198,10 +199,10 @@ def keys(
     name: str,
     more: tuple[Any, ...] = (),
 ) -> Group:
-    """A group that asks for the keys of pairs of tensors.
+    """Return a group that compares the keys of pairs of tensors.
 
-    skeleton: as in `python_function`. same: whether the keys of a pair have to be equal. more: what
-    the function takes besides a tensor.
+    skeleton: as in `python_function`. same: True if the keys of a pair must be equal. more: further
+    arguments of the function, besides the tensor.
     """
 
     def run(submission: Submission) -> str:
@@ -222,7 +223,7 @@ def keys(
 
 
 def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
-    """The key of a tensor, usable in a dict. Raises GateError if it is not."""
+    """Return the key of a tensor. Raise GateError if a dict cannot use it."""
     import torch
 
     name = getattr(function, "__name__", "it")

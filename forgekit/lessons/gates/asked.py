@@ -1,6 +1,6 @@
-"""As asked: the facts that a task states in its last line, checked in the launch and the run.
+"""Check the facts that a task states in its last line, in the launch and the run.
 
-The line of the task, the gate and the praise are made from one dict, so they cannot differ.
+The task's line, the gate and the praise come from the same dict, so they cannot differ.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ class Fact:
     """A fact that a task can ask for.
 
     Attributes:
-        noun, rest: "thread" and " per block" make "128 threads per block". measure: of a profile.
-        most: True where fewer are as good. none: the words for 0, if not "no threads per block".
-        ptx: the instructions that are counted, whose lines a failure names. enough: the part of the
-        value that suffices, where more is as good. look_at: a picture of it.
+        noun, rest: "thread" and " per block" make "128 threads per block". measure: computes the
+            number from a profile.
+        most: True if fewer are as good. none: the text for 0, if not "no threads per block".
+        ptx: the counted instructions, whose lines a failure names. enough: the part of the value
+            that suffices, if more is as good. look_at: a call that draws it.
     """
 
     noun: str
@@ -49,7 +50,7 @@ class Fact:
     look_at: str = "fk.profile(*{failed})"
 
     def words(self, value: int) -> str:
-        """`no barriers`, `at most 5 shuffles per warp`, `16 bytes per load`"""
+        """Return text such as `no barriers`, `at most 5 shuffles per warp`, `16 bytes per load`."""
         if not value:
             return self.none or f"no {self.noun}s{self.rest}"
         return f"{'at most ' * self.most}{plural(value, self.noun)}{self.rest}"
@@ -61,12 +62,12 @@ class Fact:
 
 
 def _main(p: Profile) -> Launch:
-    """Return the launch that executes most, not one that clears or merges."""
+    """Return the launch that executes the most instructions, not one that clears or merges."""
     return max(p.launches, key=lambda x: x["thread_instructions"])
 
 
 def _per_warp(ptx: str) -> Callable[[Profile], float]:
-    """Count how often a warp executes such instructions, in the launch with most of them."""
+    """Count how often a warp executes these instructions, in the launch with the most of them."""
 
     def measure(p: Profile) -> float:
         found = [0.0]
@@ -95,10 +96,11 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
     return measure
 
 
-_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither of a warp nor of a cluster
+_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier
 _CLUSTER = r"barrier\.cluster\.arrive"
 _DOUBLE = r"\S+\.f64"
-_SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"  # not that which tells the warp's index
+# not the shuffle that computes the warp's index
+_SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"
 
 FACTS: dict[str, Fact] = {
     "launches": Fact("launch", "", lambda p: len(p.launches)),
@@ -136,15 +138,16 @@ FACTS: dict[str, Fact] = {
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
 _WORK = re.compile(r"(\S+) (lane|thread|warp|block|cluster)s? per (?:([\w,]+) )?(\w+?)s?")
-_MODES = {"row": "m", "column": "n", "segment": "m"}  # others are called what they count
+_MODES = {"row": "m", "column": "n", "segment": "m"}  # other facts are named after what they count
 
 
 def words_of(asked: Asked) -> str:
     """Write the facts in one line: `one warp per row, 256 threads per block, no barriers`.
 
-    asked: `work`, such as "one warp per row" or "one block per 32 columns", and names of `FACTS`,
-    each with a number, or with its words and a function of the size that gives the number. The
-    function names what it takes: modes of the size, `itemsize`, `block` for the threads per block.
+    asked: `work`, such as "one warp per row" or "one block per 32 columns", and names from `FACTS`,
+    each with a number, or with its text and a function of the size that computes the number. The
+    function's parameters name its inputs: modes of the size, `itemsize`, `block` for the threads
+    per block.
     """
     found = []
     for key, value in asked.items():
@@ -157,7 +160,7 @@ def words_of(asked: Asked) -> str:
 
 
 def stated(asked: Asked) -> str:
-    """Return the line of a task."""
+    """Return a task's last line."""
     return f"\n\n**Required**: {words_of(asked)}." if asked else ""
 
 
@@ -167,11 +170,12 @@ def as_asked(
     modes: Sequence[str],
     legal: Callable[..., tuple[int, ...]] | None = None,
 ) -> Group:
-    """A group that counts calls, compares their values and then what was asked with the counts.
+    """Return a group that counts calls, compares their values, and then compares the task's facts
+    with the counts.
 
-    The first call serves again in a size whose blocks are all full, which shows a block too many.
+    The first call runs again at a size whose blocks are all full, which reveals an extra block.
 
-    asked: as `words_of` takes it. modes: the names of a size's numbers. legal: as in `values`.
+    asked: as in `words_of`. modes: the names of a size's numbers. legal: as in `values`.
     """
 
     def every() -> list[CallKey]:
@@ -263,7 +267,7 @@ def _blocks(work: str, known: dict[str, int]) -> int:
 
 
 def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the size with enough to fill blocks of up to 1,024 threads, and no remainder."""
+    """Return a size that fills blocks of up to 1,024 threads without a remainder."""
     count, unit, per, mode = _parsed(work, modes)
     threads = {"warp": 32, "block": 512, "cluster": 512}.get(unit, 1)
     most = per * 1024 // (threads * count)
@@ -274,7 +278,7 @@ def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, 
 
 
 def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
-    """The number, the unit and its share in `one warp per two rows`, and the mode that counts."""
+    """Parse `one warp per two rows`: the number, the unit, its share, and the mode that counts."""
     found = _WORK.fullmatch(work)
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
@@ -283,7 +287,7 @@ def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
 
 
 def _lines(profile: Profile, ptx: str) -> str:
-    """List the lines that execute such instructions."""
+    """List the lines that execute these instructions."""
     where = [f"{line.where}: {line.text}" for line in profile.all_lines if ptx and line.source
              and any(re.match(ptx, i.text) for i in line.instructions)]  # fmt: skip
     return "".join(f"\n{text}" for text in where[:4])

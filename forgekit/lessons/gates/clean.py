@@ -1,4 +1,4 @@
-"""The gate of the sanitizer: right in every order that a GPU might choose."""
+"""Gate on the sanitizer: a kernel must be right in every order that a GPU might choose."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def clean(
     misconceptions: Sequence[Misconception] = (),
     look_at: str = WATCH,
 ) -> Group:
-    """A group that runs the sanitizer in adversarial orders, each size in orders of its own.
+    """Return a group that runs the sanitizer in adversarial orders, different ones for each size.
 
-    A run that is right, without a finding, serves `values` as well. Else the size runs in the usual
-    order and in all of the adversarial ones, for the report.
+    `values` also uses a run that is right and has no finding. Otherwise the size runs in the usual
+    order and in all adversarial orders, for the report.
 
-    make, sizes, misconceptions, look_at: as in `values`. more: gives further calls. seeds: how many
-    orders for all of them; each has at least one.
+    make, sizes, misconceptions, look_at: as in `values`. more: returns further calls. seeds: the
+    number of orders over all calls; each call gets at least one.
     """
 
     def orders() -> dict[CallKey, range]:

@@ -1,4 +1,4 @@
-"""Gates on a profile's counts: never on time, so that they are equal on every machine."""
+"""Gates on a profile's counts. They never use time, so they are the same on every machine."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counter:
-    """A threshold on one number of a profile.
+    """A threshold for a number of a profile.
 
     Attributes:
         measure: a metric of `fk.Profile`, or a function of the profile.
         at_most, at_least: the threshold, one or both.
-        called: what the number is, in words that stand before "is 12": "sectors a store request".
-        baseline: what the skeleton, as given, has; ideal: what can be had at best.
-        misconceptions: what a number that is too large or too small tells.
-        look_at: what to look at where no misconception fits.
+        called: the number's name, which precedes "is 12", such as "sectors per store request".
+        baseline: the value of the given skeleton; ideal: the best possible value.
+        misconceptions: reasons for a number that is too large or too small.
+        look_at: a call to look at if no misconception fits.
     """
 
     measure: str | Callable[[Any], float]
@@ -56,9 +56,10 @@ def counters(
     name: str,
     look_at: str = "",
 ) -> Group:
-    """A group that profiles one call, compares its result and then its numbers with thresholds.
+    """Return a group that profiles a call, compares its result, and then compares its numbers with
+    thresholds.
 
-    make: as in `values`. size: one on which the numbers are smooth, with whole tiles.
+    make: as in `values`. size: a size with whole tiles, at which the numbers are regular.
     """
 
     def run(submission: Submission) -> str:
@@ -106,11 +107,11 @@ def _describe(gate: Counter, value: float, label: str) -> str:
 
 
 def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> str:
-    """Return the lines that take more of a metric than they need or access elements again, with the
+    """Return the lines that use more of a metric than they need or access elements again, with the
     reason; if there are none, the line with at least half of the metric.
 
-    excess: how much of the metric is too much; lines with less than a tenth of it are left out, and
-    no line is named for its share alone where the excess is less than a tenth of the metric.
+    excess: the superfluous part of the metric. Lines with less than a tenth of it are omitted, and
+    no line is named only for its share if the excess is less than a tenth of the metric.
     """
     if not isinstance(measure, str):
         return ""
@@ -144,7 +145,7 @@ def _excess(a: AccessCounts | None, measure: str) -> list[str]:
 
 
 def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[Place, list[str]]:
-    """Count, per line, elements accessed several times or by another line as well."""
+    """Count, per line, the elements that are accessed several times, or by another line as well."""
     from forgekit.tracing.footprint import footprint
 
     if profile.call is None:
@@ -169,7 +170,7 @@ def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[P
 
 
 def exact(value: float) -> str:
-    """Format a number so that one just beyond its limit does not look equal to it."""
+    """Format a number so that a value just beyond a limit does not look equal to the limit."""
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 

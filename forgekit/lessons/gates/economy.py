@@ -1,7 +1,8 @@
-"""Nothing wasted: compare a call's moves, stores and launches with the solution's.
+"""Detect waste: compare a call's moves, stores and launches with the solution's.
 
-No limits are typed: the course's own solution is counted on the same call, and a submission may
-take a stated factor more of each quantity. So a new exercise has them without work.
+The limits are not written by hand: the course's own solution is counted on the same call, and a
+submission may use a stated factor more of each quantity. A new exercise therefore gets its limits
+automatically.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ class Quantity:
     """A quantity that a call may not waste.
 
     Attributes:
-        called: in words that stand before "are 12". measure: of a profile. factor: how many times
-        the solution's are allowed, and slack how many more. line: the metric whose line is named.
-        says: what more than that means, true whatever the kernel; {mine} and {best} are the bytes
-        that a thread moves here and in the solution. look_at: a picture of it.
+        called: the text before "are 12". measure: computes it from a profile. factor, slack:
+            allowed are `factor` times the solution's value plus `slack`. line: the metric whose
+            line is named.
+        says: the meaning of more than that, true for every kernel; {mine} and {best} are the bytes
+            that a thread moves here and in the solution. look_at: a call that draws it.
     """
 
     called: str
@@ -61,7 +63,7 @@ def _sum(*metrics: str) -> Callable[[Profile], float]:
 
 
 def launched_threads(p: Profile) -> int:
-    """Threads of all launches."""
+    """Return the threads of all launches."""
     return sum(math.prod(x.grid) * math.prod(x.block) for x in p.launches)
 
 
@@ -71,7 +73,7 @@ def _atomics(p: Profile) -> float:
 
 
 def bytes_per_thread(p: Profile) -> float:
-    """Bytes of global memory that a thread loads and stores, on average."""
+    """Return the bytes of global memory that a thread loads and stores, on average."""
     moved = p["global_load_bytes_asked"] + p["global_store_bytes_asked"]
     return moved / max(launched_threads(p), 1)
 
@@ -84,7 +86,7 @@ QUANTITIES: dict[str, Quantity] = {
         look_at="fk.footprint(*{failed})",
     ),
     "idle_lanes": Quantity(
-        "percent of the lanes idle, of all instructions", lambda p: 100 - p["thread_efficiency"],
+        "percent of idle lanes, over all instructions", lambda p: 100 - p["thread_efficiency"],
         1, 30, "warp_instructions",
         "a warp takes as long for one lane as for all 32.", "fk.profile(*{failed})",
     ),
@@ -105,7 +107,7 @@ QUANTITIES: dict[str, Quantity] = {
         look_at="fk.coalescing(*{failed}, kind='store')",
     ),
     "atomics": Quantity(
-        "atomic requests, one per warp in shared memory left out", _atomics, 1.25, 2,
+        "atomic requests, not counting one per warp in shared memory", _atomics, 1.25, 2,
         says="each request is a read, an addition and a write in memory, and requests for one word "
         "wait for each other.",
     ),
@@ -125,10 +127,12 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
-# Times fewer threads than the solution, more than vectors explain: a GPU would stand idle.
+# The solution's threads divided by the submission's, beyond the factor that vectors explain; a GPU
+# would be idle.
 _FEW = 16
 
-# Times further from an even share than the solution: one of four warps does the work of all.
+# The submission's unevenness divided by the solution's; here a single warp of four does all the
+# work.
 _UNEVEN = 2.5
 
 
@@ -143,13 +147,13 @@ class WarpShares(Listener):
         self._warps: dict[int, tuple[Array | None, Array]] = {}
 
     def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
-        if id(mask) not in self._warps:  # few are different; kept, a mask's id stays its own
+        if id(mask) not in self._warps:  # few masks differ; a kept mask's id stays unique
             self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
         self._batches[-1][self._warps[id(mask)][1]] += stop - start
 
     @property
     def unevenness(self) -> float:
-        """Instructions of the warp that executes most, beside those of a warp on average."""
+        """Divide the instructions of the busiest warp by those of an average warp."""
         each = np.concatenate(self._batches) if self._batches else np.ones(1)
         return float(each.max() / max(each.mean(), 1.0))
 
@@ -162,16 +166,18 @@ def economical(
     more: Callable[[], Sequence[CallKey]] = list,
     waste: Mapping[str, float | None] | None = None,
 ) -> Group:
-    """A group that counts calls and compares them with the solution's, after their values.
+    """Return a group that counts calls and, after their values, compares the counts with the
+    solution's.
 
     Args:
-        make: as in `values`. sizes: a small one and a large one, so that a grid has to follow. One
-            whose values are compared before costs no further run. more: gives further calls.
-        waste: quantity of `QUANTITIES` -> the factor allowed in place of its own; None leaves it
-            out.
+        make: as in `values`. sizes: a small size and a large size, so that the grid must adapt. A
+            size whose values were already compared costs no further run. more: returns further
+            calls.
+        waste: a quantity from `QUANTITIES` -> the allowed factor in place of the usual one; None
+            omits it.
 
     Raises:
-        UsageError: an unknown quantity.
+        UsageError: a quantity is unknown.
     """
     changed = dict(waste or {})
     for key in changed:
@@ -221,7 +227,7 @@ def _compare(
         return
     why, bytes_ = quantity, QUANTITIES["loaded"]
     if key == "load_sectors" and bytes_.measure(profile) > bytes_.factor * ideal["loaded"]:
-        why = bytes_  # no question of alignment: more is asked for
+        why = bytes_  # not a matter of alignment: more is requested
     called = quantity.called[0].upper() + quantity.called[1:]
     raise GateError(
         f"{called}: {value:,.0f} with {label}; the solution needs {ideal[key]:,.0f}, and at most "
@@ -256,7 +262,7 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
 def _ideal(
     solution: Callable[[], Any], call: CallKey, arch: str | None, secret: int
 ) -> dict[str, Any]:
-    """The solution's quantities for a call, whose inputs the secret may decide."""
+    """Return the solution's quantities for a call, whose inputs the secret may decide."""
     case = case_of(*call)
     shares = WarpShares()
     profile, _ = Submission(solution(), arch).counted(case, shares)

@@ -1,4 +1,4 @@
-"""Gates: their errors, and the misconceptions that they recognise by evidence."""
+"""Define the errors of gates, and the misconceptions that gates recognise by evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from forgekit.errors import KernelError, is_user_file
 from forgekit.text import without_colours
 
-# A place in the compiler's words, `--> file:line`, and the lines of source that it shows there.
+# A place in the compiler's text, `--> file:line`, and the source lines shown there.
 _PLACE = re.compile(
     r"^[ \t]*--> *(?P<file>[^\n]+?\.py):\d+[^\n]*(\n[ \t>]*\d*[ \t]*\|[^\n]*)*\n?", re.M
 )
@@ -18,11 +18,11 @@ _PLACE = re.compile(
 
 @dataclass
 class GateError(Exception):
-    """A closed gate, explained to a student.
+    """A failed gate, explained to a student.
 
-    happened: what was expected, what happened and where; likely: the misconception that leads
-    there, if it is known; look_at: what to look at next. Each is text of one line or several.
-    unanswered: nothing is wrong but that an answer still is missing, so it was no try.
+    happened: the expectation, the event and its place; likely: the misconception behind it, if
+    known; look_at: what to look at next. Each is a text of one or more lines.
+    unanswered: True if the only fault is a missing answer, which does not count as a try.
     """
 
     happened: str
@@ -44,17 +44,17 @@ def _plain(text: str) -> str:
     return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", shown)
 
 
-# -- misconceptions: shown by a finding, a number, or wrong values of a certain shape -------------
+# -- misconceptions: shown by a finding, a number, or a pattern of wrong values -------------
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence that a misconception is recognised by.
+    """The evidence by which a misconception is recognised.
 
-    kinds: of the sanitizer's findings, without notes on what may be meant, or of the error that
-    stopped the kernel (such as "shared-race", "out-of-bounds"); hints: facts about wrong values, as
-    `fk.check` gives them; got: parameter's position -> the tensor after the run; case: the call;
-    counts: the profile; error: what stopped the kernel; time: the predicted one; never: the wrong
-    elements of the first wrong result that no thread stored. Fields that do not apply are empty or
-    None.
+    kinds: of the sanitizer's findings (without notes on possible intentions), or of the error that
+    stopped the kernel, such as "shared-race" or "out-of-bounds"; hints: facts about wrong values,
+    as `fk.check` reports them; got: parameter's position -> the tensor after the run; case: the
+    call; counts: the profile; error: the error that stopped the kernel; time: the predicted time;
+    never: the wrong elements of the first wrong result that no thread stored. Fields that do not
+    apply are empty or None.
     """
 
     kinds: tuple[str, ...] = ()
@@ -70,10 +70,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A misconception and how it shows.
+    """A misconception and its evidence.
 
-    says: what is said of it, one or two sentences to the student. when: whether the evidence is
-    of this misconception; one that raises counts as no.
+    says: its explanation, one or two sentences to the student. when: returns True if the evidence
+    shows this misconception; an exception counts as False.
     """
 
     says: str
@@ -86,7 +86,7 @@ def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str
         try:
             if one.when(evidence):
                 return one.says
-        except Exception:  # the evidence has not what this one looks at
+        except Exception:  # the evidence lacks the field that this one inspects
             continue
     return otherwise
 
@@ -99,7 +99,8 @@ def found(kind: str, says: str, *, text: str = "") -> Misconception:
 
 
 def hinted(text: str, says: str) -> Misconception:
-    """Recognise a mistake by a text in one of the facts that `fk.check` gives of wrong values."""
+    """Recognise a mistake by a text in one of the facts that `fk.check` reports about wrong
+    values."""
     return Misconception(says, lambda e: any(text in hint for hint in e.hints))
 
 
@@ -115,14 +116,14 @@ def looks_like(
     rtol: float | None = None,
     unstored: bool = False,
 ) -> Misconception:
-    """Recognise a mistake whose result the first wrong one equals.
+    """Recognise a mistake whose result equals the first wrong result.
 
-    alternative: of the call's arguments, what the first expected tensor would then hold, or a tuple
-    with an entry for each expected tensor: None for those that the mistake leaves right. rtol: how
-    far the two may differ where the mistake lets roundings grow, if the right result differs more;
-    by default as far as the call's right result may. unstored: NaN in `alternative` stands for
-    elements that no thread stores; without it, a result with wrong elements that no thread stored
-    does not fit.
+    alternative: a function of the call's arguments that returns what the first expected tensor
+    would then hold, or a tuple with an entry for each expected tensor, None for those that the
+    mistake leaves right. rtol: the allowed difference if the mistake lets rounding errors grow and
+    the right result differs more; by default the tolerance of the call's right result. unstored:
+    True if NaN in `alternative` marks elements that no thread stores; otherwise a result with wrong
+    elements that no thread stored does not match.
     """
 
     def when(e: Evidence) -> bool:
@@ -154,8 +155,8 @@ def looks_like(
 
 
 def _one_number_above(e: Evidence) -> bool:
-    """True if the first wrong result is the expected one, but nowhere below a whole number up to 0
-    that is no element of an input in either sign."""
+    """Return True if the first wrong result is the expected one, except that it is nowhere below a
+    whole number of at most 0 that, with either sign, is not an element of an input."""
     for position, got in (e.got or {}).items():
         want = e.case.expected[position]
         if (got != want).any():

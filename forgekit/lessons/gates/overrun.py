@@ -1,4 +1,4 @@
-"""Explain why threads left a tensor, only where the numbers of all of them prove it."""
+"""Explain why threads left a tensor, but only if the numbers of all of them prove it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 
 def overrun_diagnosis(o: Any) -> str:
-    """One or two sentences: a vector over the edge, no predicate, a wrong bound, a shifted index,
-    an edge of a matrix; "" where the numbers leave it open. o: a KernelError's `overrun`."""
+    """Return one or two sentences about a vector over the edge, a missing predicate, a wrong bound,
+    a shifted index or an edge of a matrix; "" if the numbers leave the cause open. o: a
+    KernelError's `overrun`."""
     if o is None or not len(o.threads):
         return ""
     begins_inside = (o.numbers >= 0) & (o.numbers < o.elements)
@@ -24,7 +25,8 @@ def overrun_diagnosis(o: Any) -> str:
 
 
 def _of_one_mode(o: Any, unit: str) -> str:
-    """Of threads that reach one element each, or one whole vector, of a tensor of one mode."""
+    """Explain threads that each reach one element, or one whole vector, of a tensor with one
+    mode."""
     numbers, count = o.numbers // o.width, o.elements // o.width
     beyond = o.threads >= count
     shift = numbers - o.threads
@@ -60,9 +62,9 @@ def _of_one_mode(o: Any, unit: str) -> str:
 
 
 def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
-    """True if the threads here are those whose element, so much further, is none of the `count`; of
-    the warps that are here at all, for the others may not have come so far. One thread alone could
-    have computed anything."""
+    """Return True if these are exactly the threads whose element, shifted by this much, is outside
+    the `count`. Only warps that appear here count, because the others may not have come so far. A
+    single thread could have computed anything."""
     last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
@@ -71,14 +73,14 @@ def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
 
 
 def _of_matrix(o: Any) -> str:
-    """Which edge was crossed, where y and x of the threads are shown to be row and column, or the
-    other way round."""
+    """Explain which edge was crossed, if the threads' y and x are proved to be row and column, or
+    vice versa."""
     if min(o.shape) < 2:  # a place could have been computed from either index
         return ""
     for row, column, names in ((1, 0, ("y", "x")), (0, 1, ("x", "y"))):
         rows, columns = o.places[:, row], o.places[:, column]
         if names == ("y", "x") and not rows.any():
-            continue  # threads in one line may count through the whole matrix as well
+            continue  # threads in one dimension may also count through the whole matrix
         if (rows * o.strides[0] + columns * o.strides[1] != o.numbers).any():
             continue
         if ((rows < o.shape[1]) & (columns < o.shape[0])).all():

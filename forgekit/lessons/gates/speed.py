@@ -1,4 +1,4 @@
-"""A gate on the predicted time: never measured, so that it is equal on every machine."""
+"""Gate on the predicted time, which is never measured and therefore the same on every machine."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
 
 GPU = "H200"
-_MARK = -768.0  # what outputs hold before the call; exact in every floating-point type
-_NEIGHBOURS = 16  # blocks that run beside a sample: forgekit.vgpu
-_LEAST = 0.8  # of the elements that the blocks of a sample write if all blocks write as many
+_MARK = -768.0  # the outputs' content before the call; exact in every floating-point type
+_NEIGHBOURS = 16  # neighbouring blocks that run with a sample: see forgekit.vgpu
+_LEAST = 0.8  # share of the elements that a sample's blocks write if all blocks write equally many
 
-_given: dict[Hashable, PredictedTime] = {}  # times of kernels as they were given
+_given: dict[Hashable, PredictedTime] = {}  # times of the given kernels
 
 
 def faster_than_given(
@@ -32,17 +32,18 @@ def faster_than_given(
     misconceptions: Sequence[Misconception] = (),
     rtol: float = 1e-3,
 ) -> Group:
-    """A group that compares the predicted time on an H200 with that of the kernel as it was given.
+    """Return a group that compares the predicted time on an H200 with that of the given kernel.
 
-    Passed is a call whose whole interval lies below the given kernel's time divided by `times`:
-    nine of ten predictions lie so near, so chance does not pass it. The outputs are compared where
-    the blocks of the sample write, and they have to write their part.
+    A call passes if its whole interval lies below the given kernel's time divided by `times`; nine
+    of ten predictions are that accurate, so chance does not pass it. The outputs are compared where
+    the blocks of the sample write, and the blocks must write their part.
 
     Args:
-        make: as in `values`, for floating-point outputs. size: one at which the launch is not what
-            bounds the given kernel. blocks: of each launch that run, as in `fk.profile`.
-        misconceptions: shown by what the profile counted.
-        rtol: relative to the largest value expected.
+        make: as in `values`, for floating-point outputs. size: a size at which the launch does not
+            bound the given kernel. blocks: the number of blocks of each launch that run, as in
+            `fk.profile`.
+        misconceptions: recognised by the profile's counts.
+        rtol: relative to the largest expected value.
     """
 
     def run(submission: Submission) -> str:
@@ -74,13 +75,14 @@ def faster_than_given(
 
 
 def _time_of(profile: Profile) -> PredictedTime:
-    """The time of a profile; what `fk.predict` wrote down waits for the student's own."""
+    """Return the time of a profile, but leave predictions of `fk.predict` for the student's own
+    profile."""
     paces = [launch.pace for launch in profile.launches if launch.pace is not None]
     return predicted_time(profile.name, paces, GPU)
 
 
 def _of_given(submission: Submission, case: Case, blocks: int) -> PredictedTime:
-    """The predicted time of the kernel as it was given."""
+    """Return the predicted time of the given kernel."""
     assert submission.given is not None
     key = submission.given, case.label, submission.arch, blocks
     if key not in _given:
@@ -90,10 +92,10 @@ def _of_given(submission: Submission, case: Case, blocks: int) -> PredictedTime:
 
 
 def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float) -> None:
-    """Raises GateError if the blocks that ran wrote something else, or too little.
+    """Raise GateError if the blocks that ran wrote something else, or too little.
 
-    Of several launches the later ones read what blocks left out of the sample would have written,
-    so only their bytes are compared.
+    With several launches, later launches read values that blocks outside the sample would have
+    written, so only their bytes are compared.
     """
     if len(profile.launches) != 1:
         needed = sum(want.numel() * after[k].element_size() for k, want in case.expected.items())
@@ -108,7 +110,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
     assert pace is not None
     sample = pace[1].sample
     part = 1.0
-    if sample:  # the neighbours of a sample write as well; some of them were drawn, too
+    if sample:  # a sample's neighbours also write, and some of them belong to the sample
         part = sample.blocks / pace[0].blocks
         part += _NEIGHBOURS * (1 - part) / pace[0].blocks
     for position, want in case.expected.items():
@@ -131,7 +133,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
 
 
 def _far(got: torch.Tensor, want: torch.Tensor, rtol: float) -> int:
-    """How many elements are wrong; a NaN is, where none is expected."""
+    """Count the wrong elements, including a NaN where none is expected."""
     wide = want.to(got.dtype).double()
     allowed = rtol * wide.abs().max() if len(wide) else 0.0
     return int((~((got.double() - wide).abs() <= allowed)).sum())
@@ -140,7 +142,7 @@ def _far(got: torch.Tensor, want: torch.Tensor, rtol: float) -> int:
 def _describe(time: PredictedTime, given: PredictedTime, limit: float, label: str) -> str:
     found = [
         f"Predicted on an {GPU} with {label}: {_interval(time)}, bound by {time.bound_text}.",
-        f"As given the kernel takes {_us(given.us)} µs, bound by {given.bound_text}. The whole "
+        f"The given kernel takes {_us(given.us)} µs, bound by {given.bound_text}. The whole "
         f"interval has to lie below {_us(limit)} µs.",
     ]
     source, share = next(((s, n) for s, n in time.lines if s is not None), (None, 0.0))

@@ -1,4 +1,4 @@
-"""A submission, the calls that the gates make of it, and the groups of gates."""
+"""Represent a submission, the calls that the gates make of it, and the groups of gates."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """One call of a student's function and what it should do.
+    """A call of a student's function and its expected results.
 
     args: tensors on the CPU (made with `device="virtual"`), numbers, and values of parameters
-    annotated Constexpr, in order. expected: argument's position -> the values it should hold
-    afterwards. specs: argument's position -> the `fk.spec` to compile for, where the tensor as it
-    is will not do. label: such as "33×65 float16". tolerances: rtol and atol of `fk.check`.
+    annotated Constexpr, in order. expected: argument's position -> the values that it should hold
+    afterwards. specs: argument's position -> the `fk.spec` to compile for, if the tensor itself is
+    not enough. label: such as "33×65 float16". tolerances: rtol and atol of `fk.check`.
     """
 
     args: tuple[Any, ...]
@@ -45,7 +45,7 @@ class Case:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element of the first tensor."""
+        """Return the bytes of an element of the first tensor."""
         return next(x.element_size() for x in self.args if hasattr(x, "element_size"))
 
     def arguments(self, kernel: CompiledKernel) -> dict[int, Any]:
@@ -57,8 +57,8 @@ class Case:
         return {k: v for k, (kind, v) in enumerate(pairs) if kind in ("tensor", "scalar")}
 
 
-_SECRET = secrets.randbits(60)  # of this process: no submission can know it
-MakeCase = Callable[..., Case]  # of sizes and of dtype=
+_SECRET = secrets.randbits(60)  # this process's secret, which no submission can know
+MakeCase = Callable[..., Case]  # parameter names for sizes and for dtype=
 CallKey = tuple[MakeCase, tuple[int, ...], str]
 
 
@@ -71,24 +71,24 @@ def secret() -> int:
 
 
 def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
-    """The case of a size; dtype: a type's name in torch."""
+    """Return the case for a size; dtype: a type's name in torch."""
     import torch
 
     return make(*size, dtype=getattr(torch, dtype))
 
 
 class Elsewhere(ABC):
-    """Base of a stand-in for a function of another process. text: of its cell."""
+    """Base class of a stand-in for a function of another process. text: its cell's text."""
 
     text = ""
 
     @abstractmethod
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """Return the kernel that `compile` gives for the virtual GPU."""
+        """Return the kernel that `compile` makes for the virtual GPU."""
 
     @abstractmethod
     def mistakes(self) -> list[str]:
-        """Return the mistakes that `find_mistakes` gives."""
+        """Return the mistakes that `find_mistakes` finds."""
 
 
 @dataclass
@@ -96,11 +96,11 @@ class Submission:
     """A submission.
 
     Attributes:
-        value: a `@cute.jit` function, a Python function, or an answer. arch: what to compile for on
-        the virtual GPU, None for the usual. solution: gives what the exercise's solution hands in,
-        and given what its skeleton does, for gates that compare with it. groups: those that it goes
-        through, for the runs that they want. last: the case of the latest call, which is the one
-        that failed where one has.
+        value: a `@cute.jit` function, a Python function, or an answer. arch: the architecture for
+            the virtual GPU, None for the usual one. solution, given: return the entry of the
+            exercise's solution and of its skeleton, for gates that compare with them. groups: the
+            groups that it runs through, for the runs that they request. last: the case of the
+            latest call; after a failure this is the call that failed.
     """
 
     value: Any
@@ -116,12 +116,13 @@ class Submission:
 
     @functools.cached_property
     def seed(self) -> int:
-        """A number that the text of the function's cell or file and the `secret` decide."""
+        """Return a number derived from the text of the function's cell or file and from the
+        `secret`."""
         text = file_text(self.value).encode(errors="replace")
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "little") ^ secret()
 
     def case(self, make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
-        """Return `case_of`, the same one for every gate."""
+        """Return `case_of`, the same object for every gate."""
         key = make, size, dtype
         if key not in self._cases:
             self._cases[key] = case_of(*key)
@@ -130,7 +131,7 @@ class Submission:
 
     @functools.cached_property
     def orders(self) -> dict[CallKey, Sequence[int]]:
-        """The adversarial orders, by their seeds, that groups want of calls."""
+        """Return the seeds of the adversarial orders that groups request for each call."""
         return {call: seeds for group in self.groups for call, seeds in group.orders().items()}
 
     @functools.cached_property
@@ -138,12 +139,12 @@ class Submission:
         return {call for group in self.groups for call in group.counts()}
 
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
-        """One call on the virtual GPU: its profile, and the arguments as they are after it.
+        """Run a call on the virtual GPU; return its profile, and the arguments after it.
 
-        more: what else is to hear of it.
+        more: further listeners.
 
         Raises:
-            GateError: it does not compile, or was stopped.
+            GateError: the kernel does not compile, or was stopped.
         """
         from forgekit.profiling.profile import of_call
         from forgekit.tracing.recordings import recorded
@@ -160,13 +161,13 @@ class Submission:
     def sampled(
         self, case: Case, blocks: int, args: dict[int, Any]
     ) -> tuple[Profile, dict[int, Any]]:
-        """One call of which some blocks run, as in `fk.profile(…, blocks=)`: the profile, and the
-        arguments as they are after it.
+        """Run some blocks of a call, as in `fk.profile(…, blocks=)`; return the profile, and the
+        arguments after it.
 
-        args: the call's, by position.
+        args: the call's arguments, by position.
 
         Raises:
-            GateError: it does not compile, or was stopped.
+            GateError: the kernel does not compile, or was stopped.
         """
         from forgekit.profiling.profile import of_recording
         from forgekit.tracing.recordings import sampled
@@ -180,11 +181,11 @@ class Submission:
         return profile, dict(zip(args, after, strict=True))
 
     def compiled(self, case: Case, device: str = "virtual") -> CompiledKernel:
-        """Compiled for a case; one compilation serves all cases of equal specs.
+        """Compile for a case; one compilation serves all cases with equal specs.
 
         Raises:
-            GateError: it is no `@cute.jit` function, does not take these arguments, or CuTe DSL
-                finds a mistake in it.
+            GateError: the submission is not a `@cute.jit` function, does not take these arguments,
+                or CuTe DSL finds a mistake in it.
         """
         from forgekit.compiling.compiled import compile
 
@@ -204,7 +205,7 @@ class Submission:
             raise GateError(f"It does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
             raise GateError(f"It cannot be compiled for {case.label}.\n{error}") from None
-        self._kernels[known] = case, kernel  # kept: its id stays its own
+        self._kernels[known] = case, kernel  # kept, so that its id stays unique
         return kernel
 
     def _check_function(self, arguments: int) -> None:
@@ -234,7 +235,7 @@ class Submission:
             ) from None
 
     def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
-        """Return fresh copies of a call's arguments, by their position among the case's."""
+        """Return fresh copies of a call's arguments, by their position in the case."""
         from forgekit.devices import current_target
 
         where = current_target(device).torch_device
@@ -242,10 +243,11 @@ class Submission:
         return {k: _moved(value, where) for k, value in args.items()}
 
     def run(self, case: Case, device: str = "virtual") -> dict[int, Any]:
-        """Call it with copies of a case's arguments; returns these, as they are afterwards.
+        """Call the submission with copies of a case's arguments; return the copies after the call.
 
         Raises:
-            GateError: it does not compile or refuses the arguments. KernelError: it was stopped.
+            GateError: the kernel does not compile or refuses the arguments. KernelError: the
+                virtual GPU stopped it.
         """
         from forgekit.compiling.replay import run_again
         from forgekit.tracing.recordings import recorded
@@ -259,7 +261,7 @@ class Submission:
             key = self._keys.get(id(case))
             if key in self.orders or key in self._counts:
                 after = recorded(run, given, findings=key in self.orders).result()
-            else:  # nothing looks at it again
+            else:  # it is not needed again
                 after = run_again(run, given)
         except KernelError:
             raise
@@ -268,13 +270,13 @@ class Submission:
         return dict(zip(args, after, strict=True))
 
     def in_other_orders(self, case: Case) -> list[dict[int, Any]]:
-        """Run a case once in each adversarial order that a gate wants of it, under the sanitizer.
+        """Run a case once in each adversarial order that a gate requests, under the sanitizer.
 
         Returns:
-            The arguments as they are after each run; none where the sanitizer has found anything.
+            The arguments after each run; None if the sanitizer has found anything.
 
         Raises:
-            GateError: it does not compile.
+            GateError: the kernel does not compile.
         """
         from forgekit.checking.sanitize import in_another_order
 
@@ -285,7 +287,7 @@ class Submission:
                 for seed in self.orders.get(self._keys[id(case)], ()):
                     run, args = self.compiled(case), self.arguments(case)
                     after, _ = in_another_order(run, tuple(args.values()), findings, seed)
-                    results.append(dict(zip(args, after, strict=False)))  # none where it stopped
+                    results.append(dict(zip(args, after, strict=False)))  # none if it stopped
             except ForgekitError:
                 results = []
             wrong = any(f.severity == "error" for f in findings)
@@ -295,13 +297,13 @@ class Submission:
 
 @dataclass(frozen=True)
 class Group:
-    """Gates that belong together.
+    """A group of gates that belong together.
 
-    name: the one idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns what
-    is worth telling of the pass, such as "8 shapes in 3 types"; separate: True if it is judged even
-    where a group before it was not passed, as one of several answers is. orders: gives the calls
-    that it runs in adversarial orders, with their seeds; counts: those that it counts. A group
-    before it compares the results of the same runs.
+    name: its idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns a
+    summary of the pass, such as "8 shapes in 3 types"; separate: True if it is judged even after an
+    earlier group has failed, like one of several answers. orders: returns the calls that it runs in
+    adversarial orders, with their seeds; counts: returns the calls that it counts. An earlier group
+    compares the results of the same runs.
     """
 
     name: str
@@ -312,7 +314,7 @@ class Group:
 
 
 def file_text(function: Any) -> str:
-    """Return the text of a function's cell or file without blanks; "" if it has none."""
+    """Return the text of a function's cell or file without white space; "" if it has none."""
     if isinstance(function, Elsewhere):
         return "".join(function.text.split())
     try:
@@ -327,19 +329,19 @@ def _quiet() -> Iterator[None]:
     """Drop the output of this thread while it compiles; keep that of other threads."""
     from forgekit.vgpu import HOST
 
-    with HOST.lock:  # the DSL exchanges sys.stdout, too
+    with HOST.lock:  # the DSL also replaces sys.stdout
         before = sys.stdout
         sys.stdout = aside = _OthersOnly(before)
         try:
             yield
         finally:
-            aside.quiet = False  # for whoever has got hold of it meanwhile
+            aside.quiet = False  # for code that has stored a reference to it meanwhile
             if sys.stdout is aside:
                 sys.stdout = before
 
 
 class _OthersOnly:
-    """A stdout that drops the output of the thread that made it."""
+    """A stdout that drops the output of the thread that created it."""
 
     def __init__(self, real: Any) -> None:
         self._real, self._thread, self.quiet = real, threading.get_ident(), True
@@ -354,7 +356,7 @@ class _OthersOnly:
 
 
 def _moved(value: Any, device: torch.device) -> Any:
-    """A tensor on another device with the layout it has, strides, offset and all."""
+    """Copy a tensor to another device with its layout, including strides and offset."""
     import torch
 
     if not isinstance(value, torch.Tensor) or device.type == "cpu":

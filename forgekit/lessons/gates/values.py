@@ -1,4 +1,4 @@
-"""Gates on values: many small sizes in several types, and awkward ones above all."""
+"""Gates on values: many small sizes in several types, especially awkward ones."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from forgekit.text import Table, plural
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
 
-_SMALL = 64  # elements of a result
-_WIDTH = 90  # of a picture in a report, whose lines are indented
+_SMALL = 64  # most elements of a result
+_WIDTH = 90  # width of a picture in a report, whose lines are indented
 
-_LONG = 20_000  # a longer size of `beyond` is not exceeded: its call alone takes long enough
+_LONG = 20_000  # longer sizes in `beyond` are not exceeded, because their calls already take long
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
 
@@ -44,21 +44,22 @@ def values(
     beyond: Sequence[tuple[int, ...]] = (),
     **tolerances: float,
 ) -> Group:
-    """A group that runs all sizes, each in one of the types, and compares every result.
+    """Return a group that runs all sizes, each in one of the types, and compares every result.
 
     A size that another group runs in an adversarial order is compared there; it runs in the usual
-    one only where that run is wrong.
+    order only if that run is wrong.
 
-    On a machine with a GPU each case that is right on the virtual GPU runs on the GPU as well; in
-    this order, since a wrong access on a GPU can end the notebook's kernel.
+    On a machine with a GPU each case that is right on the virtual GPU also runs on the GPU, in this
+    order, because a wrong access on a GPU can end the notebook's kernel.
 
     Args:
-        make: `make(*size, dtype=)` gives a Case; dtype is torch's. sizes: the easiest to read
-            first, for the first that fails is the one explained. dtypes: names such as "float16".
-        misconceptions: misconceptions to recognise. look_at: what to look at where none is.
-        drawn: how many more sizes, up to the largest given, are drawn from
-            `Submission.seed`; if any, one `secret_size` per mode joins them. legal: makes a
-            size that may be of one that was drawn. beyond: as in `secret_size`.
+        make: `make(*size, dtype=)` returns a Case; dtype is torch's. sizes: the easiest to read
+            first, because the first one that fails is explained. dtypes: names such as "float16".
+        misconceptions: the misconceptions to recognise. look_at: a call to look at if none is
+            recognised.
+        drawn: the number of further sizes, up to the largest given, that are drawn from
+            `Submission.seed`; if there are any, one `secret_size` per mode is added. legal: turns a
+            drawn size into an allowed size. beyond: as in `secret_size`.
         tolerances: rtol and atol of `fk.check`.
     """
 
@@ -81,7 +82,7 @@ def values(
         more = drawn_sizes(sizes, drawn, submission.seed, legal)
         if drawn:
             more += [secret_size(sizes, legal, mode, beyond) for mode in range(len(sizes[0]))]
-        every = list(dict.fromkeys([*sizes, *more]))  # one that was drawn may be known
+        every = list(dict.fromkeys([*sizes, *more]))  # a drawn size may equal a listed one
         ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
         for dtype, size in shared_out(every, dtypes, ordered):
             case = submission.case(make, size, dtype)
@@ -113,9 +114,10 @@ def values(
 def shared_out(
     sizes: Sequence[tuple[int, ...]], dtypes: Sequence[str], given: dict[tuple[int, ...], str]
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """(type, size) of each call, the first sizes in the first type.
+    """Return (type, size) of each call, the first sizes in the first type.
 
-    given: types of some sizes. Sizes too few for two of each type run in every type.
+    given: the types of some sizes. If there are too few sizes for two per type, each size runs in
+    every type.
     """
     left = [size for size in sizes if given.get(size) not in dtypes]
     if len(left) < 2 * len(dtypes):
@@ -130,7 +132,8 @@ def drawn_sizes(
     seed: int,
     legal: Callable[..., tuple[int, ...]] | None = None,
 ) -> list[tuple[int, ...]]:
-    """Sizes between 1 and the largest of `sizes`, mode by mode, small ones as likely as large."""
+    """Draw sizes between 1 and the largest of `sizes`, mode by mode; small and large ones are
+    equally likely."""
     draw, largest = random.Random(seed), [max(mode) for mode in zip(*sizes, strict=True)]
     found = [tuple(max(1, round(m ** draw.random())) for m in largest) for _ in range(count)]
     return [legal(*size) for size in found] if legal else found
@@ -144,9 +147,10 @@ def secret_size(
 ) -> tuple[int, ...]:
     """Return the listed size that is largest in a mode, enlarged there by 25 to 50 %.
 
-    A secret decides by how much: in a class the judge's, elsewhere one that each process draws.
+    A secret decides by how much: the judge's secret in a class, elsewhere one that each process
+    draws.
 
-    beyond: sizes listed elsewhere, which the result exceeds as well.
+    beyond: sizes listed elsewhere, which the result also exceeds.
     """
     draw = random.Random(secret())
     size = [*max(sizes, key=lambda s: s[mode])]
@@ -161,7 +165,7 @@ def unknown_size(
     sizes: Sequence[tuple[int, ...]], legal: Callable[..., tuple[int, ...]] | None = None
 ) -> tuple[int, ...]:
     """Return a size that the `secret` decides: the first mode is 1 to 25 % larger than any listed,
-    the others, which a task may limit, are at least half as large as the largest listed."""
+    the other modes, which a task may limit, are at least half as large as the largest listed."""
     draw, largest = random.Random(secret()), [max(mode) for mode in zip(*sizes, strict=True)]
     size = [draw.randint(-(-most // 2), most) for most in largest]
     size[0] = largest[0] + draw.randint(1, max(8, largest[0] // 4))
@@ -171,7 +175,8 @@ def unknown_size(
 def right_in_other_orders(
     submission: Submission, case: Case, tolerances: Mapping[str, Any] | None = None
 ) -> bool:
-    """True if a gate wants the case in adversarial orders and all of these runs are right."""
+    """Return True if a gate requests the case in adversarial orders and all of these runs are
+    right."""
     from forgekit.checking.compare import compare
 
     results = submission.in_other_orders(case)
@@ -192,9 +197,9 @@ def check_values(
     look_at: str = SHOW,
     tolerances: dict[str, Any] | None = None,
 ) -> None:
-    """Compare the arguments after a call with what is expected.
+    """Compare the arguments after a call with the expected values.
 
-    misconceptions: None names no reason at all: in a very small call many mistakes look alike.
+    misconceptions: None gives no reasons, because in a very small call many mistakes look alike.
 
     Raises:
         GateError: an output is wrong, or an input has changed.
@@ -208,7 +213,7 @@ def check_values(
     changed = _changed_input(args, case)
     if changed is not None:
         change = _changed_error(names[changed], case.args[changed], args[changed].cpu(), case.label)
-        if case.args[changed].is_floating_point():  # of a counter the results tell more
+        if case.args[changed].is_floating_point():  # for an atomic counter the results reveal more
             raise change
     for position, want in case.expected.items():
         report = compare(
@@ -253,8 +258,8 @@ def _smallest(
     legal: Callable[..., tuple[int, ...]] | None,
     tolerances: dict[str, float],
 ) -> Case:
-    """Return the smallest case with a wrong result that halving the sizes in turn finds; at most 64
-    elements are small enough."""
+    """Halve the sizes in turn and return the smallest case with a wrong result; stop at 64
+    elements."""
     from forgekit.checking.compare import compare
 
     if max(v.numel() for v in submission.case(make, size, dtype).expected.values()) <= _SMALL:
@@ -264,7 +269,7 @@ def _smallest(
         try:
             case = submission.case(make, of, dtype)
             args = submission.run(case)
-        except Exception:  # stopped, or no size of the exercise: another mistake
+        except Exception:  # the call stopped, or the size is not allowed: a different mistake
             return False
         chosen = case.tolerances | tolerances
         return not all(compare(args[k], v, **chosen).ok for k, v in case.expected.items())
@@ -283,7 +288,8 @@ def _smallest(
 
 
 def _sketch(got: Any, want: Any, report: CheckReport) -> str:
-    """Draw the result above what was expected: at most 3 rows of 6, wrong elements marked `*`."""
+    """Draw the result above the expected values: at most 3 rows of 6, with wrong elements marked
+    `*`."""
     wrong = np.atleast_2d(report.codes != 0).reshape(-1, report.shape[-1] if report.shape else 1)
     begins = [max(0, at - 1) for at in np.argwhere(wrong)[0].tolist()]
     rows, columns = (
@@ -299,7 +305,7 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
             cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
             lines.append((place + name, *cells))
     heads, shown = (report.name or "", *(f"[{c}] " for c in columns)), [""]
-    for count in range(len(heads), 1, -1):  # as many columns as a line has room for
+    for count in range(len(heads), 1, -1):  # as many columns as fit in a line
         shown = Table(heads[:count], [line[:count] for line in lines]).lines()
         if max(map(len, shown)) <= _WIDTH:
             break
@@ -307,7 +313,7 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
 
 
 def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
-    """Make the error of an input that a call has changed."""
+    """Make the error for an input that a call has changed."""
     at = tuple((after.nan_to_num() != before.nan_to_num()).nonzero()[0].tolist())
     place = f"{name}[{', '.join(map(str, at))}]"
     return GateError(
@@ -345,7 +351,7 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
 
 
 def _written(submission: Submission) -> str:
-    """Return the first mistake in the source that compiles."""
+    """Return the first mistake in the source that the compiler accepts."""
     from forgekit.diagnosing.lint import find_mistakes
 
     value = submission.value

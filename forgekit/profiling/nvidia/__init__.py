@@ -1,2 +1,2 @@
-"""NVIDIA's own tools (ncu, nsys, compute-sanitizer): find them, run them, turn reports into
-tables."""
+"""NVIDIA's own tools (ncu, nsys, compute-sanitizer): find them, run them, and turn their reports
+into tables."""

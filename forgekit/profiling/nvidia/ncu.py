@@ -1,4 +1,5 @@
-"""Nsight Compute over a command: the metrics, and a table of the command's kernels."""
+"""Run Nsight Compute over a command: choose the metrics, and make a table of the command's
+kernels."""
 
 from __future__ import annotations
 
@@ -34,18 +35,18 @@ METRICS = {
     "registers": "launch__registers_per_thread",
 }
 DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
-# Collected for every launch; the others come with the sections, under names that differ by
-# architecture.
+# These are collected for every launch; the others come with the sections, and their names depend on
+# the architecture.
 _COLLECTED = [name for name in METRICS.values() if name.startswith(("gpu__", "l1tex__"))]
 _STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active\.ratio")
-_AT_WORK = "selected"  # the "stall" of a warp whose instruction is issued
+_AT_WORK = "selected"  # not a stall: the warp's instruction is issued
 
 
 # -- one run --------------------------------------------------------------------------------------
 class Run(NamedTuple):
-    """report: ncu's report file, in a separate folder; rows: its raw page, a dict per launch,
-    values as ncu writes them, in base units; log: ncu's log; status: the exit status, of the
-    command if that failed (command_failed), otherwise of ncu."""
+    """The result of a run. report: ncu's report file, in a separate folder; rows: its raw page, one
+    dict per launch, with values as ncu writes them, in base units; log: ncu's log; status: the
+    command's exit status if the command failed (command_failed), otherwise ncu's."""
 
     report: Path
     rows: list[dict[str, str]]
@@ -55,8 +56,8 @@ class Run(NamedTuple):
 
 
 def run(ncu: str, command: Sequence[str], *options: str, quiet: bool = False) -> Run:
-    """Run `command` under ncu with the `options_of` the measurement, and read the report; quiet:
-    the command's output goes to stderr. Raise ForgekitError if ncu cannot read its report."""
+    """Run `command` under ncu with the options of `options_of`, and read the report; quiet: send
+    the command's output to stderr. Raise ForgekitError if ncu cannot read its report."""
     folder = Path(tempfile.mkdtemp(prefix="forgekit-ncu-"))
     report, log = folder / "profile.ncu-rep", folder / "ncu.log"
     files = ("--export", str(report), "--log-file", str(log))
@@ -77,9 +78,9 @@ def options_of(
     count: int | None = None,
     full: bool = False,
 ) -> list[str]:
-    """Return ncu's options: measure launches of kernels whose names match a pattern, `count` of
-    them (None: all) after `skip`; metrics: replace the table's; full: all sections and the source.
-    The GPU's clock is not locked."""
+    """Return ncu's options: measure launches of kernels whose names match a pattern, `count`
+    launches (None: all) after skipping `skip`; metrics: replace those of the table; full: collect
+    all sections and the source. The GPU's clock is not locked."""
     line = ["--clock-control", "none", "--target-processes", "all"]
     line += ["--kernel-name-base", "function", "--kernel-name", f"regex:{kernel}"]
     line += ["--launch-skip", str(skip)] if skip else []
@@ -93,20 +94,22 @@ def options_of(
 
 
 def launches(text: str) -> list[dict[str, str]]:
-    """Return the rows of ncu's raw page as CSV, without its other output and the line of units."""
+    """Parse ncu's raw page in CSV format into rows, without ncu's other output and the line of
+    units."""
     _, start, page = text.partition('"ID",')
     table = csv.DictReader(line for line in (start + page).splitlines() if line.startswith('"'))
     return [row for row in table if row["ID"].isdigit()]
 
 
-# -- what its kernels did -------------------------------------------------------------------------
+# -- the command's kernels -------------------------------------------------------------------------
 def kernels(rows: Sequence[dict[str, str]], asked: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Summarise the raw page, a dict per name, grid and block, in order: medians of its launches.
+    """Summarise the raw page: return one dict per name, grid and block, in order, with medians over
+    its launches.
 
     function: the name as in Python; name, grid, block: as ncu writes them; launches: their number;
-    the numbers of METRICS, and dram_gbps: bytes read from and written to DRAM, 10^9 bytes per
-    second, None if ncu has none; stalls: reason to wait -> percent of a warp's time, the largest
-    first; metrics: the requested ones, by ncu's names.
+    the numbers of METRICS, and dram_gbps: bytes read from and written to DRAM, in 10^9 bytes per
+    second, None if ncu lacks them; stalls: reason for waiting -> percent of a warp's time, the
+    largest first; metrics: the requested metrics, by ncu's names.
     """
     groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
@@ -177,7 +180,8 @@ COLUMNS = {
 
 
 def as_table(found: Sequence[dict[str, Any]], asked: Sequence[str] = ()) -> str:
-    """Format the kernels as text of at most 100 columns; asked: the metrics to show instead."""
+    """Format the kernels as text of at most 100 columns; asked: the metrics to show in place of the
+    usual ones."""
     if asked:
         return "\n\n".join(map(_metrics, found))
     rows = [[show(k[field]) for field, (_, show) in COLUMNS.items()] for k in found]
@@ -209,9 +213,9 @@ def _metrics(k: dict[str, Any]) -> str:
     return "\n  ".join([f"{k['function']}, {_launches(k)}", *table])
 
 
-# -- why there is no report -----------------------------------------------------------------------
+# -- reasons for a missing report ------------------------------------------------------------------
 def explain(log: str, kernel: str) -> ForgekitError:
-    """Return why ncu has no report, from its log; kernel: the requested pattern of names."""
+    """Read from ncu's log why there is no report; kernel: the requested name pattern."""
     if "ERR_NVGPUCTRPERM" in log:
         needed = "the permission to read the GPU's performance counters"
         remedy = (
@@ -234,6 +238,7 @@ def explain(log: str, kernel: str) -> ForgekitError:
 
 
 def unknown_metrics(names: Sequence[str]) -> UsageError:
-    """Return the error for metrics that ncu lacks: newer versions omit them, older ones stop."""
+    """Return the error for metrics that ncu lacks: newer versions of ncu omit such metrics, older
+    versions stop."""
     remedy = "`ncu --query-metrics` lists those of this GPU; each needs an ending such as .sum"
     return usage_error("--metrics", ", ".join(names), "ncu's metric names", remedy)

@@ -1,4 +1,4 @@
-"""Nsight Systems over a command: tables of its kernels, its CUDA calls and its copies."""
+"""Run Nsight Systems over a command: make tables of its kernels, its CUDA calls and its copies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, seconds, shortened
 
-# One row: function (as in Python), name, count, total_ns, median_ns, percent (of its table's time).
+# A row: function (as in Python), name, count, total_ns, median_ns, percent (of its table's time).
 Tables = dict[str, list[dict[str, Any]]]
 
 PROFILE = ("--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node")
@@ -30,7 +30,7 @@ NAME_WIDTH = 50
 
 def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path, int, Tables]:
     """Run `command` under nsys; return the report in a new folder, the exit status and the
-    tables; quiet: the command's output goes to stderr. Raise ForgekitError if there is no
+    tables; quiet: send the command's output to stderr. Raise ForgekitError if there is no
     readable report."""
     report = Path(tempfile.mkdtemp(prefix="forgekit-nsys-"), "profile.nsys-rep")
     status = watch([nsys, "profile", *PROFILE, f"--output={report}", *command], quiet=quiet)
@@ -45,7 +45,8 @@ def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path
 
 
 def summaries(text: str) -> Tables:
-    """Return the CSV tables in the output of `nsys stats`, by table, the longest total first."""
+    """Parse the CSV tables in the output of `nsys stats`, by table, the longest total time
+    first."""
     found: Tables = {table: [] for table in TABLES}
     for part in re.split(r"(?m)^(?=Time \(%\),)", text)[1:]:
         for row in csv.DictReader(part.splitlines()):

@@ -1,4 +1,4 @@
-"""Compute Sanitizer over a command: one run per tool, and a table of the findings."""
+"""Run Compute Sanitizer over a command: one run per tool, and a table of the findings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from forgekit.text import Table, plural, shortened
 
 # Tool -> the errors it finds.
 TOOLS = {
-    "memcheck": "accesses outside of an allocation, misaligned ones, failed CUDA calls",
+    "memcheck": "accesses outside an allocation, misaligned accesses, failed CUDA calls",
     "racecheck": "races in shared memory",
     "initcheck": "reads of unwritten global memory",
     "synccheck": "misused barriers",
 }
-# PyTorch cuts its tensors from larger pieces, which hides a tensor's end from these two tools.
+# PyTorch cuts its tensors from larger allocations, which hides a tensor's end from these two tools.
 _BY_ALLOCATION = ("memcheck", "initcheck")
 TEXT_WIDTH = 76
 NO_CACHING = "PYTORCH_NO_CUDA_MEMORY_CACHING"
@@ -38,8 +38,8 @@ _PLACE = re.compile(r".*\bat (.+?)\+0x\w+(?: in (\S.*?):(\d+))?")
 @dataclass(frozen=True)
 class Result:
     """The result of one tool; errors: None if the log lacks the number; status: the run's exit
-    status;
-    kind: the first error in the tool's words; kernel, file, line: its place, None if not reported.
+    status; kind: the first error, in the tool's words; kernel, file, line: where it is, None if not
+    reported.
     """
 
     tool: str
@@ -55,8 +55,8 @@ class Result:
 def run(
     sanitizer: str, command: Sequence[str], tool: str, *, logs: Path, quiet: bool = False
 ) -> Result:
-    """Run `command` under one tool, which writes its log into the folder `logs`; quiet: the
-    command's output goes to stderr. Raise ForgekitError if the tool failed."""
+    """Run `command` under one tool, which writes its log into the folder `logs`; quiet: send the
+    command's output to stderr. Raise ForgekitError if the tool failed."""
     log = logs / f"{tool}.txt"
     line = [sanitizer, "--tool", tool, "--target-processes", "all", "--show-backtrace", "no"]
     whole = tool in _BY_ALLOCATION and NO_CACHING not in os.environ

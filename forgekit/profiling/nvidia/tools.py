@@ -1,4 +1,4 @@
-"""Find NVIDIA's tools and run commands under them; explain how to get missing ones."""
+"""Find NVIDIA's tools and run commands under them; explain how to install missing tools."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 
-_STDERR = 2  # the file descriptor: sys.stderr may not be a file
+_STDERR = 2  # the file descriptor, because sys.stderr may not be a file
 
 
 @dataclass(frozen=True)
 class Tool:
     """An NVIDIA program: its command, its product name, patterns of folders to search if it is not
-    on PATH, how to install it, forgekit's substitute on a machine without it."""
+    on PATH, instructions for installing it, and forgekit's substitute for machines without it."""
 
     name: str
     product: str
@@ -60,7 +60,7 @@ def find(tool: Tool) -> str | None:
     """Return the tool's path: on PATH, below CUDA_HOME, or the newest in its usual places."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
-    for pattern in tool.places:  # versions as numbers, the newest first
+    for pattern in tool.places:  # compare versions as numbers, the newest first
         found = sorted(glob.glob(pattern), key=lambda path: [*map(int, re.findall(r"\d+", path))])
         folders += reversed(found)
     return shutil.which(tool.name, path=os.pathsep.join(folders))
@@ -78,8 +78,8 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """Return the tool's path. Raise PlatformError, which names all missing parts: the tool, a
-    GPU."""
+    """Return the tool's path. Raise PlatformError, which names everything missing (the tool, a
+    GPU), if it cannot run."""
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:
         return path
@@ -100,7 +100,7 @@ def require(tool: Tool) -> str:
 def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> int:
     """Run a command under a tool; return the exit status (128 + n: signal n).
 
-    The command keeps the terminal, and its kernels run on the GPU. quiet: its output goes to
+    The command keeps the terminal, and its kernels run on the GPU. quiet: send its output to
     stderr; environment: additional variables.
     """
     sys.stdout.flush()
@@ -110,7 +110,8 @@ def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> in
 
 
 def ask(line: Sequence[str]) -> str:
-    """Return a tool's output, with numbers as in the C locale. Raise ForgekitError if it fails."""
+    """Run a tool and return its output, with numbers in the C locale's format. Raise ForgekitError
+    if it fails."""
     variables = os.environ | {"LC_ALL": "C"}
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", env=variables)
     if done.returncode:
@@ -119,9 +120,9 @@ def ask(line: Sequence[str]) -> str:
     return done.stdout
 
 
-# -- what they print ----------------------------------------------------------------------------
+# -- parsing their output --------------------------------------------------------------------------
 def short_name(kernel: str) -> str:
-    """Return a kernel's name as in Python: CuTe DSL calls it `kernel_cutlass_NAME_TYPES_0`."""
+    """Return a kernel's Python name; CuTe DSL's name for it is `kernel_cutlass_NAME_TYPES_0`."""
     if not kernel.startswith("kernel_cutlass_"):
         return kernel.removeprefix("void ")
     plain = re.split(r"_tensorptr|_object_at_", kernel.removeprefix("kernel_cutlass_"))[0]
@@ -129,7 +130,8 @@ def short_name(kernel: str) -> str:
 
 
 def number(text: str | None) -> float | None:
-    """Convert `2,560` to 2560.0; None if a tool has no number (`n/a`, `nan`, an empty text)."""
+    """Convert `2,560` to 2560.0; return None if a tool has no number (`n/a`, `nan`, an empty
+    text)."""
     try:
         value = float((text or "").replace(",", ""))
     except ValueError:

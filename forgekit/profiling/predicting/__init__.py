@@ -1,4 +1,4 @@
-"""Predicted times: how long a launch would take on a GPU, from the virtual GPU's counts.
+"""Predict how long a launch would take on a GPU, from the virtual GPU's counts.
 
 facts.py        the counts of a launch, as plain numbers
 model.py        the model: bounds of a launch, and its time

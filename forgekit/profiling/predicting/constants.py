@@ -1,4 +1,4 @@
-"""Files with the constants of GPUs: measured ones, and ones derived from a data sheet."""
+"""Read and write files with the constants of GPUs, measured or derived from a data sheet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Calibration:
     """The constants for predicting times on one GPU.
 
     gpu: its name. measured: the measurement, its place and date; "" if the constants derive from
-    the data sheet. factors: bound -> the factor within which nine of ten predictions lie; "all".
+    the data sheet. factors: bound, or "all" -> the factor within which nine of ten predictions lie.
     """
 
     gpu: str
@@ -32,14 +32,14 @@ class Calibration:
 
 
 def calibration(gpu: str | Gpu | None = None) -> Calibration:
-    """Return the calibration of a GPU of `forgekit.profiling.gpus`, or of a file of `forgekit
-    calibrate`.
+    """Return the calibration of a GPU of `forgekit.profiling.gpus`, or the calibration in a file of
+    `forgekit calibrate`.
 
     A GPU without its own file gets the constants of an H200, scaled by the data sheet: bandwidth,
     multiprocessors, clock, L2.
 
     Raises:
-        UsageError: no such GPU; a file that cannot be read, or is not a calibration.
+        UsageError: the GPU is unknown, or the file cannot be read or is not a calibration.
     """
     if isinstance(gpu, str) and gpu.endswith(".toml"):
         try:

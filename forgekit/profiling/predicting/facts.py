@@ -1,4 +1,4 @@
-"""The inputs of a predicted time: plain numbers, counted and not measured."""
+"""Collect the inputs of a predicted time: plain numbers, counted and not measured."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 @dataclass(frozen=True)
 class Facts:
-    """One launch.
+    """The facts of one launch.
 
     blocks; threads per block; cluster: blocks per cluster; registers per thread, None if the
     machine code is unknown; shared_bytes per block.
 
     slots: pipe -> warp instructions of machine code (`forgekit.vgpu.counters.waits`); issued: their
     sum. waits: reason -> total cycles that warps wait. fmas: multiply-adds of tensor cores.
-    longest: instructions of the longest observed block, and of an average one. warps: the total
+    longest: instructions of the longest observed block, and of an average block. warps: the total
     number of warps.
 
     requests, sectors, ideal: kind of access -> their number ("shared_load": wavefronts in place of
@@ -69,11 +69,11 @@ class Facts:
     disagreement: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as dicts and numbers."""
+        """Return all facts as dicts and numbers."""
         return asdict(self)
 
 
-# Opcodes or spaces that no calibration kernel uses, and their description.
+# Opcodes and state spaces that no calibration kernel uses, with their descriptions.
 _BEYOND = {
     "wgmma": "it uses wgmma",
     "bulk": "it uses bulk copies",
@@ -95,7 +95,7 @@ def _facts(found: Any, shared: Any) -> Facts:
     fmas = issued = 0.0
     for pc, times in enumerate(found.warp_instructions):
         step = found.steps[pc]
-        checked = code.instructions[pc].opcode[0] == "div"  # FCHK, after the reciprocal
+        checked = code.instructions[pc].opcode[0] == "div"  # FCHK, which follows the reciprocal
         slots[step.pipe] += times * ((1 + checked) if step.pipe == "special" else step.slots)
         issued += times * step.slots
         if times and step.pipe != "control":

@@ -12,7 +12,7 @@ from forgekit.profiling.predicting.model import BOUNDS, Constants, bounds, micro
 HELD_OUT = 3  # every third kernel is held out
 _FIRST_STEP, _SHRINK, _ROUNDS = 0.3, 0.65, 9
 _FEW, _FEW_KINDS = 12, 3  # samples needed for a bound's own interval
-_FAR_OFF = 1.0  # a logarithm: larger errors count no more
+_FAR_OFF = 1.0  # a logarithm; larger errors count no more than this
 
 # Constants from data sheets and the programming guide are not fitted.
 KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp64", "special",
@@ -21,7 +21,7 @@ KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp
 
 @dataclass(frozen=True)
 class Sample:
-    """One kernel at one size: its facts, and the measured microseconds."""
+    """A kernel at one size: its facts, and the measured microseconds."""
 
     case: str
     kind: str
@@ -64,7 +64,7 @@ def fit(samples: Sequence[Sample], start: Constants) -> Constants:
 
 
 def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
-    """Return how far predicted times are from the measured ones."""
+    """Measure how far predicted times are from measured times."""
     found = [(s.us, microseconds(s.facts, gpu)) for s in samples]
     errors = sorted(relative(us, predicted) for us, predicted in found)
     pairs = [(a, b) for i, a in enumerate(found) for b in found[:i]
@@ -77,15 +77,16 @@ def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
 
 
 def relative(us: float, predicted: float) -> float:
-    """Return 0.25 if one is 1.25 times the other, whichever is larger."""
+    """Return the relative difference of two times: 0.25 if the longer one is 1.25 times the
+    shorter."""
     return math.exp(abs(math.log(predicted / us))) - 1
 
 
 def interval(samples: Sequence[Sample], gpu: Constants) -> dict[str, float]:
-    """Return bound -> the factor within which nine of ten predictions with that bound lie; "all":
-    for all.
+    """Map each bound to the factor within which nine of ten predictions with that bound lie; "all"
+    covers all predictions.
 
-    Bounds with few samples, or with samples of few kinds, are left out.
+    Bounds with few samples, or with samples of few kinds, are omitted.
     """
     errors: dict[str, list[float]] = {"all": []}
     kinds: dict[str, set[str]] = {"all": {s.kind for s in samples}}

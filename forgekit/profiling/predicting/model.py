@@ -1,9 +1,9 @@
 """Predict how long a launch takes on a GPU, from its counts.
 
-The resource that a kernel keeps busy longest bounds it: device memory, caches, issue slots, the
-start of blocks, or only waiting. Each bound is work divided by rate. The time is their 3-norm plus
-the start of the launch, so two equal bounds cost more than one (S. Williams, A. Waterman, D.
-Patterson, "Roofline", 2009, has the maximum). Waiting follows Little's law: the resident blocks,
+The resource that a kernel keeps busy longest bounds it: device memory, caches, issue slots, block
+launches, or pure waiting. Each bound is work divided by rate. The time is their 3-norm plus the
+start of the launch, so two equal bounds cost more than either alone (S. Williams, A. Waterman, D.
+Patterson, "Roofline", 2009, uses the maximum). Waiting follows Little's law: the resident blocks,
 each lasting as long as its warps wait, as in S. Hong and H. Kim, "An analytical model for a GPU
 architecture with memory-level and thread-level parallelism awareness", 2009.
 """
@@ -19,11 +19,11 @@ from forgekit.profiling.predicting.facts import Facts
 
 SECTOR, PAIR, LINE_SECTORS = 32, 64, 4
 _NORM = 3.0
-AGAIN_US = 1.0  # a launch that follows another
+AGAIN_US = 1.0  # for a launch that follows another
 
 # Per multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
 _WARPS, _BLOCKS = 64, 32
-REGISTERS = 32  # per thread, if the kernel's number is unknown
+REGISTERS = 32  # registers per thread if the kernel's number is unknown
 
 BOUNDS = {
     "start": "the launch itself",
@@ -50,14 +50,14 @@ _PIPES = ("fp32", "int", "fp64", "special", "shuffle", "barrier")
 class Constants:
     """The model's constants of a GPU, stored in files in `forgekit/profiling/predicting/gpus`.
 
-    multiprocessors; clock: GHz; shared_kb per multiprocessor; start_us: the start of a launch;
-    blocks: blocks started per ns, cluster_blocks: the same in clusters. dram, l2: TB/s. l2_mb: the
-    part of L2 that hits on repeated accesses; far, far_stores: bytes moved per byte that misses
-    then. partial: extra cost of partly stored sectors.
+    multiprocessors; clock: GHz; shared_kb per multiprocessor; start_us: the time to start a launch;
+    blocks: blocks started per ns; cluster_blocks: the same for blocks in clusters. dram, l2: TB/s.
+    l2_mb: the part of L2 that hits on repeated accesses; far, far_stores: bytes moved per byte of
+    accesses that miss. partial: extra cost of partly stored sectors.
 
     Per clock and multiprocessor: lines through L1 (a scattered sector counts as `scattered` lines);
     shared wavefronts; issue, fp32, int, fp64, special, shuffle, barrier: warp instructions; fmas of
-    tensor cores. atomics: per ns on 512 bytes.
+    tensor cores. atomics: per ns, on the same 512 bytes.
 
     Waiting: latency and l2_latency, relative to nominal 600 cycles; waits: factor for the other
     waits of `forgekit.vgpu.counters.waits`; serial: cycles per line in a warp; block_cycles: cycles
@@ -97,8 +97,8 @@ class Constants:
 
 
 def resident_blocks(f: Facts, gpu: Constants) -> int:
-    """Return how many blocks a multiprocessor holds at once, at least 1; a kernel with unknown
-    registers counts as one with REGISTERS."""
+    """Return the number of blocks that a multiprocessor holds at once, at least 1. A kernel whose
+    registers are unknown counts as if it used REGISTERS per thread."""
     multiprocessor = Multiprocessor(_WARPS, _BLOCKS, int(gpu.shared_kb * 1024))
     limits = multiprocessor.limits(f.threads, f.registers or REGISTERS, f.shared_bytes)
     return max(1, min(limits.values()))
@@ -109,7 +109,7 @@ def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
     clock = gpu.clock * 1e3  # cycles per us
     room = gpu.multiprocessors * resident_blocks(f, gpu)
     busy = float(gpu.multiprocessors)
-    if f.blocks <= room:  # some have one more block than others
+    if f.blocks <= room:  # some multiprocessors have one more block than others
         busy = f.blocks / -(-f.blocks // gpu.multiprocessors)
     stored = f.sectors.get("global_store", 0)
     whole = f.ideal.get("global_store", 0) / stored if stored else 1.0
@@ -140,7 +140,7 @@ def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
 
 
 def microseconds(facts: Sequence[Facts], gpu: Constants) -> float:
-    """Predict how long consecutive launches take."""
+    """Predict the microseconds that consecutive launches take."""
     return sum((gpu.start_us if k == 0 else AGAIN_US) + combined(bounds(f, gpu))
                for k, f in enumerate(facts))  # fmt: skip
 
@@ -155,8 +155,8 @@ def combined(of: Mapping[str, float]) -> float:
 def _device_memory(f: Facts, gpu: Constants, together: int) -> tuple[float, float]:
     """Return the bytes moved, and the share of loads that miss L2.
 
-    together: blocks that run at once. Bytes that they share are moved once; later accesses of other
-    blocks hit as far as L2 can hold them.
+    together: the number of blocks that run at once. Bytes that they share are moved once; later
+    accesses by other blocks hit if L2 can still hold the bytes.
     """
     read, written = f.read_sectors * SECTOR, f.written_sectors * SECTOR
     rounds = f.blocks / together * SECTOR
@@ -174,10 +174,11 @@ def _missing(size: float, gpu: Constants) -> float:
 
 
 def _union(each: float, near: float, all_: float, together: int, neighbours: int = 16) -> float:
-    """Return the distinct sectors of blocks that run together, as if each drew its own from a pool.
+    """Estimate the distinct sectors of blocks that run together, as if each block drew its sectors
+    from a pool.
 
-    each: sectors of one block. near, all_: sectors of the whole launch, with those that 16
-    neighbours share counted once, and with all counted; their ratio gives the size of the pool.
+    each: sectors of one block. near, all_: sectors of the whole launch, counting those that 16
+    neighbours share once, and counting all of them; their ratio gives the size of the pool.
     """
     if each <= 0 or near >= all_ * (1 - 1e-6):
         return each * together
@@ -192,7 +193,7 @@ def _union(each: float, near: float, all_: float, together: int, neighbours: int
 
 
 def _atomics(f: Facts) -> float:
-    """Return the time of atomic operations that follow each other on one piece of 512 bytes."""
+    """Return the time of atomic operations that follow each other on the same 512 bytes."""
     kinds = ("global_reduction", "global_atomic")
     requests, units, ideal = (
         sum(of.get(kind, 0) for kind in kinds) for of in (f.requests, f.sectors, f.ideal)
@@ -207,10 +208,10 @@ def _atomics(f: Facts) -> float:
 
 
 def _cycles_of_a_warp(f: Facts, gpu: Constants, missed: float, lines: float) -> float:
-    """Return the time of a block from its first to its last instruction, alone on its
-    multiprocessor."""
+    """Return the time of a block, running alone on its multiprocessor, from its first to its last
+    instruction."""
     asked = f.sectors.get("global_load", 0) + f.sectors.get("global_async", 0)
-    new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # not in L1 already
+    new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # accesses that L1 does not already hold
     latency = (gpu.latency * missed + gpu.l2_latency * (1 - missed)) * new
     cycles = sum((latency if what == "global" else gpu.waits) * n for what, n in f.waits.items())
     return (cycles + f.issued + gpu.serial * lines) / f.warps

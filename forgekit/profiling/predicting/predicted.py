@@ -1,4 +1,4 @@
-"""A predicted time: microseconds with an interval, its bounds, and their place in the source."""
+"""Present a predicted time: microseconds with an interval, its bounds, and their source lines."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from forgekit.text import plural
 if TYPE_CHECKING:
     from forgekit.profiling.gpus import Gpu
 
-DISAGREEMENT = 0.1  # between two halves of a sample; above it, no prediction
-_LEAST_SHARE = 0.02  # of the longest bound; shorter ones are hidden
+# largest difference between two halves of a sample; above it, no prediction is made
+DISAGREEMENT = 0.1
+_LEAST_SHARE = 0.02  # fraction of the longest bound; shorter bounds are hidden
 _BAR, _LINES = 24, 3
 
 
@@ -41,7 +42,7 @@ class PredictedTime(Shown):
         bounds: name -> microseconds of this bound alone, the longest first.
         without: microseconds without the longest bound; None if `us` is None.
         lines: (source line, its share of the longest bound), the largest first.
-        sampled: the counted part of the launches, in words; "" if all.
+        sampled: the counted part of the launches, in words; "" if all blocks were counted.
         assumed: values assumed for unknown facts, in words; "" if all facts are known.
     """
 
@@ -60,7 +61,7 @@ class PredictedTime(Shown):
 
     @property
     def bound(self) -> str:
-        """Return the name of the longest bound, such as "dram"; "" without launches."""
+        """Return the name of the longest bound, such as "dram"; "" if there is no launch."""
         return next(iter(self.bounds), "")
 
     @property
@@ -72,7 +73,7 @@ class PredictedTime(Shown):
 
     @property
     def place(self) -> str:
-        """`an H200`"""
+        """Return text such as `an H200`."""
         return f"{'an' if self.gpu[:1] in 'AEFHILMNORSX' else 'a'} {self.gpu}"
 
     @property
@@ -82,7 +83,8 @@ class PredictedTime(Shown):
 
     @property
     def headline(self) -> str:
-        """`scale: predicted 12.3 µs on an H200 (9.9 to 15.3), bound by device memory`"""
+        """Return text such as `scale: predicted 12.3 µs on an H200 (9.9 to 15.3), bound by device
+        memory`."""
         if self.us is None:
             return f"{self.name}: no prediction, because {' and '.join(self.reasons)}"
         between = f"{_us(self.low)} to {_us(self.high)}"
@@ -91,14 +93,15 @@ class PredictedTime(Shown):
 
     @property
     def uncalibrated(self) -> str:
-        """Return the origin of constants that were not fitted to this GPU; "" if they were."""
+        """Describe the origin of constants that were not fitted to this GPU; return "" if they
+        were."""
         if self.measured:
             return ""
         return f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
 
     @property
     def shown(self) -> list[tuple[str, float]]:
-        """The bounds that a picture shows."""
+        """Return the bounds that a picture shows."""
         most = self.bounds.get(self.bound, 0.0)
         return [(k, v) for k, v in self.bounds.items() if v >= _LEAST_SHARE * most]
 
@@ -116,7 +119,7 @@ class PredictedTime(Shown):
 
     @property
     def summary(self) -> str:
-        """Return all of it as plain text."""
+        """Return the whole prediction as plain text."""
         if self.us is None:
             return "\n".join([self.headline, *self.notes])
         most = self.bounds.get(self.bound, 1.0)
@@ -126,7 +129,7 @@ class PredictedTime(Shown):
         return "\n".join([self.headline, *bars, *(f"  {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as dicts, lists, numbers and strings."""
+        """Return the whole prediction as dicts, lists, numbers and strings."""
         return {"gpu": self.gpu, "predicted_us": self.us, "low_us": self.low, "high_us": self.high,
                 "bound": self.bound, "bounds_us": self.bounds, "without_bound_us": self.without,
                 "calibrated": self.measured, "reasons": list(self.reasons),
@@ -138,7 +141,7 @@ def predicted_time(
 ) -> PredictedTime:
     """Predict the time of consecutive launches.
 
-    launches: each with its facts and its counts (`forgekit.vgpu`), used for the shares of lines.
+    launches: pairs of facts and counts (`forgekit.vgpu`); the counts give the shares of lines.
     """
     found = calibration(gpu)
     facts = [f for f, _ in launches]
@@ -221,6 +224,6 @@ def _weight(bound: str, counts: Any, pc: int, times: int) -> float:
 
 
 def _us(value: float | None) -> str:
-    """Format with three significant digits."""
+    """Format microseconds with three significant digits."""
     assert value is not None
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

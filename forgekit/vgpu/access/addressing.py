@@ -1,4 +1,4 @@
-"""From addresses to elements: bounds, alignment, gather and scatter for every memory space.
+"""Map addresses to elements: bounds, alignment, gather and scatter for every memory space.
 
 An access names a space, addresses (any broadcastable shape) and the active threads. Loads of
 inactive threads return arbitrary values, which are never used.
@@ -28,12 +28,12 @@ class Target(NamedTuple):
     """The target of an access: a row view of some memory and the row of each thread."""
 
     rows: Array  # (n,) or (n, count) unsigned elements
-    places: Array  # the row of each thread: int64, broadcastable; anything outside `mask`
+    places: Array  # the row of each thread: int64, broadcastable; arbitrary outside `mask`
     mask: Array | None  # the threads of this target
     space: str  # global, shared, local or param
     allocation: Allocation | None = None  # in global memory
     skipped: int = 0  # bytes of the memory before the first row
-    inside: int = 0  # bytes of the only row that belong to the tensor; 0: all of every row
+    inside: int = 0  # bytes of the only row that belong to the tensor; 0 means every row completely
 
 
 class _Request(NamedTuple):
@@ -51,13 +51,13 @@ class _Request(NamedTuple):
 def targets(
     m: Batch, space: str, kind: str, address: Array, mask: Array | None, elem: int, count: int
 ) -> list[Target]:
-    """Return where the threads of `mask` read or write `count` elements of `elem` bytes at
-    `address`.
+    """Return the targets at which the threads of `mask` read or write `count` elements of `elem`
+    bytes at `address`.
 
-    One target in the usual case; more when the threads reach several allocations or spaces.
+    Usually there is one target; there are more if the threads reach several allocations or spaces.
 
     Raises:
-        MemoryAccessError: out of bounds, misaligned or outside every allocation.
+        MemoryAccessError: an access is out of bounds, misaligned or outside every allocation.
     """
     request = _Request(m, kind, address, mask, elem, count, elem * count)
     if space in ("shared", "local"):
@@ -70,7 +70,7 @@ def targets(
 
 
 def gather(target: Target) -> Array:
-    """Return rows of a target, shape (…) or (…, count)."""
+    """Return rows of a target, of shape (…) or (…, count)."""
     if not len(target.rows):
         return np.zeros((*target.places.shape, *target.rows.shape[1:]), target.rows.dtype)
     return target.rows.take(target.places, axis=0, mode="clip")
@@ -80,7 +80,7 @@ def load(found: list[Target], count: int) -> list[Array]:
     """Return `count` arrays of unsigned elements, one per position of the vector."""
     result = gather(found[0])
     for target in found[1:]:
-        assert target.mask is not None  # only several targets have separate ones
+        assert target.mask is not None  # only several targets have separate masks
         keep = target.mask if count == 1 else target.mask[..., None]
         result = np.where(keep, gather(target), result)
     if count == 1:
@@ -106,7 +106,7 @@ def store(found: list[Target], values: list[Array]) -> None:
 
 
 def compress(mask: Array | None, *arrays: Array) -> list[Array]:
-    """Return the arrays at the threads of `mask` only; axes that do not vary keep length 1."""
+    """Keep only the threads of `mask` in the arrays; axes that do not vary keep length 1."""
     if mask is None:
         return list(arrays)
     if mask.size == 1:
@@ -121,7 +121,8 @@ def compress(mask: Array | None, *arrays: Array) -> list[Array]:
 
 
 def _slice_target(request: _Request, memory: Slices, owner: Array | None = None) -> Target:
-    """Return shared or local memory: equal slices, one per block or thread, or for `owner`."""
+    """Return the target in shared or local memory: equal slices, one per block or thread, or those
+    of `owner`."""
     m, kind, address, mask, elem, count, width = request
     offset = address - address.dtype.type(memory.base)
     index = offset >> offset.dtype.type(width.bit_length() - 1)
@@ -143,7 +144,7 @@ def _slice_target(request: _Request, memory: Slices, owner: Array | None = None)
 
 
 def _cluster_target(request: _Request) -> Target:
-    """Return shared memory of any block of the cluster."""
+    """Return the target in shared memory of any block of the cluster."""
     m, kind, address, mask, _, _, width = request
     rank, within = clusters.split(m, address)
     owner = cluster_rows(m, kind, address, rank, mask, width)
@@ -153,10 +154,10 @@ def _cluster_target(request: _Request) -> Target:
 def cluster_rows(
     m: Batch, kind: str, address: Array, rank: Array, mask: Array | None, width: int
 ) -> Array:
-    """Return the blocks' rows in the batch; arbitrary for threads outside the mask.
+    """Return the blocks' rows in the batch, arbitrary for threads outside the mask.
 
     Raises:
-        MemoryAccessError: no such block, or all of its threads have exited.
+        MemoryAccessError: the block does not exist, or all of its threads have exited.
     """
     bad = (rank < 0) | (rank >= m.cluster_blocks)
     if bad.any():
@@ -200,7 +201,7 @@ def _global_targets(request: _Request) -> list[Target]:
 
 
 def _scattered(request: _Request) -> list[Target]:
-    """The slow path: threads reach several allocations, or one that starts between vectors."""
+    """Take the slow path: threads reach several allocations, or one that starts between vectors."""
     m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()
@@ -231,7 +232,7 @@ def _scattered(request: _Request) -> list[Target]:
 
 
 def _parameter_target(request: _Request) -> Target:
-    """Return parameters of the kernel, which are only read."""
+    """Return the target in the kernel's parameters, which are only read."""
     m, kind, address, mask, elem, count, width = request
     params = m.record.params
     rows = np.frombuffer(params[: len(params) // width * width], f"u{elem}")
@@ -247,7 +248,7 @@ def _parameter_target(request: _Request) -> Target:
 def _overhanging(request: _Request, left: Array) -> list[Target]:
     """Return the ends of tensors whose last vector extends past them, if the excess is unused.
 
-    Removes the threads that read these from `left`. They read zeros beyond the end.
+    The threads that read these are removed from `left`. They read zeros beyond the end.
     """
     m, _, address, _, elem, count, width = request
     used, result = elem * _used(m, count), []
@@ -287,9 +288,10 @@ def _generic_targets(request: _Request) -> list[Target]:
 
 
 def _used(m: Batch, count: int) -> int:
-    """Return how many elements of a loaded vector are used.
+    """Return the number of elements of a loaded vector that are used.
 
-    If memory is aligned, the compiler loads three neighbours as four and drops the last one.
+    If memory is aligned, the compiler loads three neighbours as four elements and drops the last
+    one.
     """
     target = m.program.instructions[m.pc].operands[0]
     if count == 1 or not isinstance(target, Vector):

@@ -1,4 +1,4 @@
-"""Shared memory of all blocks of a cluster, which run at the same time.
+"""Address the shared memory of all blocks of a cluster, which run at the same time.
 
 The upper bits of a `shared::cluster` address identify the block: rank + 1, or 0 for the thread's
 own block (every `shared::cta` address is also a `shared::cluster` address).
@@ -19,7 +19,7 @@ _OFFSET = (1 << RANK_SHIFT) - 1
 
 
 def mapped(address: Array, rank: Array) -> Array:
-    """Return the same place in the shared memory of the cluster's block `rank`."""
+    """Map an address to the same place in the shared memory of the cluster's block `rank`."""
     kind = address.dtype.type
     whose = (rank.astype(address.dtype) + kind(1)) << kind(RANK_SHIFT)
     above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # a generic window
@@ -27,7 +27,8 @@ def mapped(address: Array, rank: Array) -> Array:
 
 
 def split(m: Batch, address: Array) -> tuple[Array, Array]:
-    """Return (rank, address within the block's shared memory) of `shared::cluster` addresses.\n\n
+    """Return (rank, address within the block's shared memory) of `shared::cluster` addresses.
+
     For an address outside the cluster, no block has the rank.
     """
     kind = address.dtype.type

@@ -1,4 +1,4 @@
-"""Asynchronous copies: bulk copies, tensor copies and `st.async`, and their two ends."""
+"""Represent asynchronous copies (bulk copies, tensor copies and `st.async`) and their two ends."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Update = Callable[[Array, Array], Array]
 
 
 class Run(NamedTuple):
-    """Contiguous bytes of an allocation that operations access: `size[k]` bytes from `start[k]` by
-    operation `of[k]`, ascending."""
+    """Contiguous bytes of an allocation that operations access: operation `of[k]` accesses
+    `size[k]` bytes from `start[k]`; ascending."""
 
     allocation: Allocation
     of: Array
@@ -27,7 +27,7 @@ class Run(NamedTuple):
     size: Array
 
     def target(self) -> tuple[Target, int]:
-        """Return the accessed pieces, and bytes per piece, at most 16."""
+        """Return the accessed pieces as a target, with at most 16 bytes per piece."""
         skipped = -self.allocation.address % 16
         width = int(np.gcd.reduce(np.concatenate([[16], self.start - skipped, self.size])))
         first, count = (self.start - skipped) // width, self.size // width
@@ -40,8 +40,8 @@ class Run(NamedTuple):
 
 @dataclass
 class End:
-    """The ends of operations: byte `start[i]` of shared memory (of the whole batch), or of one
-    global allocation each."""
+    """The ends of operations: byte `start[i]` of the batch's shared memory, or of a global
+    allocation per operation."""
 
     start: Array
     allocations: Sequence[Allocation] | None = None  # None: shared memory
@@ -59,7 +59,7 @@ class End:
         return of, self.start[of], size[of]
 
     def places(self, i: int, size: int) -> Array:
-        """Return the place of each byte, in the order in which they are moved; -1: outside."""
+        """Return the place of each byte, in the order in which the bytes are moved; -1: outside."""
         return int(self.start[i]) + np.arange(size)
 
     def take(self, i: int, size: int, shared: Array) -> Array:
@@ -68,13 +68,13 @@ class End:
         return memory[start : start + size]
 
     def put(self, i: int, found: Array, shared: Array, update: Update | None = None) -> None:
-        """Write the bytes. update: (old elements, new ones) -> stored elements, if not the new
-        ones."""
+        """Write the bytes. update: (old elements, new elements) -> stored elements, if they are not
+        the new ones."""
         assert update is None
         self.take(i, len(found), shared)[:] = found
 
     def part(self, keep: Array) -> Self:
-        """Return the part of some operations."""
+        """Return the ends of some of the operations."""
         if keep.all():
             return self
         some: dict[str, Any] = {f.name: _some(getattr(self, f.name), keep) for f in fields(self)}
@@ -89,12 +89,12 @@ def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | N
 
 @dataclass
 class AsyncOperation:
-    """The operations that one instruction has started: operation i belongs to thread `who[i]`,
+    """The operations that an instruction has started; operation i belongs to thread `who[i]`,
     ascending.
 
     source: None if the bytes are `values`, (n, size). words: the mbarrier to signal, or NO_MBARRIER
     if the thread waits for the `group` (0: not committed). update: the effect of a reduction on
-    elements of its target. left: not yet arrived.
+    elements of its target. left: the operations that have not arrived yet.
     """
 
     pc: int
@@ -116,7 +116,7 @@ class AsyncOperation:
         self.group = np.zeros(len(self.who), np.int64)
 
     def runs(self) -> Iterator[tuple[str, Run]]:
-        """Return its accesses to tensors, with the kind of access in the listeners' terms."""
+        """Return the accesses to tensors, with the kind of access in the listeners' terms."""
         ends = ((self.source, "async load"), (self.target, "atomic" if self.update else "store"))
         for end, kind in ends:
             for run in [] if end is None else end.runs(self.size):
@@ -124,5 +124,5 @@ class AsyncOperation:
 
     @property
     def signals(self) -> bool:
-        """True if it signals an mbarrier; otherwise its group is waited for."""
+        """Return True if it signals an mbarrier; otherwise threads wait for its group."""
         return bool(self.words[0] != NO_MBARRIER)

@@ -1,4 +1,4 @@
-"""The message for a stopped kernel: which thread did what, where, and the remedy."""
+"""Write the message for a stopped kernel: the thread, its action, the place, and the remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEAR_BYTES = 1 << 31
 
 
 class Overrun(NamedTuple):
-    """The threads for which one instruction's access lies outside a tensor.
+    """The threads for which an instruction's access is outside a tensor.
 
     tensor, shape, strides: its name, modes, strides in elements; threads: their numbers over all
     blocks; places: (threads, 2), their x and y over all blocks; numbers: the first element that
@@ -46,7 +46,7 @@ class Overrun(NamedTuple):
 
 # -- every message --------------------------------------------------------------------------------
 def _first(m: Batch, bad: Array | None) -> tuple[int, int]:
-    """Return block and thread, in the batch, of the first of these threads."""
+    """Return the block and the thread, in the batch, of the first of these threads."""
     block, thread = np.argwhere(m.expand(bad))[0].tolist()
     return block, thread
 
@@ -77,7 +77,7 @@ def _error(
 
 
 def _plural(count: int, noun: str) -> str:
-    """`1 byte`, `1,280 bytes`"""
+    """Return text such as `1 byte` or `1,280 bytes`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -120,7 +120,7 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
 def _overrun(
     m: Batch, address: Array, bad: Array, width: int, info: TensorInfo, start: int
 ) -> Overrun:
-    """start: the virtual address of the tensor's first element."""
+    """Collect the facts of an overrun. start: the virtual address of the tensor's first element."""
     block, thread = np.nonzero(np.broadcast_to(bad, m.shape))
     reached = np.broadcast_to(address, m.shape)[block, thread].astype(np.int64) - start
     blocks = np.asarray(m.blocks)
@@ -139,7 +139,7 @@ def _overrun(
 def _out_of_bounds_advice(
     m: Batch, where: tuple[int, int], info: TensorInfo, from_first: int
 ) -> str:
-    """Return advice that depends on what the first offending thread had to work on."""
+    """Return advice that depends on the elements and the number of the first offending thread."""
     if from_first < 0:
         return (
             "The index is negative. Unlike in Python, it does not count from the end: it points "
@@ -171,7 +171,7 @@ def _out_of_bounds_advice(
 
 
 def _elements(count: int, only: str = "") -> str:
-    """`are 8 elements`, `is only 1 element`"""
+    """Return text such as `are 8 elements` or `is only 1 element`."""
     return f"is {only}1 element" if count == 1 else f"are {only}{count:,} elements"
 
 
@@ -290,7 +290,7 @@ def uneven_size(m: Batch, kind: str, sizes: Array, bad: Array, step: int) -> Ker
 
 
 def apart(m: Batch, mask: Array) -> KernelError:
-    """An asynchronous store and its mbarrier are not in the same block."""
+    """Report an asynchronous store and its mbarrier that are not in the same block."""
     return _error(
         m, mask, "mbarrier", "Misused mbarrier",
         "stores into one block's shared memory and signals another block's mbarrier.",
@@ -304,7 +304,7 @@ def box_out_of_bounds(
     m: Batch, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
     at: tuple[int, ...], first: int, last: int,
 ) -> KernelError:  # fmt: skip
-    """A box covers bytes `first` to `last`, more than the allocation has.
+    """Report a box that covers bytes `first` to `last`, more than the allocation has.
 
     at: the box's coordinates in the instruction.
     """
@@ -335,7 +335,8 @@ def box_out_of_bounds(
 def box_corner(
     m: Batch, does: str, who: Array, tensor_map: TensorMap, at: tuple[int, ...], wrong: str
 ) -> KernelError:
-    """A tensor copy whose box begins at an illegal coordinate; wrong: a clause about the box."""
+    """Report a tensor copy whose box begins at an illegal coordinate; wrong: a clause about the
+    box."""
     return _error(
         m, who, "misaligned", "Misplaced box",
         f"{does} the box {tensor_map.box} at {at}, which {wrong}.",
@@ -345,7 +346,7 @@ def box_corner(
 
 
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
-    """A tensor copy gets `what`, which it cannot use."""
+    """Report a tensor copy that gets `what`, which it cannot use."""
     return _error(
         m, who, "tensor-map", "Misused tensor map", f"passes {what} to the copy.",
         "Make the tensor map on the host, with make_tiled_tma_atom() on the tensor of this call, "

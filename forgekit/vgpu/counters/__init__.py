@@ -1,7 +1,7 @@
-"""The counts of a hardware profiler: a listener, and its counting rules.
+"""Count like a hardware profiler: a listener, and its counting rules.
 
 counting.py         the listener: instructions, requests, sectors, wavefronts of a launch
 rules.py            sectors and wavefronts of one warp's access
-costs.py, warps.py  the same for all warps of an access: equal warps are counted once
-touched.py          which bytes of device memory were read and written
+costs.py, warps.py  the same for all warps of an access, counting equal warps once
+touched.py          the bytes of device memory that were read and written
 """

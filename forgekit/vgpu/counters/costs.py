@@ -1,4 +1,4 @@
-"""Costs of one instruction's accesses, computed once for equal warps."""
+"""Compute the costs of an instruction's accesses, once for equal warps."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from forgekit.vgpu.counters.warps import Alike, Unlike, warps
 from forgekit.vgpu.floats import Array
 
 _ORIGIN = 1 << 40  # a base address that keeps all lanes at 0 or above
-_MOST_PATTERNS = 4096  # limit of the cache; scattered accesses are all different
+_MOST_PATTERNS = 4096  # limit of the cache, because scattered accesses all differ
 _LOW = np.uint64(0xFFFFFFFF)
 
 
 @dataclass
 class AccessCounts:
-    """Accesses of one kind, such as `global_load`, by one instruction or by several.
+    """Accesses of one kind, such as `global_load`, by one or more instructions.
 
     width: maximum bytes per lane; requests: warps with an active lane; bytes_asked: their active
-    lanes times their width; units: sectors of global, wavefronts of shared memory; ideal: the
-    minimum; low, high: the minimum and maximum units per request; strides: bytes between
+    lanes times their width; units: sectors of global memory, wavefronts of shared memory; ideal:
+    the minimum; low, high: the minimum and maximum units per request; strides: bytes between
     neighbouring active lanes -> units beyond the ideal of such requests; None: uneven lanes.
     """
 
@@ -38,7 +38,8 @@ class AccessCounts:
     strides: Counter[int | None] = field(default_factory=Counter)
 
     def add(self, cost: Array, often: Array, threads: int, stride: int | None) -> None:
-        """Add warps: cost (k, 2) of units and ideal, number of each; total threads."""
+        """Add warps: their costs (k, 2) in units and ideal, the number of warps with each, and the
+        total threads."""
         units, ideal = (often @ cost).tolist()
         self.requests += int(often.sum())
         self.bytes_asked += threads * self.width
@@ -62,7 +63,7 @@ class AccessCounts:
         )
 
     def times(self, weight: float) -> AccessCounts:
-        """Return the counts of so many times the accesses, rounded."""
+        """Return the counts for `weight` times as many accesses, rounded."""
         requests, asked, units, ideal = (
             round(n * weight) for n in (self.requests, self.bytes_asked, self.units, self.ideal)
         )
@@ -80,15 +81,17 @@ class AccessCounts:
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of the sectors; 0 for shared memory."""
+        """Return the bytes of the sectors; 0 for shared memory."""
         return rules.SECTOR_BYTES * self.units if self.is_global else 0
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How accesses of one kind are charged.\n\n    moduli: shifts of each address that do not
-    change the cost; cost: from the lanes' addresses (one array per modulus), the active lanes and
-    the width to (units, ideal), one pair per memory involved.
+    """The rule by which accesses of one kind are charged.
+
+    moduli: shifts of each address that do not change the cost; cost: maps the lanes' addresses (one
+    array per modulus), the active lanes and the width to (units, ideal), one pair per memory
+    involved.
     """
 
     moduli: tuple[int, ...]
@@ -107,7 +110,7 @@ RULES = {
     "global_reduction": Rule(_SECTOR, _alone(rules.atomic_sectors)),
     "shared_load": Rule(_ROW, _alone(rules.load_wavefronts)),
     "shared_store": Rule(_ROW, _alone(rules.store_wavefronts)),
-    "ldmatrix": Rule(_ROW, _alone(rules.store_wavefronts)),  # eight rows of 16 bytes at a time
+    "ldmatrix": Rule(_ROW, _alone(rules.store_wavefronts)),  # serves eight 16-byte rows at a time
     "shared_atomic": Rule(_ROW, _alone(rules.atomic_wavefronts)),
     "async": Rule(_ROW * 2, rules.through_l1),
     "async past L1": Rule(_ROW * 2, rules.past_l1),
@@ -115,13 +118,13 @@ RULES = {
 
 
 def paired(source: Array, target: Array) -> Array:
-    """Return addresses in global and in shared memory as one number per lane: differences stay
-    distinct."""
+    """Combine addresses in global and in shared memory into one number per lane, so that
+    differences stay distinct."""
     return (source.astype(np.uint64) << np.uint64(32)) + target.astype(np.uint64)
 
 
 def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
-    """Return the signed addresses (or distances) of one number per lane: one, or a pair."""
+    """Split one number per lane into signed addresses (or distances): one, or a pair."""
     signed = addresses.view(f"i{addresses.itemsize}").astype(np.int64)
     if count == 1:
         return (signed,)
@@ -165,8 +168,7 @@ class Costs:
 
 
 class _Pattern:
-    """Return the cost of one pattern at each place of its first lane within a sector or row of
-    banks."""
+    """The costs of a pattern at each place of its first lane within a sector or a row of banks."""
 
     def __init__(self, group: Alike, rule: Rule, width: int) -> None:
         self.rule, self.width = rule, width

@@ -36,14 +36,14 @@ _SPACES = ("global", "shared")
 
 @dataclass
 class LaunchCounts:
-    """The counts of one launch.\n\n    warp_instructions, thread_instructions, divergent: per PTX
-    instruction; thread instructions include lanes whose guard predicate is false. accesses:
-    (instruction, kind) -> counts; kind is `global_` or `shared_` and load, store, atomic, reduction
-    or async. tensors,
-    read_bytes, written_bytes: device memory touched, each byte once; read_sectors, written_sectors:
-    its 32-byte sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: bytes of
-    global memory moved by bulk copies. sample: None if all blocks ran; else the counts are
-    estimates.
+    """The counts of a launch.
+
+    warp_instructions, thread_instructions, divergent: per PTX instruction; thread instructions
+    include lanes whose guard predicate is false. accesses: (instruction, kind) -> counts; kind is
+    `global_` or `shared_` and load, store, atomic, reduction or async. tensors, read_bytes,
+    written_bytes: device memory touched, each byte once; read_sectors, written_sectors: its 32-byte
+    sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: bytes of global memory
+    moved by bulk copies. sample: None if all blocks ran; else the counts are estimates.
     """
 
     program: Code
@@ -70,9 +70,11 @@ class LaunchCounts:
 
 @dataclass(frozen=True)
 class Sample:
-    """The part of a sampled launch that ran.\n\n    blocks: the number counted, of n_blocks.
-    disagreement: between two halves of the sample, in instructions or sectors (the larger one);
-    0.1: one half has 10 % more.
+    """The part of a sampled launch that ran.
+
+    blocks: the number of counted blocks, of n_blocks.
+    disagreement: the difference between two halves of the sample in instructions or sectors,
+    whichever is larger; 0.1 means that one half has 10 % more.
     """
 
     blocks: int
@@ -81,7 +83,7 @@ class Sample:
 
 
 class Counting(Listener):
-    """Counts every launch that it watches."""
+    """Counts every launch that it observes."""
 
     def __init__(self) -> None:
         self._done: list[LaunchCounts] = []
@@ -100,7 +102,7 @@ class Counting(Listener):
 
     def on_batch(self, m: Batch) -> None:
         if self._current is None or self._current.record is not m.record:
-            self.launches  # noqa: B018  closes the launch before
+            self.launches  # noqa: B018  closes the previous launch
             self._sample = _Sampled()
         self._current = self._sample.part(m)
         self._current.sizes.clear()
@@ -135,7 +137,8 @@ class Counting(Listener):
             launch.touched.add(access.kind, access.targets, access.width)
 
     def on_async_start(self, m: Batch, operation: AsyncOperation) -> None:
-        """Bulk copies move bytes of tensors, but make no requests: they bypass the L1 cache."""
+        """Count a bulk copy, which moves bytes of tensors but makes no requests, because it
+        bypasses the L1 cache."""
         assert self._current is not None
         for kind, run in operation.runs():
             target, width = run.target()
@@ -155,7 +158,7 @@ class Counting(Listener):
         self._costs.add((counts,), rule, address, mask, m.shape, access.width)
 
     def _count_copy(self, m: Batch, source: Access, target: Access) -> None:
-        """cp.async: its reads of global memory, and its writes to shared memory, including
+        """Count cp.async: its reads of global memory, and its writes to shared memory, including
         zeros."""
         assert self._current is not None
         width = target.width
@@ -209,8 +212,8 @@ class _Sampled:
                        **self._distinct(n_blocks / self._about["even"][1]))  # fmt: skip
 
     def _distinct(self, times: float) -> dict[str, Any]:
-        """Return the device memory that the whole launch touches; times: halves of the sample in
-        it."""
+        """Estimate the device memory that the whole launch touches; times: the number of sample
+        halves in the launch."""
         even, odd = (self._parts[name].touched for name in ("even", "odd"))
         both = even.merged(odd)
         allocations = self._parts["even"].memory.allocations
@@ -241,8 +244,9 @@ class _Sampled:
 
 def extrapolated(half: float, union: float, times: float) -> int:
     """Estimate the distinct items that `times` samples touch, if one touches `half` and two touch
-    `union`.\n\n    The model: each draws at random from a pool whose size gives two samples this
-    overlap.
+    `union`.
+
+    In the model, each sample draws at random from a pool whose size gives two samples this overlap.
     """
     if half <= 0:
         return 0
@@ -276,14 +280,15 @@ class _Launch:
         self.sizes: dict[int, tuple[Array | None, int, int]] = {}
 
     def size(self, m: Batch, mask: Array | None) -> tuple[int, int]:
-        """(warps, threads) of a group; a batch has few different masks."""
+        """Return (warps, threads) of a group; a batch has few different masks."""
         found = self.sizes.get(id(mask))
         if found is None:
-            found = self.sizes[id(mask)] = (mask, *_size(m, mask))  # kept: its id stays unique
+            # kept, so that its id stays unique
+            found = self.sizes[id(mask)] = (mask, *_size(m, mask))
         return found[1], found[2]
 
     def counts(self, m: Batch, kind: str, space: str, width: int) -> AccessCounts:
-        """Return those of the running instruction."""
+        """Return the counts of the running instruction."""
         key = (m.pc, kind, space)
         found = self.accesses.get(key)
         if found is None:
@@ -327,7 +332,8 @@ def _size(m: Batch, mask: Array | None) -> tuple[int, int]:
 
 
 def _is_reduction(m: Batch) -> bool:
-    """True if an atomic operation's old value is unused: the compiler then makes it a `red`."""
+    """Return True if an atomic operation's old value is unused; the compiler then makes it a
+    `red`."""
     instruction = m.program.instructions[m.pc]
     if instruction.opcode[0] == "red":
         return True

@@ -1,8 +1,10 @@
-"""The cost of one warp's access: 32-byte sectors of global memory, wavefronts of shared
-memory.\n\nThe rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight
-Compute (tests/profiling/golden). Each function gets the addresses of many warps' lanes, (n, 32) in
-int64 and not negative, `active`, the active lanes, (n, 32), and `width`, bytes per lane, which
-divides the addresses; it returns (units, ideal units) of each warp. They compute directly, and are
+"""Compute the cost of a warp's access: 32-byte sectors of global memory, wavefronts of shared
+memory.
+
+The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
+(tests/profiling/golden). Each function gets the addresses of many warps' lanes, (n, 32) in int64
+and not negative; `active`, the active lanes, (n, 32); and `width`, bytes per lane, which divides
+the addresses. It returns (units, ideal units) of each warp. The functions compute directly, and are
 fast only because `warps.py` calls them for few distinct warps.
 """
 
@@ -24,15 +26,15 @@ _NOBODY = np.int64(-1)  # below every address
 
 # -- global memory ----------------------------------------------------------------------------
 def sectors(rows: Array, active: Array, width: int) -> Cost:
-    """Loads and stores: the distinct 32-byte sectors that the active lanes touch.
+    """Count, for loads and stores, the distinct 32-byte sectors that the active lanes touch.
 
-    Ideal: the fewest sectors that could hold the distinct requested bytes.
+    Ideal: the fewest sectors that can hold the distinct requested bytes.
     """
     return _distinct(np.where(active, rows // SECTOR_BYTES, _NOBODY)), _least(rows, active, width)
 
 
 def atomic_sectors(rows: Array, active: Array, width: int) -> Cost:
-    """Atomics: a sector is passed once per lane of its most requested address."""
+    """Count sectors for atomics: each counts once per lane of its most requested address."""
     n = len(rows)
     ordered = np.sort(np.where(active, rows, _NOBODY), axis=1)
     place = np.arange(LANES)
@@ -62,8 +64,9 @@ def wavefronts(rows: Array, active: Array, width: int, kind: str = "load") -> Co
 def load_parts(rows: Array, active: Array, width: int) -> Array:
     """Return the number of equal parts of each warp that a load serves one after the other.
 
-    Half-warps for 64 and quarter-warps for 128 bits; but whole warps and half-warps if each active
-    lane i has the address of lane i^1, or each that of lane i^2, where that one is active.
+    64-bit loads are served by half-warps, 128-bit loads by quarter-warps. They are served by whole
+    warps and half-warps if each active lane i has the address of lane i^1, or each that of lane
+    i^2, provided that lane is active.
     """
     parts = max(width // BANK_BYTES, 1)
     if parts == 1:
@@ -77,7 +80,7 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
 
 
 def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Loads: like stores, for the parts of `load_parts`."""
+    """Count wavefronts of loads: as for stores, but in the parts of `load_parts`."""
     split = store_wavefronts(rows, active, width)
     most = max(width // BANK_BYTES, 1)
     merges = load_parts(rows, active, width) < most
@@ -88,22 +91,24 @@ def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
 
 
 def store_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Stores: a wavefront serves one word of each of the 32 banks, to all lanes that request that
-    word; 64-bit requests are served by half-warps and 128-bit ones by quarter-warps.\n\n    Ideal:
-    one wavefront per part with an active lane, as ncu counts bank conflicts.
+    """Count wavefronts of stores: a wavefront serves one word of each of the 32 banks, for all
+    lanes that request that word; 64-bit requests are served by half-warps and 128-bit ones by
+    quarter-warps.
+
+    Ideal: one wavefront per part with an active lane, as ncu counts bank conflicts.
     """
     return _served(rows, active, width, max(width // BANK_BYTES, 1))
 
 
 def atomic_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Atomics: a wavefront serves one lane per bank."""
+    """Count wavefronts of atomics: a wavefront serves one lane per bank."""
     return _served(rows, active, width, max(width // BANK_BYTES, 1), words_shared=False)
 
 
 def _served(
     rows: Array, active: Array, width: int, parts: int, *, words_shared: bool = True
 ) -> Cost:
-    """Return the wavefronts if `parts` equal parts of a warp are served one after the other."""
+    """Count the wavefronts if `parts` equal parts of a warp are served one after the other."""
     units = np.zeros(len(rows), np.int64)
     ideal = np.zeros(len(rows), np.int64)
     for lanes in np.split(np.arange(LANES), parts):
@@ -129,10 +134,11 @@ def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool =
 
 # -- cp.async -----------------------------------------------------------------------------------
 def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """`cp.async.ca`, (global, shared): sectors as for a load; a wavefront serves one lane per bank
-    of source and target, for parts of a warp that copy 128 bytes.\n\n    The wavefronts are the
-    minimum. An H200 needs as many for all regular patterns, and up to two thirds more where source
-    and target are both scattered at random.
+    """Count `cp.async.ca`, (global, shared): sectors as for a load; a wavefront serves one lane per
+    bank of source and target, for parts of a warp that copy 128 bytes.
+
+    The wavefronts are the minimum. An H200 needs exactly these for all regular patterns, and up to
+    two thirds more if source and target are both scattered at random.
     """
     units = np.zeros(len(source), np.int64)
     ideal = np.zeros(len(source), np.int64)
@@ -148,10 +154,11 @@ def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple
 
 
 def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """`cp.async.cg`, (global, shared), 16 bytes per lane.\n\n    A sector is fetched once per
-    aligned 32 bytes of its destination in shared memory, and twice if its halves are swapped or
-    only one of them is copied. A wavefront carries data from one 128-byte line to one row of banks:
-    whole sectors in any arrangement, half sectors only at one distance.
+    """Count `cp.async.cg`, (global, shared), 16 bytes per lane.
+
+    A sector is fetched once per aligned 32 bytes of its destination in shared memory, and twice if
+    its halves are swapped or only one of them is copied. A wavefront carries data from one 128-byte
+    line to one row of banks: whole sectors in any arrangement, half sectors only at one distance.
     """
     half, shift = source // width % 2, (source ^ target) // width % 2
     sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES
@@ -168,7 +175,7 @@ def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Co
 
 
 def _equal(active: Array, *fields: Array) -> Array:
-    """Return (n, 32, 32): True where two active lanes agree in all fields."""
+    """Return (n, 32, 32): True for two active lanes that agree in all fields."""
     result = active[:, :, None] & active[:, None, :]
     for field in fields:
         result &= field[:, :, None] == field[:, None, :]

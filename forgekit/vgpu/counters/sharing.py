@@ -1,9 +1,10 @@
-"""Sharing between blocks: the sectors of global memory that some blocks touch, each and together.
+"""Observe sharing between blocks: the sectors of global memory that some blocks touch, each and
+together.
 
     sharing = recording.read(Sharing)
     sharing.launches[0].loads.of_each
 
-A multiprocessor's cache serves repeated reads of one block, the L2 cache serves reads shared by
+A multiprocessor's cache serves repeated reads by a block, the L2 cache serves reads shared by
 blocks that run at the same time, and device memory moves the rest.
 """
 
@@ -23,14 +24,14 @@ from forgekit.vgpu.memory import WINDOW_SHIFT
 from forgekit.vgpu.sampling import NEIGHBOURS
 
 _SPREAD = 16  # blocks to observe if all run
-_PENDING = 1 << 21  # sectors kept before equal ones are merged
+_PENDING = 1 << 21  # sectors kept before equal sectors are merged
 _ROW, _WARP = 40, 5  # bits of a sector's number, of a warp's
 _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
 
 @dataclass
 class Sectors:
-    """Sectors that one kind of access touches.
+    """The sectors that a kind of access touches.
 
     of_each: distinct sectors of each observed block, summed; together: distinct sectors of these
     blocks. near_each, near_together: the same for neighbouring blocks.
@@ -44,8 +45,11 @@ class Sectors:
 
 @dataclass
 class Shared:
-    """The result for one launch.\n\n    blocks: the number observed, of n_blocks; instructions: per
-    observed block, counted per warp. warp_loads: distinct sectors that each warp loads, summed.
+    """The result for a launch.
+
+    blocks: the number of observed blocks, of n_blocks; instructions: per observed block, counted
+    per warp.
+    warp_loads: distinct sectors that each warp loads, summed.
     """
 
     n_blocks: int
@@ -58,7 +62,7 @@ class Shared:
 
 
 class Sharing(Listener):
-    """Observes some blocks of each launch: a sample's, or a few of all."""
+    """Observes some blocks of each launch: those of a sample, or a few of all blocks."""
 
     def __init__(self) -> None:
         self._done: list[_Launch] = []
@@ -109,7 +113,7 @@ class Sharing(Listener):
 
 
 class _Launch:
-    """A running launch: pairs of an observed block and a sector it touches."""
+    """A running launch: pairs of an observed block and a sector that it touches."""
 
     def __init__(self, n_blocks: int) -> None:
         self.n_blocks = n_blocks
@@ -124,7 +128,7 @@ class _Launch:
         self.rows, self.instructions = np.zeros(0, int), np.zeros(0)
 
     def start(self, m: Batch) -> None:
-        """A batch begins."""
+        """Begin a batch."""
         self._end()
         if m.part is not None and m.part.name != "all":
             self.rows = np.arange(m.n_blocks)
@@ -159,7 +163,7 @@ class _Launch:
             kept[:] = [np.unique(np.concatenate(kept))]
 
     def _end(self) -> None:
-        """The batch is over: count the sectors of its blocks."""
+        """End the batch: count the sectors of its blocks."""
         for way, kept in self._pairs.items():
             pairs = np.unique(np.concatenate(kept))
             if way == "loads":

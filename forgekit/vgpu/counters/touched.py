@@ -1,4 +1,4 @@
-"""The bytes of device memory that a launch read and wrote: the minimum traffic."""
+"""Track the bytes of device memory that a launch read and wrote: the minimum traffic."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _WAYS = {
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """One tensor's bytes that a launch touched, each counted once.
+    """The bytes of a tensor that a launch touched, each counted once.
 
     size_bytes: from its lowest byte to past its highest; read_bytes, written_bytes: distinct bytes
-    within it; tensors that overlap each have the bytes they share.
+    within it. Bytes that tensors share count for each of them.
     """
 
     name: str
@@ -36,11 +36,12 @@ class TensorTraffic:
 
 
 class Touched:
-    """Per allocation and way (read, written): was each byte touched?"""
+    """The touched bytes, per allocation and way (read, written)."""
 
     def __init__(self) -> None:
         self._bytes: dict[tuple[int, str], Array] = {}  # (allocation's address, way) -> booleans
-        self._parts: dict[tuple[int, str], Array] = {}  # may any byte of each _PART be touched?
+        # True for each _PART in which a byte may be touched
+        self._parts: dict[tuple[int, str], Array] = {}
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
         for target in targets:
@@ -72,14 +73,14 @@ class Touched:
         return result
 
     def distinct(self, way: str, size: int = 1, only: Allocation | None = None) -> int:
-        """Return the bytes touched in this way, with shared bytes counted once; or pieces of so
-        many bytes, a power of two, counted from the tensor's first byte. only: limit to this
-        allocation."""
+        """Return the number of bytes touched in this way, with shared bytes counted once, or of
+        pieces of `size` bytes, a power of two, counted from the tensor's first byte. only: limit
+        the count to this allocation."""
         return sum(self._count(address, w, None, size) for address, w in self._bytes
                    if w == way and (only is None or address == only.address))  # fmt: skip
 
     def _count(self, address: int, way: str, part: slice | None = None, size: int = 1) -> int:
-        """Return the bytes (pieces of `size`) touched in a part of an allocation."""
+        """Count the bytes (or pieces of `size` bytes) touched in a part of an allocation."""
         touched = self._bytes.get((address, way))
         if touched is None:
             return 0

@@ -1,9 +1,10 @@
-"""Estimates from PTX alone how long a lone warp waits for results, and the pipes its instructions
+"""Estimate, only from PTX, how long a lone warp waits for results, and which pipes its instructions
 use.
 
-A warp issues its instructions in order, and each waits until its operands are there. One pass over
-the code (two over loops), with the latency of each kind of result, gives each instruction's wait in
-cycles and its cause. Machine code has the same order, except that ptxas sometimes moves loads up.
+A warp issues its instructions in order, and each waits until its operands are available. A single
+pass over the code (two over loops), with the latency of each kind of result, gives each
+instruction's wait in cycles and its cause. Machine code has the same order, except that ptxas
+sometimes moves loads up.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from forgekit.vgpu.code import Code
 from forgekit.vgpu.ptx import Instruction
 
 # Cycles until a result can be used, on Hopper: W. Luo et al., "Benchmarking and dissecting the
-# Nvidia Hopper GPU architecture via microbenchmarking", 2024. Nominal for global memory: the caller
-# knows which cache serves it.
+# Nvidia Hopper GPU architecture via microbenchmarking", 2024. The value for global memory is
+# nominal, because the caller knows which cache serves it.
 CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
-_AT_ONCE = 8  # loads that ptxas moves up together, at most
-_PREDICATED = 8  # longest branch that it replaces by predicates
-_UNROLLED = 4  # iterations of a short loop that it unrolls, unless a pragma forbids it
+_AT_ONCE = 8  # most loads that ptxas moves up together
+_PREDICATED = 8  # longest branch that it replaces with predicates
+_UNROLLED = 4  # iterations of a short loop that it unrolls unless a pragma forbids it
 _SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33
 
-# Machine instructions per PTX instruction, if not one; 0: none, or part of another.
+# Machine instructions per PTX instruction, if not one; 0 means none, or part of another
+# instruction.
 _FREE = {"mov", "cvta", "ret", "exit", "bra"}
 _LONG = {"div": 10, "sqrt": 8, "rem": 18, "sin": 2, "cos": 2, "rcp": 2, "tanh": 1}
 _SPECIALS = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div")
@@ -32,7 +34,7 @@ _SHUFFLES = ("shfl", "vote", "redux", "match")
 
 
 class Step(NamedTuple):
-    """One PTX instruction in the pipeline.
+    """A PTX instruction in the pipeline.
 
     pipe: the executing unit: "fp32", "fp64", "int", "special", "convert", "tensor", "shared",
     "global", "barrier", "shuffle", "control"; slots: machine instructions. wait: the cause of its
@@ -48,8 +50,8 @@ class Step(NamedTuple):
 @functools.lru_cache(maxsize=64)
 def steps(code: Code) -> Sequence[Step]:
     """Return the steps of a kernel, one per instruction."""
-    ready: dict[str, tuple[float, str]] = {}  # register -> time, and producer
-    groups: list[float] = []  # arrival of the groups of asynchronous copies
+    ready: dict[str, tuple[float, str]] = {}  # register -> time of its result, and producer
+    groups: list[float] = []  # arrival times of the groups of asynchronous copies
     copied = now = 0.0
     unrolled = _unrolled(code)
     found: list[Step] = [Step("control", 0.0)] * len(code.instructions)
@@ -84,7 +86,7 @@ def steps(code: Code) -> Sequence[Step]:
 
 
 def _path(code: Code) -> Iterator[int]:
-    """Return the instructions in ptxas's order, the body of each loop twice in a row."""
+    """Return the instructions in ptxas's order, with the body of each loop twice in a row."""
     ends = {last: first for first, last in reversed(code.loops)}
     heads = _heads(code)
     start, again = 0, set[int]()
@@ -118,7 +120,7 @@ def _unrolled(code: Code) -> set[int]:
 
 def _heads(code: Code) -> set[int]:
     """Return the instructions above which no load moves: those after a barrier or a branch, and
-    branch targets. Machine code replaces a branch over a few instructions by predicates."""
+    branch targets. Machine code replaces a branch over a few instructions with predicates."""
     found = set[int]()
     for pc, i in enumerate(code.instructions):
         if i.opcode[0] == "bra":
@@ -132,8 +134,9 @@ def _heads(code: Code) -> set[int]:
 
 def _loads_first(code: Code, pcs: range) -> list[int]:
     """Move loads up, as ptxas does, together with their address arithmetic, so that they are in
-    flight at once.\n\n    A load stays after stores to the same kind of memory, and after loads
-    that produce its address.
+    flight at once.
+
+    A load stays after stores to the same kind of memory, and after loads that produce its address.
     """
     wanted: set[str] = set()
     early, stays, late = set[int](), set[str](), set[int]()
@@ -157,7 +160,7 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
 
 
 def _is_load(i: Instruction) -> bool:
-    """True if it loads from memory; parameters are constants of the machine code."""
+    """Return True if an instruction loads from memory; parameters are constants in machine code."""
     return i.opcode[:2] in (("ld", "global"), ("ld", "shared"))
 
 

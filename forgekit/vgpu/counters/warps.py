@@ -1,7 +1,8 @@
-"""From one access of a batch to its distinct warps: address patterns and their
-frequency.\n\nCounting is cheap because warps are similar: relative to its first active lane, nearly
-every warp of an access has the same addresses. Then sectors and wavefronts depend only on that
-lane's place within a sector or a row of banks, and a few residues represent thousands of warps.
+"""Reduce an access of a batch to its distinct warps: address patterns and their frequency.
+
+Counting is cheap because warps are similar: relative to its first active lane, nearly every warp of
+an access has the same addresses. Sectors and wavefronts then depend only on that lane's place
+within a sector or a row of banks, and a few residues represent thousands of warps.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import numpy as np
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.floats import Array
 
-_TRIES = 6  # patterns searched for one by one, before each remaining warp counts separately
+_TRIES = 6  # patterns searched for individually before each remaining warp is counted separately
 
 # Marks an inactive lane in a pattern; larger than any distance between two lanes.
 _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 
 
 class Alike(NamedTuple):
-    """Warps with one pattern.\n\n    pattern: each lane's distance from the first active one, with
-    `idle` for inactive lanes, (32,);
+    """Warps with the same pattern.
+
+    pattern: each lane's distance from the first active lane, with `idle` for inactive lanes, (32,);
     bases: addresses of the first active lanes, of any shape; times: the number of warps that each
     represents.
     """
@@ -33,7 +35,7 @@ class Alike(NamedTuple):
 
     @property
     def active(self) -> Array:
-        """The active lanes, (32,)."""
+        """Return the active lanes, (32,)."""
         return self.pattern != _IDLE[self.pattern.itemsize]
 
 
@@ -46,9 +48,10 @@ class Unlike(NamedTuple):
 
 
 def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterator[Alike | Unlike]:
-    """The warps of an access with at least one active lane.
+    """Group the warps of an access with at least one active lane.
 
-    address: unsigned, of any shape that broadcasts to `shape`, (blocks, threads); mask likewise.
+    address: unsigned, of any shape that broadcasts to `shape`, (blocks, threads); mask: also of
+    such a shape.
     """
     blocks, threads = shape
     if mask is not None and mask.size == 1:
@@ -63,7 +66,7 @@ def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterato
         mask = None
     if not blocks:
         return
-    if address.shape[1] == 1 and mask is None:  # all lanes at one address
+    if address.shape[1] == 1 and mask is None:  # all lanes have the same address
         pattern = np.zeros(LANES, address.dtype)
         yield Alike(pattern, address, blocks // len(address) * (threads // LANES))
         return
@@ -84,7 +87,7 @@ def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterato
 def _blocks(
     address: Array, mask: Array | None, blocks: int, threads: int
 ) -> Iterator[Alike | Unlike]:
-    """Return warps of `blocks` blocks with the same active threads in each, mask (1, threads)."""
+    """Group the warps of `blocks` blocks that have the same active threads, mask (1, threads)."""
     times = blocks // len(address)
     if address.shape[1] == 1:
         address = np.broadcast_to(address, (len(address), threads))
@@ -102,7 +105,7 @@ def _blocks(
                 active = np.tile(active, (len(address), 1))
             yield from _rows(rows, active, times)
             return
-    # Every block equals the first one, except for its start.
+    # Every block equals the first block, except for its start.
     rows = relative[0].reshape(-1, LANES)
     for group in _rows(rows, active, times):
         if isinstance(group, Alike):

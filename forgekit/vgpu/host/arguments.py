@@ -1,8 +1,8 @@
 """Find the tensors among a call's arguments and give them virtual addresses.
 
-Duck-typed on purpose: the virtual GPU does not depend on torch. Recognised are torch tensors (by
-`untyped_storage`), the DSL's own runtime tensors (`from_dlpack`) and pointers (`make_ptr`), and
-NumPy arrays.
+The code is duck-typed on purpose, because the virtual GPU does not depend on torch. It recognises
+torch tensors (by `untyped_storage`), the DSL's own runtime tensors (`from_dlpack`) and pointers
+(`make_ptr`), and NumPy arrays.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from forgekit.vgpu import plugins
 from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
 
-# Set by the hooks on the DSL's runtime tensors: the argument of from_dlpack.
+# Attribute that the hooks set on the DSL's runtime tensors: the argument of from_dlpack.
 SOURCE_ATTRIBUTE = "_forgekit_source"
 
-# Set on an argument that the kernel must not write to.
+# Attribute of an argument that the kernel must not write to.
 READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
 
-_CPU_ALIGN = 64  # alignment of torch's CPU allocator; the lower bits of a pointer are then real
-_MAX_DEPTH = 4  # of containers in containers
+# alignment of torch's CPU allocator; virtual addresses keep the lower bits of a pointer
+_CPU_ALIGN = 64
+_MAX_DEPTH = 4  # nesting levels of containers
 
 
 @dataclasses.dataclass(frozen=True)
 class TensorView:
     """A tensor of any library: its address and layout.
 
-    pointer: its first element; strides in elements; align_offset: bytes from its storage's start.
+    pointer: the address of its first element; strides: in elements; align_offset: bytes from its
+    storage's start.
     """
 
     pointer: int
@@ -47,7 +49,7 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
     """Add every tensor among the named arguments to the memory, in order.
 
     Raises:
-        UsageError: a tensor on a GPU, or a pointer into memory of unknown size.
+        UsageError: a tensor is on a GPU, or a pointer leads into memory of unknown size.
     """
     memory.live = storage_at
     regions: list[Region] = []
@@ -71,7 +73,7 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
 
 
 def _leaves(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield tensors and pointers in a value: the value itself, or members of containers and DSL
+    """Yield the tensors and pointers in a value: the value itself, or members of containers and DSL
     objects."""
     if depth > _MAX_DEPTH or value is None or isinstance(value, str | bytes | int | float):
         return
@@ -91,7 +93,7 @@ def _leaves(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def is_tensor(value: Any) -> bool:
-    """True if a value is a tensor of a known kind."""
+    """Return True if a value is a tensor of a known kind."""
     return (
         hasattr(value, SOURCE_ATTRIBUTE)
         or hasattr(value, "untyped_storage")
@@ -113,7 +115,7 @@ def describe(name: str, tensor: Any) -> TensorView:
     """Return the place of a tensor.
 
     Raises:
-        UsageError: a tensor that is not in the CPU's memory.
+        UsageError: the tensor is not in the CPU's memory.
     """
     source = getattr(tensor, SOURCE_ATTRIBUTE, None)
     if source is not None and is_tensor(source):
@@ -132,7 +134,8 @@ def describe(name: str, tensor: Any) -> TensorView:
         )  # fmt: skip
     pointer, itemsize = tensor.__array_interface__["data"][0], tensor.itemsize
     strides = tuple(s // itemsize for s in tensor.strides)
-    base = tensor  # the array that owns the memory counts as aligned: its address is arbitrary
+    # the array that owns the memory counts as aligned, because its address is arbitrary
+    base = tensor
     while type(base.base) is type(base):
         base = base.base
     offset = pointer - base.__array_interface__["data"][0]
@@ -162,7 +165,7 @@ def _region(name: str, view: TensorView, read_only: bool) -> Region:
 
 
 def _region_around(name: str, address: int, pointer: Any) -> Region:
-    """Return the memory a raw pointer points into: a live tensor's whole storage.
+    """Return the memory into which a raw pointer points: a live tensor's whole storage.
 
     Raises:
         UsageError: no live tensor holds the address.
@@ -186,8 +189,10 @@ def _region_around(name: str, address: int, pointer: Any) -> Region:
 # -- the tensor that a raw pointer points into: `make_ptr(dtype, x.data_ptr())` names no size ------
 def storage_at(address: int) -> tuple[int, int, object] | None:
     """Return (start, bytes, owner) of the live tensor's or array's memory that holds `address`, or
-    None.\n\n    Searches the caller's variables first, then, for torch, every object that Python's
-    garbage collector tracks.
+    None.
+
+    The caller's variables are searched first, then, for torch, every object that Python's garbage
+    collector tracks.
     """
     allocated = plugins.active.allocation_at(address)
     if allocated is not None:
@@ -201,7 +206,7 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _reachable(address: int) -> tuple[int, int, object] | None:
-    """`storage_at`, for a call whose kernels cannot reach the CPU's tensors."""
+    """Do `storage_at` for a call whose kernels cannot reach the CPU's tensors."""
     found = storage_at(address)
     return None if found is None or plugins.active.on_host(found[2]) else found
 
@@ -234,7 +239,7 @@ def _extent(value: Any) -> tuple[int, int] | None:
             return None
     if hasattr(kind, "__array_interface__") and isinstance(getattr(value, "nbytes", None), int):
         base = value
-        while type(base.base) is kind:  # a view: the array that owns the memory
+        while type(base.base) is kind:  # for a view, the array that owns the memory
             base = base.base
         return base.__array_interface__["data"][0], base.nbytes
     return None

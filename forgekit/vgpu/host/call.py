@@ -1,4 +1,4 @@
-"""One call of a host function whose launches are known: run them, or list them.
+"""Run or list the launches of a host function's call.
 
 with Call.without_running() as launches:
     run(x, y)                                # in one process
@@ -44,8 +44,8 @@ class Call:
         shared_bytes: int = 0,
         cooperative: bool = False,
     ) -> bool:
-        """Run one launch of a kernel of the PTX; False if there is no such kernel, or its
-        parameters have another size.
+        """Launch a kernel of the PTX; return False if there is no such kernel, or its parameters
+        have another size.
 
         translate: (parameters, offsets that may hold a pointer) -> the parameters with pointers
         into this process's tensors.
@@ -63,7 +63,7 @@ class Call:
         return True
 
     def finish(self) -> None:
-        """End the call: the sanitizer reports elements that are still unwritten."""
+        """End the call; the sanitizer reports elements that are still unwritten."""
         launching.finish_call(self._memory)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The CUDA runtime as the DSL's compiled host code sees it: kernel handles and recorded launches.
+"""Provide the CUDA runtime for the DSL's compiled host code: kernel handles and recorded launches.
 
 The host code is linked against callbacks. Loading a library hands out kernel handles; a launch
 records grid, block, shared memory and parameter bytes. When the host function has returned, the
@@ -48,7 +48,7 @@ def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
 
 
 class _Recorded(threading.local):
-    """Per thread: the launches of the running host function."""
+    """A thread's recorded launches of the running host function."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
@@ -64,7 +64,7 @@ def take_launches() -> list[Launch]:
 
 
 class Runtime:
-    """The CUDA runtime as one compiled host module sees it."""
+    """The CUDA runtime of a compiled host module."""
 
     def __init__(self, ptx_text: str, arch: str, registers: Mapping[str, int]) -> None:
         self.ptx_text = ptx_text
@@ -114,7 +114,7 @@ class Runtime:
         return 0
 
     def launch_ex(self, config: int, kernel: int, params: int) -> int:
-        dims = (_I32 * 6).from_address(config)  # signed, to report a grid of -1 as such
+        dims = (_I32 * 6).from_address(config)  # signed, to report a grid of -1 as -1
         shared, stream = (_U64 * 2).from_address(config + 24)
         attributes = _U64.from_address(config + 40).value
         count = ctypes.c_uint32.from_address(config + 48).value
@@ -159,7 +159,8 @@ _MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf1
 def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, sizes: int,
                       strides: int, box: int, steps: int, interleave: int, swizzle: int,
                       promotion: int, fill: int) -> int:  # fmt: skip
-    """`cuTensorMapEncodeTiled`; a mistake is raised after the host function has returned."""
+    """Implement `cuTensorMapEncodeTiled`; a mistake is raised after the host function has
+    returned."""
 
     def numbers(at: int, kind: Any, count: int) -> list[int]:
         return list((kind * count).from_address(at)) if count else []
@@ -213,13 +214,14 @@ def _engine_class() -> Any:
 
 
 def is_virtual(engine: object) -> bool:
-    """True if a compiled function's engine launches on the virtual GPU."""
+    """Return True if a compiled function's engine launches on the virtual GPU."""
     return isinstance(engine, _engine_class())
 
 
 def make_engine(module: Any, text: str, arch: str) -> Any:
-    """Return an engine for a compiled module whose kernels are this PTX.\n\n    Its host code is
-    not optimised: this saves a fifth of the compilation, and calls are as fast.
+    """Return an engine for a compiled module whose kernels are this PTX.
+
+    Its host code is not optimised, which saves a fifth of the compilation; calls are just as fast.
     """
     declared = {
         str(op.attributes["sym_name"]).strip('"'): op
@@ -229,7 +231,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
     constants = [op.attributes["value"] for op in declared.values() if "value" in op.attributes]
     machine = b"".join(getattr(value, "value_bytes", b"") for value in constants)
     runtime = Runtime(text, arch, machine_code.registers(machine))
-    if "cuda_load" in declared:  # for code in a file; linking it takes longest
+    if "cuda_load" in declared:  # only for code in a file; linking it takes longest
         declared.pop("cuda_load").erase()
     engine = _engine_class()(module, opt_level=0, shared_libs=())
     for name in sorted(n for n in declared if n.startswith(("_cu", "cuda_dialect_"))):

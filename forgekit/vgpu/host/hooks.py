@@ -1,6 +1,7 @@
-"""Replaces the DSL's methods, once per process, to receive its launches.\n\nEach replacement
-behaves like the original for functions not compiled for the virtual GPU. `active`, which
-`intercept` switches, decides for new compilations.
+"""Replace the DSL's methods, once per process, to receive its launches.
+
+Each replacement behaves like the original for functions not compiled for the virtual GPU. `active`,
+which `intercept` switches, decides for new compilations.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from forgekit.vgpu.memory import GlobalMemory
 active = False  # True if new compilations are for the virtual GPU
 
 # The DSL compiles one function at a time, because its settings, its state and sys.stdout belong to
-# the process. The virtual GPU runs one call at a time, like one stream: no kernel sees incomplete
-# atomics of another, a listener sees one launch, and no text mixes with the DSL's own.
+# the process. The virtual GPU runs one call at a time, like a single stream, so no kernel sees
+# incomplete atomics of another, a listener sees one launch, and no text mixes with the DSL's own.
 lock = threading.RLock()
 
 _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
@@ -37,7 +38,7 @@ _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
 
 @dataclass(frozen=True)
 class _Compilation:
-    """A compilation: where the DSL writes the PTX, and where the user wants it (or None)."""
+    """A compilation: the file to which the DSL writes the PTX, and the user's file (or None)."""
 
     signature: CallSignature
     ptx_file: str
@@ -45,7 +46,7 @@ class _Compilation:
 
 
 class _Local(threading.local):
-    """Per thread: the arguments of the running call, the running compilation."""
+    """A thread's state: the arguments of the running call, the running compilation."""
 
     arguments: Sequence[tuple[str, object]] = ()
     compiling: _Compilation | None = None
@@ -58,7 +59,7 @@ def import_dsl() -> Any:
     """Return the CuTe DSL object.
 
     Raises:
-        PlatformError: it cannot be imported.
+        PlatformError: CuTe DSL cannot be imported.
     """
     try:
         from cutlass.cutlass_dsl import CuTeDSL
@@ -80,7 +81,7 @@ def replace_methods() -> None:
 
 
 def _replaces(owner: Any, name: str) -> Callable[[Callable], Callable]:
-    """Make a function the method `name` of a class; its first argument is the original."""
+    """Replace the method `name` of a class with a function whose first argument is the original."""
     original = getattr(owner, name)
 
     def put(function: Callable) -> Callable:
@@ -96,7 +97,7 @@ def _replaces(owner: Any, name: str) -> Callable[[Callable], Callable]:
 
 
 def _one_at_a_time() -> None:
-    """Compilations wait for each other, whether `cute.compile` or a call requests them."""
+    """Make compilations wait for each other, whether `cute.compile` or a call requests them."""
     from cutlass.base_dsl import compiler, dsl
 
     @_replaces(compiler.CompileCallable, "_compile")
@@ -108,9 +109,9 @@ def _one_at_a_time() -> None:
     @_replaces(dsl.BaseDSL, "_func")
     def run(original: Any, self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         with lock:
-            # The caller has set it; another thread's compilation may have cleared it since.
+            # The caller has set this; another thread's compilation may have cleared it since.
             self.decorator_location = function._decorator_location
-            outer, _local.compiling = _local.compiling, None  # one that calls this function
+            outer, _local.compiling = _local.compiling, None  # a method that calls this function
             try:
                 return original(self, function, *args, **kwargs)
             finally:
@@ -119,7 +120,8 @@ def _one_at_a_time() -> None:
 
 
 def _end_compilation() -> None:
-    """Called on success and failure: another kernel of the same name must not find its PTX."""
+    """End a compilation after success or failure; another kernel with the same name must not find
+    its PTX."""
     compilation, _local.compiling = _local.compiling, None
     if compilation:
         Path(compilation.ptx_file).unlink(missing_ok=True)
@@ -173,7 +175,8 @@ def _annotations(signature: inspect.Signature) -> dict[str, Any]:
 
 
 def _launching() -> None:
-    """Replace a number of blocks beyond the launch's 32 bits by one that is refused."""
+    """Replace a number of blocks that exceeds the launch's 32 bits with a number that is
+    refused."""
     from cutlass.cutlass_dsl.cutlass import CutlassBaseDSL
 
     @_replaces(CutlassBaseDSL, "cuda_launch_func")
@@ -208,7 +211,8 @@ def _building() -> None:
     ) -> Any:
         options = import_dsl().compile_options
         ptx = Path(_local.compiling.ptx_file) if _local.compiling else None
-        if ptx is None or not ptx.exists():  # not for us, or no kernel in this function
+        # not for the virtual GPU, or no kernel in this function
+        if ptx is None or not ptx.exists():
             return original(self, module, opt_level, shared_libs)
         arch = options.gpu_arch or import_dsl().envar.arch
         return cuda_runtime.make_engine(module, ptx.read_text(encoding="utf-8"), arch)
@@ -284,7 +288,8 @@ def _calling() -> None:
 
 
 def _loading() -> None:
-    """Load kernels as if there were one device; the driver gets none of our handles."""
+    """Load kernels as if there were a single device; the driver gets none of the virtual GPU's
+    handles."""
     from cutlass.cutlass_dsl import cuda_jit_executor
 
     function = cuda_jit_executor.CudaDialectJitCompiledFunction
@@ -303,7 +308,7 @@ def _loading() -> None:
 
 
 def _tensors() -> None:
-    """Let a runtime tensor remember its source."""
+    """Make runtime tensors remember their source."""
     from cutlass.cute import runtime
 
     @_replaces(runtime._Tensor, "__init__")
@@ -315,8 +320,8 @@ def _tensors() -> None:
     def pointers(original: Any, self: Any) -> Any:
         if not plugins.active.on_gpu(getattr(self, arguments.SOURCE_ATTRIBUTE, None)):
             return original(self)
-        # The CPU's allocator aligns to 64 bytes, a GPU's to 512, and so do virtual addresses. What
-        # counts is the offset from there, which the call's signature compares.
+        # The CPU's allocator aligns to 64 bytes, a GPU's to 512, and so do virtual addresses. The
+        # offset from that boundary matters, and the call's signature compares it.
         align, self._assumed_align = self._assumed_align, 1
         try:
             return original(self)
@@ -330,13 +335,14 @@ def _folder(parent: str, process: int) -> tempfile.TemporaryDirectory[str]:
 
 
 def _dump_dir() -> str:
-    """Return a private folder, in memory if there is room: the DSL passes PTX in files."""
+    """Return a private folder, in memory if there is room, because the DSL passes PTX in files."""
     folder = _folder(scratch(), os.getpid()).name
-    os.makedirs(folder, mode=0o700, exist_ok=True)  # regardless of cleaners of temporary files
+    # made again if a cleaner of temporary files removed it
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     return folder
 
 
 # The DSL names the innermost frame outside its own package in messages and in a kernel's lines, and
-# pytest and `forgekit run` skip hidden frames: this makes them skip the functions above.
+# pytest and `forgekit run` skip hidden frames. This makes them skip the functions above.
 __name__ = "cutlass.forgekit"
 __tracebackhide__ = True

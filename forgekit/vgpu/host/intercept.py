@@ -2,7 +2,7 @@
 
 The DSL's host code is compiled to machine code that calls the CUDA runtime; on the virtual GPU it
 is linked against callbacks of `cuda_runtime` instead. `hooks` replaces the DSL's methods once;
-`install` and `uninstall` switch whether new compilations come here.
+`install` and `uninstall` decide whether new compilations use the virtual GPU.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
-_strict: bool | None = None  # value of the last install that passed it
+_strict: bool | None = None  # value from the last install that passed it
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
     """Route every launch of code compiled from now on to the virtual GPU.
 
-    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own. cuda: torch's
-    "cuda", torch.cuda and cuda-python's calls also mean the virtual GPU, for code written for a
-    GPU. strict: True raises SanitizerError after a launch with findings of the sanitizer; False
-    lets the script continue, prints the findings when it ends (in a notebook, after each cell), and
-    changes its exit status to 120. By default False with `cuda`, else True.
+    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own. cuda: True if
+    torch's "cuda", torch.cuda and cuda-python's calls also mean the virtual GPU, for code written
+    for a GPU. strict: True raises SanitizerError after a launch with findings of the sanitizer;
+    False lets the script continue, prints the findings when it ends (in a notebook, after each
+    cell), and changes its exit status to 120. The default is False with `cuda`, else True.
 
     Raises:
-        PlatformError: no CuTe DSL on this machine; or `cuda`, and there is a GPU.
-        UsageError: an unknown architecture.
+        PlatformError: this machine lacks CuTe DSL, or `cuda` is requested and there is a GPU.
+        UsageError: the architecture is unknown.
     """
     global _before, _strict
     if arch is not None and not isinstance(arch, str):
@@ -48,7 +48,7 @@ def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None 
     with hooks.lock:
         prepare()
         env = hooks.import_dsl().envar
-        # Line numbers in messages; no file cache, because its entries have no PTX.
+        # Messages need line numbers; the file cache is off, because its entries have no PTX.
         changes = {
             "arch": arch, "lineinfo": True, "enable_tvm_ffi": False, "disable_file_caching": True,
         }  # fmt: skip
@@ -82,23 +82,24 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """True while launches go to the virtual GPU."""
+    """Return True while launches go to the virtual GPU."""
     return hooks.active
 
 
 class _Block:
-    """A `with installed():`; before: the state to restore, None for the original DSL."""
+    """An active `with installed():` block; before: the state to restore, None for the original
+    DSL."""
 
     before: str | None
 
 
-_blocks: list[_Block] = []  # active ones, the latest last
+_blocks: list[_Block] = []  # active blocks, the latest last
 
 
 @contextlib.contextmanager
 def installed(arch: str | None = None) -> Iterator[None]:
-    """`install` during a `with` block. It affects the process, so blocks of several threads may
-    overlap: the latest one decides, until it ends."""
+    """Do `install` during a `with` block. It affects the process, so blocks of several threads may
+    overlap; the latest block decides until it ends."""
     block = _Block()
     with hooks.lock:
         block.before = hooks.import_dsl().envar.arch if is_installed() else None
@@ -131,7 +132,7 @@ def revive(
     GPU.
 
     function_name: the host function's mangled name; signature: its Python signature; ptx: the
-    kernels it launches.
+    kernels that it launches.
     """
     prepare()
     from cutlass._mlir import ir

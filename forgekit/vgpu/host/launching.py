@@ -29,10 +29,10 @@ from forgekit.vgpu.sanitizer.findings import unwritten
 # faster.
 BATCH_BYTES = 64 << 20
 
-_TOGETHER = 4  # batches that become one where blocks may wait for each other in any order
+_TOGETHER = 4  # most batches that are joined if blocks may wait for each other in any order
 
 _PROGRESS_AFTER_S = 2.0
-_LONG_S = 10.0  # per launch; above it, suggest a sample of its blocks, once per process
+_LONG_S = 10.0  # seconds per launch; above this, suggest a sample of its blocks, once per process
 _advised = False
 
 # Fraction of an endless launch that is repeated.
@@ -43,9 +43,9 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     """Run every block of a launch.
 
     Raises:
-        LaunchError: geometry or shared memory beyond what the architecture allows.
-        KernelError: the kernel made a mistake; see `forgekit.errors`.\n        SanitizerError: it
-            made a mistake, but ran to its end.
+        LaunchError: geometry or shared memory exceeds the architecture's limits.
+        KernelError: the kernel made a mistake; see `forgekit.errors`.
+        SanitizerError: the kernel made a mistake, but ran to its end.
     """
     try:
         check_limits(program, record)
@@ -86,13 +86,13 @@ def _launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> Non
 def _rerun_precisely(
     first: Sanitizer, record: LaunchRecord, memory: GlobalMemory, error: KernelError | None = None
 ) -> Sanitizer:
-    """Repeat a launch with a precise sanitizer; error: the error that stopped it, and will stop it
-    again."""
+    """Repeat a launch with a precise sanitizer; error: the error that stopped the launch and will
+    stop it again."""
     sanitizer = first.look_again()
     budget = current().budget
-    if error is not None and error.kind == "endless":  # not to its end again
+    if error is not None and error.kind == "endless":  # the error stops it again
         budget //= _OF_AN_ENDLESS
-    with options(prints=False, budget=budget):  # it has been printed
+    with options(prints=False, budget=budget):  # its output has been printed
         try:
             _run_batches(sanitizer.program, record, memory, sanitizer.listeners)
         except KernelError:
@@ -105,7 +105,7 @@ def _rerun_precisely(
 
 
 def finish_call(memory: GlobalMemory) -> None:
-    """All launches of a host function's call are over: note unwritten elements."""
+    """End a host function's call after all launches, and note unwritten elements."""
     chosen = current()
     if chosen.sanitize and chosen.findings is not None:
         chosen.findings += unwritten(memory)
@@ -122,7 +122,8 @@ def _run_batches(
     n_blocks = sum(len(part.blocks) for part in parts)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
     if chosen.schedule == "adversarial" and program.polls(0, len(program.instructions)):
-        # Blocks that wait for each other run together, as far as a GPU can and time allows.
+        # Blocks that wait for each other run together, as far as a GPU could run them and time
+        # allows.
         threads = record.block_warps * WARP
         most = min(blocks_at_once(threads), _TOGETHER * chosen.batch_threads // threads)
         per_batch = max(per_batch, most // record.cluster_blocks * record.cluster_blocks)
@@ -138,16 +139,16 @@ def _run_batches(
 
 
 def _batches(parts: Sequence[Part], size: int, step: int) -> Iterator[Part]:
-    """Cut parts into batches. This is a generator: the largest grid has more than fit into
-    memory."""
+    """Cut parts into batches. This is a generator, because the batches of the largest grid do not
+    fit into memory."""
     for part in parts:
         for start in range(0, len(part.blocks), size)[::step]:
             yield part._replace(blocks=part.blocks[start : start + size])
 
 
 def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
-    """Blocks run in lockstep, whole clusters. (A cooperative launch runs all: they may wait for
-    each other.)"""
+    """Return the number of blocks that run in lockstep, in whole clusters. (A cooperative launch
+    runs all blocks together, because they may wait for each other.)"""
     threads = record.block_warps * WARP
     of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
     by_memory = BATCH_BYTES // max(of_a_block, 1)
@@ -208,7 +209,7 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
                 from tqdm import tqdm
 
                 _advise(took * n_blocks / done)
-                # None: where stderr is no terminal, such as a file, there is no bar.
+                # None: if stderr is not a terminal but a file, for example, there is no bar.
                 bar = tqdm(
                     total=n_blocks,
                     initial=done,
@@ -223,7 +224,7 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
 
 
 def _advise(whole_s: float) -> None:
-    """Print once that a launch takes long, and how to count it from a sample of its blocks."""
+    """Print once that a launch takes long, with advice on counting a sample of its blocks."""
     global _advised
     if _advised or whole_s < _LONG_S or current().blocks is not None:
         return

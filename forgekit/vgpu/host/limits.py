@@ -1,4 +1,4 @@
-"""Launch limits of a GPU: sizes of grids, blocks and clusters, shared memory."""
+"""Check the launch limits of a GPU: sizes of grids, blocks and clusters, shared memory."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DEFAULT_ARCH = "sm_90a"
 MAX_BLOCK_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-BEYOND_32_BITS = -(2**31)  # marks a number of blocks that an Int32 cannot hold
+BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that an Int32 cannot hold
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
-MULTIPROCESSORS = 132  # of an H100 or H200 SXM
-MAX_CLUSTER = 16  # blocks; more than 8 only as the "non-portable" size, which CuTe DSL allows
+MULTIPROCESSORS = 132  # number on an H100 or H200 SXM
+MAX_CLUSTER = 16  # blocks; sizes above 8 are "non-portable", which CuTe DSL allows
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
                     "sm_120": 99 * 1024}  # fmt: skip
@@ -41,7 +41,7 @@ def max_shared_bytes(arch: str) -> int:
 
 
 def blocks_at_once(threads: int) -> int:
-    """Return how many blocks of so many threads a GPU runs at the same time, at most."""
+    """Return the most blocks of `threads` threads that a GPU runs at the same time."""
     return MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
 
 
@@ -49,7 +49,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     """Refuse a launch that no GPU of the architecture can run.
 
     Raises:
-        LaunchError: the excessive size, and the allowed one.
+        LaunchError: a size exceeds the allowed size; the message gives both.
     """
     _check_geometry(record.grid, record.block)
     required, most = program.kernel.required_block, program.kernel.max_threads
@@ -63,7 +63,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     if record.cluster != (1, 1, 1):
         _check_cluster(program, record)
     blocks, fit = math.prod(record.grid), blocks_at_once(threads)
-    if record.cooperative and blocks > fit:  # its blocks wait for each other
+    if record.cooperative and blocks > fit:  # the launch's blocks wait for each other
         raise _refused(
             f"{blocks:,} blocks of {threads} threads",
             f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",

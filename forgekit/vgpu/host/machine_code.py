@@ -1,7 +1,8 @@
-"""Registers of the kernels in compiled host code, read from the machine code inside it.
+"""Read the registers of the kernels in compiled host code from the machine code inside it.
 
 The compiler stores an ELF file per GPU module (a cubin) in a constant of the host module. Its
-section `.nv.info` has entries of (format, attribute, size, value); one of them counts registers.
+section `.nv.info` has entries of (format, attribute, size, value); one of these entries counts
+registers.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ import contextlib
 import struct
 from collections.abc import Iterator
 
-_MAGIC, _MACHINE = b"\x7fELF", 190  # e_machine of CUDA
+_MAGIC, _MACHINE = b"\x7fELF", 190  # CUDA's value of e_machine
 _SYMBOLS = 2  # type of a section of symbols
 _SIZED, _REGISTERS = 4, 0x2F  # format of an entry with a size, attribute of a register count
 _SYMBOL_BYTES = 24
 
 
 def registers(module: bytes) -> dict[str, int]:
-    """Return kernel name -> registers per thread, for the cubins in these bytes; {} if there is
+    """Map kernel names to registers per thread, for the cubins in these bytes; {} if there is
     none."""
     found: dict[str, int] = {}
     at = module.find(_MAGIC)
     while at >= 0:
-        # Not a cubin, or of another layout: its registers stay unknown.
+        # This is not a cubin, or has another layout; its registers remain unknown.
         with contextlib.suppress(struct.error, ValueError, IndexError):
             found |= dict(_of_cubin(module[at:]))
         at = module.find(_MAGIC, at + 1)

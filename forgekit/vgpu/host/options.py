@@ -1,4 +1,4 @@
-"""The options of a run on the virtual GPU: per thread, per process, from the environment."""
+"""Manage the options of a run on the virtual GPU: per thread, per process, from the environment."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from forgekit.vgpu.sampling import FEWEST
 from forgekit.vgpu.sanitizer import Finding
 from forgekit.vgpu.wording import brief
 
-# Threads in a batch: registers of one instruction then fit a core's L2 cache (measured on an
-# AMD EPYC with 1 MiB of L2 a core: 16 to 64 thousand are equally fast, less and more are slower).
+# Threads in a batch, chosen so that the registers of an instruction fit into a core's L2 cache
+# (measured on an AMD EPYC with 1 MiB of L2 per core: 16 to 64 thousand are equally fast, fewer and
+# more are slower).
 BATCH_THREADS = 32 * 1024
 
 SCHEDULES = ("default", "adversarial")
 
-goes_on = False  # whether a script continues after a finding; `reporting` switches it
-COLLECTED: list[Finding] = []  # the findings collected then
+goes_on = False  # True if a script continues after a finding; `reporting` switches it
+COLLECTED: list[Finding] = []  # the findings collected meanwhile
 
 
 @dataclass
 class Options:
-    """The options of a run; by default, the environment decides.
+    """The options of a run. Their defaults come from the environment.
 
     blocks: the number of blocks to run per launch if it is only counted, at least 8, drawn as in
     `forgekit.vgpu.sampling`; None for all. A kernel's results are then incomplete.
-    budget: instructions of a batch of blocks before a kernel counts as endless; listeners: watch
-    every launch; batch_threads: threads run in lockstep; progress: show a bar on long launches;
-    prints: show what kernels print.
+    budget: the number of instructions of a batch after which a kernel counts as endless; listeners:
+    observe every launch; batch_threads: threads that run in lockstep; progress: show a bar on long
+    launches; prints: show kernels' output.
 
     sanitize: look for races, unwritten memory and other mistakes, and raise SanitizerError after
-    the launch. findings: a list that receives findings and notes, instead of raising; then no inner
-    block switches the sanitizer off. By default `COLLECTED` while a script continues after a
-    finding, else None. launched: a list that receives the name of each launched kernel.
+    the launch. findings: a list that receives findings and notes in place of an exception; inner
+    blocks then cannot switch the sanitizer off. By default `COLLECTED` while a script continues
+    after a finding, else None. launched: a list that receives the name of each launched kernel.
     schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders, asynchronous
     copies arrive at adversarial times, and unwritten memory holds noise, all drawn from `seed`.
     """
@@ -70,7 +71,7 @@ class Options:
 
 
 _options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
-_of_process: Options | None = None  # for threads without their own options
+_of_process: Options | None = None  # options of threads without their own options
 
 
 def current() -> Options:
@@ -86,7 +87,7 @@ def current() -> Options:
 def options(**changes: object) -> Iterator[Options]:
     """Change the virtual GPU's options within a `with` block; see `Options`.
 
-    They change only in this thread, or with `all_threads=True` also in threads started in the
+    They change only in this thread or, with `all_threads=True`, also in threads started in the
     block.
     """
     global _of_process

@@ -1,4 +1,4 @@
-"""Report and continue: collect the sanitizer's findings of a script, and print them at its end."""
+"""Let a script continue: collect the sanitizer's findings, and print them at the script's end."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from forgekit.vgpu import environment
 from forgekit.vgpu.host import options
 from forgekit.vgpu.sanitizer import Finding
 
-# The exit status of a successful script with findings: Python's own for an error at its very end,
-# and the only one that can still be set then.
+# The exit status of a successful script with findings. It is Python's own status for an error at
+# its very end, and the only one that can still be set then.
 STATUS = 120
 
 _printed = False  # findings since the last `finish`
@@ -26,7 +26,7 @@ def go_on() -> None:
 
 
 def stop() -> None:
-    """Raise findings again; print those collected."""
+    """Return to raising findings; print the collected ones."""
     options.goes_on = False
     _print()
 
@@ -42,7 +42,7 @@ def finish() -> int:
 def _print() -> None:
     global _printed
     found = [f for f in Finding.distinct(options.COLLECTED, summed=True) if f.severity == "error"]
-    options.COLLECTED.clear()  # in place: blocks of options refer to this list
+    options.COLLECTED.clear()  # in place, because blocks of options refer to this list
     if found:
         _printed = True
         texts = "\n\n".join(finding.counted for finding in found)
@@ -72,7 +72,8 @@ def _exit() -> None:
 
 
 def _forked() -> None:
-    """Raise in a forked process, which may end without `atexit`; the parent prints its own."""
+    """Raise findings in a forked process, which may end without `atexit`; the parent prints its own
+    findings."""
     options.goes_on = False
     options.COLLECTED.clear()
 

@@ -1,4 +1,5 @@
-"""The folder for the compiler's files: in memory if there is room, else among temporary files."""
+"""Find the folder for the compiler's files: in memory if there is room, else among temporary
+files."""
 
 from __future__ import annotations
 
@@ -9,15 +10,16 @@ import tempfile
 from forgekit.vgpu.errors import PlatformError
 from forgekit.vgpu.wording import got_needed
 
-_NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, several times over
+_NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, with a large reserve
 
 
 def scratch() -> str:
-    """Return a writable folder for temporary files with enough room now.\n\n    The DSL writes PTX
-    without checking for success, so this checks first.
+    """Return a writable folder for temporary files with enough room now.
+
+    The DSL writes PTX without checking for success, so this function checks first.
 
     Raises:
-        PlatformError: there is none.
+        PlatformError: there is no such folder.
     """
     refused = []
     for folder in ("/dev/shm", _temporary()):
@@ -33,7 +35,7 @@ def scratch() -> str:
 def _temporary() -> str:
     try:
         return tempfile.gettempdir()
-    except FileNotFoundError:  # each folder is full, or not writable
+    except FileNotFoundError:  # every folder is full or not writable
         return os.environ.get("TMPDIR") or "/tmp"
 
 

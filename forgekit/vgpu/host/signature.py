@@ -1,6 +1,7 @@
-"""The signature of a compiled function, argument by argument, and the check of a call.\n\nA
-compiled function without TVM-FFI accepts any argument, and a kernel then reads wrong sizes or wrong
-types. On the virtual GPU every call is compared with the compiled signature.
+"""Check calls against the signature of a compiled function, argument by argument.
+
+A compiled function without TVM-FFI accepts any argument, and a kernel then reads wrong sizes or
+wrong types. On the virtual GPU every call is compared with the compiled signature.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 from forgekit.vgpu.wording import brief, got_needed
 
-# Per call: the value of each symbol, by its id, and where it first occurred.
+# A call's symbols: id -> value, and the place where it first occurred.
 Bound = dict[int, tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class TensorParameter:
-    """A tensor parameter; None marks a size or stride that the call passes.\n\n    size_bits,
-    stride_bits: width of the dynamic ones, in order. symbols: per size, then per stride, its
-    `sym_int()`, or None. on_gpu: True if it is compiled as GPU memory.
+    """A tensor parameter; None marks a size or stride that the call passes.
+
+    size_bits, stride_bits: widths of the dynamic sizes and strides, in order. symbols: per size,
+    then per stride, its `sym_int()`, or None. on_gpu: True if it is compiled as GPU memory.
     """
 
     dtype: str
@@ -39,15 +41,15 @@ class TensorParameter:
 
     @classmethod
     def of(cls, value: Any) -> TensorParameter | None:
-        """Make it from the compiler's argument: a runtime, fake or plain tensor; else return
-        None."""
+        """Make the parameter from the compiler's argument, a runtime, fake or plain tensor; else
+        return None."""
         if is_tensor(value) and not hasattr(value, "dynamic_shapes_mask"):
             from cutlass.cute.runtime import from_dlpack
 
             value = from_dlpack(value).mark_layout_dynamic()
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
-        str(value)  # before that, the DSL's mask of strides predates the last mark_…
+        str(value)  # before this, the DSL's mask of strides predates the last mark_…
         from cutlass.cute.typing import AddressSpace
 
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
@@ -103,8 +105,8 @@ class TensorParameter:
             )  # fmt: skip
 
     def bind(self, name: str, view: TensorView, bound: Bound) -> None:
-        """Raise ArgumentMismatchError if a symbol has another value elsewhere in the call, or one
-        that its divisibility excludes. TVM-FFI ignores a stride if the size is 1."""
+        """Raise ArgumentMismatchError if a symbol has another value elsewhere in the call, or a
+        value that its divisibility excludes. TVM-FFI ignores a stride if the size is 1."""
         numbers = [(n, f"size {n} in mode {i}") for i, n in enumerate(view.shape)]
         numbers += [(n, f"stride {n} in mode {i}") for i, n in enumerate(view.strides)]
         free = (*(False for _ in view.shape), *(n == 1 for n in view.shape))
@@ -134,15 +136,14 @@ class TensorParameter:
             raise _mismatch(name, *problem)
 
     def pack(self, view: TensorView) -> PackedTensor:
-        """Return the tensor in the form of the host code: pointer, dynamic sizes, dynamic
-        strides."""
+        """Pack the tensor for the host code: pointer, dynamic sizes, dynamic strides."""
         sizes = [n for n, fixed in zip(view.shape, self.shape, strict=True) if fixed is None]
         steps = [n for n, fixed in zip(view.strides, self.strides, strict=True) if fixed is None]
         fields = [(64, view.pointer), *zip(self.size_bits, sizes, strict=True)]
         return PackedTensor(view.owner, [*fields, *zip(self.stride_bits, steps, strict=True)])
 
 
-MOST = 2**31 - 1  # of a signed 32-bit number
+MOST = 2**31 - 1  # the limit of a signed 32-bit number
 
 
 def beyond_32_bits(
@@ -151,9 +152,11 @@ def beyond_32_bits(
     dynamic: Sequence[bool],
     stride_bits: Sequence[int | None],
 ) -> tuple[str, str, str] | None:
-    """Return the part of a tensor's layout that wraps in a kernel: got, needed, remedy; None if it
-    fits.\n\n    CuTe DSL passes dynamic sizes as 32-bit numbers, and computes an offset in 32 bits
-    from strides that are compiled in (of less than 2**31) or passed in 32 bits.
+    """Describe the part of a tensor's layout that wraps in a kernel: got, needed, remedy; None if
+    it fits.
+
+    CuTe DSL passes dynamic sizes as 32-bit numbers, and computes an offset in 32 bits from strides
+    that are compiled in (of less than 2**31) or passed in 32 bits.
     dynamic: True for sizes that the call passes; stride_bits: widths of strides that the call
     passes, else None.
     """
@@ -184,7 +187,7 @@ def beyond_32_bits(
 
 
 class PackedTensor:
-    """One tensor argument in memory, kept alive with the tensor it points into."""
+    """A packed tensor argument, which keeps the tensor alive that it points into."""
 
     def __init__(self, tensor: object, fields: Sequence[tuple[int, int]]) -> None:
         setattr(self, SOURCE_ATTRIBUTE, tensor)
@@ -220,10 +223,10 @@ class CallSignature:
     """The runtime parameters of a compiled function.
 
     parameters: a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of these; numbers and
-    pointers in a tuple are CuTe DSL's type or a similar pointer: TVM-FFI accepts Python's numbers
-    there, but CuTe DSL's own calls would lose them. env_streams: stream parameters that TVM-FFI
-    omits from the call; packs: True if tensors are packed by the compiled signature, as in TVM-FFI,
-    regardless of marks on the caller's tensors.
+    pointers in a tuple are described by CuTe DSL's type or a similar pointer, because TVM-FFI
+    accepts Python's numbers there, but CuTe DSL's own calls would lose them. env_streams: stream
+    parameters that TVM-FFI omits from the call; packs: True if tensors are packed by the compiled
+    signature, as in TVM-FFI, regardless of marks on the caller's tensors.
     """
 
     parameters: Mapping[str, Any]
@@ -248,7 +251,7 @@ class CallSignature:
     def complete(
         self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
     ) -> tuple[tuple, Mapping[str, Any]]:
-        """Return the arguments plus the current stream if TVM-FFI omits it."""
+        """Return the arguments, plus the current stream if TVM-FFI omits it."""
         missing = {n for n in names if n in self.env_streams and n not in kwargs}
         if not missing or len(args) + len(kwargs) + len(missing) != len(names):
             return args, kwargs
@@ -270,8 +273,10 @@ class CallSignature:
             raise ArgumentMismatchError(got_needed("arguments", got, names, _COMPARE)) from None
 
     def fit(self, named: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-        """Return the values in the form that is passed on.\n\n        Raises:
-        ArgumentMismatchError: one does not fit the compiled signature.
+        """Return the values in the form that the host code receives.
+
+        Raises:
+        ArgumentMismatchError: an argument does not fit the compiled signature.
         """
         bound: Bound = {}
         return (self._fit(name, self.parameters.get(name), value, bound) for name, value in named)
@@ -306,7 +311,7 @@ class CallSignature:
 
     def _fit_tensor(self, name: str, parameter: TensorParameter, value: Any, bound: Bound) -> Any:
         if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
-            return value  # already packed by forgekit.compile
+            return value  # forgekit.compile has already packed it
         if not is_tensor(value):
             raise _mismatch(name, type(value).__name__, "a tensor", _COMPARE)
         view = describe(name, value)
@@ -342,7 +347,7 @@ def _members(value: Any) -> Any:
 
 
 def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
-    """Raise ArgumentMismatchError for an argument that wraps, for any compiled signature."""
+    """Raise ArgumentMismatchError for an argument that wraps under any compiled signature."""
     if is_tensor(value):
         if hasattr(value, "dynamic_shapes_mask") and (p := TensorParameter.of(value)) is not None:
             p.check_width(name, describe(name, value))
@@ -351,7 +356,7 @@ def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
 
 
 def integer_type(annotation: Any, value: Any) -> Any:
-    """Return CuTe DSL's type of an integer scalar parameter; None for any other one."""
+    """Return CuTe DSL's type of an integer scalar parameter; None for any other parameter."""
     import cutlass
 
     if isinstance(annotation, str):

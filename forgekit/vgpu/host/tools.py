@@ -1,4 +1,4 @@
-"""Access to CuTe DSL's host side and torch's tensors, for compiling and calling functions."""
+"""Give access to CuTe DSL's host side and torch's tensors, for compiling and calling functions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from forgekit.vgpu.memory import fresh
 
 
 class Host:
-    """The host side.
+    """The tools of the host side.
 
     lock: held during a compilation, because CuTe DSL compiles one function at a time. prepare:
     prepare CuTe DSL for functions of the virtual GPU, without switching to it. revive: return CuTe
-    DSL's compiled function for its compiler's bytecode. name_beyond_ascii: the message about such a
-    kernel; beyond_32_bits: the part of a layout that wraps in a kernel. real_device: the type of
-    the device that holds a tensor's memory. scratch: the folder for temporary files. finish: print
-    the findings of a script that continued, and return its exit status.\n\n    mark_blank: mark all
-    elements of a tensor as unwritten; copy_marks: copy the marks to a copy; marks: one byte per
-    element, nonzero if written; None if unknown.
+    DSL's compiled function for its compiler's bytecode. name_beyond_ascii: the message about a
+    kernel with such a name; beyond_32_bits: the part of a layout that wraps in a kernel.
+    real_device: the type of the device that holds a tensor's memory. scratch: the folder for
+    temporary files. finish: print the findings of a script that continued, and return its exit
+    status.
+
+    mark_blank: mark all elements of a tensor as unwritten; copy_marks: copy the marks to a copy;
+    marks: one byte per element, nonzero if written; None if unknown.
     """
 
     lock = hooks.lock
@@ -37,8 +39,8 @@ class Host:
 
     @staticmethod
     def pack(tensor: Any, fields: Sequence[tuple[int, int]], *, read_only: bool) -> Any:
-        """A tensor in the form of compiled host code; fields: (bits, value) of its pointer, sizes
-        and strides. read_only: a kernel that writes to it is stopped."""
+        """Pack a tensor for compiled host code; fields: (bits, value) of its pointer, sizes and
+        strides. read_only: True stops a kernel that writes to it."""
         packed = signature.PackedTensor(tensor, fields)
         setattr(packed, arguments.READ_ONLY_ATTRIBUTE, read_only)
         return packed

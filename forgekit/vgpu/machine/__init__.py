@@ -1,13 +1,13 @@
-"""The machine: runs a batch of blocks in lockstep, and wakes waiting threads.
+"""The machine runs a batch of blocks in lockstep, and wakes waiting threads.
 
 machine.py          the scheduler
 groups.py           groups of threads: divergence, warp rules
 barriers.py         barriers of a block and of a cluster
 mbarriers.py        barrier objects in shared memory
 async_operations.py    bulk copies and `st.async` in flight
-tensor_boxes.py     the parts of tensors and shared memory in tensor copies
-warpgroups.py       products of `wgmma` in flight, the accumulators they will leave
-wait_queue.py       threads that wait for these; the case when all are blocked
+tensor_boxes.py     the parts of tensors and of shared memory in tensor copies
+warpgroups.py       products of `wgmma` in flight, and their future accumulators
+wait_queue.py       threads that wait for these, and the case in which all are blocked
 stuck.py            the messages about a deadlock or an endless loop
 printf.py           `cute.printf`
 """

@@ -1,4 +1,4 @@
-"""Asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
+"""Keep asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
 
 They arrive as late as the rules allow: when no thread can continue without them, when a thread
 waits for its bulk group, or at the end. An eager adversary lets them arrive when they start.
@@ -41,8 +41,7 @@ class AsyncOperations:
 
     # -- mbarriers --------------------------------------------------------------------------------
     def complete_one(self, awaited: Array | None = None) -> bool:
-        """Let the oldest operation with an mbarrier arrive, preferably one of the `awaited`
-        ones."""
+        """Let the oldest operation with an mbarrier arrive, preferably one among `awaited`."""
         signalling = [f for f in self.in_flight if f.signals]
         if not signalling:
             return False
@@ -52,12 +51,12 @@ class AsyncOperations:
         return True
 
     def complete_all(self) -> None:
-        """Every thread has exited."""
+        """Complete all operations, because every thread has exited."""
         while self.in_flight:
             self._complete(self.in_flight[0], self.in_flight[0].left)
 
     def _complete(self, operation: AsyncOperation, part: Array) -> None:
-        """The operations of `part` arrive; errors name the line that started them."""
+        """Let the operations of `part` arrive; errors name the line that started them."""
         m = self.machine
         m.pc, pc = operation.pc, m.pc
         part = part.copy()
@@ -76,7 +75,7 @@ class AsyncOperations:
         m.pc = pc
 
     def _gone(self, start: Array) -> Array:
-        """Return which bytes of shared memory belong to a block that has exited."""
+        """Return True for bytes of shared memory that belong to a block that has exited."""
         m = self.machine
         if m.alive is None:
             return np.zeros(len(start), bool)
@@ -101,7 +100,8 @@ class AsyncOperations:
 
     # -- bulk groups ------------------------------------------------------------------------------
     def commit(self, mask: Array | None) -> None:
-        """`cp.async.bulk.commit_group`: the operations started by these threads become a group."""
+        """Execute `cp.async.bulk.commit_group`: the operations started by these threads become a
+        group."""
         m = self.machine
         full = m.expand(mask).reshape(-1)
         if self._committed is None:
@@ -113,7 +113,8 @@ class AsyncOperations:
                 operation.group = np.where(fresh, self._committed[operation.who], operation.group)
 
     def wait(self, mask: Array | None, keep: int, read: bool) -> None:
-        """`cp.async.bulk.wait_group`: for all groups but the newest `keep` of these threads.
+        """Execute `cp.async.bulk.wait_group`: wait for all groups of these threads except the
+        newest `keep`.
 
         read: wait only until their sources have been read.
         """

@@ -1,8 +1,8 @@
-"""Block barriers: `bar.sync` and `bar.arrive` with numbers and thread counts.
+"""Implement block barriers: `bar.sync` and `bar.arrive` with numbers and thread counts.
 
 Without a count, a barrier waits for every thread of the block that has not exited. With a count it
-waits for that many threads, counted in whole warps like the hardware: missing or exited lanes of a
-warp count as well.
+waits for that many threads, counted in whole warps as in hardware, where missing or exited lanes of
+a warp also count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Barriers:
     """The barriers of a batch. `waiting` holds those with arrived threads."""
 
     def __init__(self, machine: Groups) -> None:
-        # Not a strong reference: a cycle would keep a batch's registers until the collector runs.
+        # This is not a strong reference, because a cycle would keep a batch's registers until the
+        # collector runs.
         self.machine: Groups = weakref.proxy(machine)
         self.waiting = machine.at_barriers
 
@@ -42,10 +43,10 @@ class Barriers:
         self, number: int, count: int | None, mask: Array | None, wait: bool,
         vote: Vote | None = None,
     ) -> bool:  # fmt: skip
-        """The threads of `mask` arrive; count: threads to wait for, None for the whole block.
+        """Let the threads of `mask` arrive; count: threads to wait for, None for the whole block.
 
-        Returns True if the group stops here: its threads have joined the waiting ones, or continue
-        at the next instruction when the scheduler chooses them.
+        Return True if the group stops here: its threads have joined the waiting threads, or
+        continue at the next instruction when the scheduler chooses them.
         """
         m = self.machine
         self._check(number, count)
@@ -73,7 +74,8 @@ class Barriers:
         return wait
 
     def _too_many(self, barrier: Barrier, count: int, arriving: Array) -> bool:
-        """True if so many threads arrive at once that the barrier opens before the last of them."""
+        """Return True if so many threads arrive together that the barrier opens before the last of
+        them."""
         already = np.where(barrier.counts == -1, 0, self.arrived(barrier))
         several = arriving.reshape(len(arriving), -1, WARP).any(axis=2).sum(axis=1)
         new = arriving.sum(axis=1)
@@ -82,7 +84,7 @@ class Barriers:
     def _one_by_one(
         self, number: int, count: int, arriving: Array, wait: bool, vote: Vote | None
     ) -> bool:
-        """Warp after warp arrives, in order of their numbers."""
+        """Let warps arrive one after the other, in order of their numbers."""
         warp_of = np.arange(arriving.shape[1]) // WARP
         for warp in range(arriving.shape[1] // WARP):
             part = arriving & (warp_of == warp)
@@ -97,12 +99,12 @@ class Barriers:
         return m.alive is None or bool(m.alive[..., : m.block_threads].all())
 
     def release_all(self) -> None:
-        """After threads have exited: release the blocks that waited only for them."""
+        """Release the blocks that waited only for threads that have exited."""
         for number in list(self.waiting):
             self.release(number)
 
     def arrived(self, barrier: Barrier) -> Array:
-        """Return the threads of each block that have arrived, counted like the barrier."""
+        """Return the threads of each block that have arrived, counted as the barrier counts."""
         m = self.machine
         times = np.zeros(m.shape, np.int64)
         for arrival in barrier.arrivals:
@@ -142,7 +144,7 @@ class Barriers:
 
     @staticmethod
     def _count(arrivals: list[Arrival], done: Array) -> None:
-        """Where a barrier opens, give the voters the result."""
+        """Give the voters the result if a barrier opens."""
         voted = [(a.mask & done, a.vote) for a in arrivals if a.vote is not None]
         yes = sum((mask & vote.yes).sum(axis=1) for mask, vote in voted)
         voters = sum(mask.sum(axis=1) for mask, _ in voted)
@@ -180,7 +182,8 @@ class Barriers:
 
 
 class ClusterBarrier:
-    """`barrier.cluster`: every thread of a cluster that has not exited arrives, then waits.
+    """Implements `barrier.cluster`: every thread of a cluster that has not exited arrives, then
+    waits.
 
     A thread keeps the number of its arrival's phase until it has waited.
     """

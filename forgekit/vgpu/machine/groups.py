@@ -1,4 +1,4 @@
-"""Groups of threads: merging, splitting, and events for listeners."""
+"""Manage groups of threads: merging, splitting, and events for listeners."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Groups(Batch, ABC):
         super().__init__(program, record, memory, blocks, adversary)
         self.listeners = listeners
         self.executed = 0
-        self._start = 0  # the running group's instructions from here on are not counted yet
+        self._start = 0  # the running group's instructions from this one on are not counted yet
         self._waits = False  # the running group has been parked
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Groups(Batch, ABC):
         """End the threads of `mask`, and release those that waited only for them."""
 
     def _ran(self, stop: int) -> None:
-        """The running group has executed everything up to `stop`."""
+        """Report that the running group has executed everything up to `stop`."""
         for listener in self.listeners:
             listener.on_run(self, self._start, stop, self.mask)
         self.executed += stop - self._start
@@ -65,13 +65,14 @@ class Groups(Batch, ABC):
                 listener.on_access(self, access)
 
     def narrow(self, mask: Array) -> None:
-        """Continue with part of the running group; the caller has placed the others."""
+        """Continue with part of the running group; the caller has handled the others."""
         self._ran(self.pc)
         self.mask = mask
 
     @property
     def clock(self) -> int:
-        """Number of instructions executed so far: increasing, equal in every run, not a time."""
+        """Return the number of instructions executed so far, which increases and is equal in every
+        run, but is not a time."""
         return self.executed + self.pc - self._start
 
     def join(self, pc: int, mask: Array | None) -> None:
@@ -82,7 +83,7 @@ class Groups(Batch, ABC):
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
     def resume(self, pc: int, mask: Array | None) -> None:
-        """`join` for threads that start or leave a barrier, which an adversary may split."""
+        """Do `join` for threads that start or leave a barrier, which an adversary may split."""
         if self.adversary is None:
             self.join(pc, mask)
             return
@@ -95,10 +96,10 @@ class Groups(Batch, ABC):
         return True
 
     def park_incomplete(self, members: Array | None, warps: int = 1) -> bool:
-        """Before a warp-wide instruction: wait for named lanes at other instructions.
+        """Wait, before a warp-wide instruction, for named lanes that are at other instructions.
 
         members: 32-bit member masks per thread, None for all lanes; warps: the number of
-        neighbouring warps that execute it together. Returns True if the whole group must wait (the
+        neighbouring warps that execute it together. Return True if the whole group must wait (the
         scheduler then chooses again); otherwise the rest continues.
         """
         if self.alone:
@@ -121,8 +122,9 @@ class Groups(Batch, ABC):
     def sleep_until(
         self, ready: Array, what: str, keys: Array, parity: Array | None = None
     ) -> bool:
-        """Before an instruction that waits: threads outside `ready` (a full mask) go to sleep.\n\n
-        Returns True if the whole group sleeps; otherwise the rest continues.
+        """Put threads outside `ready` (a full mask) to sleep before an instruction that waits.
+
+        Return True if the whole group sleeps; otherwise the rest continues.
         """
         going, waiting = self.expand(self.mask) & ready, self.expand(self.mask) & ~ready
         if not waiting.any():

@@ -1,4 +1,4 @@
-"""The machine: runs a batch of thread blocks in lockstep, warp rules included.
+"""The machine runs a batch of thread blocks in lockstep, following the rules of warps.
 
 Of the groups of threads, the one with the lowest program counter runs, so diverged threads meet
 again at the earliest common instruction.
@@ -28,15 +28,15 @@ from forgekit.vgpu.machine.spinning import Spinning
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.memory import GlobalMemory
 
-# Steps that the lowest group may run alone before all groups run in turn: a group at a higher
-# program counter may end a spinning wait. A step that polls memory in a loop counts for many,
-# because it is probably waiting.
+# Steps that the lowest group may run alone before all groups run in turn, because a group at a
+# higher program counter may end a spinning wait. A step that polls memory in a loop counts for
+# many, because it is probably waiting.
 _PATIENCE = 2000
 _POLL_COST = 500
 
 
 class Machine(Groups):
-    """One batch of blocks of one launch, and the wait states of its threads."""
+    """A batch of blocks of a launch, and the wait states of its threads."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Machine(Groups):
             while pc < stop:
                 self.pc = pc
                 if steps[pc](self):
-                    # A warp instruction that waits for lanes is executed when they have arrived.
+                    # A warp instruction that waits for lanes is executed once they have arrived.
                     self._ran(pc if self._waits else pc + 1)
                     break
                 pc += 1
@@ -114,10 +114,10 @@ class Machine(Groups):
                 raise stuck.over_budget(self, self.budget)
 
     def _all_blocked(self) -> None:
-        """Every thread waits: let an asynchronous event happen.
+        """Let an asynchronous event happen, because every thread waits.
 
         Raises:
-            DeadlockError: there is none.
+            DeadlockError: no such event is left.
         """
         awaited = self.wait_queue.keys("mbarrier")
         if not self.async_operations.complete_one(awaited) and not self.wait_queue.give_up():
@@ -137,7 +137,7 @@ class Machine(Groups):
             self.held = []
         if self._patience > 0:
             return min(self.runnable)
-        if self.async_operations.complete_one():  # those that spin may wait for it
+        if self.async_operations.complete_one():  # spinning threads may wait for it
             self.spinning.changed()
         self._round += 1
         if self._round % _PATIENCE == 0:
@@ -173,7 +173,7 @@ class Machine(Groups):
             self.cluster_barrier.release()
         for pc, waiting in list(self.parked.items()):
             again = self.expand(waiting) & self.expand(mask).any(axis=1, keepdims=True)
-            if again.any():  # they check again for all their partners
+            if again.any():  # they check again whether all their partners are there
                 self.parked.pop(pc)
                 rest = self.expand(waiting) & ~again
                 if rest.any():

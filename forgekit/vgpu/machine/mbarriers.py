@@ -1,4 +1,4 @@
-"""mbarriers: barrier objects in shared memory that count arrivals and bytes.
+"""Implement mbarriers: barrier objects in shared memory that count arrivals and bytes.
 
 An mbarrier is a 64-bit word of shared memory, in forgekit's own format. Its phase ends when the
 initial number of threads has arrived, and every expected byte (`expect_tx`) has arrived
@@ -21,8 +21,8 @@ from forgekit.vgpu.machine.wait_queue import WaitQueue
 BYTES = 8
 MOST_ARRIVALS = (1 << 20) - 1  # also the maximum number of missing bytes
 
-# The word: missing bytes (21 bits, signed), missing arrivals, arrivals per phase (20 bits each),
-# the phase's parity, a mark.
+# The parts of the word: missing bytes (21 bits, signed), missing arrivals, arrivals per phase (20
+# bits each), the phase's parity, a mark.
 _TX, _PENDING, _EXPECTED, _PHASE, _MARK = 0, 21, 41, 61, 62
 _TX_BITS, _COUNT_BITS = 21, 20
 
@@ -61,8 +61,8 @@ class Mbarriers:
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
-        self._valid: Array | None = None  # which words are mbarriers
-        self._bytes: Array | None = None  # expected and arrived in each word's phase, if any
+        self._valid: Array | None = None  # True for words that are mbarriers
+        self._bytes: Array | None = None  # bytes expected and arrived in each word's phase, if any
 
     @property
     def _words(self) -> Array:
@@ -72,7 +72,7 @@ class Mbarriers:
         """Return the word of each thread, (blocks, threads); 0 for threads outside the mask.
 
         Raises:
-            MemoryAccessError: outside of shared memory, or not a multiple of 8.
+            MemoryAccessError: an address is outside shared memory, or not a multiple of 8.
         """
         m = self.machine
         full = m.expand(mask)
@@ -85,7 +85,7 @@ class Mbarriers:
         return result
 
     def init(self, words: Array, counts: Array) -> None:
-        """`mbarrier.init`: set the arrivals per phase."""
+        """Execute `mbarrier.init`: set the arrivals per phase."""
         if ((counts < 1) | (counts > MOST_ARRIVALS)).any():
             raise self._error(
                 f"makes an mbarrier for {counts.min():,} arrivals; the limit is 1 to "
@@ -98,13 +98,16 @@ class Mbarriers:
         self._valid[words] = True
 
     def invalidate(self, words: Array) -> None:
-        """`mbarrier.inval`: the memory may be reused."""
+        """Execute `mbarrier.inval`: the memory may be reused."""
         self.read(words)
         assert self._valid is not None
         self._valid[words] = False
 
     def read(self, words: Array) -> Array:
-        """Return the words of mbarriers.\n\n        Raises:\n            KernelError: one is not an
+        """Return the words of mbarriers.
+
+        Raises:
+            KernelError: a word is not an
         mbarrier.
         """
         found = self._words[words]
@@ -119,7 +122,8 @@ class Mbarriers:
     def change(
         self, words: Array, arrivals: Array, tx: Array, *, drop: bool = False, ends: bool = True
     ) -> Array:
-        """Threads arrive and add (or subtract) expected bytes, in order; returns the old words.\n\n
+        """Let threads arrive and add (or subtract) expected bytes, in order; return the old words.
+
         words, arrivals, tx: per thread. drop: later phases do not wait for the arriving threads;
         ends: True if this may end a phase.
         """
@@ -135,7 +139,7 @@ class Mbarriers:
         arrived = np.bincount(of, arrivals, n).astype(np.int64)
         pending, missing = state.pending - arrived, state.tx + np.bincount(of, tx, n).astype(int)
         expected = state.expected - arrived if drop else state.expected
-        # A phase can end between the threads only if too many arrive or too many bytes come.
+        # A phase can end between the threads only if too many threads or bytes arrive.
         midway = (pending < 0) | ((arrived == 0) & (pending == 0) & (missing < 0))
         over = (pending == 0) & (missing == 0)
         if (np.abs(missing) > MOST_ARRIVALS).any():
@@ -187,7 +191,7 @@ class Mbarriers:
 
     # -- messages ---------------------------------------------------------------------------------
     def describe(self, word: int) -> str:
-        """Describe what an mbarrier waits for."""
+        """Describe the arrivals and bytes that an mbarrier waits for."""
         m = self.machine
         tx, pending, expected, phase = (int(f[0]) for f in unpack(self._words[word : word + 1]))
         row, offset = divmod(word * BYTES, m.shared.stride)

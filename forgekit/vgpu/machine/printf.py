@@ -1,4 +1,5 @@
-"""`vprintf`: format strings in device memory, arguments in local memory, text in block order."""
+"""Implement `vprintf`: format strings in device memory, arguments in local memory, text in block
+order."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ _SPEC = re.compile(
 )
 
 
-_LONGEST = 1 << 20  # bytes per string
+_LONGEST = 1 << 20  # most bytes per string
 _WIDEST = 9999  # maximum width of a padded field
 
-# Lines one launch may print. CUDA's own buffer is also bounded (1 MiB by default), and a longer
-# output does not help in a notebook.
+# Most lines that a launch may print. CUDA's own buffer is also bounded (1 MiB by default), and
+# longer output does not help in a notebook.
 MAX_LINES = 4096
 
 

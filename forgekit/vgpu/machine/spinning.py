@@ -1,8 +1,8 @@
-"""Find threads that spin indefinitely long before the budget of instructions is spent.
+"""Find threads that spin indefinitely, long before the instruction budget is spent.
 
-A group that polls memory is in a loop. When every group has come back to where it was, with the
-same values in all registers that may still be read, and nothing else has changed meanwhile, none
-of them ever leaves its loop.
+A group that polls memory is in a loop. If every group returns to an earlier place with the same
+values in all registers that may still be read, and nothing else has changed meanwhile, no group
+will ever leave its loop.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import stuck
 from forgekit.vgpu.machine.groups import Groups
 
-_LOOK_AFTER = 8_000  # instructions, which few kernels that poll execute
-_PAUSE = 1_000  # instructions until the next picture, where something has changed
+_LOOK_AFTER = 8_000  # instructions, more than most polling kernels execute
+_PAUSE = 1_000  # instructions until the next snapshot, if something has changed
 
 
 class _Reads(Listener):
@@ -33,31 +33,31 @@ class _Reads(Listener):
 
 
 class Spinning:
-    """Compares a batch that polls with a picture of itself."""
+    """Compares a polling batch with a snapshot of itself."""
 
     def __init__(self, machine: Groups) -> None:
         self.machine: Groups = weakref.proxy(machine)
-        self.acted = False  # memory has changed since the picture
-        # By instruction who is there; by number what each live register holds.
+        self.acted = False  # memory has changed since the snapshot
+        # instruction -> the threads there; register number -> its content, if live
         self._picture: tuple[dict[int, Array], dict[int, Array]] | None = None
-        self._ran: set[int] = set()  # where the groups began that have run since
-        self._reads: _Reads | None = None  # listens from the first likeness to the second
+        self._ran: set[int] = set()  # the places where the groups that have run since began
+        self._reads: _Reads | None = None  # listens from the first match to the second
         self._look_at, self._until = _LOOK_AFTER, 0
 
     @property
     def looks(self) -> bool:
-        """True while there is a picture."""
+        """Return True while there is a snapshot."""
         return self._picture is not None
 
     def changed(self) -> None:
-        """Something has happened that may end a wait: begin again, after a while."""
+        """Start again after a while, because something has happened that may end a wait."""
         m = self.machine
         self._picture, self.acted, self._look_at = None, False, m.executed + _PAUSE
         m.listeners = tuple(one for one in m.listeners if one is not self._reads)
         self._reads = None
 
     def ran(self, start: int, end: int, polls: bool) -> None:
-        """A group has run from `start` to before `end`.
+        """Record that a group has run from `start` to before `end`.
 
         Raises:
             DeadlockError: no thread of the batch can ever do anything else.

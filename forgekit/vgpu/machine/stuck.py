@@ -1,4 +1,4 @@
-"""The message for threads that cannot go on: a deadlock, a loop without end."""
+"""Write the message for threads that cannot continue: a deadlock, an endless loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.ptx import SourceLocation
 
-_BLOCKS = 3  # named of those that wait at a line
+_BLOCKS = 3  # most threads named per line at which they wait
 
 
 def deadlock(
@@ -58,14 +58,14 @@ def deadlock(
     error.lines = _sources(m, *barriers.pcs(), *m.parked, *asleep)
     alone = not (m.parked or m.asleep)
     if len(m.at_barriers) == 1 and alone and 0 in m.at_barriers:
-        error.kind = "divergent-barrier"  # the rest went past it, or another way
+        error.kind = "divergent-barrier"  # the rest went past it, or took another path
     return error
 
 
 def _sleeping(
     m: Batch, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
 ) -> Iterator[str]:
-    """Yield the sleeping threads with their lines, and which threads are missing."""
+    """Yield the sleeping threads with their lines, and the missing threads."""
     together: dict[tuple[int, str], list[Waiting]] = {}
     for group in m.asleep:
         together.setdefault((group.pc, group.what), []).append(group)
@@ -93,9 +93,9 @@ def _sources(m: Batch, *pcs: int) -> tuple[SourceLocation, ...]:
 
 
 def _looping(m: Batch) -> int:
-    """Return the instruction that names an endless loop: in the innermost loop around the last
-    instruction, the nearest with a line of its own (the compiler's own arithmetic has the
-    function's line); in the whole kernel if there is none."""
+    """Return the instruction that identifies an endless loop: in the innermost loop around the last
+    instruction, the nearest one with a separate line (the compiler's own arithmetic has the
+    function's line); in the whole kernel if there is no such loop."""
     instructions = m.program.instructions
     at = min(m.pc, len(instructions) - 1)
     loops = [range(first, last + 1) for first, last in m.program.loops]
@@ -106,7 +106,8 @@ def _looping(m: Batch) -> int:
 
 
 def _together(m: Batch) -> str:
-    """Describe which blocks of the launch run at the same time, and who then waits in vain."""
+    """Describe which blocks of the launch run at the same time, and which of them then wait in
+    vain."""
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     if len(m.blocks) == total:
         return ""
@@ -123,8 +124,11 @@ def _together(m: Batch) -> str:
 
 
 def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
-    """All threads left poll memory that none of them changes; reads: their latest accesses."""
-    lines = ["Deadlock: every thread left polls memory that no running thread changes any more."]
+    """Report that all remaining threads poll memory that none of them changes; reads: their latest
+    accesses."""
+    lines = [
+        "Deadlock: every remaining thread polls memory that no running thread changes any more."
+    ]
     for pc, access in reads.items():
         mask = m.expand(access.mask)
         blocks = np.flatnonzero(mask.any(axis=1)).tolist()
@@ -145,7 +149,7 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
 
 
 def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
-    """`flags[6] (0 now)`: what a thread of the batch polls."""
+    """Describe the memory that a thread of the batch polls, such as `flags[6] (0 now)`."""
     value = int(np.broadcast_to(access.address, m.shape)[block, thread])
     allocation = m.memory.find(value) if access.space in ("global", "generic") else None
     if allocation is None or not 0 <= value - allocation.address < allocation.size_bytes:
@@ -159,7 +163,7 @@ def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
 def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     pc = _looping(m)
     source = m.program.instructions[pc].source
-    # Column 0 marks the line after the function: a loop that the compiler left empty.
+    # Column 0 marks the line after the function, and so a loop that the compiler left empty.
     empty = source is not None and not source.column
     where = f"a loop of {m.record.kernel} that does nothing" if empty else m.where(pc)
     error = InstructionBudgetError(

@@ -1,4 +1,5 @@
-"""The two ends of a tensor copy (TMA): boxes of tensors, and swizzled tiles of shared memory."""
+"""Represent the two ends of a tensor copy (TMA): boxes of tensors, and swizzled tiles of shared
+memory."""
 
 from __future__ import annotations
 
@@ -81,8 +82,8 @@ class Tiles(End):
         return _order(int(self.within[i]) % 1024, size, found.swizzle, found.row_bytes)
 
     def _pieces(self, i: int, size: int, shared: Array) -> tuple[Array, Array]:
-        """Return shared memory from the start of tile i in pieces, and the order in which they are
-        moved."""
+        """Return the shared memory from the start of tile i in pieces, and the order in which they
+        are moved."""
         start = int(self.start[i])
         lines = shared[start : start + -(-self.maps[i].tile_bytes // _LINE) * _LINE]
         return lines.reshape(-1, PIECE), self._order(i, size)
@@ -103,8 +104,9 @@ class Tiles(End):
 
 @functools.lru_cache(maxsize=256)
 def _order(within: int, size: int, span: int, row: int) -> Array:
-    """Return the pieces of a tile, counted from its start, in the order of its elements.\n\n
-    Each `row` bytes begin a new span, if there is a swizzle.
+    """Return the pieces of a tile, counted from its start, in the order of its elements.
+
+    With a swizzle, every `row` bytes begin a new span.
     """
     moved = np.arange(0, size, PIECE)
     placed = moved // row * (span or row) + moved % row

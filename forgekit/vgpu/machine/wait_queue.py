@@ -1,6 +1,6 @@
-"""Threads that sleep until a cluster's barrier opens or a phase of an mbarrier ends.
+"""Hold threads that sleep until a cluster's barrier opens or a phase of an mbarrier ends.
 
-They stop before the waiting instruction, and execute it when woken. If no thread can run,
+They stop before the waiting instruction and execute it when woken. If no thread can run,
 asynchronous operations arrive. If none is in flight either, waits that may end without success
 (`try_wait`) do so; several such rounds without progress are a deadlock.
 """
@@ -15,7 +15,7 @@ from forgekit.vgpu.batch import Waiting
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine.groups import Groups
 
-_FRUITLESS = 64  # rounds of unsuccessful waits until a deadlock is reported
+_FRUITLESS = 64  # rounds of unsuccessful waits before a deadlock is reported
 
 
 class WaitQueue:

@@ -1,4 +1,4 @@
-"""Matrix products of warpgroups in flight: `wgmma` and the accumulators it will leave."""
+"""Keep matrix products of warpgroups in flight: `wgmma` and its future accumulators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = 64  # of A, C and D
 
 @dataclass(eq=False)
 class _Accumulator(Awaited):
-    """The future content of one list of registers in all warpgroups of the batch: sums (64,
+    """The future content of a list of registers in all warpgroups of the batch: sums (64,
     warpgroups, n) of each thread's last product."""
 
     sums: Array
@@ -44,7 +44,7 @@ class Products:
             found.group = np.where(fresh, self._committed, found.group)
 
     def wait(self, mask: Array, keep: int) -> None:
-        """The threads of `mask` receive all products except those of their newest `keep` groups."""
+        """Give the threads of `mask` all products except those of their newest `keep` groups."""
         m, last = self.machine, self._committed - keep
         for product in self._reading:
             due = product.left & mask & (product.group > 0) & (product.group <= last)
@@ -57,7 +57,7 @@ class Products:
             self.land(registers, found.left & mask & (found.group > 0) & (found.group <= last))
 
     def land(self, registers: tuple[int, ...], due: Array) -> None:
-        """The registers of the threads of `due` receive their product."""
+        """Store their product into the registers of the threads of `due`."""
         if not due.any():
             return
         m, found = self.machine, self.sums[registers]
@@ -68,7 +68,7 @@ class Products:
             del self.sums[registers]
 
     def start(self, registers: tuple[int, ...], which: Array, sums: Array) -> None:
-        """The warpgroups `which` have started a product into these registers."""
+        """Record that the warpgroups `which` have started a product into these registers."""
         m = self.machine
         threads = threads_of(m, which)
         found = self.sums.get(registers)
@@ -84,24 +84,24 @@ class Products:
             found.group = np.where(threads, 0, found.group)
 
     def read(self, product: Product) -> None:
-        """A product starts to read its operands."""
+        """Report that a product starts to read its operands."""
         self._reading.append(product)
         for listener in self.machine.listeners:
             listener.on_product(self.machine, product)
 
 
 def per_block(m: Batch) -> int:
-    """Warpgroups per block."""
+    """Return the warpgroups per block."""
     return m.n_threads // WARPGROUP
 
 
 def count(m: Batch) -> int:
-    """Warpgroups per batch."""
+    """Return the warpgroups per batch."""
     return m.n_blocks * per_block(m)
 
 
 def by_warpgroup(m: Batch, value: Array) -> Array:
-    """Return (warpgroups, 128)."""
+    """Reshape a value to (warpgroups, 128)."""
     wide = np.broadcast_to(value, m.shape)
     return wide[:, : per_block(m) * WARPGROUP].reshape(-1, WARPGROUP)
 
@@ -117,13 +117,13 @@ def threads_of(m: Batch, which: Array) -> Array:
 
 
 def first_threads(m: Batch, which: Array) -> Array:
-    """Return the numbers of their first threads in the batch."""
+    """Return the numbers, in the batch, of the warpgroups' first threads."""
     block, mine = np.divmod(which, per_block(m))
     return np.asarray(block * m.n_threads + mine * WARPGROUP)
 
 
 def to_registers(m: Batch, sums: Array) -> list[Array]:
-    """Return the registers, (blocks, threads) of 32 bits each, of sums (64, warpgroups, n)."""
+    """Convert sums (64, warpgroups, n) to registers, (blocks, threads) of 32 bits each."""
     _, groups, n = sums.shape
     packed = 4 // sums.dtype.itemsize
     words = np.ascontiguousarray(sums).view(np.uint32)

@@ -1,7 +1,8 @@
-"""The memories of a kernel; global memory itself: allocations at virtual addresses.\n\nDevice
-addresses are virtual: each tensor argument gets a separate range, far from the others and equal in
-every run, and keeps its alignment within its storage. Kernels read and write the tensors' real
-memory through these ranges, so nothing is copied. Every access is checked.
+"""Provide the memories of a kernel, and global memory itself: allocations at virtual addresses.
+
+Device addresses are virtual: each tensor argument gets a separate range, far from the others and
+the same in every run, and keeps its alignment within its storage. Kernels read and write the
+tensors' real memory through these ranges, so nothing is copied. Every access is checked.
 
 storage.py          shared memory of blocks, local memory of threads
 swizzles.py         the layout of swizzled bytes and of tiles by descriptor in shared memory
@@ -30,16 +31,16 @@ WINDOW_SHIFT = np.uint64(56)
 
 GLOBAL_BASE = 0x10_0000_0000
 GUARD_BYTES = 1 << 32  # the least distance between two allocations
-STORAGE_ALIGN = 512  # alignment of a fresh tensor from cudaMalloc and PyTorch's allocator
+STORAGE_ALIGN = 512  # alignment of a new tensor from cudaMalloc and PyTorch's allocator
 
-# The first KiB of a block's shared memory belongs to the system on sm_90, so that address 0 is
-# never a variable (CUDA C++ programming guide, "Reserved shared memory").
+# The first KiB of a block's shared memory belongs to the system on sm_90, so address 0 is never a
+# variable (CUDA C++ programming guide, "Reserved shared memory").
 SHARED_RESERVED = 1024
 
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """The facts that a message states about an allocation: a name, an element type, shape and
+    """The facts that a message states about an allocation: its name, element type, shape and
     strides."""
 
     name: str
@@ -54,8 +55,8 @@ class TensorInfo:
     def coordinate(self, byte_offset: int) -> str:
         """Return `x[17, 1024]` for a byte offset from the first element, even beyond the end.
 
-        Modes are peeled from the largest stride down, so an overrun shows in the mode that
-        overran: one row past the end of a (8, 4) tensor is `x[8, 0]`, not `x[7, 4]`.
+        Modes are peeled from the largest stride down, so an overrun appears in the mode that
+        overran: one row past the end of an (8, 4) tensor is `x[8, 0]`, not `x[7, 4]`.
         """
         element, rest = divmod(byte_offset, self.itemsize)
         coordinate = [0] * len(self.shape)
@@ -77,8 +78,8 @@ class TensorInfo:
         return f"{self.name}[{text}]{gap}{within}"
 
     def same_address(self, byte_offset: int) -> str:
-        """Return `x[7, 4] to x[0, 32]`: the other coordinates of a byte of a row-major matrix; else
-        ""."""
+        """Return the other coordinates of a byte of a row-major matrix, such as `x[7, 4] to x[0,
+        32]`; else ""."""
         element, rest = divmod(byte_offset, self.itemsize)
         if (
             len(self.shape) != 2
@@ -98,8 +99,8 @@ class TensorInfo:
 class Region:
     """A tensor's piece of real memory.
 
-    start: the real address of its lowest byte; first: that of its element [0, …, 0] (which is
-    higher only with a negative stride); align_offset: distance from its storage's (aligned) start.
+    start: the real address of its lowest byte; first: the address of its element [0, …, 0] (higher
+    only with a negative stride); align_offset: distance from its storage's (aligned) start.
     """
 
     start: int
@@ -113,7 +114,7 @@ class Region:
 
 @dataclass
 class Allocation:
-    """A range of real memory at a virtual address: one tensor, or several overlapping ones.
+    """A range of real memory at a virtual address: a tensor, or several overlapping tensors.
 
     `data` is a uint8 array over the real memory.
     """
@@ -130,7 +131,7 @@ class Allocation:
 
     @functools.cached_property
     def read_only(self) -> bool:
-        """True if read-only (for overlapping tensors: through all of them)."""
+        """Return True if read-only (for overlapping tensors: if all of them are)."""
         return all(region.read_only for region in self.regions)
 
     def view(self, elem_bytes: int, count: int) -> Array:
@@ -142,8 +143,9 @@ class Allocation:
 
     def tensor_at(self, offset: int) -> tuple[TensorInfo, int]:
         """Return the tensor that a message names for a byte offset, and the offset from its first
-        element.\n\n        Among overlapping tensors: the first that holds the byte, else the
-        largest.
+        element.
+
+        Among overlapping tensors it is the first that holds the byte, else the largest.
         """
         real = self.real_address + offset
         inside = [r for r in self.regions if r.start <= real < r.start + r.size_bytes]
@@ -159,10 +161,10 @@ def element_view(data: Array, elem_bytes: int, count: int) -> Array:
 
 
 class GlobalMemory:
-    """The allocations one launch can reach, in order of address.
+    """The allocations that a launch can reach, in order of address.
 
-    live: finds memory, (start, bytes, owner), that holds a real address, of tensors that are not
-    arguments. adopted: True once a kernel has accessed such memory.
+    live: finds the memory, (start, bytes, owner), of a tensor that is not an argument but holds a
+    real address. adopted: True once a kernel has accessed such memory.
     """
 
     def __init__(self) -> None:
@@ -176,13 +178,14 @@ class GlobalMemory:
     def add(
         self, real_address: int, size_bytes: int, info: TensorInfo, *, owner: object = None
     ) -> Allocation:
-        """Assign an address to one piece of real memory."""
+        """Assign an address to a piece of real memory."""
         return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
 
     def adopt(self, real_address: int, *, as_it_is: bool = False) -> Allocation | None:
-        """Give the tensor that holds a real address, which only memory names, an address, too.
+        """Give an address also to the tensor that holds a real address found only in memory.
 
-        as_it_is: that same one, for a kernel that has read it from a table of pointers.
+        as_it_is: use the real address itself, for a kernel that has read it from a table of
+        pointers.
         """
         found = self.live(real_address) if real_address else None  # an empty tensor is at 0
         if found is None:
@@ -194,7 +197,7 @@ class GlobalMemory:
         return self._add([region], start if as_it_is else None)
 
     def add_tensors(self, regions: Sequence[Region]) -> None:
-        """Assign addresses to tensors, in order; overlapping tensors share one range."""
+        """Assign addresses to tensors, in order; overlapping tensors share a range."""
         for together in _overlapping(regions):
             self._add(together)
 
@@ -219,7 +222,7 @@ class GlobalMemory:
 
     def find(self, address: int) -> Allocation | None:
         """Return the allocation whose range or guard zone holds `address` (for messages: the
-        nearest)."""
+        nearest allocation)."""
         if not self.allocations:
             return None
         i = int(np.searchsorted(self.starts, np.uint64(address), "right")) - 1
@@ -235,7 +238,7 @@ class GlobalMemory:
         return info.name, info.coordinate(from_first)
 
     def holder(self, address: int) -> tuple[Allocation, int] | None:
-        """Return the allocation that holds an address, and the byte; also for an empty one."""
+        """Return the allocation that holds an address, even if it is empty, and the byte in it."""
         found = self.find(address)
         at = -1 if found is None else address - found.address
         if found is None or not 0 <= at < max(found.size_bytes, 1):
@@ -256,7 +259,7 @@ class GlobalMemory:
 
 
 def _overlapping(regions: Sequence[Region]) -> list[list[Region]]:
-    """Return regions grouped by shared memory; groups and members in the given order."""
+    """Group regions that share memory; keep groups and members in the given order."""
     groups: list[list[int]] = []
     end = -1
     for i in sorted(range(len(regions)), key=lambda i: (regions[i].start, -regions[i].size_bytes)):

@@ -1,6 +1,7 @@
-"""Fresh tensors: tracks the elements that kernels have written so far.\n\n`forgekit.empty`
-registers its tensors. A tensor counts as fresh until code other than a kernel of the virtual GPU
-changes it (torch counts its versions), or it is deleted.
+"""Track the elements of fresh tensors that kernels have written so far.
+
+`forgekit.empty` registers its tensors. A tensor counts as fresh until code other than a kernel of
+the virtual GPU changes it (torch counts its versions), or it is deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from forgekit.vgpu.memory import Allocation
 
 @dataclass
 class _Entry:
-    """One tensor: its memory, its version when it was made, its written elements."""
+    """A fresh tensor: its memory, its version when it was made, its written elements."""
 
     start: int
     itemsize: int
@@ -47,7 +48,7 @@ def mark(tensor: Any) -> None:
         return
     try:
         version = tensor._version
-    except RuntimeError:  # torch does not count in inference mode
+    except RuntimeError:  # torch does not count versions in inference mode
         return
     reference = weakref.ref(tensor, lambda gone: _forget(start, gone))
     poison = _bytes_at(start, itemsize).copy()
@@ -68,7 +69,8 @@ def copy_marks(original: Any, copy: Any) -> None:
 
 
 def marks(tensor: Any) -> bytes | None:
-    """Return which elements of `tensor` are written, one byte each; None if it is not fresh."""
+    """Return the marks of the written elements of `tensor`, one byte each; None if it is not
+    fresh."""
     found = _entries.get(tensor.data_ptr())
     return found.written.tobytes() if found is not None and found.is_fresh() else None
 
@@ -97,8 +99,8 @@ class Blank:
         self._whole = dense and len(allocation.regions) == 1
 
     def _detect_other_writes(self, allocation: Allocation) -> None:
-        """Mark elements that no longer hold their first bits: code outside torch's count wrote
-        them."""
+        """Mark elements that no longer hold their first bits, because code outside torch's count
+        wrote them."""
         item = self._entry.itemsize
         count = self._last - self._first
         held = allocation.data[self.offset : self.offset + count * item].reshape(count, item)
@@ -109,8 +111,8 @@ class Blank:
         return self._entry.written[self._first : self._last]
 
     def is_written(self, size: int, unit: int, shift: int) -> Array:
-        """Return which of `size` units of `unit` bytes hold values; the first begins `shift`
-        before."""
+        """Return True for those of `size` units of `unit` bytes that hold values; the first unit
+        begins `shift` bytes before `start`."""
         item = self._entry.itemsize
         known = np.ones(size * unit, bool)
         begin = shift + self.offset
@@ -119,7 +121,7 @@ class Blank:
         return np.asarray(known.reshape(size, unit).all(axis=1))
 
     def mark_written(self, written: Array, unit: int, shift: int) -> None:
-        """The units of `written` have been written."""
+        """Mark the units of `written` as written."""
         item = self._entry.itemsize
         begin = shift + self.offset
         per_byte = np.repeat(written, unit)[begin : begin + len(self._written) * item]

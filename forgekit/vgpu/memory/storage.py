@@ -1,4 +1,4 @@
-"""Shared memory of a batch of blocks and local memory of its threads."""
+"""Store the shared memory of a batch of blocks and the local memory of its threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.adversary import Adversary
     from forgekit.vgpu.floats import Array
 
-# Unwritten memory: all ones, which is NaN in every floating-point format, so that reads of it are
+# Unwritten memory holds all ones, which is NaN in every floating-point format, so reads of it are
 # visible in results.
 UNINITIALISED = 0xFF
 
@@ -24,15 +24,15 @@ def _stride(size_bytes: int) -> int:
 
 
 def block_bytes(shared_bytes: int, threads: int, local_bytes: int) -> int:
-    """Host memory for one block: its shared memory and the local memory of its threads."""
+    """Return the host memory of a block: its shared memory and the local memory of its threads."""
     return _stride(shared_bytes) + threads * _stride(local_bytes)
 
 
 class Slices:
-    """Equal slices of one byte array, one per owner, a block or a thread.
+    """Equal slices of a byte array, one per owner, which is a block or a thread.
 
     space: `shared` or `local`; owner: the number of each thread's slice; base: the address of a
-    slice's first byte; stride: bytes from a slice to the next.
+    slice's first byte; stride: bytes from one slice to the next.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Slices:
 
 
 def shared_memory(n_blocks: int, size_bytes: int, adversary: Adversary | None = None) -> Slices:
-    """Return one slice per block."""
+    """Make shared memory, with one slice per block."""
     owner = np.arange(n_blocks, dtype=np.int64)[:, None]
     return Slices("shared", owner, size_bytes, SHARED_RESERVED, adversary)
 
@@ -65,6 +65,6 @@ def shared_memory(n_blocks: int, size_bytes: int, adversary: Adversary | None = 
 def local_memory(
     shape: tuple[int, int], size_bytes: int, adversary: Adversary | None = None
 ) -> Slices:
-    """Return one slice per thread; shape: (blocks, threads)."""
+    """Make local memory, with one slice per thread; shape: (blocks, threads)."""
     owner = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
     return Slices("local", owner, size_bytes, 0, adversary)

@@ -1,7 +1,9 @@
-"""Swizzles of tensor maps and matrix descriptors: they permute 16-byte pieces of shared
-memory.\n\nA span of 32, 64 or 128 bytes permutes its 2, 4 or 8 pieces, depending on the number of
-its 128-byte line (PTX ISA, "Swizzling modes"); like CuTe's Swizzle<1|2|3, 4, 3> of addresses.
-Fields of descriptors: PTX ISA, "Matrix descriptor"; their layouts: CUTLASS,
+"""Compute the swizzles of tensor maps and matrix descriptors, which permute 16-byte pieces of
+shared memory.
+
+A span of 32, 64 or 128 bytes permutes its 2, 4 or 8 pieces, depending on the number of its 128-byte
+line (PTX ISA, "Swizzling modes"), like CuTe's Swizzle<1|2|3, 4, 3> of addresses. Fields of
+descriptors: PTX ISA, "Matrix descriptor"; their layouts: CUTLASS,
 include/cute/arch/mma_sm90_desc.hpp.
 """
 
@@ -21,7 +23,7 @@ SPANS = (0, 32, 64, 128)  # bytes; 0: no swizzle
 def swizzled(address: Array, span: int) -> Array:
     """Return the place of each shared-memory address in a swizzle of `span` bytes.
 
-    Its own inverse. address: within the block, of any integer type.
+    The function is its own inverse. address: within the block, of any integer type.
     """
     if not span:
         return address

@@ -1,7 +1,9 @@
-"""Tensor maps: 128 bytes that describe a tensor and its boxes to a tensor copy (TMA).\n\nThe bits
-are those of the hardware, because CuTe DSL's host code writes them itself: their positions come
-from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The requirements are those of the
-CUDA driver's `cuTensorMapEncodeTiled`.
+"""Encode and decode tensor maps, 128 bytes that describe a tensor and its boxes to a tensor copy
+(TMA).
+
+The bits are those of the hardware, because CuTe DSL's host code writes them itself: their positions
+come from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The requirements are those of
+the CUDA driver's `cuTensorMapEncodeTiled`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from forgekit.vgpu.memory.swizzles import SPANS
 
 BYTES = 128
 ALIGN = 64
-# The lowest four bits of the word at byte 8 in maps for `.tile`: CuTe DSL's, the CUDA driver's.
+# The lowest four bits of the word at byte 8 in maps for `.tile`, from CuTe DSL and from the CUDA
+# driver.
 _TILED, _OF_THE_DRIVER = 2, 0
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
@@ -48,29 +51,29 @@ class TensorMap:
 
     @functools.cached_property
     def counts(self) -> tuple[int, ...]:
-        """Elements per mode that a copy moves."""
+        """Return the elements per mode that a copy moves."""
         return tuple(-(-b // s) for b, s in zip(self.box, self.steps, strict=True))
 
     @functools.cached_property
     def box_bytes(self) -> int:
-        """Bytes that a copy moves, and reports to its mbarrier."""
+        """Return the bytes that a copy moves and reports to its mbarrier."""
         return math.prod(self.counts) * self.itemsize
 
     @functools.cached_property
     def row_bytes(self) -> int:
-        """Bytes of a box along the dense mode."""
+        """Return the bytes of a box along the dense mode."""
         return self.counts[0] * self.itemsize
 
     @functools.cached_property
     def tile_bytes(self) -> int:
-        """Bytes of shared memory from the start of a box to the end of its last row: with a
-        swizzle, each row has a separate span, even a short one (measured on an H200)."""
+        """Return the bytes of shared memory from the start of a box to the end of its last row:
+        with a swizzle, each row has a separate span, even a short one (measured on an H200)."""
         return self.box_bytes // self.row_bytes * (self.swizzle or self.row_bytes)
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
-        """Return why an H200 stops with an illegal instruction at a box there; empty if it does
-        not. Measured in `tests/vgpu/test_tensor_copies.py`; CUDA's programming guide has the second
-        case."""
+        """Return the reason why an H200 stops with an illegal instruction at a box there, or an
+        empty text. The cases are measured in `tests/vgpu/test_tensor_copies.py`; CUDA's programming
+        guide describes the second."""
         at = coordinates[0] * self.itemsize
         if at % _UNIT:
             return f"begins {at} bytes into the dense mode, which is not a multiple of {_UNIT}"
@@ -79,9 +82,10 @@ class TensorMap:
         return ""
 
     def clip(self, coordinates: tuple[int, ...], *, stores: bool = False) -> Clipped:
-        """The part of the box at these coordinates that lies inside the tensor.
+        """Return the part of the box at these coordinates that is inside the tensor.
 
-        stores: the part that a store writes, whole 16-byte pieces of the dense mode (measured).
+        stores: return the part that a store writes, whole 16-byte pieces of the dense mode
+        (measured).
         """
         inside, extents, strides, offset = [], [], [], 0
         for at, size, count, step, stride in zip(
@@ -119,7 +123,7 @@ class Clipped(NamedTuple):
 
     @property
     def span_bytes(self) -> int:
-        """Byte offset from the first element to the last."""
+        """Return the byte offset from the first element to the last."""
         return sum((n - 1) * s for n, s in zip(self.extents, self.strides, strict=True))
 
     @property
@@ -143,10 +147,11 @@ def _offsets(extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
 
 @functools.lru_cache(maxsize=256)
 def decode(raw: bytes) -> TensorMap:
-    """Return the tensor map in 128 bytes.
+    """Decode the tensor map in 128 bytes.
 
     Raises:
-        ValueError: a field that no tensor copy supports, and its requirement.
+        ValueError: a field has a value that no tensor copy supports; the message states the
+            requirement.
     """
     words = [int(w) for w in np.frombuffer(raw, np.uint32)]
     flags, rank = words[2], (words[2] >> 4 & 7) + 1
@@ -197,10 +202,11 @@ def encode(
     swizzle: int = 0,
     nan_fill: bool = False,
 ) -> bytes:
-    """Return the 128 bytes of a tensor map. strides: bytes, without that of the dense mode.
+    """Return the 128 bytes of a tensor map. strides: in bytes, without the dense mode's.
 
     Raises:
-        ValueError: a value that `cuTensorMapEncodeTiled` would refuse, and its requirement.
+        ValueError: `cuTensorMapEncodeTiled` would refuse a value; the message states the
+            requirement.
     """
     _in_range("sizes", sizes, 1, 1 << 32)
     _in_range("edges of the box", box, 1, 256)

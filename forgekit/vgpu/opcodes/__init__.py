@@ -1,9 +1,9 @@
-"""The meaning of each PTX opcode: one small function per opcode, registered by name.
+"""Define the meaning of each PTX opcode: one small function per opcode, registered by name.
 
-Two kinds of meaning. A *compute* meaning is a pure function of arrays: it returns a `Compute`
-with the PTX types of the sources and the result. An *effect* meaning (memory, control,
-warp-wide instructions) returns a step, a function of the machine. Neither uses masks, counters or
-traces unless it must.
+There are two kinds of meaning. A *compute* meaning is a pure function of arrays: it returns a
+`Compute` with the PTX types of the sources and the result. An *effect* meaning (memory, control,
+warp-wide instructions) returns a step, a function of the machine. Neither kind uses masks, counters
+or traces unless it must.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Compute:
     fn: arrays of the source types to an array (or tuple of arrays) of the result type.
     sources: PTX types of the operands after the result.
     result: PTX type of the result; a tuple with `targets` when there are several.
-    operands: the source operands, if they are not simply those after the first.
+    operands: the source operands, if they are not those after the first.
     """
 
     fn: Callable[..., Any]
@@ -63,8 +63,8 @@ def opcode(*names: str) -> Callable[[Meaning], Meaning]:
 def pure(
     name: str, kinds: tuple[str, ...], sources: str, result: str, fn: Callable[..., Any]
 ) -> None:
-    """Register a pure opcode with a type of `kinds`, the T of sources and result, and no
-    qualifiers."""
+    """Register a pure opcode without qualifiers, with a type of `kinds`, the T of sources and
+    result."""
 
     @opcode(name)
     def meaning(ins: Instruction, d: object) -> Compute:
@@ -74,7 +74,7 @@ def pure(
         return Compute(fn, types, kind if result == "T" else result)
 
 
-# -- what an instruction may have: each raises UnknownVariantError where it has something else ----
+# -- checks of instructions: each raises UnknownVariantError for anything unknown ----
 def allow(instruction: Instruction, *known: str) -> None:
     """Refuse an instruction with a qualifier or type that its meaning does not use."""
     for part in instruction.opcode[1:]:
@@ -83,7 +83,7 @@ def allow(instruction: Instruction, *known: str) -> None:
 
 
 def one_of(instruction: Instruction, what: str, *known: str) -> str:
-    """Return the part of the opcode that is among `known`."""
+    """Return the part of the opcode that is in `known`."""
     for part in instruction.opcode[1:]:
         if part in known:
             return part
@@ -99,7 +99,7 @@ def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
 
 
 def expect(operand: object, kind: type[T], what: str) -> T:
-    """Return the operand, if it is of this kind."""
+    """Return the operand if it is of this kind."""
     if not isinstance(operand, kind):
         raise UnknownVariantError(f"an operand that is not a {what}")
     return operand
@@ -112,7 +112,7 @@ def _register_all() -> None:
 
 
 def lookup(instruction: Instruction) -> Meaning | None:
-    """Return the meaning of an instruction's opcode, None if none is registered."""
+    """Return the registered meaning of an instruction's opcode, or None."""
     _register_all()
     for length in range(len(instruction.opcode), 0, -1):
         meaning = REGISTRY.get(".".join(instruction.opcode[:length]))

@@ -1,4 +1,5 @@
-"""Loads and stores, prefetches, fences; queries of the block an address belongs to."""
+"""Implement loads and stores, prefetches, fences, and queries of the block to which an address
+belongs."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def space_of(ins: Instruction) -> str:
 
 
 def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
-    """Return the address operand as an unsigned array: 32 bits for a 32-bit register, else 64."""
+    """Return the address operand as an unsigned array, with 32 bits for a 32-bit register, else
+    64."""
     if not isinstance(operand, Address):
         raise UnknownVariantError("an operand that is not an address")
     base, offset = operand.base, operand.offset
@@ -73,7 +75,7 @@ def ld(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
     kind, count = _shape(ins)
     elem = TYPE_BYTES[kind]
-    operands = counted(ins, 2, 3)  # the third is a cache policy
+    operands = counted(ins, 2, 3)  # the third operand is a cache policy
     items = _items(operands[0], count)
     writers = [d.writer(o, kind) for o in items]
     if space == "param" and not isinstance(getattr(operands[1], "base", None), Register):
@@ -127,7 +129,7 @@ def st(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
     kind, count = _shape(ins)
     bits = f"b{8 * TYPE_BYTES[kind]}"
-    operands = counted(ins, 2, 3)  # the third is a cache policy
+    operands = counted(ins, 2, 3)  # the third operand is a cache policy
     values = [d.fetch(o, bits) for o in _items(operands[1], count)]
     if space == "param":
         base = expect(operands[0], Address, "address").base
@@ -155,13 +157,14 @@ def st(ins: Instruction, d: Decoder) -> Step:
     "griddepcontrol", "setmaxnreg", "pmevent",
 )  # fmt: skip
 def no_effect(ins: Instruction, d: Decoder) -> Step:
-    """Do nothing: every store is visible immediately here, and launches run one after another."""
+    """Do nothing, because every store is visible immediately here, and launches run one after
+    another."""
     return lambda m: None
 
 
 @opcode("fence.proxy")
 def fence_proxy(ins: Instruction, d: Decoder) -> Step:
-    """Do nothing, except to report fences for copies out of shared memory to listeners."""
+    """Do nothing except report fences for copies out of shared memory to listeners."""
     if not {"async", "async:shared:cta"}.intersection(ins.opcode) or "global" in ins.opcode:
         return lambda m: None
 
@@ -185,7 +188,8 @@ def isspacep(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("mapa")
 def mapa(ins: Instruction, d: Decoder) -> Compute:
-    """`mapa[.shared::cluster].type d, a, rank`: a's place in another block of the cluster."""
+    """Execute `mapa[.shared::cluster].type d, a, rank`: a's place in another block of the
+    cluster."""
     allow(ins, "shared:cluster", "u32", "u64")
     bits = "b" + ins.opcode[-1][1:]
     return Compute(clusters.mapped, (bits, "u32"), bits)
@@ -193,7 +197,8 @@ def mapa(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("getctarank")
 def getctarank(ins: Instruction, d: Decoder) -> Step:
-    """`getctarank[.shared::cluster].type d, a`: the block of the cluster that an address is in."""
+    """Execute `getctarank[.shared::cluster].type d, a`: the block of the cluster that contains an
+    address."""
     allow(ins, "shared:cluster", "u32", "u64")
     to, address = counted(ins, 2)
     fetch = d.fetch(address, "b" + ins.opcode[-1][1:])

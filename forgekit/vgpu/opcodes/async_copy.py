@@ -1,4 +1,5 @@
-"""`cp.async`: copies from global to shared memory that complete as late as the rules allow.
+"""Implement `cp.async`: copies from global to shared memory that complete as late as the rules
+allow.
 
 A copy is recorded with its thread's group number, and carried out when that thread waits for the
 group. A kernel that reads shared memory before its wait therefore reads the old content, as it may
@@ -26,12 +27,13 @@ _WORD = 4  # sizes are 4, 8 or 16 bytes; the bytes to read may be any number
 
 @dataclass
 class _Copy:
-    """A copy in flight: `left` threads have not done it yet; `group` is 0 until committed."""
+    """A copy in flight: the threads of `left` have not completed it yet; `group` is 0 until
+    committed."""
 
     target: Array
     source: Array
     size: int
-    count: Array  # bytes to read; the rest is zero-filled
+    count: Array  # bytes to read; the rest is filled with zeros
     left: Array
     group: Array
     pc: int
@@ -53,7 +55,8 @@ def _pending(m: Machine) -> _Pending:
 
 
 def in_flight(m: Batch) -> list[tuple[int, Array]]:
-    """The copies that no thread has waited for: instruction, and whose they are, a full mask."""
+    """Return the copies that their threads have not waited for: the instruction, and a full mask of
+    the threads."""
     pending = m.state.get("cp.async")
     copies = pending.copies if isinstance(pending, _Pending) else []
     return [(copy.pc, copy.left) for copy in copies if copy.left.any()]
@@ -72,7 +75,7 @@ def cp_async(ins: Instruction, d: Decoder) -> Step:
 
 
 def _copy(ins: Instruction, d: Decoder) -> Step:
-    """`cp.async [to], [from], size[, bytes to read | skip][, policy]`."""
+    """Execute `cp.async [to], [from], size[, bytes to read | skip][, policy]`."""
     size = expect(counted(ins, 3, 4, 5)[2], Immediate, "number").bits
     if size not in (4, 8, 16):
         raise UnknownVariantError(f"{size} bytes, not 4, 8 or 16")
@@ -139,7 +142,7 @@ def _commit(m: Machine) -> None:
 
 def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None:
     """Complete, for the threads of `mask`, all copies except those of their newest `keep` groups;
-    everything: also those in no group."""
+    everything: include copies that belong to no group."""
     pending = _pending(m)
     waiting = m.expand(mask)
     for copy in pending.copies:
@@ -153,7 +156,7 @@ def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None
 
 
 def _arrive(m: Machine, copy: _Copy, due: Array) -> None:
-    """Copies of the threads of `due` arrive; errors and listeners find the line of the copy."""
+    """Let copies of the threads of `due` arrive; errors and listeners find the line of the copy."""
     m.pc, pc = copy.pc, m.pc
     words = copy.size // _WORD
     into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, words)

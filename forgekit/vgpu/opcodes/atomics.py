@@ -1,6 +1,6 @@
-"""Atomic operations on global and shared memory: `atom` (with the old value) and `red`.
+"""Implement atomic operations on global and shared memory: `atom` (with the old value) and `red`.
 
-Threads are served in order of block and thread index, so that results, sums of floats included,
+Threads are served in order of block and thread index, so that results, including sums of floats,
 are the same in every run. (A GPU serves them in any order.)
 """
 
@@ -26,7 +26,7 @@ _OPERATIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "d
 
 
 def operation(name: str, kind: str) -> Operation:
-    """`(old, operand[, second]) -> new` on arrays of PTX type `kind`."""
+    """Return the function `(old, operand[, second]) -> new` for arrays of PTX type `kind`."""
     if kind == "bf16":
         to32 = floats.bf16_to_f32
         wide = operation(name, "f32")
@@ -64,7 +64,7 @@ def _float_sum(old: Array, x: Array) -> Array:
 def _add_flushed(old: Array, x: Array) -> Array:
     """Add float32 as in global memory: subnormal operands and results become zero.
 
-    PTX ISA, "atom": on shared memory subnormals are kept.
+    PTX ISA, "atom": in shared memory subnormals are kept.
     """
     return floats.flush(_float_sum(floats.flush(old), floats.flush(x)))
 
@@ -89,7 +89,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     _check_kind(name, kind)
     returns = ins.opcode[0] == "atom"
     count = 1 + returns + (2 if name == "cas" else 1)
-    operands = counted(ins, count, count + 1)  # the last may be a cache policy
+    operands = counted(ins, count, count + 1)  # the last operand may be a cache policy
     operands = operands[1:] if returns else operands
     space = space_of(ins)
     address = address_of(operands[0], space, d)
@@ -130,7 +130,7 @@ def _subnormal(x: Array) -> Array:
 
 
 def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Array:
-    """Apply one operation per thread to `memory[rows]` in order; returns the old values."""
+    """Apply one operation per thread to `memory[rows]` in order; return the old values."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -138,7 +138,7 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
     old = np.empty(len(rows), memory.dtype)
     total = np.add if run in (_float_sum, _add_flushed) else run
     if isinstance(total, np.ufunc) and len(starts) < lengths.max():
-        # Few addresses, many threads each: a running total per address.
+        # With few addresses and many threads each, compute a running total per address.
         for start, length in zip(starts, lengths, strict=True):
             who = order[start : start + length]
             row = ordered[start]
@@ -152,7 +152,7 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
             old[who] = totals[:-1]
             memory[row] = totals[-1]
         return old
-    for rank in range(int(lengths.max())):  # the rank-th thread of every address at once
+    for rank in range(int(lengths.max())):  # the rank-th thread of every address, in one step
         who = order[starts[lengths > rank] + rank]
         before = memory[rows[who]]
         old[who] = before

@@ -1,4 +1,4 @@
-"""Bit operations and moves of bits."""
+"""Implement bit operations and moves of bits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pure("cnot", _WORDS, "T", "T", lambda a: (a == 0).astype(a.dtype))
 
 @opcode("shl", "shr")
 def shift(ins: Instruction, d: Decoder) -> Compute:
-    """Shift amounts are clamped to the width: more gives 0 (or the sign)."""
+    """Shift; amounts are clamped to the width, so larger amounts give 0 (or the sign)."""
     allow(ins, *_WORDS, "u16", "u32", "u64", "s16", "s32", "s64")
     kind = ins.opcode[-1]
     left = ins.opcode[0] == "shl"
@@ -29,7 +29,7 @@ def shift(ins: Instruction, d: Decoder) -> Compute:
     def fn(a: Array, amount: Array) -> Array:
         bits = 8 * a.dtype.itemsize
         n = amount.astype(a.dtype)
-        if amount.size == 1 and int(amount.flat[0]) < bits:  # the usual: a small constant
+        if amount.size == 1 and int(amount.flat[0]) < bits:  # the usual case: a small constant
             return a << n if left else a >> n
         over = amount >= bits
         safe = np.where(over, a.dtype.type(bits - 1), n)
@@ -42,7 +42,7 @@ def shift(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("shf")
 def funnel(ins: Instruction, d: Decoder) -> Compute:
-    """`shf.{l,r}.{wrap,clamp}.b32 d, a, b, c`: a shift of the 64-bit value {b, a}."""
+    """Execute `shf.{l,r}.{wrap,clamp}.b32 d, a, b, c`: shift the 64-bit value {b, a}."""
     allow(ins, "l", "r", "wrap", "clamp", "b32")
     left, clamp = "l" in ins.opcode, "clamp" in ins.opcode
 
@@ -59,7 +59,8 @@ def funnel(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("lop3")
 def lop3(ins: Instruction, d: Decoder) -> Compute:
-    """Bit i of the table is the result where the bits of a, b, c spell i (a the highest)."""
+    """Apply a truth table: bit i of the table is the result if the bits of a, b, c spell i (a is
+    the highest)."""
     allow(ins, "b32")
     table = expect(counted(ins, 5)[4], Immediate, "number").bits
 
@@ -127,7 +128,7 @@ def _part(kind: str, count: int) -> str:
 
 
 def unpack(kind: str, target: Vector, source: object) -> Compute:
-    """`mov.b64 {%r1, %r2}, %rd`."""
+    """Execute `mov.b64 {%r1, %r2}, %rd`."""
     n = len(target.items)
     if (kind, n) == ("b128", 2):
         return Compute(_halves, (kind,), ("b64",) * 2, targets=target.items)
@@ -141,7 +142,7 @@ def unpack(kind: str, target: Vector, source: object) -> Compute:
 
 
 def pack(kind: str, source: Vector) -> Compute:
-    """`mov.b64 %rd, {%r1, %r2}`."""
+    """Execute `mov.b64 %rd, {%r1, %r2}`."""
     n = len(source.items)
     if (kind, n) == ("b128", 2):
         return Compute(_joined, ("b64",) * 2, kind, operands=source.items)

@@ -1,6 +1,6 @@
-"""Bulk copies (`cp.async.bulk`) and `st.async`: operations that signal an mbarrier.
+"""Implement bulk copies (`cp.async.bulk`) and `st.async`, operations that signal an mbarrier.
 
-Addresses are checked at the instruction. Copies by tensor map: `tensor_copy.py`.
+Addresses are checked at the instruction. Copies by tensor map are in `tensor_copy.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Instruction, Vector
 
-ALIGN = 16  # of addresses and sizes: PTX ISA, "cp.async.bulk"
+ALIGN = 16  # alignment of addresses and sizes: PTX ISA, "cp.async.bulk"
 _SPACES = ("shared:cluster", "shared:cta", "global")
 
 
@@ -46,7 +46,7 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
 
 
 def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
-    """`cp.async.bulk [to], [from], size[, [mbarrier]][, blocks][, policy]`."""
+    """Execute `cp.async.bulk [to], [from], size[, [mbarrier]][, blocks][, policy]`."""
     signals = "mbarrier:complete_tx:bytes" in ins.opcode
     multicast = "multicast:cluster" in ins.opcode
     if multicast and not signals:
@@ -85,7 +85,7 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
 
 
 def each_block(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
-    """Return (threads, rank) for every block of the cluster that some thread copies to."""
+    """Return (threads, rank) for every block of the cluster to which a thread copies."""
     wide = np.broadcast_to(bits, m.shape).astype(np.int64)
     ranks = [(full & (wide >> r & 1 == 1), np.array([[r]])) for r in range(16)]
     return [(who, rank) for who, rank in ranks if who.any()]
@@ -107,14 +107,14 @@ def _check_alignment(
 
 
 def _end(m: Machine, space: str, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Return the ends of copies, with bounds checked."""
+    """Return the ends of copies after checking bounds."""
     if space == "global":
         return _in_global(m, kind, address, sizes, full)
     return in_shared(m, kind, address, sizes, full)
 
 
 def in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Return shared memory of the cluster, with bounds checked."""
+    """Return the end in shared memory of the cluster after checking bounds."""
     rank, within = clusters.split(m, address)
     owner = addressing.cluster_rows(m, kind, address, rank, full, ALIGN)
     offset = within.astype(np.int64) - m.shared.base
@@ -147,7 +147,8 @@ def _in_global(m: Machine, kind: str, address: Array, sizes: Array, full: Array)
 # -- st.async -------------------------------------------------------------------------------------
 @opcode("st.async")
 def st_async(ins: Instruction, d: Decoder) -> Step:
-    """`st.async[.weak].shared::cluster.mbarrier::complete_tx::bytes[.vec].type [a], b, [m]`."""
+    """Execute `st.async[.weak].shared::cluster.mbarrier::complete_tx::bytes[.vec].type [a], b,
+    [m]`."""
     for part in ins.opcode[2:-1]:
         if part not in ("weak", "shared:cluster", "mbarrier:complete_tx:bytes", "v2", "v4"):
             raise UnknownVariantError(f".{part}")

@@ -1,4 +1,4 @@
-"""Comparisons and selections."""
+"""Implement comparisons and selections."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def comparison(name: str, kind: str) -> Callable[[Array, Array], Array]:
         return lambda a, b: ~(np.isnan(a) | np.isnan(b))
     if name == "nan":
         return lambda a, b: np.isnan(a) | np.isnan(b)
-    if name == "ne":  # ordered: false where either is NaN
+    if name == "ne":  # ordered: false if either is NaN
         return lambda a, b: (a < b) | (a > b)
     if name in _ORDERED:
         return _ORDERED[name]
@@ -64,7 +64,7 @@ def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
 
 
 def _boolean(ins: Instruction) -> Callable[..., Array] | None:
-    """Return how the comparison is combined with another predicate, if it is."""
+    """Return the operation that combines the comparison with another predicate, if any."""
     found = [p for p in ins.opcode[2:-1] if p in _BOOLEAN]
     if bool(found) != (len(ins.operands) == 4):
         raise UnknownVariantError(f"{len(ins.operands)} operands")
@@ -90,7 +90,7 @@ def setp(ins: Instruction, d: Decoder) -> Compute:
         )
 
     def both(a: Array, b: Array, *c: Array) -> tuple[Array, Array]:
-        """The second result is that of the complement."""
+        """Return both results; the second is that of the complement."""
         found = compare(a, b)
         if boolean is None:
             return found, ~found
@@ -101,7 +101,7 @@ def setp(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _setp_packed(ins: Instruction, kind: str) -> Compute:
-    """`setp.lt.f16x2 p|q, a, b`: p compares the lower halves, q the upper."""
+    """Execute `setp.lt.f16x2 p|q, a, b`: p compares the lower halves, q the upper halves."""
     target, part = (*ins.operands, None)[0], PACKED[kind]
     if len(ins.opcode) < 3 or len(ins.operands) != 3 or kind == "f32x2":
         raise UnknownVariantError(f".{kind} with these operands")
@@ -123,7 +123,7 @@ def _setp_packed(ins: Instruction, kind: str) -> Compute:
 
 @opcode("set")
 def set_(ins: Instruction, d: Decoder) -> Compute:
-    """`set.lt.u32.f32`: all ones (or 1.0) where true."""
+    """Execute `set.lt.u32.f32`: the result is all ones (or 1.0) if true."""
     result, kind = ("", *ins.opcode)[-2:]
     compare, boolean = _comparison_of(ins, *_TYPES), _boolean(ins)
     if result not in ("u32", "s32", "f32"):

@@ -1,4 +1,5 @@
-"""Branches, exits, barriers, calls (`vprintf` is the only function a kernel calls)."""
+"""Implement branches, exits, barriers and calls (`vprintf` is the only function that kernels
+call)."""
 
 from __future__ import annotations
 
@@ -146,7 +147,8 @@ def _by_value(
 
 @opcode("barrier.cluster")
 def barrier_cluster(ins: Instruction, d: Decoder) -> Step:
-    """`barrier.cluster.arrive` and `.wait`; both order memory here, `.relaxed` too."""
+    """Execute `barrier.cluster.arrive` and `.wait`; here both order memory, even with
+    `.relaxed`."""
     allow(ins, "cluster", "arrive", "wait", "release", "relaxed", "acquire",
           "aligned")  # fmt: skip
     arrives = "arrive" in ins.opcode
@@ -178,7 +180,7 @@ def _cluster_of(m: Machine) -> Array:
 
 @opcode("call")
 def call(ins: Instruction, d: Decoder) -> Step:
-    """`call.uni (retval0), vprintf, (param0, param1)`."""
+    """Execute `call.uni (retval0), vprintf, (param0, param1)`."""
     names = [o.name for o in ins.operands if isinstance(o, Symbol)]
     if names != ["vprintf"]:
         raise UnknownVariantError(f"a call of {names[0] if names else 'a pointer'}")
@@ -189,7 +191,7 @@ def call(ins: Instruction, d: Decoder) -> Step:
     form, values = found
 
     def show(m: Machine, mask: Array | None) -> None:
-        # Nothing was stored to a parameter: its content is arbitrary on a GPU.
+        # Nothing was stored to a parameter, so its content is arbitrary on a GPU.
         format_string, data = (m.state.get(name, _NOTHING) for name in (form, values))
         printf.emit(m, m.printer, mask, format_string, data)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Conversions between number formats (`cvt`) and address spaces (`cvta`)."""
+"""Implement conversions between number formats (`cvt`) and address spaces (`cvta`)."""
 
 from __future__ import annotations
 
@@ -95,8 +95,9 @@ def _base_conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn
 
 
 def _round(value: Array, target: str, mode: str, error: Array | None = None) -> Array:
-    """Convert the exact value `value + error`, a float array, to `target`, rounded once.\n\n    A
-    NaN becomes canonical, but a float64 NaN keeps its sign and upper bits.
+    """Convert the exact value `value + error`, a float array, to `target`, rounded once.
+
+    A NaN becomes canonical, but a float64 NaN keeps its sign and upper bits.
     """
     wide = value.dtype.itemsize == 8
     if target == "f64":
@@ -127,7 +128,7 @@ def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
 
 
 def _finite(result: Array, target: str) -> Array:
-    """`.satfinite`: infinities of a float16 or bfloat16 result become the largest number."""
+    """Apply `.satfinite`: infinities of a float16 or bfloat16 result become the largest number."""
     bits = result.view("u2")
     infinity = np.uint16(0x7C00 if target == "f16" else 0x7F80)
     infinite = (bits & np.uint16(0x7FFF)) == infinity
@@ -135,8 +136,8 @@ def _finite(result: Array, target: str) -> Array:
 
 
 def _from_integer(a: Array, target: str, mode: str) -> Array:
-    """Convert via float64, which holds integers of up to 32 bits; longer ones keep the rounding
-    error."""
+    """Convert via float64, which holds integers of up to 32 bits; for longer integers, keep the
+    rounding error."""
     if a.dtype.itemsize < 8:
         return _round(a.astype("f8"), target, mode)
     if mode == "rn" and target in ("f32", "f64"):
@@ -180,7 +181,7 @@ def _pack(parts: Iterable[Array], bits: int) -> Array:
 
 
 def _to_pair(ins: Instruction, target: str) -> Compute:
-    """`cvt.rn.f16x2.f32 d, a, b`: a into the upper half, b into the lower."""
+    """Execute `cvt.rn.f16x2.f32 d, a, b`: a goes into the upper half, b into the lower."""
     allow(ins, "rn", "rz", "relu", "satfinite", target, "f32")
     inner = conversion(ins.opcode[1:-2], target[:-2], "f32")
     return Compute(
@@ -216,7 +217,8 @@ def _fp8(ins: Instruction, target: str, source: str) -> Compute:
 
 
 def _tf32(ins: Instruction) -> Compute:
-    """Round to 10 bits of mantissa; NaN as on an H200: truncated (rna), else 0x7FFFE000."""
+    """Round to 10 bits of mantissa; NaN becomes the same as on an H200: truncated (rna), else
+    0x7FFFE000."""
     allow(ins, "rna", "rn", "rz", "relu", "tf32", "f32")
     nearest_even, away = "rn" in ins.opcode, "rna" in ins.opcode
 
@@ -235,7 +237,7 @@ def _tf32(ins: Instruction) -> Compute:
 
 @opcode("cvta")
 def cvta(ins: Instruction, d: Decoder) -> Compute:
-    """Convert to and from generic addresses; global ones are already generic."""
+    """Convert to and from generic addresses; global addresses are already generic."""
     kind = ins.opcode[-1]
     space = next(
         (s for s in ins.opcode if s.split(":")[0] in ("global", "shared", "local", "param")), ""

@@ -1,6 +1,7 @@
-"""From an instruction to a step; access to operands for opcode functions.\n\nA step is a function
-of the machine; it returns a true value if it changed the groups (a branch, an exit, a wait), after
-which the scheduler chooses again.
+"""Turn instructions into steps, and give opcode functions access to operands.
+
+A step is a function of the machine; it returns a true value if it changed the groups (a branch, an
+exit, a wait), after which the scheduler chooses again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Fetch = Callable[[Batch], Array]
 class Decoder:
     """Turns instructions into steps; opcode modules use it to reach operands."""
 
-    instruction: ptx.Instruction  # the instruction in decoding
+    instruction: ptx.Instruction  # the instruction that is being decoded
 
     def __init__(self, program: Code) -> None:
         self.program = program
@@ -147,8 +148,8 @@ class Decoder:
         return None if guard is None else self.fetch(guard, "pred")
 
     def guarded(self, act: Callable[[Machine, Array | None], object]) -> Step:
-        """Return a step: `act(machine, mask)`, where mask holds the threads with a true guard;
-        skipped if there are none."""
+        """Return a step: `act(machine, mask)`, where mask holds the threads with a true guard; the
+        step is skipped if there are none."""
         guard = self.guard()
         if guard is None:
             return lambda m: act(m, m.mask)
@@ -208,7 +209,7 @@ class Decoder:
 
             def several(m: Machine) -> None:
                 values = fn(*[f(m) for f in fetches])
-                held = guard(m) if guard else None  # before one of the results overwrites it
+                held = guard(m) if guard else None  # before a result overwrites it
                 for (to, wider), value in zip(places, values, strict=True):
                     if to is not None:
                         m.write_where(to, value if wider is None else value.astype(wider), held)
@@ -222,7 +223,8 @@ class Decoder:
 
 
 def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
-    """Handle the common case, unrolled by arity: no guard, one result of the register's width."""
+    """Handle the common case, unrolled by arity: no guard, and a single result of the register's
+    width."""
     if len(fetches) == 2:
         f, g = fetches
 
@@ -266,7 +268,7 @@ def _spelled(operand: object) -> str:
 
 
 def _wrapped(value: int, dtype: np.dtype) -> Array:
-    """Return a constant, truncated to the type's width as in PTX."""
+    """Return a constant truncated to the type's width, as in PTX."""
     return np.array([[value % 256**dtype.itemsize]], f"u{dtype.itemsize}").view(dtype)
 
 

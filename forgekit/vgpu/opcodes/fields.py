@@ -1,4 +1,4 @@
-"""Counts and finds bits, and handles bit fields within a word."""
+"""Count and find bits, and handle bit fields within a word."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def _low_bits(length: Array) -> Array:
 def bfe(ins: Instruction, d: Decoder) -> Compute:
     """Extract a field: `len` bits from `pos`, sign-extended for .s types.
 
-    Its sign is the field's highest bit, or the word's if the field extends beyond the word.
+    The sign is the field's highest bit, or the word's highest bit if the field extends beyond the
+    word.
     """
     allow(ins, *_TYPES)
     kind = _kind(ins)

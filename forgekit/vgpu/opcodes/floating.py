@@ -1,4 +1,5 @@
-"""Floating-point arithmetic in f16, bf16, f32, f64 and the packed f16x2, bf16x2, f32x2."""
+"""Implement floating-point arithmetic in f16, bf16, f32, f64 and the packed f16x2, bf16x2,
+f32x2."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def float_meaning(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _mixed(ins: Instruction, root: str, kind: str) -> Compute:
-    """sm_100's `add.f32.bf16 d, a, c`: float32 arithmetic; all but the last operand are widened."""
+    """Execute sm_100's `add.f32.bf16 d, a, c` in float32; all operands except the last are
+    widened."""
     fn = _scalar(ins, root, "f32")
     count = {"add": 1, "sub": 1, "fma": 2}.get(root)
     if count is None:
@@ -62,7 +64,7 @@ def _mixed(ins: Instruction, root: str, kind: str) -> Compute:
 
 
 def widen(x: Array, kind: str) -> Array:
-    """Return a float16 or bfloat16 (uint16) array as float32; other types unchanged."""
+    """Convert a float16 or bfloat16 (uint16) array to float32; leave other types unchanged."""
     if kind == "bf16":
         return floats.bf16_to_f32(x)
     return x.astype(np.float32) if kind == "f16" else x
@@ -147,12 +149,12 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
 
 
 def canonical(x: Array) -> Array:
-    """Replace NaN results by the GPU's only NaN."""
+    """Replace NaN results with the GPU's only NaN."""
     return floats.canonical_nan(x) if _has_nan(x) else x
 
 
 def _has_nan(x: Array) -> bool:
-    """True if there is a NaN; a maximum is the cheapest test."""
+    """Return True if there is a NaN; a maximum is the cheapest test."""
     largest = np.maximum.reduce(x, axis=None)
     return bool(largest != largest)
 
@@ -163,7 +165,7 @@ def with_nans(fn: Fn) -> Fn:
 
 
 def _sign_operation(root: str, kind: str) -> Fn:
-    """neg and abs change only the sign bit; a NaN becomes canonical, except in f64."""
+    """Return neg or abs, which change only the sign bit; a NaN becomes canonical, except in f64."""
     bits = np.dtype(_BITS[kind])
     sign = bits.type(1 << (8 * bits.itemsize - 1))
 
@@ -181,7 +183,7 @@ def _sign_operation(root: str, kind: str) -> Fn:
 
 
 def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
-    """min/max: -0 < +0; a NaN loses against a number unless `.NaN` is given."""
+    """Return min or max: -0 < +0; a number wins over a NaN unless `.NaN` is given."""
     if kind == "bf16":
         inner = extremum(root, "f32", propagate_nan)
         to32 = floats.bf16_to_f32

@@ -1,9 +1,10 @@
-"""Division, roots and transcendental functions of floats.
+"""Implement division, roots and transcendental functions of floats.
 
 `.rn/.rz/.rm/.rp` are exact. Approximate functions stay within the error that the PTX manual allows;
 most are correctly rounded, so a GPU's results differ from them in the last bits. Compared with an
-H200 (sm_90a) on 10,000 inputs each: rcp, rsqrt and sqrt are at most 1 unit in the last place apart,
-ex2 and div.full 2; lg2, sin, cos, tanh have absolute errors there, which are many units near zero.
+H200 (sm_90a) on 10,000 inputs each, rcp, rsqrt and sqrt differ by at most 1 unit in the last place,
+ex2 and div.full by 2; lg2, sin, cos and tanh have absolute errors there, which are many units near
+zero.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def sqrt(ins: Instruction, d: Decoder) -> Compute:
 # -- approximate functions --------------------------------------------------------------------
 @opcode("rsqrt")
 def rsqrt(ins: Instruction, d: Decoder) -> Compute:
-    """Compute in float64 and round once: correctly rounded, apart from rare double roundings."""
+    """Compute in float64 and round once, which is correct except for rare double roundings."""
     allow(ins, "approx", "ftz", "f32", "f64")
     return _compute(ins, lambda a: (1 / np.sqrt(a.astype("f8"))).astype(a.dtype), 1)
 
@@ -107,7 +108,7 @@ def exponential(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "approx", "ftz", "f16", "bf16", "f16x2", "bf16x2", "f32")
     fn: Fn = exp2 if ins.opcode[0] == "ex2" else functools.partial(elementary.rounded, "tanh")
     if kind == "f32" and fn is exp2 and "ftz" in ins.opcode:
-        # Subnormal operands need no flushing: they give 1, as zero does.
+        # Subnormal operands need no flushing, because they give 1, like zero.
         return Compute(lambda a: canonical(floats.flush(exp2(a))), (kind,), kind)
     if kind == "f32":
         return _compute(ins, fn, 1)
@@ -142,7 +143,8 @@ _MAGIC_BITS = 0x4B400000
 
 def exp2(x: Array) -> Array:
     """Return float32 2**x with a relative error below 2**-23; exact for integer x."""
-    # The usual case: all results normal. Written with few temporary arrays, for speed.
+    # This is the usual case, in which all results are normal, written with few temporary arrays for
+    # speed.
     usual = np.minimum.reduce(x, axis=None) >= -125 and np.maximum.reduce(x, axis=None) <= 127
     if not usual:
         x = x.clip(np.float32(-252), np.float32(254))

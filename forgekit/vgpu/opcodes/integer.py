@@ -1,4 +1,4 @@
-"""Integer arithmetic; `add`, `mul`, `min`, … of a float type go to `floating`."""
+"""Implement integer arithmetic; `add`, `mul`, `min`, … of a float type go to `floating`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def high_product(a: Array, b: Array) -> Array:
     middle = a1 * b0 + ((a0 * b0) >> half)
     other = a0 * b1 + (middle & low)
     result = a1 * b1 + (middle >> half) + (other >> half)
-    if a.dtype.kind == "i":  # signed: undo the contribution of the sign bits
+    if a.dtype.kind == "i":  # for signed types, undo the contribution of the sign bits
         result = result - np.where(a < 0, ub, np.uint64(0)) - np.where(b < 0, ua, np.uint64(0))
     return result.view(a.dtype)
 
@@ -152,7 +152,7 @@ def _truncated(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def divide_integers(ins: Instruction, d: Decoder) -> Compute:
-    """`div` of integers; `functions` has the opcode."""
+    """Divide integers (`div`); `functions` has the opcode."""
     kind = integer_type(ins)
     return Compute(lambda a, b: _truncated(a, b)[0], (kind, kind), kind)
 
@@ -169,7 +169,8 @@ def _field(x: Array, number: int, bits: int, kind: str) -> Array:
 
 @opcode("dp4a", "dp2a")
 def dot_product(ins: Instruction, d: Decoder) -> Compute:
-    """`dp4a`: four bytes by four bytes; `dp2a`: two halves by the lower or upper two bytes."""
+    """Execute `dp4a` (four bytes times four bytes) or `dp2a` (two halves times the lower or upper
+    two bytes)."""
     allow(ins, "u32", "s32", *(("lo", "hi") if ins.opcode[0] == "dp2a" else ()))
     first, second = ins.opcode[-2:]
     if not {first, second} <= {"u32", "s32"}:
@@ -186,13 +187,14 @@ def dot_product(ins: Instruction, d: Decoder) -> Compute:
     return Compute(dot, ("b32", "b32", "s32"), "b32")
 
 
-# -- extended precision: the condition code CC.CF, one bit a thread ------------------------------
+# -- extended precision: the condition code CC.CF, one bit per thread ------------------------------
 _CARRY = "carry flag"
 _CLEAR = np.zeros((1, 1), bool)
 
 
 def with_carry_out(ins: Instruction, d: Decoder) -> object:
-    """`add.cc`, `sub.cc`, `mad.lo.cc`, …; with `c` also a carry in (a borrow for `sub`)."""
+    """Execute `add.cc`, `sub.cc`, `mad.lo.cc`, …; with `c` they also take a carry in (a borrow for
+    `sub`)."""
     root = ins.opcode[0]
     carry_in = root in ("addc", "subc", "madc")
     base = root.rstrip("c") if carry_in else root

@@ -1,4 +1,5 @@
-"""Matrices held by a warp: `ldmatrix`, `stmatrix`, and `mma.sync` on tensor cores.
+"""Implement operations on matrices held by a warp: `ldmatrix`, `stmatrix`, and `mma.sync` on tensor
+cores.
 
 The elements of each lane follow the PTX manual, "Matrix fragments for mma". A lane's
 number is 4 * g + t: a register of A or B holds p elements, the first in row g (for B: column g) at
@@ -35,14 +36,14 @@ def items(operand: Operand) -> tuple[Operand, ...]:
 
 # -- to and from shared memory --------------------------------------------------------------------
 class Tiles(NamedTuple):
-    """Return the number of 8 by 8 matrices of an instruction, and True if it transposes them."""
+    """The number of 8 by 8 matrices of an instruction, and True if it transposes them."""
 
     matrices: int
     transposed: bool
 
     def to_lanes(self, rows: Array) -> Array:
-        """Return elements (blocks, matrices, threads, 2) of registers, from the row named by each
-        lane, (blocks, threads, 8)."""
+        """Convert the row named by each lane, (blocks, threads, 8), to elements of registers,
+        (blocks, matrices, threads, 2)."""
         blocks = rows.shape[0]
         tiles = rows.reshape(blocks, -1, WARP, _ROWS)[:, :, : self.matrices * _ROWS]
         tiles = tiles.reshape(blocks, -1, self.matrices, _ROWS, _ROWS)
@@ -68,7 +69,7 @@ def tiles_of(ins: Instruction) -> Tiles:
     """Read the shape of an `ldmatrix` or `stmatrix`.
 
     Raises:
-        UnknownVariantError: another shape or type than m8n8 of b16.
+        UnknownVariantError: the shape or type is not m8n8 of b16.
     """
     allow(ins, "sync", "aligned", "m8n8", "trans", "shared", "shared:cta", "b16", *_COUNTS)
     count = next((_COUNTS[p] for p in ins.opcode if p in _COUNTS), None)
@@ -87,7 +88,7 @@ def _naming(m: Machine, count: int) -> Array | None:
 
 @opcode("ldmatrix")
 def ldmatrix(ins: Instruction, d: Decoder) -> Step:
-    """`ldmatrix.sync.aligned.m8n8.num{.trans}.shared.b16 {r, …}, [row]`."""
+    """Execute `ldmatrix.sync.aligned.m8n8.num{.trans}.shared.b16 {r, …}, [row]`."""
     tiles = tiles_of(ins)
     target, source = counted(ins, 2)
     address = address_of(source, "shared", d)
@@ -109,7 +110,7 @@ def ldmatrix(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("stmatrix")
 def stmatrix(ins: Instruction, d: Decoder) -> Step:
-    """`stmatrix.sync.aligned.m8n8.num{.trans}.shared.b16 [row], {r, …}`."""
+    """Execute `stmatrix.sync.aligned.m8n8.num{.trans}.shared.b16 [row], {r, …}`."""
     tiles = tiles_of(ins)
     target, source = counted(ins, 2)
     address = address_of(target, "shared", d)
@@ -145,12 +146,12 @@ class Shape(NamedTuple):
 
     @property
     def packed(self) -> int:
-        """Elements of A or B per register."""
+        """Return the elements of A or B per register."""
         return 32 // tensor_cores.WIDTHS[self.a]
 
     @property
     def steps(self) -> int:
-        """Return how often four lanes' registers fit into K."""
+        """Return the number of times that four lanes' registers fit into K."""
         return self.k // (4 * self.packed)
 
 
@@ -169,7 +170,7 @@ def shape_of(ins: Instruction) -> Shape:
     """Read the shape of an `mma.sync.aligned.m16n8k….row.col{.satfinite}.d.a.b.c`.
 
     Raises:
-        UnknownVariantError: another shape or type.
+        UnknownVariantError: the shape or type is unknown.
     """
     allow(ins, "sync", "aligned", "row", "col", "satfinite", "s32", "f32", *_SHAPES, *_KNOWN)
     parts = [p for p in ins.opcode[1:] if p != "satfinite"]
@@ -185,7 +186,7 @@ def shape_of(ins: Instruction) -> Shape:
 
 
 def k_of(shape: Shape) -> tuple[int, ...]:
-    """Return each K that its types allow, ascending; none if they cannot be combined."""
+    """Return each K that the types allow, ascending; none if they cannot be combined."""
     sizes, sums = _KNOWN.get(shape.a, ((), ()))
     alike = shape.a == shape.b or {shape.a, shape.b} in _MIXED
     return sizes if alike and shape.c in sums else ()
@@ -193,7 +194,7 @@ def k_of(shape: Shape) -> tuple[int, ...]:
 
 @opcode("mma")
 def mma(ins: Instruction, d: Decoder) -> Step:
-    """D = A B + C; each element of D combines a row of A and a column of B."""
+    """Compute D = A B + C; each element of D combines a row of A and a column of B."""
     shape, saturate = shape_of(ins), "satfinite" in ins.opcode
     target, *sources = counted(ins, 4)
     held = 2 if shape.c == "f16" else 4
@@ -229,7 +230,7 @@ def _busy_warps(m: Machine) -> Array | None:
 
 
 def _by_warp(m: Machine, register: Array, busy: Array | None) -> Array:
-    """(warps, 32)"""
+    """Reshape registers to (warps, 32)."""
     lanes = np.broadcast_to(register, m.shape).reshape(-1, WARP)
     return lanes if busy is None else lanes[busy]
 
@@ -249,7 +250,7 @@ _REMEMBERED = 64  # fragments; a tile of A serves all tiles of B next to it
 def _remembered(
     m: Machine, fetches: list[Fetch], shape: Shape, kind: str, high: int, busy: Array | None
 ) -> tensor_cores.Matrix | Array:
-    """Return the matrix in registers, reused from the last time if they have not changed."""
+    """Return the matrix in registers, reusing the last one if they have not changed."""
     registers = [f(m) for f in fetches]
     known = m.state.setdefault("mma", {})
     assert isinstance(known, dict)
@@ -279,9 +280,9 @@ def _same(before: Array | None, now: Array | None) -> bool:
 
 
 def to_rows(registers: Sequence[Array], shape: Shape, high: int) -> Array:
-    """Unsigned elements (8 * high rows, K, warps) of A (high 2) or of B's columns (high 1).
+    """Return unsigned elements (8 * high rows, K, warps) of A (high 2) or of B's columns (high 1).
 
-    registers: (warps, 32) each; those of A alternate between row g and row g + 8.
+    registers: (warps, 32) each; the registers of A alternate between row g and row g + 8.
     """
     warps, packed = len(registers[0]), shape.packed
     width = 32 // packed
@@ -299,7 +300,7 @@ def to_sums(registers: Sequence[Array], kind: str) -> Array:
     """Return C as (16, 8, warps) of its type, from registers (warps, 32)."""
     warps = len(registers[0])
     if kind == "f16":
-        words = np.stack([r.T for r in registers])  # two neighbours each
+        words = np.stack([r.T for r in registers])  # two neighbours per register
         halves = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)], axis=2)
         return halves.astype(np.uint16).view(np.float16).reshape(2 * _ROWS, _ROWS, warps)
     words = np.stack([r.T for r in registers]).reshape(2, 2, WARP, warps)
@@ -308,7 +309,7 @@ def to_sums(registers: Sequence[Array], kind: str) -> Array:
 
 
 def from_sums(sums: Array) -> list[Array]:
-    """Return the registers of D, (warps, 32) of 32 bits each: the inverse."""
+    """Invert `to_sums`: return the registers of D, (warps, 32) of 32 bits each."""
     parts = sums.reshape(2, WARP, 2, -1)
     if sums.dtype == np.float16:
         low, high = (parts[:, :, i].view(np.uint16).astype(np.uint32) for i in (0, 1))

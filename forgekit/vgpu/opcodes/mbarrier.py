@@ -1,4 +1,4 @@
-"""`mbarrier`: barrier objects in shared memory; see `forgekit.vgpu.machine.mbarriers`."""
+"""Implement `mbarrier`, barrier objects in shared memory; see `forgekit.vgpu.machine.mbarriers`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def expect_tx(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("mbarrier.arrive", "mbarrier.arrive_drop")
 def arrive(ins: Instruction, d: Decoder) -> Step:
-    """`mbarrier.arrive[_drop][.expect_tx|.noComplete] state|_, [a][, count or bytes]`."""
+    """Execute `mbarrier.arrive[_drop][.expect_tx|.noComplete] state|_, [a][, count or bytes]`."""
     operands = counted(ins, 1, 2, 3)
     state: Operand = Register("_")
     if not isinstance(operands[0], Address):
@@ -113,8 +113,10 @@ def arrive(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("cp.async.mbarrier.arrive")
 def arrive_after_copies(ins: Instruction, d: Decoder) -> Step:
-    """`cp.async.mbarrier.arrive.noinc [a]`: arrive when the thread's copies so far are
-    complete.\n\n    Here they are complete immediately, one of the times that a GPU may choose.
+    """Execute `cp.async.mbarrier.arrive.noinc [a]`: arrive when the thread's copies so far are
+    complete.
+
+    Here they complete immediately, which is one of the times that a GPU may choose.
     """
     allow(ins, "async", "mbarrier", "arrive", "noinc", "shared", "shared:cta", "b64")
     if "noinc" not in ins.opcode:
@@ -136,14 +138,15 @@ def pending_count(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("mbarrier.test_wait", "mbarrier.try_wait")
 def wait(ins: Instruction, d: Decoder) -> Step:
-    """`mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: has that phase ended?
+    """Execute `mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: test whether that phase
+    has ended.
 
     Threads whose phase has not ended sleep; they get `false` only if no other event is possible, or
-    in an adversarial schedule. The same holds for `test_wait`: a GPU does not promise a thread that
-    it continues soon.
+    in an adversarial schedule. The same applies to `test_wait`, because a GPU does not promise that
+    a thread continues soon.
     """
     space, by_parity = _space(ins), "parity" in ins.opcode
-    counted(ins, 3, 4)  # the fourth is a time
+    counted(ins, 3, 4)  # the fourth operand is a time
     address = address_of(ins.operands[1], space, d)
     asked = d.fetch(ins.operands[2], "u32" if by_parity else "b64")
     write = d.writer(ins.operands[0], "pred")

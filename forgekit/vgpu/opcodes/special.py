@@ -1,4 +1,4 @@
-"""Special registers: %tid, %ctaid, %laneid, …"""
+"""Compute special registers: %tid, %ctaid, %laneid, …"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SpecialRegister:
     """A register that the machine computes; `value` caches values that are constant in a batch."""
 
     dtype: np.dtype
-    compute: Callable[[Any], Any]  # function of the machine: an array or one number
+    compute: Callable[[Any], Any]  # function of the machine that returns an array or a number
     name: str
     changes: bool  # clocks: never cached
 
@@ -71,7 +71,7 @@ _REGISTERS: dict[str, Callable[..., Any]] = {
     "%lanemask_ge": lambda m: 0xFFFFFFFF & ~((1 << _lane(m)) - 1),
     "%dynamic_smem_size": lambda m: m.record.shared_bytes,
     "%total_smem_size": lambda m: m.shared.size_bytes,
-    # Clocks count executed instructions: increasing, deterministic, not a time.
+    # Clocks count executed instructions; they increase and are deterministic, but are not a time.
     "%clock": lambda m: m.clock & 0xFFFFFFFF,
     "%clock64": lambda m: m.clock,
     "%globaltimer": lambda m: m.clock,

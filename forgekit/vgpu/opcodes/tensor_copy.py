@@ -1,4 +1,5 @@
-"""Tensor copies (TMA): `cp.async.bulk.tensor`, its reductions and its prefetch, for tiles.
+"""Implement tensor copies (TMA): `cp.async.bulk.tensor`, its reductions and its prefetch, for
+tiles.
 
 Boxes and addresses are checked at the instruction.
 """
@@ -24,7 +25,7 @@ from forgekit.vgpu.opcodes.bulk_copy import each_block, in_shared
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Address, Instruction, Operand, Register, Vector
 
-ALIGN = 128  # of shared memory: PTX ISA, "cp.async.bulk.tensor"
+ALIGN = 128  # alignment of shared memory: PTX ISA, "cp.async.bulk.tensor"
 _SHARED = ("shared:cta", "shared:cluster")
 # Reductions that PTX allows for a tensor's elements.
 _REDUCTIONS = {
@@ -88,7 +89,7 @@ class _Box:
 
 
 def _clipped(m: Machine, thread: int, tensor: _Tensor, at: tuple[int, ...], does: str) -> Clipped:
-    """Return the part of the box at these coordinates that is inside its tensor, if that is in
+    """Return the part of the box at these coordinates that is inside its tensor, if that part is in
     memory."""
     stores = does != "copies from"
     wrong = tensor.map.wrong_corner(at, stores=stores)
@@ -220,7 +221,8 @@ def tensor_reduction(ins: Instruction, d: Decoder) -> Step:
 
 
 def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
-    """`cp[.reduce].async.bulk.tensor.2d.global.shared::cta[.add].tile.bulk_group [map, …], [a]`."""
+    """Execute `cp[.reduce].async.bulk.tensor.2d.global.shared::cta[.add].tile.bulk_group [map, …],
+    [a]`."""
     _known(ins, "shared:cta", "global", "bulk_group", *([reduction] if reduction else []))
     operands = counted(ins, 2 + ("L2:cache_hint" in ins.opcode))
     box, source = _Box(ins, operands[0], d), address_of(operands[1], "shared", d)
@@ -247,9 +249,10 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
 
 
 def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
-    """Keep only the first lane of warps whose lanes all store the same: the effect is one
-    store.\n\n    This happens without an elected thread; CuTe DSL's `cute.copy` elects one for
-    loads and reductions.
+    """Keep only the first lane of warps whose lanes all store the same data, because the effect is
+    a single store.
+
+    This occurs if no thread is elected; CuTe DSL's `cute.copy` elects one for loads and reductions.
     """
     lanes = m.lanes(full)
     first = lanes.argmax(axis=1)[:, None]
@@ -272,7 +275,7 @@ def _update(m: Machine, name: str, kind: str, who: Array) -> Update:
 
 @functools.cache
 def _reduction(name: str, kind: str) -> Update:
-    """Return (old, new) -> reduced, for elements as bits."""
+    """Return the function (old, new) -> reduced, for elements as bits."""
     run, dtype = atomics.reduction(name, kind), DTYPES[kind]
 
     def update(old: Array, new: Array) -> Array:
@@ -284,7 +287,7 @@ def _reduction(name: str, kind: str) -> Update:
 
 @opcode("cp.async.bulk.prefetch.tensor")
 def tensor_prefetch(ins: Instruction, d: Decoder) -> Step:
-    """Prefetch into L2, which the virtual GPU lacks: only check the map and the box."""
+    """Only check the map and the box; the virtual GPU has no L2 to prefetch into."""
     _known(ins, "L2", "global")
     box = _Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
 

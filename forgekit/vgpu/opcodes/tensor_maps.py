@@ -1,4 +1,4 @@
-"""`tensormap`: kernels that change tensor maps, in shared or global memory."""
+"""Implement `tensormap`, with which kernels change tensor maps in shared or global memory."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FIELDS = {
     "fill_mode": lambda i: (8, 15, 1, 0),
 }
 _ORDINALS = ("box_dim", "global_dim", "global_stride", "element_stride")
-_PLAIN_TYPES = 11  # values of `elemtype`; higher ones are converted on the way
+_PLAIN_TYPES = 11  # values of `elemtype`; elements with higher values are converted on the way
 
 
 @opcode("tensormap.replace")
 def replace(ins: Instruction, d: Decoder) -> Step:
-    """`tensormap.replace.tile.field.space.b1024.type [map], [ordinal,] value`."""
+    """Execute `tensormap.replace.tile.field.space.b1024.type [map], [ordinal,] value`."""
     field = ins.opcode[3] if len(ins.opcode) > 3 else ""
     if "tile" not in ins.opcode or field not in (*_FIELDS, "global_address", "global_stride"):
         raise UnknownVariantError(f".{field}")
@@ -39,7 +39,7 @@ def replace(ins: Instruction, d: Decoder) -> Step:
     if not 0 <= number < 5:
         raise UnknownVariantError(f"mode {number}")
     if field == "elemtype" and expect(operands[1], Immediate, "number").bits >= _PLAIN_TYPES:
-        raise UnknownVariantError("a type that is converted on the way")
+        raise UnknownVariantError("a type that is converted during the copy")
     space, address = space_of(ins), address_of(operands[0], space_of(ins), d)
     value = d.fetch(operands[-1], "u64" if ins.opcode[-1] == "b64" else "u32")
 
@@ -76,7 +76,7 @@ def _put(
 
 @opcode("tensormap.cp_fenceproxy")
 def copy(ins: Instruction, d: Decoder) -> Step:
-    """`tensormap.cp_fenceproxy.global.shared::cta.….sync.aligned [to], [from], 128`."""
+    """Execute `tensormap.cp_fenceproxy.global.shared::cta.….sync.aligned [to], [from], 128`."""
     if "global" not in ins.opcode or "shared:cta" not in ins.opcode:
         raise UnknownVariantError("memories other than global from shared::cta")
     to, source = (

@@ -1,4 +1,4 @@
-"""Instructions of a whole warp: shuffles, votes, reductions, matches."""
+"""Implement instructions of a whole warp: shuffles, votes, reductions, matches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVERY_LANE = np.full((1, 1, 1), 0xFFFFFFFF, np.uint32)
 def warp_step(
     d: Decoder, members: Operand | None, run: Callable[[Machine], None], warps: int = 1
 ) -> Step:
-    """Return a step that first waits for the lanes of the member mask, over so many warps.
+    """Return a step that first waits for the lanes of the member mask, over `warps` warps.
 
     In a guarded instruction, threads with a false guard skip it like a branch.
     """
@@ -81,7 +81,8 @@ def _member_bits(m: Machine, members: Array | None) -> Array:
 
 @opcode("shfl")
 def shfl(ins: Instruction, d: Decoder) -> Step:
-    """`shfl.sync.mode.b32 d|p, a, b, c, members`, with the lane arithmetic of the PTX manual."""
+    """Execute `shfl.sync.mode.b32 d|p, a, b, c, members`, with the lane arithmetic of the PTX
+    manual."""
     mode = one_of(ins, "mode", "idx", "up", "down", "bfly")
     target, a, b, c, members = counted(ins, 5)
     result, valid = (target.first, target.second) if isinstance(target, Pair) else (target, None)
@@ -97,11 +98,11 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
             listener.on_shuffle(m, source, members_of(m))
         if valid is not None:
             write_valid(m, _flat(np.broadcast_to(inside, (*inside.shape[:2], WARP))))
-        if x.shape[1] == 1:  # every lane holds the same
+        if x.shape[1] == 1:  # every lane holds the same value
             write(m, x)
             return
         lanes = _by_warp(m, x)
-        if source.shape[:2] == (1, 1):  # the usual: the same pattern in every warp
+        if source.shape[:2] == (1, 1):  # the usual case: the same pattern in every warp
             write(m, _flat(lanes.take(source[0, 0], axis=2)))
             return
         shape = np.broadcast_shapes(lanes.shape, (*source.shape[:2], WARP))
@@ -201,7 +202,8 @@ _INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], f
 def _float_extremum(
     operation: str, parts: tuple[str, ...]
 ) -> tuple[Callable[[Array], Array], Callable[[np.dtype], float]]:
-    """PTX ISA, `redux.sync`: NaN is skipped unless all values are NaN, or `.NaN` is given."""
+    """Return min or max as in PTX ISA, `redux.sync`: NaN is skipped unless all values are NaN, or
+    `.NaN` is given."""
     of_two, edge = extremum(operation, "f32", "NaN" in parts), np.inf
     neutral = (edge if operation == "min" else -edge) if "NaN" in parts else np.nan
 
@@ -213,7 +215,7 @@ def _float_extremum(
 
 @opcode("redux")
 def redux(ins: Instruction, d: Decoder) -> Step:
-    """Compute sum, min, max or bit operation over the named lanes."""
+    """Compute a sum, minimum, maximum or bit operation over the named lanes."""
     kind = ins.opcode[-1]
     operation = one_of(ins, "operation", "add", "min", "max", "and", "or", "xor")
     allowed = ("min", "max") if kind == "f32" else ("add", "min", "max")
@@ -251,7 +253,7 @@ def _distinct(lanes: Array, named: Array) -> Array:
 
 @opcode("match")
 def match(ins: Instruction, d: Decoder) -> Step:
-    """`match.any`: lanes with the same value; `match.all`: all of them, or none."""
+    """Execute `match.any` (find lanes with the same value) or `match.all` (all lanes, or none)."""
     kind = ins.opcode[-1]
     target = counted(ins, 3)[0]
     one_of(ins, "mode", "any", "all")
@@ -278,7 +280,7 @@ def match(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("elect")
 def elect(ins: Instruction, d: Decoder) -> Step:
-    """`elect.sync d|p, members`: the lowest named lane leads."""
+    """Execute `elect.sync d|p, members`: the lowest named lane leads."""
     target = counted(ins, 2)[0]
     if not isinstance(target, Pair):
         raise UnknownVariantError("without a predicate")

@@ -1,7 +1,8 @@
-"""`wgmma`: matrix products of a warpgroup, which run asynchronously to its threads.\n\nA product is
-computed at its instruction, from the current shared memory, and kept aside; its registers receive
-it when their thread waits for the product's group. A kernel that reads them earlier gets the old
-content, as it may on a GPU.
+"""Implement `wgmma`: matrix products of a warpgroup, which run asynchronously to its threads.
+
+A product is computed at its instruction, from the current shared memory, and set aside; its
+registers receive it when their thread waits for the product's group. A kernel that reads them
+earlier gets the old content, as it may on a GPU.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ def fifth_generation(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("wgmma.mma_async")
 def mma_async(ins: Instruction, d: Decoder) -> Step:
-    """D = A B + (scale-d) C in the same registers; B by descriptor, A by descriptor or in
-    registers."""
+    """Compute D = A B + (scale-d) C in the same registers, with B by descriptor and A by descriptor
+    or in registers."""
     form = form_of(ins)
     target, a, b, scale = ins.operands[:4]
     names = matrix.checked(target, form.registers, _register)
@@ -123,7 +124,7 @@ def _register(operand: Operand) -> str:
 
 def _copied_registers(d: Decoder, names: set[str]) -> bool:
     """Check whether the compiler copies an accumulator, which it may do while the product is in
-    flight: then the copy must already hold the product."""
+    flight. The copy must then already hold the product."""
     return any(
         i.opcode[0] == "mov" and any(isinstance(o, Register) and o.name in names
                                      for o in i.operands[1:])
@@ -139,8 +140,8 @@ def _product(
     columns: int,
     *operands: Array | None,
 ) -> Product:
-    """Report a product to listeners. A warp reads its own rows of A, and here a different quarter
-    of B's columns, so that each warp depends on the others."""
+    """Report a product to listeners. A warp reads its own rows of A. Here each warp also reads a
+    different quarter of B's columns, so that it depends on the other warps."""
     starts, readers = [], []
     for side, places in enumerate(operands):
         if places is not None:

@@ -1,4 +1,4 @@
-"""The operands of `wgmma`: the form of an instruction, and matrices from shared memory by
+"""Read the operands of `wgmma`: the form of an instruction, and matrices from shared memory by
 descriptor or from registers."""
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
 class Form(NamedTuple):
     """The facts in the opcode and the constant operands of a `wgmma.mma_async`.
 
-    n: columns; shape: K and types, that of the `mma.sync` whose registers each warp's A are;
-    minus: A, B are negated; across: A, B lie along their rows.
+    n: columns; shape: K and types, as in the `mma.sync` with the same registers for each warp's A;
+    minus: True if A, B are negated; across: True if A, B are contiguous along their rows.
     """
 
     n: int
@@ -42,7 +42,7 @@ class Form(NamedTuple):
 
     @property
     def registers(self) -> int:
-        """Registers of the accumulator per thread."""
+        """Return the registers of the accumulator per thread."""
         return self.n // (4 if self.shape.c == "f16" else 2)
 
 
@@ -50,7 +50,7 @@ def form_of(ins: Instruction) -> Form:
     """Read the form of a `wgmma.mma_async.sync.aligned.m64n…k….d.a.b[.satfinite]`.
 
     Raises:
-        UnknownVariantError: another shape or type.
+        UnknownVariantError: the shape or type is unknown.
     """
     parts = [p for p in ins.opcode[4:] if p != "satfinite"]
     if len(parts) != 4 or ins.opcode[2:4] != ("sync", "aligned"):
@@ -87,7 +87,7 @@ def warpgroups(m: Machine) -> Array:
     """Return the numbers of the running warpgroups.
 
     Raises:
-        KernelError: threads without a whole warpgroup around them.
+        KernelError: threads run without their whole warpgroup.
     """
     lanes = by_warpgroup(m, m.expand(m.mask))
     which = np.flatnonzero(lanes.any(axis=1))
@@ -105,7 +105,7 @@ def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arra
     """Return the value that all threads of each warpgroup hold.
 
     Raises:
-        KernelError: they hold different values.
+        KernelError: the threads hold different values.
     """
     if value.shape[1] == 1:
         rows = np.repeat(np.broadcast_to(value, (m.n_blocks, 1)), per_block(m), axis=0)
@@ -113,7 +113,7 @@ def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arra
     lanes = by_warpgroup(m, value)[which]
     if (lanes != lanes[:, :1]).any():
         raise _error(
-            m, f"has another {what} than the rest of its warpgroup",
+            m, f"has a different {what} from the rest of its warpgroup",
             "All 128 threads of a warpgroup must pass the same value.",
         )  # fmt: skip
     return lanes[:, 0]
@@ -132,7 +132,7 @@ Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | No
 
 
 def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
-    """Reads operand A (side 0) or B."""
+    """Return a function that reads operand A (side 0) or B."""
     shape = form.shape
     kind, rows = (shape.a, ROWS) if side == 0 else (shape.b, form.n)
     if isinstance(operand, Vector):
@@ -154,7 +154,7 @@ def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
 
 
 def _made(codes: Array, form: Form, kind: str, side: int) -> tensor_cores.Matrix | Array:
-    """Return the matrix of codes: (warpgroups, rows, K)."""
+    """Return the matrix of codes, (warpgroups, rows, K)."""
     if kind in matrix.SIGNS:
         return codes.view(f"{matrix.SIGNS[kind]}1")
     if side == 0:

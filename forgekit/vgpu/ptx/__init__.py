@@ -1,4 +1,5 @@
-"""PTX as plain data: modules, kernels, variables, instructions with their source lines, operands.
+"""Represent PTX as plain data: modules, kernels, variables, instructions with their source lines,
+operands.
 
 This package does not interpret it: `forgekit.vgpu.opcodes` defines the meanings.
 
@@ -14,8 +15,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A line of the Python source: the compiler's name of the file, line and column (1-,
-    0-based)."""
+    """A line of the Python source: the compiler's name of the file, the line (1-based) and the
+    column (0-based)."""
 
     file: str
     line: int
@@ -29,7 +30,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Immediate:
-    """A literal: `bits` hold an integer (any sign) or the pattern of an f32/f64 literal."""
+    """A literal: `bits` holds an integer (of any sign) or the bit pattern of an f32/f64 literal."""
 
     bits: int
     width: int | None = None  # 32 for 0f…, 64 for 0d…, None for integers
@@ -68,7 +69,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Negated:
-    """`!%p`."""
+    """A negated predicate, `!%p`."""
 
     register: Register
 
@@ -78,7 +79,7 @@ Operand = Register | Immediate | Symbol | Address | Vector | Pair | Negated
 
 @dataclass(frozen=True)
 class Instruction:
-    """One PTX instruction. `opcode` is split at its dots; `line` is the line in the PTX text."""
+    """A PTX instruction. `opcode` is split at its dots; `line` is the line in the PTX text."""
 
     opcode: tuple[str, ...]
     operands: tuple[Operand, ...]
@@ -106,7 +107,7 @@ class Variable:
 
 @dataclass
 class Kernel:
-    """One `.entry`: its parameters in order, variables, registers and instructions."""
+    """An `.entry` function: its parameters in order, variables, registers and instructions."""
 
     name: str
     params: tuple[Variable, ...]

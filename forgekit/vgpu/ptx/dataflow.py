@@ -1,5 +1,5 @@
-"""Registers that a kernel's instructions read and write, live registers, and loops that may
-wait."""
+"""Find the registers that a kernel's instructions read and write, live registers, and loops that
+may wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_c
 Place = tuple[str, int]  # a parameter and a byte of it, or a module variable and 0
 Origins = set[Place] | None
 _MEMORY: Place = ("", -1)  # origin of a loaded address: unknown
-# Opcode -> which operand is the address in memory that is written or read.
+# Opcode -> the number of the operand that is the address of the written or read memory.
 _WRITING = {"st": 0, "atom": 1, "red": 0, "tensormap": 0}
 _READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "tensormap": 0}
 
@@ -47,7 +47,7 @@ def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]
     writes: list[str] = []
     if _has_result(instruction):
         writes, operands = _registers(operands[0]), operands[1:]
-        if instruction.opcode[0] == "wgmma":  # adds to what they hold
+        if instruction.opcode[0] == "wgmma":  # adds to their content
             reads += writes
     for operand in operands:
         reads += _registers(operand)
@@ -65,7 +65,7 @@ def _has_result(instruction: ptx.Instruction) -> bool:
 
 
 class Dataflow:
-    """The facts of PTX about a kernel before it runs; each property is computed on first use."""
+    """The facts in PTX about a kernel before it runs; each property is computed on first use."""
 
     def __init__(self, kernel: ptx.Kernel) -> None:
         self.kernel = kernel
@@ -74,18 +74,20 @@ class Dataflow:
 
     @functools.cached_property
     def flow(self) -> list[tuple[list[str], list[str]]]:
-        """Names of the registers that each instruction reads, and of those it writes."""
+        """Return the names of the registers that each instruction reads, and of those that it
+        writes."""
         return [reads_and_writes(instruction) for instruction in self.instructions]
 
     # -- registers ------------------------------------------------------------------------
     @functools.cached_property
     def registers_read(self) -> frozenset[str]:
-        """Names of the registers that some instruction reads."""
+        """Return the names of the registers that any instruction reads."""
         return frozenset(name for reads, _ in self.flow for name in reads)
 
     @functools.cached_property
     def _sets(self) -> list[tuple[int, int]]:
-        """Per instruction, the registers it reads and those it writes, as bit sets."""
+        """Return, per instruction, the registers that it reads and those that it writes, as bit
+        sets."""
         numbers = self.registers
         result = []
         for names in self.flow:
@@ -110,7 +112,7 @@ class Dataflow:
 
     @functools.cached_property
     def live(self) -> list[int]:
-        """Registers (a bit set) that may be read at or after each instruction."""
+        """Return the registers (a bit set) that may be read at or after each instruction."""
         # A guarded instruction may leave its result unchanged.
         kills = [
             0 if i.guard else written
@@ -134,7 +136,8 @@ class Dataflow:
 
     @functools.cached_property
     def dying(self) -> list[list[int]]:
-        """Per instruction, the registers it reads or writes that are not read later."""
+        """Return, per instruction, the registers that it reads or writes and that are not read
+        later."""
         result = []
         for pc, (reads, writes) in enumerate(self._sets):
             gone = (reads | writes) & ~self._live_after(pc, self.live)
@@ -144,7 +147,7 @@ class Dataflow:
     # -- loops ----------------------------------------------------------------------------
     @functools.cached_property
     def loops(self) -> list[tuple[int, int]]:
-        """List (first instruction, last) of each loop, an outer one before those inside."""
+        """List (first instruction, last) of each loop, outer loops before inner loops."""
         ends: dict[int, int] = {}
         for pc, i in enumerate(self.instructions):
             target = i.operands[0] if i.opcode[0] == "bra" else None
@@ -156,7 +159,8 @@ class Dataflow:
 
     @functools.cached_property
     def _polls(self) -> list[int]:
-        """Per instruction, the number of earlier ones that may poll memory in a loop."""
+        """Return, per instruction, the number of earlier instructions that may poll memory in a
+        loop."""
         counts = [0]
         for pc, instruction in enumerate(self.instructions):
             asks = _asks(instruction.opcode)
@@ -165,23 +169,25 @@ class Dataflow:
         return counts
 
     def polls(self, first: int, last: int) -> bool:
-        """True if an instruction from `first` to `last` may poll memory in a loop."""
+        """Return True if an instruction from `first` to `last` may poll memory in a loop."""
         return self._polls[min(last, len(self._polls) - 2) + 1] > self._polls[first]
 
     @functools.cached_property
     def _acts(self) -> list[int]:
-        """For each instruction, how many before it change more than registers, or read a clock."""
+        """Return, per instruction, the number of earlier instructions that change more than
+        registers, or read a clock."""
         return [0, *itertools.accumulate(_acts(i) for i in self.instructions)]
 
     def acts(self, first: int, end: int) -> bool:
-        """True if an instruction from `first` to before `end` does more than load and compute. (An
-        `atom` that changes nothing does not.)"""
+        """Return True if an instruction from `first` to before `end` does more than load and
+        compute. (An `atom` that changes nothing does not.)"""
         return self._acts[min(end, len(self.instructions))] > self._acts[first]
 
     # -- memory ---------------------------------------------------------------------------
     @functools.cached_property
     def is_asynchronous(self) -> bool:
-        """True if it uses mbarriers, bulk copies, asynchronous stores or products."""
+        """Return True if the kernel uses mbarriers, bulk copies, asynchronous stores or
+        products."""
         kinds = (("mbarrier",), ("wgmma",), ("cp", "async", "bulk"), ("st", "async"))
         return any(i.opcode[: len(kind)] == kind for i in self.instructions for kind in kinds)
 
@@ -196,8 +202,8 @@ class Dataflow:
 
     @functools.cached_property
     def unit_bytes(self) -> int:
-        """Bytes of its narrowest access to shared or global memory, at most 8; 4 if there is
-        none."""
+        """Return the bytes of the kernel's narrowest access to shared or global memory, at most 8;
+        4 if there is none."""
         return min((w for i in self.instructions if (w := _access_bytes(i))), default=4)
 
     def wide_parameters(self) -> Iterator[Place]:
@@ -219,8 +225,10 @@ class Dataflow:
     @functools.cached_property
     def address_origins(self) -> tuple[Origins, Origins]:
         """Return the possible origins of the addresses that a kernel writes, and of those that it
-        reads.\n\n        They include some that are only part of the arithmetic (strides); None if
-        an address comes from memory. Atomics write and read.
+        reads.
+
+        They include values that are only part of the arithmetic (strides). None means that an
+        address comes from memory. Atomics both write and read.
         """
         origins: dict[str, set[Place]] = {}
         changed = True
@@ -306,7 +314,8 @@ def _acts(instruction: ptx.Instruction) -> bool:
 
 
 def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
-    """Which operand of a `cp` is the address in global memory that it writes, or reads."""
+    """Return the number of the operand of a `cp` that is the global address that it writes, or
+    reads."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]
     if len(ends) < 2:  # commit_group, wait_group, prefetch

@@ -21,20 +21,21 @@ IDENT = r"[A-Za-z_$%][\w$]*"
 _NAME = re.compile(rf"{IDENT}(\.\w+)?")
 _SYMBOL_OFFSET = re.compile(rf"({IDENT})\s*\+\s*(-?\w+)")
 _ADDRESS = re.compile(rf"(?:({IDENT})\s*(?:([+-])\s*(-?\w+))?|(-?\w+))")
-_DEEPEST = 8  # brackets in brackets
-_LONGEST = 70  # characters of a number: 64 binary digits, a sign, a prefix
+_DEEPEST = 8  # most nested brackets
+_LONGEST = 70  # most characters of a number: 64 binary digits, a sign, a prefix
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
 def read_operands(
     text: str, rename: Callable[[str], str], registers: Container[str]
 ) -> tuple[Operand, ...]:
-    """Return the operands of one instruction, from the text after its opcode.\n\n    rename: maps a
-    name declared in an inner scope to its name in the kernel; registers: the (renamed) names of
-    registers that do not begin with `%`.
+    """Return the operands of one instruction, from the text after its opcode.
+
+    rename: maps a name declared in an inner scope to its name in the kernel; registers: the
+    (renamed) names of registers that do not begin with `%`.
 
     Raises:
-        ValueError: text that is not an operand, quoted in the message.
+        ValueError: the text is not an operand; the message quotes it.
     """
 
     def read(text: str) -> Operand:
@@ -85,7 +86,7 @@ def split(text: str) -> list[str]:
     """Split at commas outside brackets.
 
     Raises:
-        ValueError: brackets that do not match, an empty part.
+        ValueError: brackets do not match, or a part is empty.
     """
     parts, start = [], 0
     closing: list[str] = []
@@ -112,7 +113,10 @@ def split(text: str) -> list[str]:
 
 def read_number(text: str) -> Immediate | None:
     """Parse a literal: 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5, WARP_SZ; None if it is
-    not one.\n\n    Raises:\n        ValueError: digits outside the number's base.
+    not a literal.
+
+    Raises:
+        ValueError: a digit is outside the number's base.
     """
     if len(text) > _LONGEST and text.lstrip("-")[:1].isdigit():
         raise ValueError(f"a number of {len(text)} characters")

@@ -51,8 +51,8 @@ _INSTRUCTION = re.compile(
 )
 # PTX ISA, "state spaces", limits local memory to 512 KiB per thread and parameters to 32,764 bytes.
 _MOST_BYTES = {"local": 512 << 10, "param": 32_764, "shared": 1 << 28, "global": 1 << 28}
-_MOST_REGISTERS = 1 << 18  # per kernel; compilers use some thousands
-# Declarations of a scope, apart from its labels.
+_MOST_REGISTERS = 1 << 18  # per kernel; compilers use a few thousand
+# Declarations of a scope, without its labels.
 _INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+(?:\.v([24])\s+)?\.\w+\s+([^;]*)", re.S)
 _INNER_PARAM = re.compile(rf"(?:^|[;{{}}])\s*\.param\b[^;\[]*?\.\w+\s+({IDENT})")
 
@@ -61,8 +61,8 @@ def parse(text: str) -> Module:
     """Parse a PTX module.
 
     Raises:
-        PtxSyntaxError: text that is not the PTX described above, with the number and text of the
-            line.
+        PtxSyntaxError: the text is not the PTX described above; the message gives the number and
+            text of the line.
     """
     return Parser(text).module()
 
@@ -75,7 +75,7 @@ def _path(text: str) -> str:
 
 
 class Parser:
-    """One pass over the text of a module; `pos` is the current position."""
+    """A single pass over the text of a module; `pos` is the current position."""
 
     def __init__(self, text: str) -> None:
         self.original = text
@@ -88,7 +88,7 @@ class Parser:
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
         self.kernel = Kernel("", ())  # the current kernel
         self.vectors: dict[str, Vector] = {}  # registers declared as `.v2` or `.v4`
-        self.scopes: list[dict[str, str]] = []  # of each open `{`: names declared -> renamed
+        self.scopes: list[dict[str, str]] = []  # for each open `{`: declared names -> new names
 
     # -- positions and errors -------------------------------------------------------------
     def line_at(self, pos: int) -> int:
@@ -101,7 +101,7 @@ class Parser:
         return PtxSyntaxError(f"PTX line {number}: {message}\n    {line or '(an empty line)'}")
 
     def in_assembly(self, pos: int) -> bool:
-        """True if a position, not below the last queried one, is in inline assembly."""
+        """Return True if a position, not below the last queried one, is in inline assembly."""
         while self.assembly and self.assembly[0][1] <= pos:
             self.assembly.pop(0)
         return bool(self.assembly) and self.assembly[0][0] <= pos
@@ -111,8 +111,8 @@ class Parser:
             self.pos += 1
 
     def statement(self, end: str = ";", missing: str = "a statement without its ';'") -> str:
-        """Return the text up to the next `end`, which is consumed; missing: the error if there is
-        none."""
+        """Return the text up to the next `end`, which is consumed; missing: the error message if
+        there is none."""
         stop = self.text.find(end, self.pos)
         if stop < 0:
             raise self.error(missing)
@@ -132,7 +132,7 @@ class Parser:
                 self.pos = match.end()
                 if match[1] == "target":
                     module.target = match[2].split(",")[0].strip()
-            elif rest.startswith(".section"):  # debug information: not needed here
+            elif rest.startswith(".section"):  # debug information is not needed here
                 self.statement("}", "a .section without its '}'")
             elif match := _ENTRY.match(self.text, self.pos):
                 self.function(match, module)
@@ -240,7 +240,7 @@ class Parser:
             elif match := _LOC.match(self.text, self.pos):
                 self.pos = match.end()
                 line = int(match[2])
-                # Line 0: code without a line, attributed to the previous one.
+                # Line 0 marks code without a line, which is attributed to the previous line.
                 if line and not self.in_assembly(match.start()):
                     file = self.files.get(int(match[1]), "?")
                     source = SourceLocation(file, line, int(match[3]))
@@ -333,12 +333,12 @@ class Parser:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Replace a comment by blanks, keep a string."""
+    """Replace a comment with blanks; keep a string."""
     return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
 
 
 def _elements(name: str, lanes: str | None) -> list[str]:
-    """Return the registers of one declared as `.v2` or `.v4`; none for another."""
+    """Return the parts of a register declared as `.v2` or `.v4`; none for any other register."""
     return [f"{name}.{element}" for element in "xyzw"[: int(lanes or 0)]]
 
 

@@ -1,4 +1,4 @@
-"""Names a line of the user's Python: file and number, or cell and number, with its text."""
+"""Name a line of the user's Python: file and number, or cell and number, with its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def describe_source(source: SourceLocation) -> str:
     return str(SourceLine(source.file, source.line, source_text(source)))
 
 
-# Instructions without a line of their own from the compiler -> the Python calls that produce them.
+# Instructions for which the compiler gives no separate line -> the Python calls that produce them.
 _CALLS = {
     "atom": re.compile(r"\batomic_(\w+)\("),
     "red": re.compile(r"\b(?:atomic_(\w+)|red)\("),
@@ -38,16 +38,17 @@ class _Alike(NamedTuple):
 
     at: list[int]
     before: SourceLocation
-    lines: tuple[int, ...]  # one per call
+    lines: tuple[int, ...]  # source lines, one per call
     straight: bool  # no branch between them
 
 
 def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Correct the lines of instructions that carry the line after the function, in column 0.
+    """Correct the lines of instructions that have the line after the function, in column 0.
 
     Branches and loop arithmetic get the line before them in the PTX. So do atomics and fences,
-    unless the source between that line and the next one identifies the call of each: there is only
-    one possible line, or as many calls of that name as instructions.
+    unless the source between that line and the next one identifies the call of each instruction,
+    because there is only one possible line or there are as many calls with that name as
+    instructions.
     """
     result = list(instructions)
     alike: list[_Alike] = []
@@ -73,7 +74,8 @@ def _has_line(instruction: Instruction) -> bool:
 
 
 def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: int) -> list[_Alike]:
-    """Return those of a piece of the PTX, which begins at instruction `start`."""
+    """Return the groups of alike instructions in a piece of the PTX, which begins at instruction
+    `start`."""
     text = range(before.line, max(last, before.line) + 1)
     found: dict[tuple[int, ...], list[int]] = {}
     for at, instruction in enumerate(piece):
@@ -89,7 +91,8 @@ def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: i
 
 
 def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
-    """Return the lines of instructions, if certain; calls found once are no longer open."""
+    """Return the lines of instructions, if certain; a call that has been assigned is no longer
+    available."""
     found: dict[int, SourceLocation] = {}
     taken: set[tuple[str, int]] = set()
     for _ in range(2):
@@ -117,7 +120,8 @@ def _calls(instruction: Instruction, file: str, text: range) -> tuple[int, ...]:
         for call in pattern.finditer(linecache.getline(file, number).partition("#")[0])
     ]
     named = [number for number, call in found if _may_be(instruction, call)]
-    # The compiler emulates missing operations by a loop of cas, so it may come from any of them.
+    # The compiler emulates missing operations with a loop of cas, so a cas may come from any of
+    # them.
     return tuple(named or (number for number, _ in found))
 
 

@@ -1,19 +1,21 @@
-"""The sanitizer: a listener that finds operations that are undefined on a GPU.
+"""The sanitizer is a listener that finds operations that are undefined on a GPU.
 
-    listener.py     hears the events and hands them to the checks
+    listener.py     receives the events and passes them to the checks
     findings.py     a finding: kind, lines, block, thread, element; collects those of a launch
-    messages.py     the words of all findings
+    messages.py     the texts of all findings
     shared.py       shared memory: races, reads of unwritten bytes, cp.async in flight to it
     tensors.py      global memory: races between threads and blocks, unwritten elements,
                     sources of cp.async in flight
     proxies.py      stores that asynchronous copies may not see yet, because a proxy fence is
     missing warpgroups.py   wgmma: operands of products in flight, fences before them warps.py
-    member masks, shuffles, barriers in divergent code shadow.py       who wrote and read each unit
-    of a memory last, and whether these were ordered reach.py        from an access to the units it
-    touches order.py        which accesses of a launch happen before which others clocks.py
+    member masks, shuffles, barriers in divergent code shadow.py       the last writers and readers
+    of each unit of a memory, and whether they were ordered reach.py        from an access to the
+    units it
+    touches order.py        the happens-before order of a launch's accesses clocks.py
     vector clocks of warps: barriers, asynchronous operations, partial-warp syncs
-    cluster_sync.py clusters, mbarriers, asynchronous operations: what they order; the lifetime of
-    the block that owns the shared memory definedness.py  repeats a launch to find effects of
+    cluster_sync.py the order that clusters, mbarriers and asynchronous operations create; the
+    lifetime of the block that owns the shared memory definedness.py  repeats a launch to find
+    effects of
     unwritten memory sinks.py        effects of a launch that are visible outside
 
 The machine itself always detects out-of-bounds, misaligned and deadlocked

@@ -1,13 +1,13 @@
-"""The order of operations within a team (a block, or a cluster): vector clocks of warps.
+"""Order operations within a team (a block, or a cluster) by vector clocks of warps.
 
 Each warp counts epochs; a barrier that it reaches starts a new one. `vectors[t, w, v]` is the
-number of epochs of warp v that happened before whatever warp w does next, because a barrier lay in
-between (Fidge 1988, Mattern 1988). Where a kernel starts asynchronous operations, those of warp v
+number of epochs of warp v that happened before warp w's next operation, because of a barrier in
+between (Fidge 1988, Mattern 1988). If a kernel starts asynchronous operations, those of warp v
 count as a separate warp, number n + v of n warps. They are ordered before a warp that waits for
 their completion; starting them does not order them.
 
-A new epoch of a warp orders all its lanes. Only a sync of fewer lanes, `sync_warp(mask)`,
-is recorded; the record is read when two lanes of one warp touch the same memory.
+A new epoch of a warp orders all its lanes. Only a sync of fewer lanes, `sync_warp(mask)`, is
+recorded; the record is read when two lanes of the same warp touch the same memory.
 
 Arrays are replaced, never changed, so that a reference to them is a snapshot.
 """
@@ -27,7 +27,7 @@ _EVERYONE = -1  # a barrier number that no program uses
 
 
 class PartSync(NamedTuple):
-    """Some lanes of some warps have synchronised.
+    """A synchronisation of some lanes of some warps.
 
     epoch: (teams, counted), the epochs that end here; met: (warps of the batch, 32), the lanes that
     each lane synchronised with, as bits; 0 if it did not take part.
@@ -38,7 +38,8 @@ class PartSync(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """epoch: (teams, counted); vectors: (teams, warps, counted), or None where all are 0.
+    """The clocks at a moment. epoch: (teams, counted); vectors: (teams, warps, counted), or None if
+    all are 0.
 
     counted: the warps, then their asynchronous operations if there are any; part_syncs: the syncs
     of partial warps so far.
@@ -50,12 +51,12 @@ class Snapshot(NamedTuple):
 
 
 class AsyncToken(NamedTuple):
-    """Team, warp and epoch of each operation that one instruction started."""
+    """The team, warp and epoch of each operation that an instruction started."""
 
     team: Array
     warp: Array
     epoch: Array
-    clock: Snapshot  # when it started
+    clock: Snapshot  # the epoch when it started
 
 
 class WarpClocks:
@@ -71,7 +72,7 @@ class WarpClocks:
         self._arrived: dict[int, Array] = {}  # barrier -> clocks of the threads that pass it
 
     def restart(self) -> None:
-        """All threads have met: forget the syncs so far."""
+        """Forget the syncs so far, because all threads have met."""
         self.now = self._start
         self._part_syncs = []
         self._arrived.clear()
@@ -83,7 +84,7 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """Return (teams, warps, counted): the epochs that precede a warp that joins each warp
+        """Return (teams, warps, counted): the epochs that would precede a warp that joins each warp
         now."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
@@ -97,13 +98,13 @@ class WarpClocks:
         self.now = self.now._replace(epoch=epoch)
 
     def replace(self, vectors: Array) -> None:
-        """Return the epochs that precede what the warps do from now on."""
+        """Set the epochs that precede all further operations of the warps."""
         self.now = self.now._replace(vectors=vectors)
 
     # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array, met: Array | None = None) -> None:
-        """Record that the lanes of these warps, booleans (blocks, warps), have met; in parts: see
-        PartSync."""
+        """Record that the lanes of these warps, booleans (blocks, warps), have met, or parts of
+        them (see PartSync)."""
         if met is not None:
             self._part_syncs.append(PartSync(self.now.epoch, met))
             self.now = self.now._replace(part_syncs=self._part_syncs)
@@ -140,7 +141,7 @@ class WarpClocks:
 
     # -- asynchronous operations ----------------------------------------------------------------
     def start_async(self, who: Array) -> AsyncToken:
-        """Threads, numbered over the batch, each start an operation."""
+        """Start an operation for each of the threads, which are numbered over the batch."""
         team, warp = np.divmod(who // WARP, self.team_warps)
         before, epoch = self.now, self.now.epoch.copy()
         started = epoch[team, self.team_warps + warp]
@@ -149,14 +150,15 @@ class WarpClocks:
         return AsyncToken(team, warp, started, before)
 
     def join_async(self, token: AsyncToken, part: Array) -> None:
-        """The warps that started the operations of `part` have waited for them."""
+        """Record that the warps that started the operations of `part` have waited for them."""
         vectors = self.vectors().copy()
         place = token.team[part], token.warp[part], self.team_warps + token.warp[part]
         np.maximum.at(vectors, place, token.epoch[part] + 1)
         self.replace(vectors)
 
     def join_products(self, token: AsyncToken, waiting: Array) -> None:
-        """Warps, booleans over the batch, have waited for a product that four of them started."""
+        """Record that warps, booleans over the batch, have waited for a product that four of them
+        started."""
         team, warp, epoch = (x.reshape(-1, 4) for x in (token.team, token.warp, token.epoch))
         joining = waiting[team * self.team_warps + warp]
         vectors = self.vectors().copy()
@@ -167,7 +169,8 @@ class WarpClocks:
         self.replace(vectors)
 
     def all_joined(self) -> bool:
-        """True if all asynchronous operations of each team happened before some warp of it."""
+        """Return True if all asynchronous operations of each team happened before some warp of the
+        team."""
         epoch, vectors, _ = self.now
         started = epoch[:, self.team_warps :]
         if vectors is None:
@@ -202,7 +205,7 @@ class SyncClocks:
         return self._slots[numbers]
 
     def arrive(self, warps: Array, numbers: Array) -> None:
-        """Warps, numbered over the batch and once per barrier number, arrive."""
+        """Let warps, numbered over the batch and once per barrier number, arrive."""
         rows = self._clocks.own().reshape(-1, self._open.shape[1])
         at = self._entries(numbers)
         np.maximum.at(self._open, at, rows[warps])
@@ -212,7 +215,7 @@ class SyncClocks:
         self._clocks.tick(ticking)
 
     def complete_async(self, token: AsyncToken, part: Array, numbers: Array) -> None:
-        """The asynchronous operations of `part` have completed."""
+        """Record that the asynchronous operations of `part` have completed."""
         place = self._clocks.team_warps + token.warp[part]
         at = self._entries(numbers)
         np.maximum.at(self._open, (at, place), token.epoch[part] + 1)
@@ -223,7 +226,7 @@ class SyncClocks:
         self._open[at] = 0
 
     def wait(self, warps: Array, numbers: Array) -> None:
-        """Warps join the clocks of phases that have ended."""
+        """Let warps join the clocks of phases that have ended."""
         vectors = self._clocks.vectors().copy()
         rows = vectors.reshape(-1, vectors.shape[2])
         at = self._entries(numbers)
@@ -233,7 +236,7 @@ class SyncClocks:
 
 # -- warps whose lanes sync in parts ---------------------------------------------------------------
 def names_everyone(members: Array | None) -> bool:
-    """True if a member mask is the constant -1."""
+    """Return True if a member mask is the constant -1."""
     return members is None or bool(members.size == 1 and members.flat[0] == 0xFFFFFFFF)
 
 

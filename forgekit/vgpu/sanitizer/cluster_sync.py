@@ -1,8 +1,8 @@
-"""Clusters, mbarriers and asynchronous operations, as far as they order accesses.
+"""Order accesses by clusters, mbarriers and asynchronous operations.
 
-Used only for kernels that have them. Between blocks of a cluster, and where something is in flight,
-a barrier of the block does not complete everything before it; the clocks then run on until
-everything so far precedes all threads.
+This is used only for kernels that have them. Between blocks of a cluster, and if something is in
+flight, a barrier of the block does not complete everything before it; the clocks then continue
+until everything so far precedes all threads.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ClusterSync(Listener):
 
     # -- barriers ---------------------------------------------------------------------------------
     def block_met(self, m: Batch, warps: Array) -> None:
-        """All threads of the batch have met at the barrier of their block."""
+        """Record that all threads of the batch have met at the barrier of their block."""
         self._clocks.everyone(warps)
         if m.cluster_blocks == 1:
             self._everyone_met(m)
@@ -115,10 +115,10 @@ class ClusterSync(Listener):
             self._unfenced.store(m, access)
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        self._unfenced.store(m, access)  # cp.async stores in the order of its thread
+        self._unfenced.store(m, access)  # cp.async stores in its thread's order
 
     def product_reads(self, m: Batch, found: Reach) -> None:
-        """A `wgmma` reads shared memory."""
+        """Record that a `wgmma` reads shared memory."""
         self._untouched = False
         self._unfenced.read(m, found)
 
@@ -168,7 +168,7 @@ class ClusterSync(Listener):
         self, m: Batch, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
         size: Array,
     ) -> None:  # fmt: skip
-        """The end of an access to shared memory."""
+        """Process the end of an access to shared memory."""
         found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
         if what == READ:
@@ -187,9 +187,9 @@ class ClusterSync(Listener):
             self._clocks.join_async(token, part)
 
 
-# -- is the block still there whose shared memory is reached? --------------------------------------
+# -- lifetime of the block whose shared memory is accessed --------------------------------------
 class Visits(NamedTuple):
-    """Accesses to the shared memory of blocks by one instruction.
+    """Accesses to the shared memory of blocks by an instruction.
 
     who: threads; place: the number, in the team, of their warp or of its asynchronous operations;
     epoch: the epoch of that place; block: the owner of the memory, as a row of the batch.
@@ -224,8 +224,8 @@ class Lifetimes:
         self._visits.append(visits)
 
     def too_early(self, visits: Visits, clock: Snapshot) -> Array:
-        """Return the accesses whose block may not have started yet: none of its warps has been
-        joined."""
+        """Return the accesses whose block may not have started yet, because none of its warps has
+        been joined."""
         if self._started:
             return np.zeros(len(visits.who), bool)
         warp = visits.who // WARP
@@ -237,8 +237,8 @@ class Lifetimes:
         return np.asarray(bad)
 
     def too_late(self, clock: Snapshot) -> Iterator[tuple[Visits, Array]]:
-        """Return all accesses at the end, and for which of them the block may have left before:
-        none of its warps has joined the access."""
+        """Return all accesses at the end, and True for those whose block may have exited before,
+        because none of its warps has joined the access."""
         for visits in self._visits:
             bad = np.ones(len(visits.who), bool)
             if clock.vectors is not None:

@@ -1,10 +1,11 @@
-"""Finds effects of undefined values: repeats a launch with other bytes in unwritten shared memory.
+"""Find effects of undefined values by repeating a launch with other bytes in unwritten shared
+memory.
 
 A launch that reads unwritten shared memory is repeated once per entry of `FILLS` and once per
 constant that the kernel compares with. Each such read then returns the fill. The first sight
 (`sinks.py`) that differs from the previous run depends on it. Runs that fill only the reads of one
-line identify the line. A leftover value whose results are dropped changes nothing. A value with the
-same effect for every fill goes undetected.
+line identify the line. An undefined value whose results are dropped changes nothing. A value with
+the same effect for every fill is not detected.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from forgekit.vgpu.sanitizer.sinks import Sight
 Run = Callable[[Program, Sequence[Listener]], None]
 Fill = bytes | None  # every four bytes; None: noise
 
-ONES = b"\xff\xff\xff\xff"  # -1 and NaN; content of unwritten memory in the usual schedule
-# Further: 0, large and small numbers of every type, 1.0.
+ONES = b"\xff\xff\xff\xff"  # -1 and NaN, the content of unwritten memory in the usual schedule
+# Also 0, large and small numbers of every type, 1.0.
 FILLS: tuple[Fill, ...] = (
     b"\0\0\0\0", ONES, b"\x7f\x7f\x7f\x7f", b"\x80\xff\x7f\xff", b"\0\0\x80\x3f", None,
 )  # fmt: skip
@@ -65,9 +66,9 @@ class Definedness(Listener):
     def __init__(self, program: Program, bare: Program, report: Report) -> None:
         self._bare, self._unit, self._report = bare, bare.unit_bytes, report
         self.program, self._repeated = self._watch(program), self._watch(bare)
-        # (batch, instruction, how often it has run) -> the unwritten memory that it read
+        # (batch, instruction, number of its run) -> the unwritten memory that it read
         self._blank: dict[tuple[int, int, int], list[Reach]] = {}
-        # All sights of the reference run: the code, and the number of findings by then.
+        # All sights of the reference run: the code, and the number of findings so far.
         self._codes: list[int] = []
         self._found = [0]
         self._start(self._keep)
@@ -85,7 +86,7 @@ class Definedness(Listener):
         self._batch, self._sights = -1, 0
         self._ran: Counter[int] = Counter()
 
-    # -- what is watched --------------------------------------------------------------------------
+    # -- watched events --------------------------------------------------------------------------
     def _watch(self, program: Program) -> Program:
         watched = copy.copy(program)
         steps = zip(program.steps, program.instructions, strict=True)
@@ -109,7 +110,7 @@ class Definedness(Listener):
             before = memory[units]
             memory[units] = self._fill_of(units)
             result = step(m)
-            if only_reads:  # the rest keep the leftover bytes
+            if only_reads:  # the other reads keep the leftover bytes
                 memory[units] = before
             return result
 
@@ -145,7 +146,7 @@ class Definedness(Listener):
     def read_blank(self, m: Batch, found: Reach) -> None:
         self._blank.setdefault((self._batch, m.pc, self._ran[m.pc]), []).append(found)
 
-    # -- runs that are compared -------------------------------------------------------------------
+    # -- comparison of runs -------------------------------------------------------------------
     def compare(self, run: Run) -> None:
         """Repeat the launch and report each line whose undefined values have an effect, sorted into
         the other findings."""
@@ -180,7 +181,7 @@ class Definedness(Listener):
         return next((sight for sight in found if sight is not None), None)
 
     def _sight(self, run: Run, number: int) -> Sight | None:
-        """Return the sight of this number in the run without a fill."""
+        """Return the sight with this number in the run without a fill."""
 
         def take(sight: Sight) -> None:
             if self._sights == number:
@@ -197,7 +198,7 @@ class Definedness(Listener):
             run(self._repeated, (self,))
         except _Reached as reached:
             return reached.sight
-        except KernelError:  # the earlier run stopped here, so this one does too
+        except KernelError:  # the earlier run stopped here, so this run also stops
             pass
         return None
 
@@ -225,7 +226,7 @@ class Definedness(Listener):
         )  # fmt: skip
 
     def _reads(self, pcs: frozenset[int]) -> int:
-        """Return how often threads read unwritten memory, in all batches of the launch."""
+        """Count the reads of unwritten memory by threads, in all batches of the launch."""
         blank = (found for (_, pc, _), found in self._blank.items() if pc in pcs)
         return sum(np.unique(reach.who).size for found in blank for reach in found)
 
@@ -233,7 +234,7 @@ class Definedness(Listener):
         self, user: int, block: int, batch: int, pcs: frozenset[int]
     ) -> tuple[int, int, int]:
         """Return (instruction, thread, unit) of a read: by the thread itself, else by its block of
-        `block` threads, else by any; the first of several."""
+        `block` threads, else by any thread; of several reads, the first."""
         reads = (
             (pc, int(who) & (ENGINE - 1), int(unit))
             for (when, pc, _), found in self._blank.items()

@@ -1,4 +1,5 @@
-"""Findings: undefined operations of a kernel, with their places; and the findings of one launch."""
+"""Represent findings, the undefined operations of a kernel with their places, and collect those of
+a launch."""
 
 from __future__ import annotations
 
@@ -19,20 +20,20 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Conflict
 
 Who = tuple[Dim3, Dim3]  # coordinates of a block, and of one of its threads
 
-_WIDTH = 96  # lines of a message
-_MOST_FINDINGS = 50  # distinct findings of one launch
+_WIDTH = 96  # most lines of a message
+_MOST_FINDINGS = 50  # most distinct findings of a launch
 _DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
 _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 
 
 @dataclass
 class Finding:
-    """One mistake, regardless of how many threads made it.
+    """A mistake, regardless of how many threads made it.
 
-    kind: one of `KINDS`. lines: the Python lines, the visible one first; empty if the PTX has no
-    line information. block, thread: (x, y, z) of the first thread; None if unknown. place: the
-    element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory offset. count: number of
-    occurrences over all threads. sentences: the description; advice: what to check.
+    kind: one of `KINDS`. lines: the Python lines, the line shown first comes first; empty if the
+    PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
+    place: the element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory offset. count:
+    number of occurrences over all threads. sentences: the description; advice: the remedy.
     """
 
     kind: str
@@ -49,7 +50,7 @@ class Finding:
 
     @property
     def severity(self) -> str:
-        """`error`, or `note` for what may be meant."""
+        """Return `error`, or `note` for code that may be intended."""
         return "note" if self.note or self.kind in messages.NOTES else "error"
 
     @property
@@ -92,7 +93,7 @@ class Finding:
 
 
 class Report:
-    """The findings of one launch, in the order in which they were found."""
+    """The findings of a launch, in the order in which they were found."""
 
     def __init__(self, program: Code, record: LaunchRecord) -> None:
         self.program = program
@@ -112,11 +113,11 @@ class Report:
         return self.program.instructions[pc].source
 
     def who(self, number: int) -> Who:
-        """Return a thread by its number in the grid."""
+        """Describe a thread by its number in the grid."""
         return self._record.coordinates(*divmod(number, self._record.block_warps * WARP))
 
     def in_batch(self, m: Batch, number: int) -> Who:
-        """Return a thread by its number in the batch."""
+        """Describe a thread by its number in the batch."""
         return self.who(number + m.blocks[0] * m.n_threads)
 
     def add(
@@ -131,7 +132,8 @@ class Report:
         other: Who | None = None,
         **fields: object,
     ) -> None:
-        """Keep a finding with the lines of these instructions, or count one more of its kind.
+        """Keep a finding with the lines of these instructions, or increase the count of an equal
+        one.
 
         same: findings merge if the lines of these instructions agree; by default `pcs`. other,
         fields: fill the message's text, in addition to {who}, {place} and {line}, the last line.

@@ -1,4 +1,4 @@
-"""Receives the machine's events and passes them to the checks."""
+"""Receive the machine's events and pass them to the checks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from forgekit.vgpu.sanitizer.warpgroups import WarpgroupCheck
 
 
 class Sanitizer(Listener):
-    """Watches one launch.
+    """Observes a launch.
 
     first: the sanitizer of the launch's first run, if this one is the precise repetition.
 
@@ -53,7 +53,7 @@ class Sanitizer(Listener):
         )
         self._shared = SharedCheck(program.unit_bytes, self._order, self._report)
         self._cluster_sync: ClusterSync | None = None
-        # Barriers of a block are not the only order here.
+        # Barriers of a block are not the only source of order here.
         if record.cluster_blocks > 1 or program.is_asynchronous:
             self._cluster_sync = ClusterSync(
                 program.unit_bytes, self._order, self._shared, self._global, self._report
@@ -82,16 +82,16 @@ class Sanitizer(Listener):
 
     @property
     def read_blank(self) -> bool:
-        """True if a thread has read unwritten shared memory."""
+        """Return True if a thread has read unwritten shared memory."""
         return self._shared.read_blank
 
     @property
     def needs_precise_rerun(self) -> bool:
-        """True if the launch should be repeated with a precise sanitizer."""
+        """Return True if the launch should be repeated with a precise sanitizer."""
         return self.read_blank or self._global.doubtful
 
     def look_again(self) -> Sanitizer:
-        """Return a precise sanitizer of the same launch; memory has been restored before."""
+        """Return a precise sanitizer of the same launch; the caller has restored memory."""
         _restore(self._before)
         return Sanitizer(self._given, self._record, self._memory, first=self)
 
@@ -122,7 +122,7 @@ class Sanitizer(Listener):
 
     def on_stop(self, m: Batch) -> None:
         warps.check_stuck(m, self._report)
-        if self._cluster_sync is not None:  # its cause may still be only collected
+        if self._cluster_sync is not None:  # its cause may still be unprocessed
             self._shared.everyone_met(m)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -180,7 +180,7 @@ class Sanitizer(Listener):
         root = m.program.instructions[m.pc].opcode[0]
         if root in ("ldmatrix", "stmatrix", "mma", "wgmma"):
             warps.check_matrix(m, self._report)
-        elif root in ("bar", "barrier"):  # a shuffle orders nothing
+        elif root in ("bar", "barrier"):  # a shuffle does not order accesses
             self._order.clocks.warp_sync(_by_warp(m, m.mask), meeting(m, members))
 
     def on_shuffle(self, m: Batch, source: Array, members: Array | None) -> None:

@@ -1,4 +1,4 @@
-"""The text of a finding: which thread did what, where, what it means, what to check."""
+"""Write the text of a finding: the thread, its action, the place, the meaning, the remedy."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ NOTES = ("unwritten-output", "register-pressure")
 class Message(NamedTuple):
     """The text of a finding.
 
-    kind: a key of `KINDS`; text: what happened, a line each, with fields that `Report.add`
-    fills in; advice: what to look at; note: True for code that may be intended, of any kind.
+    kind: a key of `KINDS`; text: the events, one per line, with fields that `Report.add` fills in;
+    advice: the remedy; note: True for code that may be intended, regardless of kind.
     """
 
     kind: str
@@ -174,7 +174,7 @@ UNFENCED = Message(
     "proxy-fence",
     "The asynchronous copy of {who} reads {place},\n"
     "which {other} stored at {line}, without a proxy fence in between.",
-    "Asynchronous copies access shared memory through another proxy than stores do: every "
+    "Asynchronous copies access shared memory through a different proxy from stores: every "
     'thread that stores must call cute.arch.fence_proxy("async.shared", space="cta"), then '
     "the barrier, then the copy or the wgmma.",
 )
@@ -245,8 +245,8 @@ HAS_LEFT_ITSELF = HAS_LEFT._replace(
 STORES_STILL = HAS_LEFT._replace(
     text="A copy from shared to global memory, which {who} has started, may still read when its "
     "block has left the kernel.",
-    advice="PTX does not promise that the shared memory stays until then; an H200 starts no other "
-    "block there before. To rely on no GPU's way, let the thread wait: "
+    advice="PTX does not promise that the shared memory stays allocated until then, although an "
+    "H200 starts no other block there earlier. For every GPU, let the thread wait: "
     "cute.arch.cp_async_bulk_wait_group(0, read=True).",
     note=True,
 )

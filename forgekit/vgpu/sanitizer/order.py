@@ -1,7 +1,7 @@
-"""Which accesses of a launch happen before which others.
+"""Decide which accesses of a launch happen before which others.
 
-Within a block, or a cluster, the clocks of its warps give the order (`clocks.py`). Memory gives
-further order: atomic, volatile, acquire and release accesses, which build locks, flags and
+Within a block, or a cluster, the clocks of its warps give the order (`clocks.py`). Memory adds
+further order through atomic, volatile, acquire and release accesses, which build locks, flags and
 counters. If a warp makes such an access, everything it did or joined at a barrier happens before
 every warp that makes a later such access, and before warps that join one of these. Addresses are
 not compared, nor is the place of a fence, so a correct protocol is never reported. Relaxed accesses
@@ -58,20 +58,21 @@ class Order:
         self._history.new.append(access)
 
     def in_grid(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """Return True where the access of thread `first`, numbered over the grid, happens before
-        the later one of thread `second` in the current batch."""
+        """Return True if the access of thread `first`, numbered over the grid, happens before the
+        later access of thread `second` in the current batch."""
         threads = first & (ENGINE - 1), second & (ENGINE - 1)
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def in_batch(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """The same for threads that are numbered over the current batch."""
+        """Return the same for threads that are numbered over the current batch."""
         threads = [(who & (ENGINE - 1)) + np.int64(self.base) for who in (first, second)]
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def _ordered(
         self, earlier: Touch, first: Array, later: Touch, second: Array, engine: Array
     ) -> Array:
-        result = ~engine & (first == second)  # accesses before the thread started it
+        # accesses made before the thread started the operation
+        result = ~engine & (first == second)
         team_threads = self._n_warps * WARP
         same = first // team_threads == second // team_threads
         if same.any():
@@ -88,7 +89,7 @@ class Order:
 def in_block_order(
     earlier: Touch, first: Array, later: Touch, second: Array, n_warps: int, engine: Array
 ) -> Array:
-    """Return True where an access of thread `first` happens before one of thread `second`.
+    """Return True if an access of thread `first` happens before an access of thread `second`.
 
     Threads are numbered over the batch; each pair belongs to one team of `n_warps`. engine: True if
     the first access belongs to an asynchronous operation of the thread.
@@ -111,7 +112,7 @@ def in_block_order(
 def _lanes_ordered(
     syncs: Sequence[PartSync], threads: tuple[Array, Array], began: Array, now: Array, team: int
 ) -> Array:
-    """Return True where the access of the first thread in epoch `began` happens before the second
+    """Return True if the access of the first thread in epoch `began` happens before the second
     thread, of the same warp, in the later epoch `now`.
 
     threads: numbers in the batch; team: warps per team.
@@ -119,10 +120,10 @@ def _lanes_ordered(
     first, asked = np.unique(threads[0], return_inverse=True)
     asked = asked.reshape(-1)
     begin, end = np.zeros(len(first), now.dtype), np.zeros(len(first), now.dtype)
-    begin[asked], end[asked] = began, now  # one answer for all queries of one thread
+    begin[asked], end[asked] = began, now  # one answer for all queries about the same thread
     warp = first // WARP
     at = np.divmod(warp, team)
-    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes that it precedes
+    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes that the access precedes
     parts = np.zeros(len(first), now.dtype)
     for sync in _since(syncs, at, begin):
         epoch, met = sync.epoch[at], sync.met[warp]
@@ -130,7 +131,7 @@ def _lanes_ordered(
         parts += here
         released = np.where(joined[:, None] >> _BITS & np.uint32(1), met, np.uint32(0))
         joined |= np.where(here, np.bitwise_or.reduce(released, axis=1), np.uint32(0))
-    by_all = parts < end - begin  # an epoch between ended for the whole warp
+    by_all = parts < end - begin  # an epoch in between ended for the whole warp
     lane = (threads[1] % WARP).astype(np.uint32)
     return np.asarray(by_all[asked] | (joined[asked] >> lane & np.uint32(1)).astype(bool))
 
@@ -144,7 +145,7 @@ def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> 
 
 
 class _SyncAccess(NamedTuple):
-    """Warps that make an ordering access in one step. They are served in the order of their
+    """Warps that make an ordering access in the same step. They are served in the order of their
     numbers."""
 
     time: int
@@ -165,7 +166,7 @@ class _SyncHistory:
     def ordered(
         self, first: Array, earlier: Touch, second: Array, later: Touch, engine: Array
     ) -> Array:
-        """Return True where the earlier touch by warps `first` happens before the later one by
+        """Return True if the earlier touch by warps `first` happens before the later touch by
         `second`.
 
         engine: True if an asynchronous operation of the warp made the touch.
@@ -192,7 +193,7 @@ class _SyncHistory:
         team, mine = divmod(warp, self._warps_a_team)
         place = mine + self._warps_a_team * engine
         for access, w, local, other in self._served(team, 1, atomic):
-            # An atomic access itself releases.
+            # An atomic access is itself a release.
             if access.time >= touch.time + (touch.what != ATOMIC):
                 vectors, began = access.clock.vectors, touch.clock.epoch[local, place]
                 joined = vectors is not None and vectors[local, other, place] > began
@@ -215,8 +216,8 @@ class _SyncHistory:
     def _served(
         self, team: int, step: int, atomic: bool
     ) -> Iterator[tuple[_SyncAccess, int, int, int]]:
-        """Yield a team's accesses, forwards or backwards: the access, its warp, the numbers of the
-        team in its batch and of the warp in its team; relaxed ones only if `atomic`."""
+        """Yield a team's accesses, forwards or backwards: the access, its warp, the team's number
+        in its batch, and the warp's number in its team; relaxed ones only if `atomic`."""
         for access in self._of_team.get(team, [])[::step]:
             if access.relaxed and not atomic:
                 continue

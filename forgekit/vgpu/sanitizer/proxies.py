@@ -1,4 +1,4 @@
-"""Stores to shared memory that asynchronous copies cannot see yet, because a proxy fence is
+"""Find stores to shared memory that asynchronous copies cannot see yet, because a proxy fence is
 missing.
 
 Ordinary stores and asynchronous copies see memory through different proxies (PTX ISA, "Proxies"): a
@@ -27,7 +27,7 @@ _OVER = -1  # the epoch that precedes all threads
 
 @dataclass
 class _Stores:
-    """Thread `who[i]` has stored to `units[i]` in that epoch of its warp."""
+    """Stores: thread `who[i]` has stored to `units[i]` in the given epoch of its warp."""
 
     pc: int
     units: Array
@@ -63,7 +63,8 @@ class UnfencedStores:
                 self._open.append(_Stores(m.pc, found.units, found.who, epoch))
 
     def fence(self, m: Batch, mask: Array | None) -> None:
-        """Threads execute a fence, which makes their stores and all earlier ones visible."""
+        """Record that threads execute a fence, which makes their stores and all stores ordered
+        before them visible."""
         if not self._open:
             return
         full = m.expand(mask)
@@ -81,17 +82,18 @@ class UnfencedStores:
         self._open = [stores for stores in self._open if len(stores.units)]
 
     def everyone_met(self) -> None:
-        """Restart the clocks: all earlier stores are ordered before all threads."""
+        """Restart the clocks, because all earlier stores are ordered before all threads."""
         for stores in self._open:
             stores.epoch = np.full_like(stores.epoch, _OVER)
 
     def overwritten(self, found: Reach) -> None:
-        """An asynchronous operation writes these units."""
+        """Record that an asynchronous operation writes these units."""
         for stores in self._open:
             stores.keep(~np.isin(stores.units, found.units))
 
     def read(self, m: Batch, found: Reach) -> None:
-        """Asynchronous copies or products of threads read these units."""
+        """Report unfenced stores among these units, which asynchronous copies or products of
+        threads read."""
         threads, message = found.who & (ENGINE - 1), UNFENCED
         if m.program.instructions[m.pc].opcode[0] == "wgmma":
             message = UNFENCED._replace(text=UNFENCED.text.replace("copy", "product"))

@@ -1,4 +1,4 @@
-"""Maps an access to the units of memory it touches, and to the threads that touch them."""
+"""Map an access to the units of memory that it touches, and to the threads that touch them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ _ORDERED = _ORDERING | {"relaxed"}
 
 
 def is_ordered(instruction: Instruction) -> bool:
-    """True if an access is volatile or ordered, so that it cannot race with another such access."""
+    """Return True if an access is volatile or ordered, so that it cannot race with another such
+    access."""
     return instruction.opcode[0] in ("ld", "st") and not _ORDERED.isdisjoint(instruction.opcode)
 
 

@@ -1,4 +1,4 @@
-"""The shadow of a memory: who last wrote and read each unit, and whether these accesses were
+"""Keep the shadow of a memory: the last writers and readers of each unit, and whether they were
 ordered.
 
 A unit is as wide as the narrowest access of the kernel, so tracking units is as exact as tracking
@@ -40,7 +40,7 @@ class Touch:
     clock: Snapshot
     time: int
     values: Array | None = None
-    each: int = 1  # neighbouring entries that belong to one thread
+    each: int = 1  # neighbouring entries that belong to the same thread
 
     @classmethod
     def of(cls, what: str, found: Reach, pc: int, clock: Snapshot, time: int) -> Touch:
@@ -98,7 +98,7 @@ class Shadow:
     def _others(self, last: Array, touch: Touch) -> Iterator[tuple[Touch, Array, Array]]:
         """Yield earlier touches by other threads: the touch, positions in the new one, its threads.
 
-        Two operations that one thread has started also count as different.
+        Two operations that the same thread has started also count as different.
         """
         before = last[touch.units]
         if not before.any():
@@ -152,7 +152,8 @@ class Shadow:
 
 
 def _same_value(a: Touch, threads: Array, b: Touch, at: Array) -> Array:
-    """True where `threads` of touch a wrote the values that touch b wrote at its positions `at`."""
+    """Return True if `threads` of touch a wrote the same values as touch b at its positions
+    `at`."""
     if a.values is None or b.values is None or a.values.dtype != b.values.dtype:
         return np.zeros(len(at), bool)
     found = np.searchsorted(a.who, threads)

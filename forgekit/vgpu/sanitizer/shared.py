@@ -1,4 +1,4 @@
-"""Shared memory of a batch: races between barriers, unwritten memory, copies in flight.
+"""Check the shared memory of a batch: races between barriers, unwritten memory, copies in flight.
 
 Between two barriers of the whole block, accesses are only collected. At the barrier, one pass
 checks for units that two threads touched; only then are the accesses processed in order.
@@ -34,7 +34,8 @@ class Destinations:
 
     def __init__(self, n_units: int) -> None:
         self._n_units = n_units
-        self._pcs: Array | None = None  # where the copy to each unit started, plus 1; None: none
+        # the instruction at which the copy to each unit started, plus 1; None: no copies
+        self._pcs: Array | None = None
         self._threads = np.zeros(0, np.int32)
 
     def start(self, pc: int, found: Reach) -> None:
@@ -54,7 +55,7 @@ class Destinations:
         return self._pcs is not None
 
     def to(self, units: Array) -> Array:
-        """Return which of these units have a copy in flight; at least one copy exists."""
+        """Return True for units with a copy in flight; at least one copy exists."""
         assert self._pcs is not None
         return np.asarray(self._pcs[units] != 0)
 
@@ -65,11 +66,11 @@ class Destinations:
 
 
 class SharedCheck:
-    """The shared memory of one launch, batch by batch.
+    """The shared memory of a launch, batch by batch.
 
     Attributes:
-        read_blank: a thread has read unwritten memory.
-        on_blank: called with each such read, if set.
+        read_blank: True if a thread has read unwritten memory.
+        on_blank: if set, called with each such read.
     """
 
     def __init__(self, unit: int, order: Order, report: Report) -> None:
@@ -89,7 +90,7 @@ class SharedCheck:
         self._shadow: Shadow | None = None
 
     def access(self, m: Batch, access: Access, target: Target) -> None:
-        """Threads load, store or update, or start an asynchronous copy."""
+        """Record that threads load, store or update, or start an asynchronous copy."""
         found: Reach | None = None
         if self._copies:
             found = self._meet_copies(m, access.kind, reach(m, access, target, self._unit))
@@ -105,7 +106,7 @@ class SharedCheck:
         self._hold(m, access, target, found)
 
     def touch(self, m: Batch, what: str, found: Reach, clock: Snapshot | None = None) -> None:
-        """The kernel uses an mbarrier, or starts its own asynchronous operation.
+        """Record that the kernel uses an mbarrier, or starts its own asynchronous operation.
 
         clock: the clock when the operation started.
         """
@@ -118,7 +119,7 @@ class SharedCheck:
         self._keep(m, what, self._order.clocks.now if clock is None else clock, lambda: found)
 
     def copied(self, m: Batch, access: Access, target: Target) -> None:
-        """An asynchronous copy is complete for the threads that waited for it."""
+        """Record that an asynchronous copy is complete for the threads that waited for it."""
         found = reach(m, access, target, self._unit)
         self._copies.complete(found)
         self._own(found)
@@ -134,18 +135,18 @@ class SharedCheck:
         )
 
     def _keep(self, m: Batch, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
-        """found: the reach of the access, computed on demand."""
+        """Keep an access for later. found: the reach of the access, computed on demand."""
         pc, time = m.pc, self._order.time
         self._writes += what != READ
         self._held.append(lambda: Touch.of(what, found(), pc, clock, time))
         if len(self._held) > _COLLECTED:
             self._go_through(m, keep=True)
 
-    # -- reads of what nobody wrote, copies in flight ---------------------------------------------
+    # -- reads of unwritten memory, copies in flight ---------------------------------------------
     def _may_be_blank(self, m: Batch, access: Access) -> bool:
         """Return True if a load may have read unwritten memory."""
         if self.read_blank and self.on_blank is None:
-            return False  # one such read is enough
+            return False  # a single such read is enough
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
             return True
         for value in access.values:
@@ -170,7 +171,7 @@ class SharedCheck:
                 self.on_blank(m, Reach(found.units[blank], found.who[blank], None, 1))
 
     def _meet_copies(self, m: Batch, access: str, found: Reach) -> Reach:
-        """Report units with a copy in flight; check the others further."""
+        """Report units with a copy in flight; continue to check the others."""
         in_flight = self._copies.to(found.units)
         bad = np.flatnonzero(in_flight)
         if not len(bad):
@@ -187,7 +188,7 @@ class SharedCheck:
 
     # -- races ------------------------------------------------------------------------------------
     def everyone_met(self, m: Batch) -> None:
-        """A barrier orders all earlier accesses before all later ones."""
+        """Process a barrier, which orders all earlier accesses before all later ones."""
         self._go_through(m, keep=False)
         self._shadow = None
         self._phase += 1

@@ -1,4 +1,5 @@
-"""Places where a value becomes visible outside the registers and the shared memory of a kernel."""
+"""Find places at which a value becomes visible outside the registers and the shared memory of a
+kernel."""
 
 from __future__ import annotations
 
@@ -87,7 +88,7 @@ def sight(
     m: Batch, what: str, values: Sequence[Array], mask: Array | None,
     element: Callable[[int, int], str] = lambda who, byte: "",
 ) -> Sight:  # fmt: skip
-    """Return the values that the threads of `mask` have."""
+    """Return the values that the threads of `mask` hold."""
     shape = m.shape
     shown = values if mask is None else [np.where(mask, v, v.dtype.type(0)) for v in values]
     parts = [None if mask is None else mask.tobytes(), *(v.tobytes() for v in shown)]
@@ -102,7 +103,7 @@ def sight(
 
 
 def stores(m: Batch, access: Access) -> Iterator[Sight]:
-    """Yield the values that threads store to tensors, or update them with."""
+    """Yield the values that threads store to tensors, or with which they update them."""
     ins = m.program.instructions[m.pc]
     for target in access.targets if access.kind in ("store", "atomic") else ():
         if target.space != "global":

@@ -1,10 +1,10 @@
-"""Global memory of a launch: races between threads, reads of unwritten elements.
+"""Check the global memory of a launch: races between threads, reads of unwritten elements.
 
 A tensor that the kernel cannot write needs no bookkeeping; the origins of the addresses in the code
 show which tensors it can write. If no tensor is both written and read, counting the stores is
-enough: if each written element was stored once, no two threads collide. Only if the numbers differ
-is the launch repeated with a precise check. Barriers order the threads of one block; only atomic
-and ordered accesses order blocks (`order.py`).
+enough, because if each written element was stored once, no two threads collide. The launch is
+repeated with a precise check only if the numbers differ. Barriers order the threads of a block;
+only atomic and ordered accesses order blocks (`order.py`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reac
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
 _WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
-_MOST_THREADS = 1 << 31  # per launch, so that a thread's number fits 32 bits
+_MOST_THREADS = 1 << 31  # most threads per launch, so that a thread's number fits into 32 bits
 
 
 @dataclass
 class Source:
-    """Copies that one `cp.async` started and no thread has waited for: thread `who[i]` of the batch
+    """Copies that a `cp.async` started and no thread has waited for: thread `who[i]` of the batch
     reads `units[i]` of a tensor. copy: as in `Access`."""
 
     copy: object
@@ -56,9 +56,9 @@ class _Tensor:
     """The state of one allocation during a launch.
 
     Attributes:
-        seen: units stored to, if stores are only counted; stored: the number of stores.
-        shadow: the precise record of a written tensor, otherwise.
-        known: written units; None: all of them.
+        seen: the units stored to, if stores are only counted; stored: the number of stores.
+        shadow: otherwise, the precise record of a written tensor.
+        known: written units; None: all units.
         sources: units that asynchronous copies of the batch still read.
     """
 
@@ -74,7 +74,7 @@ class _Tensor:
 
 
 class GlobalCheck:
-    """The tensors of one launch."""
+    """The tensors of a launch."""
 
     def __init__(
         self,
@@ -96,17 +96,18 @@ class GlobalCheck:
         self.in_place = [a for a in memory.allocations if id(a) in both and not a.read_only]
         self._count_only = not (precise or both)
         self._tensors: dict[int, _Tensor | None] = {}
-        # Save them before the launch: its own writes must not look like earlier ones.
+        # Save these before the launch, because its own writes must not look like earlier writes.
         self._blanks = {id(a): fresh.lookup(a) for a in memory.allocations}
 
     @property
     def has_shadow(self) -> bool:
-        """True if a remembered access will be compared with the clocks."""
+        """Return True if a stored access will be compared with the clocks."""
         return any(t.shadow is not None for t in self._watched())
 
     @property
     def doubtful(self) -> bool:
-        """True if some element was stored to more than once, where stores are only counted."""
+        """Return True if an element was stored more than once in a tensor whose stores are only
+        counted."""
         return any(
             t.seen is not None and t.stored != np.count_nonzero(t.seen) for t in self._watched()
         )
@@ -116,7 +117,7 @@ class GlobalCheck:
             tensor.sources.clear()
 
     def finish(self) -> None:
-        """The launch is over: mark the elements of fresh tensors that it wrote."""
+        """End the launch: mark the elements of fresh tensors that it wrote."""
         for tensor in self._watched():
             if tensor.known is not None and tensor.fresh is not None:
                 if tensor.seen is not None:
@@ -134,7 +135,7 @@ class GlobalCheck:
             tensor.sources.append(Source(access.copy, m.pc, found.units, found.who))
 
     def copied(self, m: Batch, access: Access) -> None:
-        """Asynchronous copies are complete for the threads that waited for them."""
+        """Record that asynchronous copies are complete for the threads that waited for them."""
         due = m.expand(access.mask).reshape(-1)
         for tensor in self._watched():
             for source in tensor.sources:
@@ -144,7 +145,7 @@ class GlobalCheck:
             tensor.sources = [source for source in tensor.sources if len(source.units)]
 
     def bulk(self, m: Batch, operation: AsyncOperation, clock: Snapshot) -> None:
-        """Asynchronous operations start; clocks: those at the start."""
+        """Record that asynchronous operations start; clocks: the clocks at the start."""
         for kind, run in operation.runs():
             tensor = self._tensor(run.allocation)
             if tensor is None:
@@ -157,7 +158,7 @@ class GlobalCheck:
             self._touch(m, tensor, kind, found._replace(who=who, values=values), clock)
 
     def _watched(self) -> list[_Tensor]:
-        """The tensors accessed so far that need checks."""
+        """Return the tensors accessed so far that need checks."""
         return [tensor for tensor in self._tensors.values() if tensor is not None]
 
     def _tensor(self, allocation: Allocation) -> _Tensor | None:
@@ -205,7 +206,7 @@ class GlobalCheck:
         tensor.known[found.units[bad]] = True
 
     def _meet(self, m: Batch, tensor: _Tensor, what: str, found: Reach, clock: Snapshot) -> bool:
-        """Compare with earlier accesses; return True if there were races."""
+        """Compare an access with earlier ones; return True if there were races."""
         assert tensor.shadow is not None
         found = found._replace(who=found.who + self._order.base)
         races = False
@@ -215,7 +216,7 @@ class GlobalCheck:
         return races
 
     def _write_sources(self, m: Batch, tensor: _Tensor, found: Reach, *, reported: bool) -> None:
-        """Report writes to units that asynchronous copies still read, if not yet done."""
+        """Report writes to units that asynchronous copies still read, unless already reported."""
         for source in tensor.sources:
             hit = np.isin(source.units, found.units)
             if not hit.any():
@@ -236,8 +237,8 @@ class GlobalCheck:
 
 
 def _contents(m: Batch, operation: AsyncOperation) -> Array:
-    """Return a number per store that is equal if both stores write the same value to the same
-    place."""
+    """Return one number per store; two numbers are equal if both stores write the same value to the
+    same place."""
     source, target = operation.source, operation.target
     assert source is not None
     found = []

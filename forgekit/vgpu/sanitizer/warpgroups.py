@@ -1,7 +1,8 @@
-"""`wgmma`: registers and shared memory that products in flight use, and the fences before them.
+"""Check `wgmma`: registers and shared memory that products in flight use, and the fences before
+them.
 
-Used only for kernels with `wgmma`. Reads of shared memory by products are tracked like those of any
-other asynchronous operation; steps that touch registers check the registers.
+These checks are used only for kernels with `wgmma`. Reads of shared memory by products are tracked
+like those of any other asynchronous operation; steps that touch registers check the registers.
 """
 
 from __future__ import annotations
@@ -33,16 +34,17 @@ _PIECE = 16  # bytes
 
 @dataclass
 class _Used:
-    """A register of products in flight, or one that threads wrote: the threads, and the place."""
+    """A register of products in flight, or a register that threads wrote: the threads, and the
+    place."""
 
     threads: Array
     pc: int
     product: Product | None = None  # in flight
-    list: tuple[int, ...] = ()  # the accumulators it belongs to; none for A
+    list: tuple[int, ...] = ()  # the accumulators to which it belongs; none for A
 
 
 def _registers_of_products(program: Program) -> set[int]:
-    """The accumulators and fragments, and their copies by `mov`."""
+    """Return the accumulators and fragments, and their copies by `mov`."""
     found: set[str] = set()
     moves = []
     for i in program.instructions:
@@ -60,7 +62,7 @@ def _registers_of_products(program: Program) -> set[int]:
 
 
 class WarpgroupCheck(Listener):
-    """The products of one launch.
+    """The products of a launch.
 
     Attributes:
         program: the kernel with steps that check the registers of products.
@@ -90,7 +92,8 @@ class WarpgroupCheck(Listener):
         for used in (self._in_flight, self._copies, self._written):
             used.clear()
         n_warps = m.n_blocks * m.n_threads // WARP
-        # Per warp: has it executed wgmma.fence since its last group of products, has it multiplied?
+        # Per warp: True if it has executed wgmma.fence since its last group of products; True if it
+        # has multiplied.
         self._fenced = np.zeros(n_warps, bool)
         self._multiplied = np.zeros(n_warps, bool)
 
@@ -105,7 +108,7 @@ class WarpgroupCheck(Listener):
         reads = [r for r in reads if r in self._numbers]
         if not (reads or writes) or ins.opcode[0] == "wgmma":
             return step
-        if ins.opcode[0] == "mov":  # the compiler's own, placed anywhere
+        if ins.opcode[0] == "mov":  # the compiler's own instructions, placed anywhere
             return self._copying(step, reads, writes)
 
         def run(m: Machine) -> object:
@@ -191,7 +194,8 @@ class WarpgroupCheck(Listener):
         """Report a missing `wgmma.fence` since the previous group of products: this is a warp's
         first product, or it uses registers that other instructions have written since then.
 
-        The compiler may move what computes a register over the fence, so its place does not count.
+        The compiler may move the computation of a register across the fence, so its place does not
+        matter.
         """
         warps = m.lanes(threads).any(axis=1)
         bare = np.repeat(warps & ~self._fenced & ~self._multiplied, WARP).reshape(m.shape)

@@ -1,4 +1,4 @@
-"""Warp instructions and barriers: do all named threads take part?"""
+"""Check that all named threads take part in warp instructions and barriers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _LANES = np.arange(WARP, dtype=np.uint32)
 
 
 def check_members(m: Batch, members: Array | None, report: Report) -> None:
-    """Each executing lane must be in its own mask, and lanes that name each other must agree."""
+    """Check that each executing lane is in its own mask, and that lanes that name each other
+    agree."""
     if members is None or names_everyone(members):
         return
     lanes = m.lanes(m.mask)
@@ -52,7 +53,7 @@ def check_members(m: Batch, members: Array | None, report: Report) -> None:
 
 
 def check_matrix(m: Batch, report: Report) -> None:
-    """Whole warps must execute a matrix instruction."""
+    """Check that whole warps execute a matrix instruction."""
     if m.mask is None:
         return
     lanes = m.lanes(m.mask)
@@ -66,7 +67,7 @@ def check_matrix(m: Batch, report: Report) -> None:
 
 
 def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report) -> None:
-    """The lanes that are read must execute the shuffle and be in the reader's mask."""
+    """Check that the lanes that are read execute the shuffle and are in the reader's mask."""
     if m.mask is None and names_everyone(members):
         return
     lanes = m.expand(m.mask).reshape(m.n_blocks, -1, WARP)
@@ -90,12 +91,13 @@ def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report
 
 # -- barriers of the block ------------------------------------------------------------------------
 def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> None:
-    """A barrier of the whole block opens, and some of its threads have exited without it."""
+    """Report a barrier of the whole block that opens although some of its threads have exited
+    without it."""
     if m.alive is None:
         return
     blocks = m.expand(mask).any(axis=1, keepdims=True)
     pc, waiting = m.pc, m.at_barriers.get(number)
-    if waiting is not None:  # it opens because a thread has exited
+    if waiting is not None:  # the barrier opens because a thread has exited
         pc = next((a.pc for a in waiting.arrivals if a.waits), pc)
         blocks = blocks & (waiting.counts == EVERYONE)[:, None]
     gone = _existing(m) & blocks & ~m.expand(m.alive)
@@ -114,7 +116,8 @@ def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> N
 def check_lines(
     m: Batch, mask: Array | None, number: int, count: int | None, report: Report
 ) -> None:
-    """Threads that meet at a barrier of the whole block should do so at one line of code."""
+    """Check that threads that meet at a barrier of the whole block do so at the same line of
+    code."""
     waiting = m.at_barriers.get(number)
     if waiting is None or count is not None:
         return
@@ -128,10 +131,10 @@ def check_lines(
 
 
 def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> None:
-    """A barrier opens that the lanes of a warp had to reach at the same instruction.
+    """Check an opening barrier, which the lanes of a warp had to reach at the same instruction.
 
-    Only when it opens is a missing lane certain not to arrive: until then it may wait for a lock,
-    or sleep.
+    A missing lane is certain not to arrive only when the barrier opens; until then it may wait for
+    a lock, or sleep.
     """
     waiting = m.at_barriers.get(number)
     if waiting is None:  # all threads arrived together
@@ -148,15 +151,15 @@ def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> 
 
 
 def check_never_opened(m: Batch, report: Report) -> None:
-    """The batch is over, and threads still wait at some barrier."""
+    """Report barriers at which threads still wait at the end of the batch."""
     lanes = m.lanes(_existing(m))
     for waiting in m.at_barriers.values():
         _whole_warps(m, waiting, lanes, report)
 
 
 def check_stuck(m: Batch, report: Report) -> None:
-    """In a deadlock, part of a warp is at a barrier; the rest has exited, or waits at another one
-    or for those lanes."""
+    """Report, in a deadlock, a warp with some lanes at a barrier while the others have exited, or
+    wait at another barrier or for those lanes."""
     if m.runnable or m.held:  # the kernel is stopped for another reason
         return
     gone = _existing(m) & ~m.expand(m.alive)
@@ -174,7 +177,7 @@ def check_stuck(m: Batch, report: Report) -> None:
 def _whole_warps(
     m: Batch, waiting: Barrier, needed: Array, report: Report, blocks: Array | None = None
 ) -> None:
-    """Report a warp (of `blocks`) that has not arrived with all lanes `needed`, equally often."""
+    """Report a warp (of `blocks`) whose lanes in `needed` have not all arrived equally often."""
     for pc in dict.fromkeys(a.pc for a in waiting.arrivals):
         opcode = m.program.instructions[pc].opcode
         if "aligned" not in opcode and opcode[0] != "bar":

@@ -1,1 +1,1 @@
-"""The layout playground: in a notebook as `fk.explore`, and as a page of the book."""
+"""The layout playground, used in a notebook as `fk.explore` and in the book as a page."""

@@ -1,4 +1,4 @@
-"""explore(): the layout playground opened on a layout, in a notebook or in a separate file."""
+"""explore(): open the layout playground on a layout, in a notebook or in a separate file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPACES = ("gmem", "smem")
 
 
 class Explorer(Shown):
-    """The result of `explore`: shown as the last line of a cell; `print` shows its text.
+    """The result of `explore`. The last line of a cell shows it; `print` shows its text.
 
     Attributes:
         data: the playground's initial state, the dictionary that is embedded in it as JSON.
@@ -34,8 +34,7 @@ class Explorer(Shown):
 
     @functools.cached_property
     def summary(self) -> str:
-        """Return the steps with their layouts, for the first tile and the first thread, in
-        words."""
+        """Describe the steps with their layouts, for the first tile and the first thread."""
         lines = [f"Layout {self.data['layout']}, elements of {self.data['bits']} bits"]
         steps = self.data["steps"]
         for number, step in enumerate(steps, 1):
@@ -48,13 +47,13 @@ class Explorer(Shown):
 
     @functools.cached_property
     def html(self) -> str:
-        """Return one self-contained fragment of HTML: no network, no kernel; equal layouts give
-        equal text."""
+        """Return one self-contained fragment of HTML, which needs no network and no kernel; equal
+        layouts give equal text."""
         return explorer_html(self)
 
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
+        """Write a complete HTML page to a file. Raises UsageError if it cannot be written."""
         write_page(path, f"Layout {self.data['layout']}", self.html)
 
 
@@ -64,26 +63,26 @@ def explore(
 ) -> Explorer:
     """Open the layout playground on a layout: its offsets, tiles and threads, and its banks.
 
-    Each element shows its coordinate, offset, bank, 32-byte sector and 128-byte line on hover, tap
-    or arrow keys; the first element is assumed to begin a line. Layout, operation and tiler can be
+    On hover, tap or arrow keys, each element shows its coordinate, offset, bank, 32-byte sector and
+    128-byte line; the first element is assumed to begin a line. Layout, operation and tiler can be
     changed in their fields.
 
     Args:
-        layout: CuTe's (while it is traced) or forgekit's, a tensor, CuTe's printed text, or a tuple
-            (shape, stride); up to 65,536 elements.
-        tile: the tiler to step through zipped_divide with, such as (8, 16).
-        tv: a thread-value layout over the tile (over the whole layout, without one) to step through
-            composition and a thread's slice with; or the result of make_layout_tv, including its
+        layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
+            a tuple (shape, stride), with up to 65,536 elements.
+        tile: the tiler for the zipped_divide step, such as (8, 16).
+        tv: a thread-value layout over the tile (without a tile: over the whole layout) for the
+            steps composition and thread slice; or the result of make_layout_tv, which includes its
             tile.
         dtype: the element type: "float16", torch.float16, cutlass.Float16; by default the tensor's
             own, or float32.
-        memory: "smem" shows banks, and sliders that pad rows or swizzle, with the bank conflicts of
-            a warp that reads a row or a column; "gmem" omits them. By default the tensor's memory;
-            a layout with a swizzle counts as shared memory.
+        memory: "smem" shows banks, sliders that pad rows or swizzle, and the bank conflicts of a
+            warp that reads a row or a column; "gmem" omits them. The default is the tensor's
+            memory; a layout with a swizzle counts as shared memory.
 
     Raises:
-        UsageError: no layout, `?` in it, too many elements; a tiler or a TV layout that does not
-            fit; no such dtype or memory.
+        UsageError: `layout` is not a layout, contains `?` or has too many elements; a tiler or TV
+            layout does not fit; the dtype or memory is unknown.
 
     Source of banks, sectors and lines: CUDA C++ Programming Guide, shared and global memory.
     """
@@ -132,7 +131,7 @@ def _space(memory: str | None, own: str | None) -> str | None:
 def _with_pointer(layout: Any, swizzle: Swizzle, bits: int) -> ComposedLayout:
     down = (bits // 8).bit_length() - 1
     if down < 0 or swizzle.base < down or not isinstance(layout, Layout):
-        got = f"{swizzle} of bytes behind elements of {bits} bits"
+        got = f"{swizzle} of bytes after elements of {bits} bits"
         remedy = "write the swizzle into the layout: ComposedLayout(Swizzle(…), 0, layout)"
         raise usage_error("pointer", got, "a swizzle that keeps elements whole", remedy)
     return ComposedLayout(Swizzle(swizzle.bits, swizzle.base - down, swizzle.shift), 0, layout)

@@ -32,9 +32,9 @@ class LayoutError extends Error {
 function refuse(what, got, needed, remedy) { throw new LayoutError(what, got, needed, remedy); }
 
 // -- reading ------------------------------------------------------------------------------------
-const LARGEST = 2 ** 31 - 1; // as far as XOR goes in a page
+const LARGEST = 2 ** 31 - 1; // the largest number that XOR handles in JavaScript
 
-// What stands in a field: a layout, a swizzle, a number, or a tuple of them with `_`.
+// Reads the text of a field: a layout, a swizzle, a number, or a tuple of them with `_`.
 function read(source) {
   const whole = source.trim();
   const printed = /^(?:tensor<ptr<[^S]*?> o |Tensor<0x[0-9a-f]+@\w+ o |!cute\.layout<")(.+?)"?>$/;
@@ -82,7 +82,7 @@ function read(source) {
     const base = number("\\d+", "a number");
     need(",", "','");
     const shift = number("-?\\d+", "a number");
-    if (take(">") === undefined && shift >= 0) fail("'>'"); // CuTe cuts the one of S<3,4,-3> off
+    if (take(">") === undefined && shift >= 0) fail("'>'"); // CuTe omits the one of S<3,4,-3>
     return makeSwizzle(bits, base, shift);
   };
   const inner = words.startsWith("S<") ? swizzle() : value();
@@ -284,7 +284,7 @@ function merged(modes) {
   return found;
 }
 
-// A function of a layout, done to what a swizzle is composed with.
+// Applies a function of a layout to the layout inside a composed layout.
 const within = (f) => (a, ...more) =>
   (isComposed(a) ? { ...a, outer: f(a.outer, ...more) } : f(a, ...more));
 
@@ -339,7 +339,7 @@ function composeLeaf(a, size, stride) {
     "sizes and strides that divide one another",
     "choose a tile that divides the modes of the layout");
   const plain = flatModes(a);
-  if (plain.at(-1)?.[0] === 1) plain[plain.length - 1] = [2, plain.at(-1)[1]]; // goes on along it
+  if (plain.at(-1)?.[0] === 1) plain[plain.length - 1] = [2, plain.at(-1)[1]]; // continues along it
   const modes = merged(plain), found = [];
   if (!modes.length) bad("the left side has no modes");
   let rest = size, step = stride;
@@ -465,7 +465,7 @@ function unzip(divided, tiler) {
   return joined([joined(halves.map((h) => h[0])), joined(over)]);
 }
 
-// The second mode, or both, with their own modes at top level.
+// The second mode, or both modes, with their own modes at top level.
 const opened = (f, both) => within((a, tiler) => {
   const [first, second] = modesOf(f(a, tiler));
   return joined([...(both ? modesOf(first) : [first]), ...modesOf(second)]);
@@ -516,12 +516,12 @@ function makeLayoutTV(threads, values) {
   return [modesOf(tile).map(sizeOf), composition(rightInverse(tile), pairs)];
 }
 
-// -- what is held ---------------------------------------------------------------------------------
-const COUNTED = 65536; // up to this size, whether offsets repeat is found by counting
+// -- coverage -------------------------------------------------------------------------------------
+const COUNTED = 65536; // up to this size, counting decides whether offsets repeat
 const elements = (count, noun = "element") => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const grouped = (words) => `${words}`.replace(/\d{4,}/g, (digits) => Number(digits).toLocaleString("en"));
 
-// Which offsets are reached, and whether each once, in forgekit's words.
+// Says in forgekit's words which offsets are reached, and whether each is reached once.
 function coverage(a) {
   if (isComposed(a)) a = a.outer;
   if (flat(a.stride).some(isBasis)) return "";
@@ -588,7 +588,7 @@ function conflictWays(offsets, bits) {
   return worst;
 }
 
-// What the page computes: name -> function of the layout and of what stands in the second field.
+// The page's operations: name -> function of the layout and of the second field's value.
 const OPERATIONS = {
   "": (a) => a,
   coalesce: (a, b) => coalesce(a, b),

@@ -1,7 +1,8 @@
-"""The playground as a fragment of HTML: its script and style, and a still picture without them.
+"""Write the playground as a fragment of HTML: its script and style, and a still picture for pages
+without scripts.
 
-Script and style are the larger part and equal in every fragment, so they are compressed to a third.
-The browser unpacks them without a network.
+Script and style are the larger part and the same in every fragment, so they are compressed to a
+third. The browser unpacks them without a network.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.raster import png_bytes
 
 _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
-_RAMP = 7  # colours from the first offset to the last; the page mixes those between
-_MOST_DRAWN, _CORNER = 128, 8  # cells of the still picture; rows and columns of a larger layout's
+_RAMP = 7  # colours of the first and the last offset and some between; the page mixes the rest
+# cells of the still picture; its rows and columns for a larger layout
+_MOST_DRAWN, _CORNER = 128, 8
 _STILL = "A still picture: this page runs no scripts. In JupyterLab, trust the notebook to explore."
-# Unpacks the module where no playground of the page has done so before, and opens it.
+# Unpacks the module unless another playground of the page has done so, and opens it.
 _OPEN = """(async()=>{
 if(!window[module]){
 const packed=atob(root.querySelector("script[type='application/gzip']").textContent);
@@ -46,8 +48,9 @@ root.append(words);
 
 
 def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
-    """Return the playground opened on `data`: the fields' values, and the steps if there are
-    any.\n\n    `layout` and `words` appear if no script runs; `data["address"]`: keep input in the
+    """Return the playground opened on `data`: the fields' values, and the steps, if any.
+
+    `layout` and `words` appear if no script runs; `data["address"]`: True keeps the input in the
     URL.
     """
     picture, part = _still(layout, data)
@@ -64,8 +67,8 @@ def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words
 
 @functools.cache
 def _module() -> tuple[str, str]:
-    """Return the global name of the playground's function, derived from its text; and its packed
-    text."""
+    """Return the global name of the playground's function, which is derived from its text, and the
+    packed text."""
     scripts = f"{script('forgekit.viz', 'shared.js')}\n{script(__package__, *_SCRIPTS)}"
     text = f"{scripts}\nconst FK_STYLE={json.dumps(_style())};"
     name = "fkPlayground_" + hashlib.sha256(text.encode()).hexdigest()[:10]
@@ -75,7 +78,7 @@ def _module() -> tuple[str, str]:
 
 
 def _still(layout: Layout | ComposedLayout, data: dict[str, Any]) -> tuple[LayoutPicture, str]:
-    """Return the picture of a layout, or of the corner of a large one, and the name of that
+    """Return the picture of a layout, or of a large layout's corner, and the name of the drawn
     part."""
     part = ""
     if layout.rank == 2 and layout.size() > _MOST_DRAWN:

@@ -1,7 +1,7 @@
 // The playground's panels: steps from a tensor to one thread's elements, and banks of shared memory.
 
-// Each step is an operation on what the one before gave. `{tile}` and `{thread}` in its texts are the
-// choices of the moment, `{begin}` the offset at which its result begins.
+// Each step is an operation on the result of the step before. `{tile}` and `{thread}` in its texts are
+// the current choices, `{begin}` is the offset at which its result begins.
 function fkSteps(view) {
   const { element, given } = view, { steps = [] } = given, chosen = { tile: 0, thread: 0 };
   const names = steps.map((step, i) => fkNode("button", { type: "button" }, `${i + 1} ${step.name}`));
@@ -43,7 +43,7 @@ function fkSteps(view) {
     for (const name of ["tile", "thread"]) element(name).value = chosen[name];
   }
 
-  // The tile that holds an element becomes the chosen one, and then the thread of that tile.
+  // Chooses the tile that holds an element, and then the thread of that tile.
   function choose(key) {
     if (now === null || steps.length < 2) return;
     for (const kind of ["tile", "thread"]) {
@@ -53,7 +53,7 @@ function fkSteps(view) {
     go(now);
   }
 
-  // What the fields do not say of the step that they show: the tensor, and where in it they are.
+  // Texts that the fields of a step lack: the tensor, and the place in it that they show.
   function context() {
     if (now === null || steps.length < 2) return {};
     const { start, groups } = trail()[now];

@@ -1,7 +1,7 @@
-// The playground's pictures: layouts as tables of cells, memory, and what pointer and keys mark.
+// The playground's pictures: layouts as tables of cells, memory, and the marks of pointer and keys.
 const FK_HELD = 2048, FK_SIDE = 64; // offsets, and rows and columns, that a picture has room for
 
-// A layout as rows and columns: mode 0 goes down, the others across; one mode alone goes across.
+// A layout as rows and columns: mode 0 goes down, the others across; a single mode goes across.
 function fkTable(a) {
   const shape = (a.outer ?? a).shape;
   const single = !(Array.isArray(shape) && shape.length > 1);
@@ -12,7 +12,7 @@ function fkTable(a) {
     top: (c) => text(coordinate(c, wide)) };
 }
 
-// Offset -> [tile, copy or thread; element in it], of a layout whose modes say so.
+// Offset -> [tile, copy or thread; element in it], for a layout whose modes describe them.
 function fkGroups({ op, a, by, result, start }) {
   let kind = "", pairs = null, turn = false, inside = () => true;
   if (op.endsWith("divide")) {
@@ -38,8 +38,8 @@ function fkGroups({ op, a, by, result, start }) {
   return { kind, of, members, count: modes[turn ? 0 : 1] };
 }
 
-// Tells the elements of tiles that lie in the layout from those beyond its edge, whose offsets are
-// those of other elements; it takes all for inside where it cannot tell.
+// Separates elements of tiles inside the layout from those beyond its edge, whose offsets belong
+// to other elements; counts all as inside if it cannot separate them.
 function fkInside(a, by, divide) {
   const shape = (a.outer ?? a).shape;
   const unit = (part, mode) => (Array.isArray(part)
@@ -54,7 +54,7 @@ function fkInside(a, by, divide) {
   }
 }
 
-// Offset -> indices, of a layout that is small enough and has integer offsets.
+// Offset -> indices, for a layout that is small enough and has integer offsets.
 function fkHeld(a, start) {
   const count = sizeOf(a);
   if (count > COUNTED || !Number.isInteger(offsetAt(a, 0))) return null;
@@ -70,7 +70,7 @@ function fkHeld(a, start) {
   return { of, low, span: high - low + 1 };
 }
 
-// The offset of a coordinate as the sum that it is: 2×16 + 3×1 = 35, and the swizzle after it.
+// The offset of a coordinate, written as a sum: 2×16 + 3×1 = 35, and the swizzle after it.
 function fkSum(a, index) {
   const outer = a.outer ?? a, strides = flat(outer.stride);
   if (!strides.every(Number.isInteger) || (isComposed(a) && !isSwizzle(a.inner))) return "";
@@ -83,9 +83,9 @@ function fkSum(a, index) {
 
 function fkPictures(view, steps, banks) {
   const { element, given } = view;
-  const byKey = new Map(); // what the pictures share: key -> cells
+  const byKey = new Map(); // shared by the pictures: key -> cells
   let describe = new Map(); // cell -> its words
-  let shown = null; // what is drawn, with its groups
+  let shown = null; // the layout on show, with its groups
 
   function cell(key, words, small, colour, says) {
     const made = fkNode("td", { tabindex: -1, class: colour ? "" : "pg-plain" }, words);
@@ -129,7 +129,7 @@ function fkPictures(view, steps, banks) {
     return table(title, ` ${text(a)}${single ? "" : ", mode 0 down"}${cut}`, tops, lines);
   }
 
-  // Offsets in a row as banks are, with the index of the coordinate that each is of.
+  // Offsets in rows of 32 banks, each with the index of its coordinate.
   function memory({ of, low, span }) {
     const { bits } = shown, wide = Math.min(32, Math.max(1024 / bits, 8));
     const most = Math.min(span, FK_HELD), rows = [];
@@ -226,7 +226,7 @@ function fkPictures(view, steps, banks) {
     if (banks.line()) mark(null);
   }
 
-  // New pictures in place of the old: scrolled as they were, and with the focus where it was.
+  // Replaces the pictures; keeps the scroll positions and the focus.
   function replaced(figures) {
     const pictures = element("pictures"), active = document.activeElement;
     const at = [...pictures.children].findIndex((figure) => figure.contains(active));
@@ -247,7 +247,7 @@ function fkPictures(view, steps, banks) {
   }
 
   // -- pointer and keys -------------------------------------------------------------------------------
-  // An element in every picture, and what belongs to it: its tile or thread, or what a warp reads.
+  // Marks an element in every picture, with its tile or thread, or with its warp's other elements.
   function mark(key) {
     for (const old of view.root.querySelectorAll("td.pg-on, td.pg-with")) {
       old.classList.remove("pg-on", "pg-with");

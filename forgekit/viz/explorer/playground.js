@@ -1,12 +1,12 @@
 // The layout playground, in the book and in notebooks: reads the fields, computes with layouts.js,
-// draws with pictures.js. `given` holds what it opens with: the fields' values, the colours, `steps`
-// to walk through, and `address`, true if the page's address keeps what is typed.
+// draws with pictures.js. `given` holds the initial state: the fields' values, the colours, `steps`
+// to walk through, and `address`, true if the page's address keeps the typed values.
 function fkPlayground(root, uid, given) {
   root.innerHTML = `<style>${FK_STYLE}</style>${FK_PAGE.replaceAll("§", uid)}`;
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab has keys of its own
   const element = (id) => root.querySelector(`[id="${uid}-${id}"]`);
   const fieldOf = (name) => element("form").elements[name] ?? element("coord");
-  const state = { found: null }; // the last that was valid: what the pictures show
+  const state = { found: null }; // the last valid result, which the pictures show
 
   // -- the fields and the address ---------------------------------------------------------------------
   function fill(values) {
@@ -29,8 +29,8 @@ function fkPlayground(root, uid, given) {
     history.replaceState(null, "", `#${pairs.map(([n, w]) => `${n}=${plain(w)}`).join("&")}`);
   }
 
-  // -- what is computed -------------------------------------------------------------------------------
-  // Runs f; what it refuses is said below the fields, at the field that has the mistake.
+  // -- computing --------------------------------------------------------------------------------------
+  // Runs f; shows its error below the fields, and marks the field that has the mistake.
   function tried(field, f) {
     const fault = element(`${field}-fault`);
     fault.textContent = "";
@@ -151,7 +151,7 @@ function fkPlayground(root, uid, given) {
 }
 
 const FK_FIELDS = ["layout", "op", "by", "bits", "colour", "at"];
-// What the second field is called, and an example; "" for operations that have none.
+// Name and example of the second field; "" for operations without one.
 const FK_BY = {
   "": "", right_inverse: "", left_inverse: "",
   coalesce: ["Profile", "(1,1), or nothing"], complement: ["Of a size, shape or layout", "24"],
@@ -163,7 +163,7 @@ const fkNamed = (op) =>
   FK_BY[op] ?? (op.endsWith("divide") ? ["Tiler", "(2,4)"] : ["Tiler", "(3,4):(1,3)"]);
 
 // The offset in memory at which the result of an operation begins, and what a slice adds to it; a
-// composed layout has it in its own offset.
+// composed layout keeps it in its own offset.
 function fkBegin({ op, a, by, start }) {
   return op === "slice" && !isComposed(a) ? plus(start, slice(a, by)[1]) : start;
 }
@@ -173,7 +173,7 @@ const fkOutside = (coord, shape) => (Array.isArray(coord) && Array.isArray(shape
   ? coord.flatMap((c, i) => fkOutside(c, shape[i]))
   : coord === null || (coord >= 0 && coord < product(shape)) ? [] : [[text(coord), product(shape)]]);
 
-// What is said of a result above the pictures.
+// The text above the pictures about a result.
 function fkFacts({ op, a, by, result, bits }) {
   const ways = (count) => (count === 1 ? "no conflict" : `a ${count}-way conflict`);
   const outer = result.outer ?? result, said = [], count = sizeOf(result);

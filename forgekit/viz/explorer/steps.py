@@ -1,4 +1,5 @@
-"""The explorer's steps: a tensor, zipped_divide, one tile, composition with a TV layout, a slice.
+"""Build the explorer's steps: a tensor, zipped_divide, one tile, composition with a TV layout, a
+slice.
 
 A step is an operation of the playground on the previous result, with a text. The text contains
 `{tile}`, `{thread}` and `{begin}`, the offset at which a tile or a thread begins; the page fills in
@@ -37,15 +38,15 @@ def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
 
 
 def _is_pair(tv: Any) -> bool:
-    """True if it is a result of make_layout_tv: (tiler_mn, layout_tv)."""
+    """Return True if the value is a result of make_layout_tv: (tiler_mn, layout_tv)."""
     pair = isinstance(tv, tuple) and len(tv) == 2
     return pair and not isinstance(tv[1], tuple | list | int) and isinstance(tv[0], tuple)
 
 
 def _step(name: str, code: str, result: Any, modes: str, words: str, *,
           op: str = "", by: str = "", colour: str = "", begin: Any = 0) -> Step:  # fmt: skip
-    """One step. op, by: the playground's fields; result: their result; code, modes: in CuTe; begin:
-    the offset of the first tile, or of thread 0.
+    """Build a step. op, by: the playground's fields; result: their result; code, modes: as written
+    in CuTe; begin: the offset of the first tile or of thread 0.
     """
     return {"name": name, "code": code, "result": str(result), "modes": modes, "words": words,
             "op": op, "by": by, "colour": colour, "begin": text(begin)}  # fmt: skip
@@ -62,7 +63,7 @@ def _first(layout: Layout | ComposedLayout) -> Step:
 
 def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
     """Return the step that shows banks; its text gives the bank conflicts of a warp that reads a
-    column, or a row."""
+    column or a row."""
     words = (
         "Shared memory has 32 banks of 4 bytes; lanes that need different words of one bank wait "
         "for each other: pad the rows or swizzle and watch the banks."
@@ -159,12 +160,12 @@ def _thread_values(tv: Any, block: Any) -> tuple[int, int, list[int]]:
 
 
 def _all_of(shape: Any) -> Any:
-    """Return the coordinate that keeps a mode whole: `(_,_)` for one of two entries."""
+    """Return the coordinate that keeps a mode whole: `(_,_)` for a mode with two entries."""
     return tuple(None for _ in shape) if isinstance(shape, tuple) else None
 
 
 def _modes(mode: Any, name: str) -> str:
-    """Return `(TileM,TileN)` for two entries."""
+    """Return names for a mode's entries: `(TileM,TileN)` for two."""
     count = len(parts(mode.shape))
     letters = "MNKL"[:count] if count <= 4 else [str(i) for i in range(count)]
     return "(" + ",".join(f"{name}{letter}" for letter in letters) + ")"

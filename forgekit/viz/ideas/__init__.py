@@ -1,10 +1,10 @@
-"""Interactive pictures, each of one idea: shuffles, the online softmax, traffic, bytes in flight,
-a multiprocessor's room.
+"""Draw interactive pictures, each of a single idea: shuffles, the online softmax, traffic, bytes in
+flight, a multiprocessor's capacity.
 
-Plain SVG and one script per idea draw them, 18 to 32 kB each with data and still picture, and
-nothing is fetched. anywidget needs a running kernel, or a widget manager that a page fetches; d3
-would travel in every output, for scales and joins that take ten lines here. Without scripts a still
-picture says the same.
+Plain SVG and one script per idea draw them, 18 to 32 kB each with data and still picture, and fetch
+nothing. anywidget needs a running kernel, or a widget manager that the page fetches; d3 would be
+part of every output, for scales and joins that take ten lines here. Without scripts a still picture
+shows the same facts.
 """
 
 from forgekit.viz.ideas.flight import bytes_in_flight, pipeline

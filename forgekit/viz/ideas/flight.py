@@ -1,4 +1,4 @@
-"""Bytes in flight against the speed of memory, and the pipeline of two buffers."""
+"""Draw bytes in flight against the speed of memory, and the pipeline of two buffers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def bytes_in_flight(
 ) -> Idea:  # fmt: skip
     """Show Little's law: the speed that bytes in flight allow, up to memory's ceiling.
 
-    points: by name (bytes in flight per multiprocessor, GB/s recorded); latency_ns: of a load, at
-    which the picture begins; ceiling_gbps: of a copy in the same run; gpu: whose multiprocessors.
+    points: name -> (bytes in flight per multiprocessor, recorded GB/s); latency_ns: a load's
+    latency, with which the picture begins; ceiling_gbps: the speed of a copy in the same run; gpu:
+    the GPU with these multiprocessors.
 
-    Raises UsageError for a latency or a ceiling that is not positive, or an unknown GPU.
+    Raises UsageError if the latency or the ceiling is not positive, or the GPU is unknown.
 
     Source: J. D. C. Little, "A Proof for the Queuing Formula L = λW", 1961.
     """
@@ -67,10 +68,10 @@ def bytes_in_flight(
 
 @checked()
 def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
-    """Show when copies of cp.async are in flight while a warp works, from the warp's own program.
+    """Show when cp.async copies are in flight while a warp works, from the warp's own program.
 
-    timelines: of `fk.timeline`, by name, such as those of one buffer and of two. The order is that
-    of the run; sliders set the time of a copy and of an instruction.
+    timelines: name -> result of `fk.timeline`, such as one with one buffer and one with two. The
+    order is that of the run; sliders set the times of a copy and of an instruction.
 
     Raises UsageError for a timeline without asynchronous copies.
     """
@@ -96,7 +97,7 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
     return Idea(
         "pipeline", "With a second buffer, copies travel while the warp works",
-        "Upper bars: copies on their way. Lower: work; dashed: the warp waits. The order is that "
+        "Upper bars: copies in flight. Lower: work; dashed: the warp waits. The order is that "
         "of warp 0 in a real run; the sliders set the times.",
         {"programs": {name: [list(step) for step in programs[name]] for name in programs}},
         words, draw,
@@ -104,8 +105,9 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
 
 def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
-    """Warp 0's steps: ("copy", 0) for a committed group, "empty" for one without copies, ("wait",
-    groups left), ("work", n). A wait whose number the line does not state is for the next group.
+    """Return warp 0's steps: ("copy", 0) for a committed group, "empty" for a group without copies,
+    ("wait", groups left), ("work", n). A wait without a number in its line waits for the next
+    group.
     """
     found: list[tuple[str, int]] = []
     copies = committed = waits = 0
@@ -137,7 +139,7 @@ def run(
     """Return (kind, begin, end) in ns of each copy, wait and stretch of work, in the order they
     begin."""
     now = 0.0
-    pending: list[float] = []  # arrival of each group in flight
+    pending: list[float] = []  # arrival time of each group in flight
     found: list[tuple[str, float, float]] = []
     for kind, number in program:
         if kind == "copy":

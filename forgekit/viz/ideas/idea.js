@@ -1,5 +1,5 @@
-// A picture to play with: controls, a drawing, and below it what the drawing says now. `make` gets
-// the tools and the data, and returns a function that draws the present state in `t.width()` pixels.
+// A picture to play with: controls, a drawing, and a text below it. `make` gets
+// the tools and the data, and returns a function that draws the current state in `t.width()` pixels.
 function fkIdea(root, d, make) {
   const el = fkNode, style = root.querySelector("style");
   const controls = el("div", { class: "controls" }), box = el("div", { class: "box" });
@@ -15,7 +15,7 @@ function fkIdea(root, d, make) {
   const tools = { el, box, facts, controls,
     width: () => Math.min(Math.max(box.clientWidth || 760, 280), 760),
     many: (n) => Math.round(n).toLocaleString("en"),
-    // A slider; `words` says its value, `set` takes it.
+    // A slider; `words` formats its value, `set` stores it.
     slider(name, values, start, words, set) {
       const output = el("output", {}, words(values[start]));
       const input = el("input", { type: "range", min: 0, max: values.length - 1, step: 1, value: start,
@@ -29,7 +29,7 @@ function fkIdea(root, d, make) {
       controls.append(el("label", {}, name, input, output));
       return { input, to(k) { input.value = k; tell(k, true); } };
     },
-    // Buttons of which one is pressed.
+    // A group of buttons, one of which is pressed.
     choice(label, names, set) {
       const buttons = names.map((name, k) => el("button", { type: "button", "aria-pressed": String(k === 0),
         onclick: () => choose(buttons, set, k) }, name));
@@ -49,7 +49,7 @@ function fkIdea(root, d, make) {
       return el("rect", { x, y, width: Math.max(width, 0), height: Math.max(height, 0), style: `fill:${fill}`, ...more });
     },
     line(path, more = {}) { return el("path", { d: path, class: "axis", ...more }); },
-    // The drawing in place of the one before. keys: what each key does in it; they do not reach the page.
+    // Replaces the drawing. keys: key -> action; these key presses do not reach the page.
     show(svg, keys) {
       const focused = keys && box.contains(document.activeElement);
       if (keys) svg.setAttribute("tabindex", 0);

@@ -1,4 +1,4 @@
-"""Shared by all interactive pictures: the still picture, the script, the text."""
+"""Share the parts of all interactive pictures: the still picture, the script, the text."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class Idea(Shown):
     """An interactive picture of an idea; shown as the last line of a cell.
 
     Attributes:
-        kind: the name of its script. title, note: above and below it. data: the script's input.
-            words: a text equivalent of the still picture. draw: draws the still on a figure of
-            `height` inches.
+        kind: the name of its script. title, note: texts above and below it. data: the script's
+            input.
+            words: a text equivalent of the still picture. draw: a function that draws the still
+                picture on a figure of `height` inches.
     """
 
     kind: str
@@ -64,7 +65,7 @@ class Idea(Shown):
 
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a whole HTML page to a file. Raises UsageError if it cannot be written."""
+        """Write a complete HTML page to a file. Raises UsageError if it cannot be written."""
         write_page(path, self.title, self.html)
 
 
@@ -74,7 +75,7 @@ def idea_html(idea: Idea) -> str:
 
 @functools.cache
 def _style() -> str:
-    """Return the shared style sheet, in the colours of every other picture."""
+    """Return the shared style sheet, in the colours of all pictures."""
     own = {f"lane{k}": (thread_colour(k),) * 2 for k in range(32)}
     own |= {f"series{k}": (colour, colour) for k, colour in enumerate(SERIES)}
     own |= {"wrong": (WRONG, WRONG)}

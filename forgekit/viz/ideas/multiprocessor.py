@@ -1,4 +1,4 @@
-"""The blocks that fit on a multiprocessor until one of its resources is used up."""
+"""Draw the blocks that fit on a multiprocessor until one of its resources is used up."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def fill_multiprocessor(
 ) -> Idea:  # fmt: skip
     """Show how many blocks of a kernel fit on a multiprocessor, and which resource is full first.
 
-    profile: an `fk.Profile`, whose first launch gives threads and shared memory; without it they
-    are the arguments. threads: per block; registers: per thread, such as a compiled kernel's
+    profile: an `fk.Profile` whose first launch gives threads and shared memory; without a profile,
+    pass them as arguments. threads: per block; registers: per thread, such as a compiled kernel's
     `registers`; shared_bytes: per block; arch: "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or
-    "sm_120". All four can be changed in the picture.
+    "sm_120". The reader can change all four in the picture.
 
-    Raises UsageError for another architecture, or a block beyond its limits.
+    Raises UsageError for another architecture, or for a block that exceeds its limits.
     """
     if arch not in MULTIPROCESSORS:
         raise usage_error("arch", repr(arch), f"one of {', '.join(MULTIPROCESSORS)}", "choose one")

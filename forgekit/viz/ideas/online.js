@@ -1,6 +1,6 @@
 // Points to drag; below them the maximum so far as a staircase, the sum as bars, where both sums lie
-// among float32's numbers, and the tree in which parts of the row meet. What a change leaves alone is
-// not computed again.
+// among float32's numbers, and the tree in which parts of the row meet. Steps that a change does not
+// affect are not computed again.
 function fk_online(t, d) {
   const f = Math.fround, exp = (x) => f(Math.exp(x)), n = d.values.length;
   const TOP = 18, HIGH = 150, GAP = 24, BARS = 90, RANGE = 46, TREE = 150;

@@ -1,4 +1,4 @@
-"""The online softmax on a few numbers that the reader can drag: maximum, sum, factors, and the
+"""Draw the online softmax of a few numbers that the reader can drag: maximum, sum, factors, and the
 tree."""
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MOST, _LEAF = 64, 8
 def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
     """Show how (m, s), the maximum so far and the sum of exp(x - m), change along a row.
 
-    values: up to 64 finite numbers, such as the first of a row that a kernel gets.
+    values: up to 64 finite numbers, such as the first values of a kernel's row.
 
-    Raises UsageError for none, more, or one that is not finite.
+    Raises UsageError if there are none or more, or if a number is not finite.
     """
     row = [float(v) for v in values]
     if not 0 < len(row) <= _MOST or not all(map(math.isfinite, row)):
@@ -57,7 +57,7 @@ def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
 
 
 def steps(row: Sequence[float]) -> list[tuple[tuple[float, float], float]]:
-    """Return after each number the pair (m, s), and the factor that rescaled the previous sum."""
+    """Return the pair (m, s) after each number, and the factor that rescaled the previous sum."""
     found: list[tuple[tuple[float, float], float]] = []
     m, s = -math.inf, 0.0
     for x in row:

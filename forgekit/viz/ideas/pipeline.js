@@ -1,4 +1,4 @@
-// Copies on their way above, work and waiting below, for each kernel on one clock.
+// Shows copies in flight above, work and waiting below, for each kernel on a common clock.
 function fk_pipeline(t, d) {
   const names = Object.keys(d.programs), ROW = 84, s = { copy: 600, work: 2 };
   t.slider("a copy takes", [100, 200, 400, 600, 800, 1200], 3, (v) => `${v} ns`, (v) => { s.copy = v; });
@@ -8,7 +8,7 @@ function fk_pipeline(t, d) {
     const ends = runs.map((run) => Math.max(...run.map((e) => e[2]))), x = (ns) => ns / Math.max(...ends) * W;
     const svg = t.svg(names.length * ROW, `Copies and work of ${names.join(" and ")}`), facts = [];
     names.forEach((name, r) => {
-      const y = 12 + r * ROW, rows = []; // copies that overlap lie below each other
+      const y = 12 + r * ROW, rows = []; // overlapping copies are drawn below each other
       svg.append(t.text(0, y, name, { "font-weight": 600 }));
       for (const [kind, from, to] of runs[r]) {
         if (kind === "copy") {
@@ -28,7 +28,7 @@ function fk_pipeline(t, d) {
     t.facts.textContent = facts.join(" ");
   };
 }
-// As `run` in Python has it.
+// Does the same as `run` in Python.
 fk_pipeline.run = (program, copy, work) => {
   let now = 0, pending = [];
   const found = [];

@@ -1,8 +1,8 @@
 // Accesses of a warp become sectors, which travel between memory and the multiprocessor through L2;
-// what nobody asked for is orange and falls away. Kernels share one clock: a sector per tick.
+// unrequested bytes are orange and fall away. Kernels share one clock: one sector per tick.
 function fk_traffic(t, d) {
   const names = Object.keys(d.films), LANE = 104, TICKS = 3;
-  // Of each kernel its sectors in order: which access, bytes used.
+  // For each kernel, its sectors in order: access, bytes used.
   const queues = names.map((name) => d.films[name].frames.flatMap((frame, f) =>
     frame.used.map((used) => ({ used, f, store: frame.store }))));
   const last = Math.max(...queues.map((q) => q.length)) + TICKS;
@@ -17,7 +17,7 @@ function fk_traffic(t, d) {
   }
   function start() {
     if (s.tick >= last) s.tick = 0;
-    if (quiet) { slider.to(Math.min(s.tick + 8, last)); return; } // a step, and no motion
+    if (quiet) { slider.to(Math.min(s.tick + 8, last)); return; } // steps instead of motion
     play.textContent = "Pause";
     s.timer = setInterval(() => {
       if (!t.box.isConnected || s.tick >= last) stop();
@@ -30,7 +30,7 @@ function fk_traffic(t, d) {
     for (const [x, anchor, words] of [[0, "start", "memory"], [L2, "middle", "L2"], [SM, "middle", "SM"], [W, "end", "bytes so far"]]) {
       svg.append(t.text(x, 12, words, { class: "soft", "text-anchor": anchor }));
     }
-    const scale = room / Math.max(...queues.map((q) => q.length * 32)); // both kernels on one
+    const scale = room / Math.max(...queues.map((q) => q.length * 32)); // one scale for both kernels
     names.forEach((name, r) => {
       const film = d.films[name], queue = queues[r], y = 28 + r * LANE;
       const arrived = queue.slice(0, Math.max(s.tick - TICKS, 0)), used = arrived.reduce((sum, e) => sum + e.used, 0);

@@ -1,4 +1,4 @@
-"""Animates two kernels' bytes from memory to a multiprocessor: used and unused ones."""
+"""Animate the bytes, used and unused, that two kernels move from memory to a multiprocessor."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ _FRAMES = 24  # accesses of each kernel in the film
 
 @checked()
 def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
-    """Show the bytes that warps request and the sectors moved for them, kernels side by side.
+    """Show the bytes that warps request and the sectors moved for them, with kernels side by side.
 
-    profiles: one or two profiles of `fk.profile`, by name. The film shows the first global
-    accesses of block 0; the counters at its end are those of the whole run.
+    profiles: name -> result of `fk.profile`, for one or two kernels. The film shows the first
+    global accesses of block 0; the counters at its end cover the whole run.
 
-    Raises UsageError for none, for more than two, or for a kernel without a global access.
+    Raises UsageError if there are no profiles or more than two, or if a kernel has no global
+    access.
     """
     if not 1 <= len(profiles) <= 2:
         raise usage_error(
@@ -56,7 +57,7 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
 
 
 def _film(name: str, p: Profile) -> dict[str, Any]:
-    """Return a kernel's film: for each access its line, and used bytes per sector."""
+    """Return a kernel's film: for each access its line and the used bytes per sector."""
     found = [a for accesses in p.first_accesses.values() for a in accesses if a.element[a.lanes[0]]]
     if not found:
         raise usage_error(f"profiles[{name!r}]", "no access to global memory", "a kernel with some",

@@ -1,4 +1,4 @@
-"""Animates sums by shuffles: the numbers that each lane's sum contains after each step."""
+"""Animate sums by shuffles: the numbers that each lane's sum contains after each step."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from forgekit.errors import usage_error
 from forgekit.viz.ideas.idea import Idea
 from forgekit.viz.palette import WRONG, thread_colour
 
-Counts = list[list[list[int]]]  # [step][lane][lane whose number it holds] -> how often
+Counts = list[list[list[int]]]  # [step][lane][lane whose number the sum contains] -> how often
 
 
 @checked()
 def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) -> Idea:
     """Show which lanes' numbers each lane holds after each shuffle and addition.
 
-    sources: for each way to sum, by its name, a list per step of the lanes that the lanes 0, 1, …
-    received from; a run of a kernel that shuffles its own lane number gives it. Without it, CuTe's
-    three shuffles with the offsets 16, 8, 4, 2 and 1. The page can turn the steps' order round.
+    sources: the name of a method -> one list per step: the lanes from which lanes 0, 1, … received.
+    A kernel that shuffles its own lane number produces such lists. By default CuTe's three shuffles
+    with the offsets 16, 8, 4, 2 and 1. The page can reverse the steps' order.
 
-    Raises UsageError for a step that does not name as many existing lanes as there are.
+    Raises UsageError for a step that does not name one existing lane per lane.
     """
     sources = cute_shuffles() if sources is None else sources
     lanes = len(next(iter(sources.values()))[0]) if sources else 0
@@ -59,7 +59,8 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
 
 
 def cute_shuffles() -> dict[str, list[list[int]]]:
-    """Whose value each lane gets by bfly, down and up; a lane without a source keeps its own."""
+    """Return the lane whose value each lane gets from bfly, down and up; a lane without a source
+    keeps its own value."""
     offsets, lanes = (16, 8, 4, 2, 1), range(32)
     return {
         "butterfly": [[lane ^ k for lane in lanes] for k in offsets],
@@ -81,7 +82,8 @@ def counts(steps: Sequence[Sequence[int]]) -> Counts:
 
 
 def _words(name: str, held: Counts) -> list[str]:
-    """Return `butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none twice`."""
+    """Return text such as `butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none
+    twice`."""
     lines: list[Any] = []
     for step, of_lanes in enumerate(held):
         different = sorted({sum(map(bool, of_lane)) for of_lane in of_lanes})

@@ -1,2 +1,2 @@
-"""Pictures of layouts: `reading` converts them to tables, and `offsets`, `swizzle`, `tv` and
-`tiled` draw these as grids on a card; `cute_viz` offers them under cute-viz's names."""
+"""Draw layouts: `reading` converts them to tables, and `offsets`, `swizzle`, `tv` and `tiled` draw
+the tables as grids on a card; `cute_viz` offers the same pictures under cute-viz's names."""

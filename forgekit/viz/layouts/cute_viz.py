@@ -1,8 +1,9 @@
-"""cute-viz's names: `render_…` writes a picture to a file, `display_…` shows it in a notebook (also
-from the body of a @cute.jit function, while it is traced).
+"""Offer cute-viz's functions: `render_…` writes a picture to a file, `display_…` shows it in a
+notebook (even from the body of a @cute.jit function while it is traced).
 
 Names and arguments are those of https://github.com/NTT123/cute-viz, so its tutorials work
-unchanged; arguments after a `*` are forgekit's. The pictures are those of the `draw_…` functions.
+unchanged; arguments after a `*` are forgekit's additions. The pictures are those of the `draw_…`
+functions.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _REMEDY = (
 
 
 def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Callable[..., None]:
-    """Return cute-viz's function of this name, equivalent to `draw`; file: its argument for a
-    path."""
+    """Return a function with this name of cute-viz that is equivalent to `draw`; file: the name of
+    its path argument."""
     signature = _signature(draw, file)
     places = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
 
@@ -56,7 +57,7 @@ def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Cal
 
 
 def _signature(draw: Callable[..., LayoutPicture], file: str) -> inspect.Signature:
-    """Return cute-viz's arguments: those of `draw`, the path, and then forgekit's."""
+    """Return cute-viz's parameters: those of `draw`, the path, and then forgekit's own."""
     own = [*inspect.signature(draw).parameters.values()]
     needed = [p for p in own if p.default is p.empty]
     usual = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in own

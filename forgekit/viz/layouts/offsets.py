@@ -1,4 +1,4 @@
-"""Pictures of layouts and of tables: the offset of every coordinate, as a bar, grids or tiles.
+"""Draw layouts and tables: the offset of every coordinate, as a bar, as grids or as tiles.
 
 A cell's colour shows its element's place in memory: light first, dark last.
 """
@@ -30,25 +30,25 @@ MOST_SPELT = 64  # cells that a description lists one by one
 _BAR = 32  # cells in a row of a layout of one mode
 _MOST_PANELS = 64
 _TILES_NOTE = "inside a heavy frame: mode 0, a tile; the frames themselves: mode 1, the tiles"
-_AXES_NOTE = "beside the cells the innermost entry of each mode, the outer ones further out"
+_AXES_NOTE = "beside the cells: the innermost entry of each mode; further out: its outer entries"
 _REMEDY = "pass rows of offsets of equal length, such as [[0, 1, 2], [3, 4, 5]]"
 _BIGGEST = np.iinfo(np.int64).max
 
 
 @checked()
 def draw_layout(layout: Any, *, flatten_hierarchical: bool = True) -> LayoutPicture:
-    """Draw the offset of every coordinate: mode 0 down, mode 1 across, one grid per coordinate of
-    the others.
+    """Draw the offset of every coordinate: mode 0 down, mode 1 across, and one grid per coordinate
+    of the other modes.
 
     Args:
-        layout: CuTe's (while it is traced) or forgekit's, a tensor, CuTe's printed text, or a
-            tuple (shape, stride).
-        flatten_hierarchical: False shows nested modes as such, with their coordinates on the axes
-            and a border round each group. If both modes are nested pairs, mode 0 is drawn as a tile
-            and mode 1 counts tiles, as after zipped_divide.
+        layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
+            a tuple (shape, stride).
+        flatten_hierarchical: False shows nested modes, with their coordinates on the axes and a
+            border around each group. If both modes are nested pairs, mode 0 is drawn as a tile and
+            mode 1 counts tiles, as after zipped_divide.
 
     Raises:
-        UsageError: no layout, dynamic modes, or more than 65,536 cells.
+        UsageError: `layout` is not a layout, has dynamic modes, or has more than 65,536 cells.
     """
     layout, offsets = read_table(layout)
     if layout.rank == 0:
@@ -94,7 +94,7 @@ def _bar_grid(cells: Cells, nested: bool) -> Grid:
 
 
 def _slices(cells: Cells, nested: bool) -> list[Grid]:
-    """Draw mode 0 down, mode 1 across, and one grid per coordinate of the others."""
+    """Draw mode 0 down, mode 1 across, and one grid per coordinate of the other modes."""
     modes = parts(cells.layout.shape)
     rows, columns, *others = map(product, modes)
     count = math.prod(others)
@@ -137,18 +137,20 @@ def _tiles_grid(cells: Cells) -> Grid:
 # -- tables of offsets -------------------------------------------------------------------------
 @checked()
 def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
-    """Draw a table of offsets as `draw_layout` draws a layout, but without the layout's name.
+    """Draw a table of offsets in the way `draw_layout` draws a layout, but without the layout's
+    name.
 
     Args:
         table: rows of integers: nested lists or tuples, or an array of two dimensions.
         title: replaces the layout at the top of the picture.
 
     Raises:
-        UsageError: not rows of integers, rows of different lengths, or more than 65,536 cells.
+        UsageError: the table is not made of rows of integers, its rows differ in length, or it has
+            more than 65,536 cells.
     """
     offsets = read_offsets(table)
     rows, columns = offsets.shape
-    coordinates = Layout((rows, columns))  # only states a cell's (row, column)
+    coordinates = Layout((rows, columns))  # the layout only gives a cell's (row, column)
     cells = Cells(coordinates, offsets.reshape(-1, order="F"))
     grid = Grid("layout", rows, columns, lambda i, j: cells.content(i + j * rows),
                 plain_axis(rows), plain_axis(columns),
@@ -160,12 +162,12 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
 
 
 def read_offsets(table: Any, what: str = "table of offsets") -> Array:
-    """Return an array of shape (rows, columns). Raise UsageError if it is not a table, or too
-    large."""
+    """Return the table as an array of shape (rows, columns). Raise UsageError if it is not a table
+    or is too large."""
     cells = table.size if isinstance(table, np.ndarray) else 0
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
-    if cells > MOST_CELLS:  # before it is made a list
+    if cells > MOST_CELLS:  # check before converting it to a list
         raise usage_error(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY)
     rows = table.tolist() if hasattr(table, "tolist") else table
     if not isinstance(rows, list | tuple) or not rows:
@@ -189,10 +191,12 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
     return np.array(rows, np.int64)
 
 
-# -- what cells and words say of offsets -------------------------------------------------------
+# -- the texts of cells and descriptions -------------------------------------------------------
 class Cells:
-    """The text of a cell for the offset of a linear index.\n\n    offsets: the result of
-    `reading.offsets_of`; span: the first and the last, None for coordinates.
+    """The text of a cell for the offset of a linear index.
+
+    offsets: the result of `reading.offsets_of`; span: the lowest and the highest offset, None for
+    coordinates.
     """
 
     def __init__(self, layout: Layout | ComposedLayout, offsets: Array) -> None:
@@ -227,7 +231,7 @@ class Cells:
         return max(len(self.text(i)) for i in extremes)
 
     def described(self) -> list[str]:
-        """Return `size 64, cosize 64: each offset from 0 to 63 once`."""
+        """Return text such as `size 64, cosize 64: each offset from 0 to 63 once`."""
         head = f"size {self.layout.size():,}, cosize {self.layout.cosize():,}"
         if self.span is None:
             return [f"{head}: offsets are coordinates"]
@@ -244,8 +248,8 @@ class Cells:
 
 
 def describe_offsets(offsets: Array) -> str:
-    """Return `each offset from 0 to 63 once`: the offsets present, and how many are shared or
-    unused."""
+    """Return text such as `each offset from 0 to 63 once`: the range of offsets, and how many are
+    shared or unused."""
     found, size = np.unique(offsets), offsets.size
     low, high = int(found[0]), int(found[-1])
     if len(found) < size:

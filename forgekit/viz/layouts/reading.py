@@ -1,7 +1,7 @@
-"""Reads layouts, thread-value layouts, tilers and tiles into NumPy tables for drawing.
+"""Read layouts, thread-value layouts, tilers and tiles into NumPy tables for drawing.
 
-Everything is CuTe's own objects while a @cute.jit function is traced, forgekit's, or plain tuples;
-`forgekit.layouts.of` tells them apart.
+Inputs are CuTe's own objects (while a @cute.jit function is traced), forgekit's objects, or plain
+tuples; `forgekit.layouts.of` tells them apart.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
 from forgekit.viz.scene import Array
 
-MOST_CELLS = 65_536  # 256 × 256; an overview of more cells takes seconds and shows no more
+MOST_CELLS = 65_536  # 256 × 256; an overview of more cells takes seconds and shows no more detail
 
 
 def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
-    """Return a drawable layout: all of it is known. Raise UsageError otherwise."""
+    """Return a drawable layout, one without unknown modes. Raise UsageError otherwise."""
     layout = read(value).layout
     if not layout.is_static:
         remedy = "draw it for a size: forgekit.layouts.Layout((64, 32), (32, 1)), for example"
@@ -38,7 +38,7 @@ def _require_drawable(what: str, size: int, most: int = MOST_CELLS) -> None:
 
 
 def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayout, Array]:
-    """Return a layout and the offset of each linear index, from a coordinate tensor's own
+    """Return a layout and the offset of each linear index, counted from a coordinate tensor's own
     origin."""
     layout = read_layout(value, what)
     offsets, origin = offsets_of(layout), read(value).origin
@@ -65,7 +65,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
         rows = [flat(layout(i)) for i in range(size)]
         return _widened(rows, max(map(len, rows)))
     if 0 < len(modes) < len(leaves):
-        layout(size - 1)  # refuses mixtures of coordinates and integers
+        layout(size - 1)  # NumPy refuses mixtures of coordinates and integers
     table = np.zeros((size, 1 + max((mode[0] for mode in modes), default=0)), np.int64)
     index = np.arange(size)
     for extent, stride in leaves:
@@ -111,9 +111,9 @@ def _size_of(mode: Any, what: str) -> int:
 class ThreadValues:
     """A thread-value layout within a tile of rows and columns.
 
-    pattern: rows and columns that the layout itself covers; the tile repeats it. coords: (threads,
-    values, 2): row and column within the pattern. holders: (row, column) of the pattern -> the
-    (thread, value) pairs there. meant: the layout's original tile, if it has another form.
+    pattern: rows and columns that the layout itself covers; the tile repeats them. coords:
+    (threads, values, 2): row and column within the pattern. holders: (row, column) of the pattern
+    -> the (thread, value) pairs there. meant: the layout's original tile, if its shape differs.
     """
 
     layout: str
@@ -146,8 +146,8 @@ class ThreadValues:
         return self.pattern[0] * self.pattern[1] - len(self.holders)
 
     def at(self, row: int, column: int) -> list[tuple[int, int]]:
-        """Return the (thread, value) pairs that hold an element of the tile; empty if there are
-        none."""
+        """Return the (thread, value) pairs that hold an element of the tile; an empty list if there
+        are none."""
         return self.holders.get((row % self.pattern[0], column % self.pattern[1]), [])
 
 
@@ -157,8 +157,8 @@ def read_thread_values(
     """Read a (thread, value) layout over a tile of (rows, columns).
 
     Its offsets are linear indices of the tile (row fastest), or coordinates; with `pattern`, the
-    tiler of a tiled copy or MMA, indices of that, which the tile repeats. Raises UsageError: not a
-    thread mode and a value mode, or a value outside the tile.
+    tiler of a tiled copy or MMA, they are indices of the pattern, which the tile repeats. Raises
+    UsageError if the layout lacks a thread mode and a value mode, or a value lies outside the tile.
     """
     layout, offsets = read_table(value, what)
     if layout.rank < 2:
@@ -194,7 +194,7 @@ def read_thread_values(
 
 def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]:
     """Return the part of the tile that the layout covers; a tile with as many elements but another
-    form counts as the pattern itself, as in cute-viz."""
+    shape counts as the pattern itself, as in cute-viz."""
     if all(t % p == 0 for t, p in zip(tile, pattern, strict=True)):
         return pattern
     if math.prod(tile) == math.prod(pattern):

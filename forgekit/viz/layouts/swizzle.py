@@ -1,8 +1,10 @@
-"""Shared-memory banks of a layout: their picture, and the conflicts of a warp that reads along it.
+"""Draw the shared-memory banks of a layout, and compute the conflicts of a warp that reads along
+it.
 
-32 banks of 4 bytes: the byte address over 4, modulo 32. Lanes that need different words of one bank
-are served one after another; lanes that need the same word, together. Loads wider than 4 bytes are
-served in groups of lanes that need 128 bytes together. (CUDA C++ Programming Guide, shared memory.)
+There are 32 banks of 4 bytes; a bank's number is the byte address divided by 4, modulo 32. Lanes
+that need different words of the same bank are served one after another; lanes that need the same
+word are served together. Loads wider than 4 bytes are served in groups of lanes that need 128 bytes
+together. (CUDA C++ Programming Guide, shared memory.)
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     reads a row or a column.
 
     Args:
-        layout: of rank 1 or 2, composed with a swizzle or not; offsets count elements.
-        element_bits: width of an element; by default the tensor's own, or 32.
+        layout: a layout of rank 1 or 2, with or without a swizzle; offsets count elements.
+        element_bits: width of an element; by default the tensor's own width, or 32.
 
     Raises:
-        UsageError: as `draw_layout`; rank above 2; a width that no type has.
+        UsageError: as in `draw_layout`; also for a rank above 2, or a width that no type has.
     """
     described, layout = read(layout), read_layout(layout)
     bits = element_width(element_bits, described.dtype)
@@ -123,7 +125,9 @@ def bank_of(offset: int, element_bits: int) -> int:
 
 def conflict_ways(offsets: Array, element_bits: int) -> int:
     """Return the maximum number of words per bank for a group of lanes, if lane i reads element i;
-    1 is best.\n\n    More than 32 elements are read by several warps.
+    1 is best.
+
+    More than 32 elements are read by several warps.
     """
     lanes = max(min(_WARP, _SERVED_BITS // element_bits), 1)
     each = max(element_bits // BANK_BITS, 1)  # words per element

@@ -1,4 +1,4 @@
-"""Tiled copies and MMAs of CuTe: the threads that hold each element of their tiles."""
+"""Draw tiled copies and MMAs of CuTe: the threads that hold each element of their tiles."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from forgekit.viz.layouts.tv import describe, draw_copy, spell_out, tile_grid, t
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Item, Label, text_width
 
-_SIZE, _LEAST = 11.5, 270.0  # px, letters and width of the layouts' text
-_MOST_ACROSS, _MOST_DOWN = 40, 64  # cells of both matrices, drawn one by one
+_SIZE, _LEAST = 11.5, 270.0  # px, letter size and width of the layouts' text
+_MOST_ACROSS, _MOST_DOWN = 40, 64  # most cells of both matrices that are drawn one by one
 
 
 @checked()
 def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
-    """Draw source and destination of a `cute.TiledCopy`, inside the function that makes it.\n\n
+    """Draw the source and destination of a `cute.TiledCopy`, inside the function that makes it.
+
     A tile that is a multiple of the copy's tiler repeats the pattern, as in CuTe.
 
     Raises:
-        UsageError: not a tiled copy, one whose trace has ended, a tile that is not a multiple of
-            it.
+        UsageError: the argument is not a tiled copy, its trace has ended, or the tile is not a
+            multiple of its tiler.
     """
     made = "cute.make_tiled_copy_tv(atom, thr_layout, val_layout)"
     _require("tiled_copy", tiled_copy, "layout_src_tv_tiled", f"a tiled copy, such as {made}")
@@ -37,7 +38,7 @@ def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
 @checked()
 def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
     """Draw A, B and C of a `cute.TiledMma`, inside the function that makes it: a row of A and a
-    column of B meet at their element of C. Raises as `draw_tiled_copy`.
+    column of B meet at their element of C. Raises the errors of `draw_tiled_copy`.
     """
     made = "cute.make_tiled_mma(op, atom_layout_mnk)"
     _require("tiled_mma", tiled_mma, "tv_layout_C_tiled", f"a tiled MMA, such as {made}")
@@ -56,7 +57,7 @@ def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's n
 
 
 def tidfrg_D(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802
-    """Like `tidfrg_S`, for the destination."""
+    """Return the same as `tidfrg_S`, for the destination."""
     _require("tiled_copy", tiled_copy, "layout_dst_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_dst_tv_tiled, tile_mn)
 
@@ -68,8 +69,8 @@ def _coordinates(layout: Any, tile_mn: Any) -> Any:
 
 
 def _require(what: str, value: Any, attribute: str, needed: str) -> None:
-    """Refuse an object that is not the expected CuTe object, or whose trace has ended: its memory
-    is freed, and reading it would crash the process."""
+    """Refuse an object that is not the expected CuTe object or whose trace has ended: CuTe has
+    freed its memory, and reading it would crash the process."""
     if not hasattr(type(value), attribute):
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
         raise usage_error(what, type(value).__name__, needed, remedy)
@@ -83,14 +84,16 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
 # -- the picture of an MMA ------------------------------------------------------------------------
 @checked()
 def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
-    """Like `draw_tiled_mma`, from thread-value layouts of C (M, N), A (M, K) and B (N, K)."""
+    """Draw the same as `draw_tiled_mma`, from thread-value layouts of C (M, N), A (M, K) and B (N,
+    K)."""
     return _draw_mma((layoutC, layoutA, layoutB), tile_mnk)
 
 
 def _draw_mma(
     layouts: tuple[Any, Any, Any], tile_mnk: Any, covers: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """layouts: those of C (M × N), A (M × K), B (N × K); covers: sizes that the tile may repeat."""
+    """Draw the matrices. layouts: of C (M × N), A (M × K), B (N × K); covers: sizes that the tile
+    may repeat."""
     m, n, k = read_tile(tile_mnk, 3, "tile_mnk")
     cm, cn, ck = covers or (m, n, k)
     c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))

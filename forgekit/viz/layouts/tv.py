@@ -1,4 +1,4 @@
-"""Pictures of thread-value layouts: the thread and value number of each element."""
+"""Draw thread-value layouts: the thread and value number of each element."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
     """Draw which thread holds each element of a tile, and its value number.
 
     Args:
-        layout: ((threads),(values)) to linear indices of the tile, rows fastest, or to
+        layout: maps ((threads),(values)) to linear indices of the tile, rows fastest, or to
             coordinates (tidfrg_S). tile_mn: rows and columns, as in the result of make_layout_tv.
         both: also show the other direction: (thread, value) to coordinate.
 
     Raises:
-        UsageError: not of rank 2, dynamic modes, a value outside the tile, too many cells.
+        UsageError: the layout is not of rank 2 or has dynamic modes, a value lies outside the tile,
+            or there are too many cells.
     """
     tv = read_thread_values(layout, read_tile(tile_mn, 2, "tile_mn"), "TV layout")
     lines = describe(tv)
@@ -47,7 +48,7 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
 
 @checked()
 def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPicture:
-    """Draw source and destination of a copy side by side; arguments as those of
+    """Draw the source and destination of a copy side by side; the arguments are those of
     `draw_tv_layout`."""
     return draw_copy(layout_s, layout_d, tile_mn)
 
@@ -55,7 +56,7 @@ def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPictur
 def draw_copy(
     source: Any, target: Any, tile_mn: Any, pattern: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """Draw the same for layouts that cover a pattern, which the tile may repeat."""
+    """Draw a copy for layouts that cover a pattern, which the tile may repeat."""
     tile = read_tile(tile_mn, 2, "tile_mn")
     s = read_thread_values(source, tile, "source layout", pattern)
     d = read_thread_values(target, tile, "destination layout", pattern)
@@ -95,7 +96,7 @@ def describe(tv: ThreadValues) -> list[str]:
                      f"{across} times")  # fmt: skip
     if tv.meant is not None:
         lines.append(f"made for a tile of {tv.meant[0]} × {tv.meant[1]}; drawn in its order over "
-        "another form")  # fmt: skip
+        "a different shape")  # fmt: skip
     if tv.most_holders > 1:
         shared = sum(len(pairs) > 1 for pairs in tv.holders.values())
         lines.append(f"{plural(shared, 'element')} held more than once, up to {tv.most_holders} "
@@ -133,7 +134,7 @@ def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
 def tv_notes(tvs: list[ThreadValues]) -> list[str]:
     note = "T: thread, V: its value"
     if any(tv.most_holders > 1 for tv in tvs):
-        note += "; +n: held n more times, the first is named"
+        note += "; +n: held n more times; the cell names the first"
     if max(tv.threads for tv in tvs) > _WARP:
         note += "; heavy lines: between warps"
     return [note]
@@ -172,8 +173,8 @@ def tile_grid(
 
 
 def _table_grid(tv: ThreadValues) -> Grid:
-    """Draw the other direction: a row per thread, a column per value, in each cell the coordinate.
-    Below a wide tile threads run across."""
+    """Draw the other direction: one row per thread, one column per value, and the coordinate in
+    each cell. Below a wide tile, threads run across."""
     threads, values = min(tv.threads, _MOST_THREADS), min(tv.values, _MOST_VALUES)
     whole = (threads, values) == (tv.threads, tv.values)
 
@@ -197,6 +198,6 @@ def _table_grid(tv: ThreadValues) -> Grid:
 
 
 def _axis(letter: str, size: int, shape: Any) -> Axis:
-    """Draw numbers next to the cells, and lines where groups of a nested mode meet."""
+    """Draw numbers next to the cells, and lines between the groups of a nested mode."""
     numbers = tuple((i, i + 1, f"{letter}{i}") for i in range(size))
     return Axis((numbers,), nested_axis(shape).borders)

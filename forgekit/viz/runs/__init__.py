@@ -1,1 +1,1 @@
-"""Pictures of a kernel's run: touched elements, sectors and banks, and their order."""
+"""Draw a kernel's run: touched elements, sectors and banks, and their order."""

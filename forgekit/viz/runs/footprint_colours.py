@@ -1,4 +1,4 @@
-"""Colours of a footprint's picture, and the legend that explains colours and numbers."""
+"""Choose the colours of a footprint's picture, and write the legend for colours and numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from forgekit.tracing.observe import LANES, Array
 from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix, offset_colour, thread_colour
 from forgekit.viz.scene import Swatch
 
-_FEW = 8  # blocks, warps or counts, each with a colour of its own
+_FEW = 8  # most blocks, warps or counts that each get a separate colour
 _SHADES = 96  # of a scale
 
 
 def often(found: dict[str, Array]) -> Array:
-    """Return how often each element was read or written (the larger number): in place counts once
-    each."""
+    """Return how often each element was read or written, whichever is larger: an update in place
+    counts once."""
     return np.maximum(found["loads"], found["stores"] + found["atomics"])
 
 
@@ -29,10 +29,10 @@ def keys(fp: Footprint, name: str) -> Array:
 
 
 class Colours:
-    """A colour for each block, warp, thread or count: hues for blocks and warps, else a scale.
+    """Colours for blocks, warps, threads or counts: hues for blocks and warps, otherwise a scale.
 
-    all: the colours; then each mixed with grey, for a cell of which a part is untouched; then the
-    colour of untouched elements, and none for cells after the end. key: the meaning of the first.
+    all: the colours; then each colour mixed with grey, for partly untouched cells; then the colour
+    of untouched elements, and none for cells after the end. key: the meaning of the first colours.
     """
 
     def __init__(self, fp: Footprint) -> None:
@@ -66,14 +66,15 @@ class Colours:
         self.all: list[str | None] = [*own, *(mix(c, UNTOUCHED, 0.5) for c in own), UNTOUCHED, None]
 
     def numbers(self, keys: Array, share: Array | float = 1.0) -> Array:
-        """Return places in `all`, for keys (-1 untouched, -2 after the end); share: touched part of
-        a cell."""
+        """Return indices into `all` for keys (-1 untouched, -2 after the end); share: the touched
+        part of a cell."""
         place = self.place(np.maximum(keys, 0))
         place = np.where(np.less(share, 1), place + self.own, place)
         return np.where(keys >= 0, place, len(self.all) - np.where(keys == -1, 2, 1))
 
     def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
-        """Explain colours and numbers; labelled: the entries of `fp.touched` drawn cell by cell."""
+        """Explain the colours and numbers; labelled: the entries of `fp.touched` drawn cell by
+        cell."""
         found, swatches, note = [*fp.touched.values()], [], ""
         if any(f["count"].any() for f in found) and (
             not self.is_scale or len(labelled) < len(found)):  # fmt: skip

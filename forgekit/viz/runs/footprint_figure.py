@@ -1,4 +1,4 @@
-"""Draws a Footprint: one panel per tensor, one cell per element (or per few), coloured by
+"""Draw a Footprint: one panel per tensor, one cell per element (or per few elements), coloured by
 thread."""
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.footprint_colours import Colours, keys, meaning, often
 from forgekit.viz.scene import Array, Cell, Item, Label, Line, Rect, Scene, text_width, wrap
 
-_MAX_STRIP = 64  # elements of a 1-D tensor whose cells are labelled
-_MAX_SIDE = 16  # rows or columns of a picture with labels
+_MAX_STRIP = 64  # most elements of a 1-D tensor with labelled cells
+_MAX_SIDE = 16  # most rows or columns of a picture with labels
 
 # Pixels.
 _CELL = 42.0
-_SQUARE, _STRIP = 316.0, 640.0  # cells of a 2-D tensor, of a long 1-D one
+_SQUARE, _STRIP = 316.0, 640.0  # cells of a 2-D tensor, of a long 1-D tensor
 _PAGE, _TEXT = 760.0, 12.0
-_SMALL, _LARGEST = 8.0, 13.0  # letters in cells
-_LEAST = 6.0  # between borders of blocks
+_SMALL, _LARGEST = 8.0, 13.0  # size of letters in cells
+_LEAST = 6.0  # least distance between borders of blocks
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def draw(fp: Footprint) -> Scene:
     beside = len(panels) > 1 and sum(p.width + 62 for p in panels) <= _PAGE
     across = (_PAGE - 30 * (len(panels) - 1)) / len(panels) - 45 if beside else _PAGE - 45
     heads = [_heads(fp, p, across) for p in panels]
-    if beside:  # cells begin at the same height
+    if beside:  # all cells begin at the same height
         most = max(map(len, heads))
         heads = [[*h, *[Label(0, 0, "", _TEXT)] * (most - len(h))] for h in heads]
     blocks = [_block(p, fp, colours, h) for p, h in zip(panels, heads, strict=True)]
@@ -85,7 +85,7 @@ def _heads(fp: Footprint, p: _Panel, across: float) -> list[Label]:
     return [Label(0, 0, head, 13, "ink", bold=True), *(Label(0, 0, text, _TEXT) for text in lines)]
 
 
-# -- where the elements lie -------------------------------------------------------------------
+# -- positions of elements -------------------------------------------------------------------
 def _panel(name: str, shape: tuple[int, ...]) -> _Panel:
     rows, columns, x_label, y_label = _rows_and_columns(shape)
     labelled = rows <= _MAX_SIDE and columns <= _MAX_SIDE
@@ -105,7 +105,8 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
     if not total:
         return 1, 1, "", ""
     if len(shape) > 1:
-        labels = {2: ("column", "row"), 3: ("column k; in row i, j", "")}  # no room for another
+        # there is no room for another
+        labels = {2: ("column", "row"), 3: ("column k; in row i, j", "")}
         merged = "column", "row (leading modes merged)"
         return total // shape[-1], shape[-1], *labels.get(len(shape), merged)
     if total <= _MAX_SIDE:
@@ -120,7 +121,7 @@ def _ticks(p: _Panel) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]
     x = [(n + 0.5, f"{n:,}") for n in across] if math.prod(p.shape) and p.shape else []
     if p.rows == 1:
         return x, []
-    if len(p.shape) == 1:  # a wrapped row is named by its first element
+    if len(p.shape) == 1:  # a wrapped row is labelled with its first element
         starts = ticks(p.rows, max(1, min(8, int(p.height / 20))))
         return x, [(s + 0.5, f"{s * p.columns:,}") for s in starts]
     if len(p.shape) == 3:
@@ -159,8 +160,8 @@ def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
 
 
 def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
-    """Draw lines where one block's elements end and another's begin, if along a straight line, and
-    the blocks' numbers between them if there is room."""
+    """Draw lines between the elements of different blocks if the border is straight, and the
+    blocks' numbers between them if there is room."""
     wide, high = p.cell[0] * steps[1], p.cell[1] * steps[0]
     rows = (np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1).tolist()
     columns = (np.flatnonzero((cells[:, 1:] != cells[:, :-1]).mean(axis=0) > 0.5) + 1).tolist()
@@ -197,7 +198,7 @@ def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
         who = f"{block[y, x]},{thread[y, x]}" if fp.many_blocks else f"{thread[y, x]}"
         texts[y, x] = (who, *([f"×{times[y, x]:,}"] if times[y, x] > 1 else ()))
     size = _letters([*texts.values()], p.cell)
-    if size < _SMALL:  # the block above the thread
+    if size < _SMALL:  # the block is written above the thread
         texts = {at: (*who.split(","), *more) for at, (who, *more) in texts.items()}
         size = _letters([*texts.values()], p.cell)
     wide, high = p.cell

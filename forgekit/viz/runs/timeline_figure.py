@@ -1,4 +1,5 @@
-"""Draws a Timeline: a row is a warp with its 32 lanes, a column a step, a dark line a barrier."""
+"""Draw a Timeline: a row is a warp with its 32 lanes, a column is a step, a dark line is a
+barrier."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
 
-# Hues of Okabe and Ito on which dark text reads; a barrier has the page's own ink.
+# Hues of Okabe and Ito on which dark text is readable; a barrier has the colour of the page's text.
 _COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",
             "shared": "#56B4E9", "global": "#009E73", "async copy": "#9AD5CA",
             "barrier": "ink"}  # fmt: skip
@@ -26,14 +27,14 @@ _NAMES = {"compute": "arithmetic", "shared": "shared memory", "global": "global 
           "async copy": "asynchronous copy", "warp-wide": "warp-wide (shuffle, vote)"}  # fmt: skip
 _SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
 
-_MOST_LINES = 16  # of source in the key
+_MOST_LINES = 16  # characters of source in the key
 MOST = 60  # columns of a picture
-_FIRST = 2  # iterations shown of a long loop, and its last
+_FIRST = 2  # iterations shown of a long loop, besides its last
 
 # Pixels.
 _LEFT, _WIDTH = 75.0, 760.0
 _WIDEST, _LEAST = 40.0, 3.0  # a column's width, a bar's height
-_ROWS = 250.0  # all warps together, about
+_ROWS = 250.0  # approximate height of all warps together
 _LOOP = 19.0  # a bracket of a loop
 _SMALL = 9.5  # letters
 _GAP = 2.6  # columns for iterations that are not drawn
@@ -41,7 +42,8 @@ _GAP = 2.6  # columns for iterations that are not drawn
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Steps drawn together: `first` to `last`, by number; `gap`: the text for omitted steps."""
+    """Steps drawn as one column: `first` to `last`, by number; `gap`: the text for omitted
+    steps."""
 
     source: SourceLine | None
     kind: str
@@ -106,7 +108,7 @@ class _Picture:
 
     # -- above the bars -----------------------------------------------------------------------
     def _loops(self) -> None:
-        """Draw a bracket per iteration of each loop, the outermost on top."""
+        """Draw one bracket per iteration of each loop, the outermost loop on top."""
         for depth in range(self.depth):
             at = _LOOP * depth + 15
             loops = [c.loops[: depth + 1] if len(c.loops) > depth else () for c in self.columns]
@@ -167,12 +169,12 @@ class _Picture:
         lanes = [run for run in runs(column.lanes[warp].tolist()) if run[2]]
         for first, end, _ in lanes:
             top, high = self._y(warp, first), self.row * (end - first) / LANES
-            if len(lanes) == 1:  # a lane alone would be overlooked
+            if len(lanes) == 1:  # a single lane would be overlooked
                 high = max(high, min(_LEAST, self._y(warp, LANES) - top))
             self.items.append(Rect(x, top, width, high, _COLOURS[column.kind], sort=column.kind))
 
     def _lane_names(self, warp: int) -> None:
-        """Name the lanes, if they are only a part of the warp."""
+        """Name the lanes if they are only a part of the warp."""
         part = [[] if c.gap or c.kind == "barrier" or c.lanes[warp].all()
                 else np.flatnonzero(c.lanes[warp]).tolist() for c in self.columns]  # fmt: skip
         for first, end, lanes in runs(part):
@@ -186,8 +188,8 @@ class _Picture:
                            fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
-        """Return where a row has room for the names of lanes (preferably the larger side where
-        others are idle), and whether that is on their bars; else 0."""
+        """Return the place in a row with room for the names of lanes (preferably the larger side,
+        where other lanes are idle), and whether it is on their bars; else 0."""
         above, below = lanes[0], LANES - 1 - lanes[-1]
         if self.row * max(above, below) / LANES >= 11:
             lane = (LANES + lanes[-1] + 1) / 2 if below >= above else above / 2
@@ -200,7 +202,7 @@ class _Picture:
     # -- barriers -----------------------------------------------------------------------------
     def _meetings(self) -> None:
         """Draw a line through the warps that meet, and hatching where a warp waited for the
-        rest."""
+        others."""
         place = {n: i for i, c in enumerate(self.columns) for n in range(c.first, c.last + 1)}
         for meeting in self.shown.meetings:
             at = place.get(meeting.step)
@@ -248,9 +250,9 @@ def _fits(number: str, left: float, right: float) -> bool:
     return bool(fitting((number,), 0.9 * (right - left), _SMALL))
 
 
-# -- few enough to be drawn: fold loops, merge steps, cut the rest off ---------------------------
+# -- fewer columns: fold loops, merge steps, drop the rest ---------------------------
 def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
-    """Return the columns, and a text about omitted ones."""
+    """Return the columns, and a text about omitted steps."""
     columns = [Column(s.source, s.kind, s.does, s.lanes, s.loops, i, i)
                for i, s in enumerate(shown.steps)]  # fmt: skip
     notes: list[str] = []
@@ -281,7 +283,7 @@ def _light(column: Column) -> bool:
 
 
 def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> list[Column]:
-    """Merge equal neighbours, if the same lanes run them in the same iterations."""
+    """Merge equal neighbours if the same lanes run them in the same iterations."""
     merged: list[Column] = []
     for column in columns:
         last = merged[-1] if merged else None
@@ -297,7 +299,7 @@ def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> li
 
 
 def _fold(columns: list[Column], depth: int) -> list[Column]:
-    """Keep only the first iterations of each loop of this depth, and its last."""
+    """Keep only the first iterations of each loop of this depth, and its last iteration."""
     result: list[Column] = []
     for at, end in _loop_runs(columns, depth):
         run = columns[at:end]

@@ -1,5 +1,6 @@
-"""Draws Coalescing and BankConflicts: one panel per access of a warp, with a key of its lanes
-below.\n\nA row is a 128-byte line of memory, or a wavefront; a cell is a request of lanes.
+"""Draw Coalescing and BankConflicts: one panel per access of a warp, with a key of its lanes below.
+
+A row is a 128-byte line of memory, or a wavefront; a cell is the request of one or more lanes.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWAR
 Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the requesting lanes
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
-_HEAD, _TAIL = 6, 2  # rows before and after those left out
+_HEAD, _TAIL = 6, 2  # rows drawn before and after the omitted rows
 
-# Pixels: of a panel, what stands before a row, a row, letters, how far on a line of memory is.
+# Pixels: a panel, the text before a row, a row, letters, the distance between lines of memory.
 _WIDTH, _LEFT, _HIGH, _SMALL, _LEAST, _RIGHT = 760.0, 112.0, 17.0, 9.5, 8.0, 66.0
 _BYTE = (_WIDTH - _LEFT - _RIGHT) / (LINE_BYTES + 3)
 _BANK = (_WIDTH - _LEFT) / BANKS
-_BREAK, _BETWEEN = 6.0, 10.0  # between lines that are not neighbours, between passes
+_BREAK, _BETWEEN = 6.0, 10.0  # space between distant lines, between passes
 
 _SECTORS = (
     Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "requested, by that lane"),
@@ -45,8 +46,8 @@ _TIMES = "×n: n lanes request the same word and share it"
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of an access: its name, its content (as if at the top), the space above it, and text at
-    its right if the row above is drawn."""
+    """A row of an access: its name, its content (positioned as if at the top), the space above it,
+    and the text to its right if the row above is drawn."""
 
     label: str
     items: list[Item]
@@ -58,8 +59,8 @@ def _panel(
     access: WarpAccess, title: str, details: str, head: list[Item], rows: list[_Row], called: str,
     *, several: bool, foldable: bool = True,
 ) -> Block:  # fmt: skip
-    """head: above the rows, as if at the top; called: the name of rows; foldable: many may be
-    omitted."""
+    """Draw a panel. head: items above the rows, positioned as if at the top; called: the name of
+    its rows; foldable: True if many rows may be omitted."""
     texts = [Label(0, 8, text, 13, "ink", bold=True, sort="panel title")
              for text in (wrap(title, _WIDTH, 14) if several else ())]  # fmt: skip
     if access.source is not None and access.source.text:
@@ -95,14 +96,14 @@ def _side_label(text: str, y: float, size: float = _SMALL, sort: str = "") -> La
 
 
 def _lane_label(x: float, width: float, choices: Sequence[str]) -> Label:
-    """Return the first of several names of a cell that fits, centred."""
+    """Return the first of a cell's names that fits, centred."""
     text, size = _fitting(choices, width)
     return Label(x + width / 2, _HIGH / 2, text, size, INK, "middle", sort="lane")
 
 
 def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
-    """Return the first text that fits into a width, in usual small letters if one does, else
-    smaller."""
+    """Return the first text that fits into a width: in the usual small letters if possible, else in
+    smaller letters."""
     for size in (_SMALL, _LEAST):
         if text := fitting(choices, width, size):
             break
@@ -110,7 +111,8 @@ def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
 
 
 def _lanes(shown: WarpAccesses) -> int:
-    """How many lanes share the colours: those up to the last that takes part in any access."""
+    """Return how many lanes share the colours: all up to the last lane that takes part in any
+    access."""
     return max((int(np.flatnonzero(a.active)[-1]) + 1 for a in shown.accesses), default=32)
 
 
@@ -177,7 +179,7 @@ def _lines(access: WarpAccess, of_lanes: int) -> list[_Row]:
 
 
 def _sectors(cells: Asked, width: int) -> list[Item]:
-    """Return orange if more is moved than requested."""
+    """Return the sectors, in orange if more is moved than requested."""
     items: list[Item] = []
     for sector in range(LINE_BYTES // SECTOR_BYTES):
         used = sum(at // SECTOR_BYTES == sector for at, _ in cells) * width
@@ -191,7 +193,7 @@ def _sectors(cells: Asked, width: int) -> list[Item]:
 
 
 def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
-    """What the lanes ask for; neighbours share a name where a cell has no room for its own."""
+    """Draw the lanes' requests; neighbours share a name if a cell has no room for its own."""
     gap = min(1.2, 0.12 * width * _BYTE)
     items: list[Item] = []
     runs: list[Asked] = []
@@ -212,14 +214,15 @@ def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
 
 
 def _names(cells: Asked) -> tuple[str, ...]:
-    """Return the lanes of neighbouring cells; their number, if they share."""
+    """Return possible names of neighbouring cells: their lanes, or the number of lanes that share
+    them."""
     lanes = np.concatenate([lanes for _, lanes in cells])
     names = spans(sorted(lanes.tolist()))
     return (names, f"×{len(lanes)}") if len(lanes) > len(cells) else (names,)
 
 
 def _x(byte: int) -> float:
-    """Return where a byte of a line is drawn: sectors have small gaps."""
+    """Return the x at which a byte of a line is drawn; sectors have small gaps."""
     return _LEFT + byte * _BYTE + byte // SECTOR_BYTES * _BYTE
 
 
@@ -244,8 +247,8 @@ def draw_banks(shown: BankConflicts) -> Scene:
 
 
 def _wavefronts(use: BankUse, wide: int, named: bool, of_lanes: int) -> list[_Row]:
-    """The wavefronts of each pass; named: the lanes of each cell, else how many they are; of_lanes:
-    among how many a lane has its colour."""
+    """Return the wavefronts of each pass; named: write the lanes of each cell, else their number;
+    of_lanes: the number of lanes that share the colours."""
     rows: list[_Row] = []
     for part in use.passes:
         for turn in range(part.wavefronts):

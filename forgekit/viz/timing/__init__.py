@@ -1,1 +1,1 @@
-"""Pictures of benchmarks: bars of one size, lines over sizes, rooflines."""
+"""Draw benchmarks: bars of one size, lines over sizes, rooflines."""

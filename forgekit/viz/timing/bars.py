@@ -1,4 +1,5 @@
-"""Bars of a benchmark of one size: rates next to the ceiling, or counts next to recorded rates."""
+"""Draw the bars of a benchmark of one size: rates next to the ceiling, or counts next to recorded
+rates."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from forgekit.benching.notebook.results import COUNTED, Benchmark, reason
 from forgekit.viz.timing.chart import MARK, SMALL_LINE, beside, look, page, tidy, wrapped
 from forgekit.viz.timing.style import TEXT, WIDTH, TimingPicture, styled
 
-_BAR, _LINE, _LETTER = 0.17, 0.165, 0.075  # inches: a bar, a line of a name, a small digit
+# inches: height of a bar, of a name's line, of a small digit
+_BAR, _LINE, _LETTER = 0.17, 0.165, 0.075
 
 
 @styled
@@ -22,7 +24,7 @@ def bars(b: Benchmark) -> TimingPicture:
 
 
 class _Rows:
-    """A row per variant, as high as its name's lines; `middles`: inches from the top."""
+    """One row per variant, as high as its name's lines; `middles`: inches from the top."""
 
     def __init__(self, b: Benchmark) -> None:
         self.b = b
@@ -93,7 +95,8 @@ def _draw_panel(
     axes: Axes, rows: _Rows, inches: float, values: Sequence[float | None], texts: Sequence[str],
     most: float, mark: float | None, *, hollow: bool = False,
 ) -> None:  # fmt: skip
-    """Draw bars with texts; most: the value of a full bar; mark: a line across all."""
+    """Draw bars with texts; most: the value of a full bar; mark: the value of a line across all
+    bars."""
     room = 1 - (_LETTER * max(map(len, texts)) + 0.06) / inches
     axes.set_xlim(0, most / max(room, 0.2))
     for value, text, y, colour in zip(values, texts, rows.middles, rows.colours, strict=True):

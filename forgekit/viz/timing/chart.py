@@ -1,4 +1,5 @@
-"""Shared by pictures of benchmarks: the page, a look per variant, labels that do not overlap."""
+"""Share the parts of benchmark pictures: the page, a look per variant, labels that do not
+overlap."""
 
 from __future__ import annotations
 
@@ -20,19 +21,19 @@ from forgekit.viz.timing.style import CSS_PIXELS, INK, SERIES, SMALL, TEXT, WIDT
 
 _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
-MARK: tuple[Any, ...] = (0, (2, 2))  # dashes of a value to compare with
-SMALL_LINE = 0.147  # inches, a line of small letters
-_LETTERS = 126  # of one point in an inch
+MARK: tuple[Any, ...] = (0, (2, 2))  # dashes of a reference value
+SMALL_LINE = 0.147  # inches, height of a line of small letters
+_LETTERS = 126  # inches per point
 
 
 def look(index: int, count: int) -> dict[str, Any]:
-    """Return how variant `index` of `count` is drawn, as arguments of `Axes.plot`: with its own
-    marker, and thinner than earlier ones, so that equal lines all show."""
+    """Return the look of variant `index` of `count`, as arguments of `Axes.plot`: with its own
+    marker, and thinner than earlier variants, so that all of several equal lines are visible."""
     share = index / max(count - 1, 1)
     again, hue = divmod(index, len(SERIES))
     return {
         "color": SERIES[hue],
-        # The marker moves on where the colours begin again, so a pair never comes twice.
+        # The marker changes when the colours start again, so no pair occurs twice.
         "marker": _MARKERS[(index + again) % len(_MARKERS)],
         "linestyle": _DASHES[again % len(_DASHES)],
         "linewidth": 4.2 - 2.8 * share,
@@ -49,7 +50,8 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
 
 # -- the page -------------------------------------------------------------------------------------
 def page(headline: str, notes: Sequence[str], body: float, width: float = WIDTH) -> Figure:
-    """Return a figure with its title, notes in small text, and `body` inches between for axes."""
+    """Return a figure with its title, notes in small text, and `body` inches between them for
+    axes."""
     title = wrap(headline, CSS_PIXELS * (width - 0.4), 16.8)
     caption = [line for note in notes for line in wrapped(note, width - 0.3)]
     foot = SMALL_LINE * len(caption) + 0.12
@@ -77,7 +79,7 @@ def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
 
 
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> Any:
-    """Place a text so many points to the right of a place; return its Annotation."""
+    """Place a text `points` to the right of a place; return its Annotation."""
     given = {"textcoords": "offset points", "va": "center_baseline", "gid": "value", **style}
     return axes.annotate(text, place, (points, 0), **given)
 
@@ -92,8 +94,8 @@ def log_ticks(axis: Axis) -> None:
 
 
 def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches: float) -> None:
-    """Set ticks at sizes on a logarithmic axis of about so many inches, and labels at every one,
-    every second, third, … counted from the last, so that none touch."""
+    """Set ticks at the sizes on a logarithmic axis of about `inches`. Label every tick or, counted
+    from the last, every second, third, …, so that no labels touch."""
     logs = [math.log2(p) for p in places]
     margin = 0.04 * (logs[-1] - logs[0]) or 1.0
     scale = inches / (logs[-1] - logs[0] + 2 * margin)
@@ -112,11 +114,11 @@ def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches
     axes.minorticks_off()
 
 
-# -- names at the right of axes, each as near as there is room to what it names -------------------
+# -- names to the right of axes, each as near its point as possible -------------------
 @dataclass(frozen=True)
 class Name:
-    """lines: of text; x, y: the labelled point, in units of the axes; look: that of the labelled
-    line, None for a limit; dotted: draw a line to it.
+    """lines: the lines of its text; x, y: the labelled point, in units of the axes; look: the look
+    of the labelled line, None for a limit; dotted: draw a line to the point.
     """
 
     lines: Sequence[str]
@@ -153,8 +155,8 @@ def key(axes: Axes, x: float, y: float, style: dict[str, Any], **options: Any) -
 def apart(
     wanted: Sequence[float], heights: Sequence[float], low: float, high: float
 ) -> list[float]:
-    """Return centres near `wanted` of labels with these heights, without overlaps, within [low,
-    high] if there is room: neighbours that would touch move together."""
+    """Return centres near `wanted` for labels with these heights, without overlaps, within [low,
+    high] if there is room; neighbours that would touch move together."""
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     groups: list[tuple[list[int], float, float]] = []  # members, their height, the group's start
     for i in order:

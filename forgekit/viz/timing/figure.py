@@ -32,10 +32,10 @@ def figure(
         with fk.figure("Errors grow with n", "A line from 1 at n = 2 to 30 at 1,024.") as axes:
             axes.loglog(lengths, errors)
 
-    title, note: text above and below the axes; alt: what the picture shows, for readers who cannot
-    see it; height: of the axes, in inches; panels: how many axes lie side by side, given as a list
-    if more than one; width: of the picture, in inches; a phone shows 4.2 without scrolling. A block
-    that raises shows nothing.
+    title, note: text above and below the axes; alt: a description for readers who cannot see the
+    picture; height: the height of the axes, in inches; panels: the number of axes side by side,
+    passed to the block as a list if more than one; width: the picture's width in inches; a phone
+    shows 4.2 inches without scrolling. A block that raises shows nothing.
 
     Raises UsageError if `alt` is empty or a number is beyond its limits.
     """

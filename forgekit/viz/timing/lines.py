@@ -1,4 +1,4 @@
-"""Lines of a sweep over sizes: rates below the ceiling with a band, or counts."""
+"""Draw the lines of a sweep over sizes: rates below the ceiling with a band, or counts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import SMALL, TEXT, WIDTH, TimingPicture, styled
 
 # Inches.
-_HEIGHT, _LABELS = 3.4, 1.55  # of one large chart: its axes, names at the right
-_COLUMNS, _CHART = 3, 2.2  # of several small ones, with their axes
+_HEIGHT, _LABELS = 3.4, 1.55  # one large chart: its axes, names at the right
+_COLUMNS, _CHART = 3, 2.2  # several small charts, with their axes
 
 
 @styled
@@ -36,7 +36,7 @@ def _places(s: Sweep) -> list[float]:
 
 
 def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[float]:
-    """Return a variant's values over the sizes; NaN for missing ones."""
+    """Return a variant's values over the sizes; NaN for missing values."""
     found = []
     for m, b in zip(s.measured(name), s.benchmarks, strict=True):
         m = at_percentile(m, percentile) if m is not None and percentile else m
@@ -79,7 +79,7 @@ def _rates(s: Sweep) -> Figure:
         values = _values(s, PERCENT, name)
         there = [(x, v) for x, v in zip(places, values, strict=True) if not math.isnan(v)]
         if there:
-            early = math.isnan(values[-1])  # its leader is not to look like a line
+            early = math.isnan(values[-1])  # its leader must not look like a line
             names.append(chart.Name(text, *there[-1], chart.look(k, len(s.names)), early))
         else:
             missing.append(name)
@@ -97,7 +97,7 @@ def _rates(s: Sweep) -> Figure:
 
 # -- several small charts -------------------------------------------------------------------------
 def _several(s: Sweep) -> Figure:
-    """Draw all counts, and recorded rates, in small charts below one key."""
+    """Draw all counts and recorded rates in small charts below one key."""
     b, inches = s.benchmarks[-1], WIDTH / _COLUMNS - 0.6
     titles = [q.title for q in COUNTED]
     if b.recorded is not None and b.recorded_shape is not None:

@@ -1,4 +1,4 @@
-"""A roofline: instructions per byte against instructions per second, with their bounds.
+"""Draw a roofline: instructions per byte against instructions per second, with their bounds.
 
 Source: Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model for
 Multicore Architectures", CACM 52(4), 2009; with instructions in place of float operations: Ding,
@@ -27,8 +27,8 @@ _UNIT = "PTX instructions"
 
 @dataclass(frozen=True)
 class _Point:
-    """A variant: its number, instructions per byte, the maximum per second that the GPU would
-    allow, and those of a recorded rate."""
+    """A variant: its number, instructions per byte, the maximum instructions per second that the
+    GPU would allow, and those of a recorded rate."""
 
     name: str
     index: int
@@ -79,13 +79,13 @@ def _point(b: Benchmark, index: int, o: VariantOutcome, gpu: Gpu) -> _Point | No
     operations = m.counters.thread_instructions
     intensity = operations / m.counters.touched_bytes
     row = b.recorded_row(o.name)
-    # Instructions per byte needed hardly depend on the size: use them for the recorded one.
+    # The instructions per needed byte hardly depend on the size, so use them for the recorded size.
     recorded = row.gbps * 1e9 * operations / m.moved_bytes if row is not None else None
     return _Point(o.name, index, intensity, _bound(gpu, intensity), recorded)
 
 
 def _number(rate: float) -> str:
-    """In units of 10⁹, with at least three significant digits."""
+    """Format in units of 10⁹, with at least three significant digits."""
     value = rate / 1e9
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
@@ -135,7 +135,7 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], gpu: Gpu) -> None:
 
 
 def _draw_point(axes: Axes, p: _Point, style: dict[str, Any]) -> None:
-    """Draw recorded rates filled, bounds as rings, and a line that joins the two."""
+    """Draw recorded rates as filled markers, bounds as rings, and a line that joins the two."""
     size = style["markersize"] + 1
     filled = {"color": style["color"], "marker": style["marker"], "markersize": size, "zorder": 4}
     ring = {**filled, "fillstyle": "none", "markeredgewidth": 1.4}

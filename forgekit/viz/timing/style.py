@@ -1,5 +1,4 @@
-"""The style of plots with axes: the type and the colours of all pictures, on light and dark
-pages."""
+"""Style plots with axes: the type and the colours of all pictures, on light and dark pages."""
 
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ from forgekit.viz.raster import small_png
 from forgekit.viz.svg import SANS, responsive
 
 TEXT, INK = THEME["dim"][0], THEME["ink"][0]
-# Visible on light and dark pages; no orange among them, which means waste.
+# Visible on light and dark pages; orange is missing because it means waste.
 SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
 SMALL = 8.0  # points
-WIDTH = 8.3  # inches, 797 pixels of a page
-_DPI, CSS_PIXELS = 144, 96  # an inch of the PNG, and of the page
+WIDTH = 8.3  # inches, equal to 797 pixels of a page
+_DPI, CSS_PIXELS = 144, 96  # pixels per inch of the PNG, and of the page
 
 # A `$` in a name or a message is a `$`.
 STYLE: Any = {
@@ -42,7 +41,7 @@ styled = matplotlib.rc_context(STYLE)  # decorates functions that draw
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A matplotlib `figure`, and in `words` all that it says with numbers."""
+    """A matplotlib `figure`, and in `words` everything that it shows, with numbers."""
 
     figure: Figure
     words: str
@@ -76,7 +75,7 @@ def timing_html(shown: TimingPicture) -> str:
 
 
 def figure_png(figure: Figure, dpi: int) -> bytes:
-    """A figure as a PNG, on white; equal figures give equal bytes."""
+    """Return a figure as a PNG on a white background; equal figures give equal bytes."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=dpi)
     drawn = Image.open(file).convert("RGBA")
@@ -89,7 +88,7 @@ def figure_svg(figure: Figure, key: str) -> str:
     with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
-    # Some of its names are derived from addresses in memory.
+    # Some names in matplotlib's SVG are derived from memory addresses.
     made = dict.fromkeys(re.findall(r'\bid="([mp][0-9a-f]{10})"', svg))
     for number, name in enumerate(made):
         svg = svg.replace(name, f"{name[0]}{number}")
@@ -105,6 +104,6 @@ def figure_svg(figure: Figure, key: str) -> str:
 
 
 def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
-    """Draw text whose top is at (x, y) inches."""
+    """Draw text with its top at (x, y) inches."""
     width, height = figure.get_size_inches()
     figure.text(x / width, y / height, text, va="top", **style)

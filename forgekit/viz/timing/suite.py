@@ -1,6 +1,8 @@
-"""The results of a suite as a picture: a panel per operator and type, a line per size.\n\nOn a GPU
-the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile; on the
-virtual GPU they are the bytes moved relative to the minimum. Readable on white and on black.
+"""Draw the results of a suite: one panel per operator and type, one line per size.
+
+On a GPU the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile;
+on the virtual GPU they are the bytes moved relative to the minimum. The picture is readable on
+white and on black.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from forgekit.viz.timing.style import SERIES, TEXT, styled, text_at
 Points = list[tuple[SuiteRow, float]]
 
 FORMATS = (".png", ".svg")
-# Known contenders have a fixed colour in every picture; others get the remaining ones, in order.
+# Known contenders have a fixed colour in every picture; others get the remaining colours, in order.
 _STYLES = {"forgekit": (SERIES[0], "o"), "torch": (SERIES[1], "s"),
            "torch.compile": (SERIES[2], "^"), "quack": (SERIES[3], "D")}  # fmt: skip
 _OTHERS = SERIES[4:], "vPX<>phd8*"  # colours and markers, in rotation: 30 pairs
@@ -33,14 +35,15 @@ _PANEL, _HEAD = 2.6, 0.66
 
 
 def check_plot_file(file: Path) -> None:
-    """Raise UsageError for a name without a known format."""
+    """Raise UsageError if the file's name has no known format."""
     if file.suffix.lower() not in FORMATS:
         remedy = f"name it {file.stem}.png"
         raise UsageError(got_needed("--plot", brief(file.name), " or ".join(FORMATS), remedy))
 
 
 def save(results: SuiteResults, file: Path) -> bool:
-    """Draw into a PNG or SVG file; False if there is nothing to draw. Raises UsageError."""
+    """Draw into a PNG or SVG file; return False if there is nothing to draw. Raise UsageError if it
+    cannot be written."""
     figure = draw(results)
     if figure is not None:
         drawn = io.BytesIO()
@@ -86,7 +89,7 @@ def draw(results: SuiteResults) -> Figure | None:
 
 
 def _shapes(band: dict[str, Points]) -> list[tuple[int, int]]:
-    """Return the sizes of an operator's rows, from few to many elements."""
+    """Return the sizes of an operator's rows, from the fewest to the most elements."""
     found = {row.case.shape for points in band.values() for row, _ in points}
     return sorted(found, key=lambda shape: (shape[0] * shape[1], shape))
 

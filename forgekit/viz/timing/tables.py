@@ -1,4 +1,4 @@
-"""Notebook views of benchmarks, sweeps and recorded times: tables."""
+"""Show benchmarks, sweeps and recorded times in a notebook as tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def recorded_html(r: Recorded) -> str:
 
 
 def _tables(headline: str, parts: Sequence[tuple[str, Table]], below: Sequence[str]) -> str:
-    """Return tables with a headline above and notes below; several appear side by side, with
+    """Return tables with a headline above and notes below; several tables appear side by side, with
     titles."""
     bodies = []
     for title, table in parts:

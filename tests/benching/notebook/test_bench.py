@@ -57,7 +57,7 @@ def test_counts_beside_each_other(pair: Any) -> None:
     alone = measuring.measure(lambda: kernels(*pair)["tiled"](*pair), moved_bytes=b.moved_bytes)
     assert b["tiled"] == alone and b["operator"].counters is not None
     assert b["torch"] == measuring.Measured(b.moved_bytes)
-    assert b.date not in repr(b)  # counts are those of every day
+    assert b.date not in repr(b)  # counts do not depend on the day
 
 
 def test_the_table_says_all(pair: Any) -> None:
@@ -152,7 +152,7 @@ def test_a_prediction_written_down_waits_for_a_profile_s_time(pair: Any, capsys:
     assert "you said 4" in capsys.readouterr().out
 
 
-# -- what has to be moved -----------------------------------------------------------------------
+# -- bytes to move -----------------------------------------------------------------------
 def test_bytes_by_default() -> None:
     x, y = torch.randn(4, 8), torch.empty(8, 4)
     wide = torch.randn(1, 8).expand(4, 8)
@@ -163,7 +163,7 @@ def test_bytes_by_default() -> None:
 
     assert moved(operator, x) == 2 * 128  # the new tensor counts
     assert moved({**operator, "b": lambda x: x.sum(1)}, x) == 2 * 128  # the largest of them
-    assert moved({"a": lambda x: x.T}, x) == 128  # a view is nothing new
+    assert moved({"a": lambda x: x.T}, x) == 128  # a view adds no bytes
     into = {"a": lambda x, y: ops.copy_transpose(x), "b": lambda x, y: y.copy_(x.T)}
     assert moved(into, x, y) == 2 * 128
     assert moved({"a": lambda *_: None}, x, x, 3, None) == 128  # the same tensor twice
@@ -182,7 +182,7 @@ def test_wrong_variants_stand_with_the_reason_and_others_go_on(pair: Any) -> Non
             "view": transposed,
             "into": lambda x, y: y.copy_(x.T),
             "off": lambda x, y: x.T + 1,
-            "lazy": lambda x, y: None,  # y holds what the one before has written
+            "lazy": lambda x, y: None,  # y holds the previous variant's result
             "lazy too": lambda x, y: y,
             "raises": lambda x, y: [][0],
         },
@@ -363,10 +363,10 @@ def test_bad_sweeps(sizes: Any, options: dict[str, Any], words: str) -> None:
         fk.sweep({"a": len}, make, sizes, **options)
 
 
-# -- on a GPU that is none ------------------------------------------------------------------------
+# -- on a simulated GPU ------------------------------------------------------------------------
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A stand-in: a call's time is the first element of its result, in milliseconds."""
+    """Simulate a GPU: a call's time is the first element of its result, in milliseconds."""
     seen: list[str] = []
 
     def time_gpu(call: Any, *, repeats: int) -> Timing:

@@ -1,4 +1,4 @@
-"""The work of test_spread's workers; light, because each worker imports it."""
+"""The work of test_spread's workers; the module is small because each worker imports it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def kill_worker(item: int) -> None:
-    """Ends each worker that takes it."""
+    """End each worker that runs this."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def run_or_die(piece: tuple[Case, Settings, Path, str]) -> CaseOutcome:
-    """A case, and a file named like the GPU that the worker sees. what: "die" ends the first
-    worker that takes the piece, "raise" raises."""
+    """Return the case, and make a file named after the GPU that the worker sees. what: "die" ends
+    the first worker that runs the piece, "raise" raises."""
     from forgekit.benching.suites.spread import run_case_here
 
     case, settings, folder, what = piece
@@ -30,7 +30,7 @@ def run_or_die(piece: tuple[Case, Settings, Path, str]) -> CaseOutcome:
     killed = folder / "killed"
     if what == "die" and not killed.exists():
         killed.touch()
-        time.sleep(0.5)  # for the results before it to arrive
+        time.sleep(0.5)  # so that the earlier results can arrive
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "raise":
         raise ValueError("no")

@@ -1,4 +1,4 @@
-"""Results of a suite as a GPU would give them, made up."""
+"""Make up results of a suite as a GPU would produce them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row(case: Case, contender: str, ms: float, noise: float = 0.01) -> SuiteRow:
 def results(
     times_ms: Mapping[str, Sequence[float]], *, noise: float = 0.01, machine: MachineInfo = GPU
 ) -> SuiteResults:
-    """times_ms: contender -> times at CASES; 0 leaves the case out."""
+    """Return results. times_ms: contender -> times at CASES; 0 omits the case."""
     made = SuiteResults("mine", "2026-01-02", "abc")
     for k, case in enumerate(CASES):
         made.add([row(case, n, t[k], noise) for n, t in times_ms.items() if t[k]], machine)

@@ -1,4 +1,4 @@
-"""Comparing with a baseline: what is noise, what is slower, what counts as slower."""
+"""Test the comparison with a baseline: noise, slower rows, and failures that count as slower."""
 
 from __future__ import annotations
 

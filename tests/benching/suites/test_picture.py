@@ -1,4 +1,4 @@
-"""The picture of a suite's results: what is in it, not how it looks."""
+"""Test the content of the picture of a suite's results, not its look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as JSON: there and back, and what is refused."""
+"""Test results as JSON: writing, reading, and refused data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert read.to_dict() == made.to_dict() == json.loads((tmp_path / "r.json").read_text())
     assert [r.key for r in read.rows] == [r.key for r in made.rows]
     assert read.rows[-1].counters == COUNTERS and read.left_out == ["a"] and read.interrupted
-    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]  # no half-written one
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]  # no partial file
 
 
 def test_what_the_file_tells() -> None:

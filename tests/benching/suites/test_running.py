@@ -1,4 +1,4 @@
-"""Running the cases of a suite: checked first, then measured; what fails is a row."""
+"""Test the running of a suite's cases: each is checked, then measured; a failure becomes a row."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def computed(case: Case) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
     return inputs, getattr(ref, case.op)(*inputs, *dim)
 
 
-# --- what is right
+# --- right results
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -163,7 +163,7 @@ def test_variants_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def timed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Cases run on the CPU as if it were a GPU; what is measured."""
+    """Run cases on the CPU as if it were a GPU; return the measured calls."""
     measured: list[str] = []
 
     class Stand(Target):

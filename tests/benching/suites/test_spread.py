@@ -1,4 +1,5 @@
-"""Dask: a waiting worker; weekly, real worker processes that are killed in the middle."""
+"""Test Dask with a waiting worker and, weekly, with real worker processes that are killed at
+work."""
 
 from __future__ import annotations
 
@@ -118,7 +119,7 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def waiting_worker(threads: int) -> Iterator[str]:
-    """The address of a scheduler whose one worker is in this process."""
+    """Return the address of a scheduler whose only worker is in this process."""
     with LocalCluster(n_workers=1, threads_per_worker=threads, processes=False,
                       dashboard_address=None, protocol="tcp") as cluster:  # fmt: skip
         yield cluster.scheduler_address

@@ -1,4 +1,4 @@
-"""The suites' files: what they hold, and what is refused."""
+"""Test the suites' files: their content, and refused content."""
 
 from __future__ import annotations
 

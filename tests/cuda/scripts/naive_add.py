@@ -1,4 +1,4 @@
-"""One element a thread; direct call, compiled call, odd size."""
+"""One element per thread; direct call, compiled call, odd size."""
 
 import cutlass.cute as cute
 import torch

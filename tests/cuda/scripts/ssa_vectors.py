@@ -1,4 +1,5 @@
-"""Vectors a thread by TensorSSA: loads, where, reductions, conversion; float16 by 128 bits."""
+"""Vectors per thread by TensorSSA: loads, where, reductions, conversion; float16 in 128-bit
+accesses."""
 
 import cutlass
 import cutlass.cute as cute

@@ -70,7 +70,7 @@ def flip(mX: cute.Tensor, mY: cute.Tensor, rows: cutlass.Constexpr, span: cutlas
 
 
 def flipped(x, rows, span):
-    """The part of each tile's reversed rows inside the tensor, with zeros from outside."""
+    """Return each tile's reversed rows inside the tensor, with zeros for rows from outside."""
     high = -(-x.shape[0] // rows) * rows
     wide = torch.zeros(high, x.shape[1], dtype=x.dtype)
     wide[: x.shape[0]] = x.cpu()

@@ -1,4 +1,4 @@
-"""TVM-FFI with tensors in a named tuple, whose fields may be left out."""
+"""TVM-FFI with tensors in a named tuple, whose fields may be omitted."""
 
 from typing import NamedTuple
 

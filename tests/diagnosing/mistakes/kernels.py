@@ -1,7 +1,7 @@
 """Kernels with one mistake each, on the line with `# wrong`; test_diagnosis.py compiles them.
 
-`CASES` maps a name to (function to compile, kinds of its arguments, kind of diagnosis). Of the
-kinds of arguments `f32` is a 1-D tensor of dynamic length, `f32x2d` a 2-D one.
+`CASES` maps a name to (function to compile, kinds of its arguments, kind of diagnosis). Among the
+kinds of arguments, `f32` is a 1-D tensor of dynamic length and `f32x2d` a 2-D tensor.
 """
 
 import linecache
@@ -219,7 +219,7 @@ HOST = """
 def {name}(a: cute.Tensor, b: cute.Tensor):
     {statements}
 """
-STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # known only to linecache
+STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # its text is only in linecache
 
 
 def compile_statements():

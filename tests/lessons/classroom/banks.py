@@ -1,4 +1,4 @@
-"""A class that never was: the course's notebooks with right and wrong solutions in them.
+"""Make up a class: the course's notebooks with right and wrong solutions in them.
 
     python -m tests.lessons.classroom.banks FOLDER 60 week0_copy_transpose/10_practice.ipynb
 
@@ -20,7 +20,7 @@ from forgekit.lessons.wrong import wrong_solutions
 
 
 def filled(notebook: Path, answers: dict[str, str]) -> nbformat.NotebookNode:
-    """The notebook with these answers in place of skeletons."""
+    """Return the notebook with these answers in place of skeletons."""
     book = nbformat.read(notebook, as_version=4)
     code = [cell for cell in book.cells if cell.cell_type == "code"]
     for before, cell in itertools.pairwise(code):
@@ -31,7 +31,7 @@ def filled(notebook: Path, answers: dict[str, str]) -> nbformat.NotebookNode:
 
 
 def names_in(notebook: Path) -> list[str]:
-    """The exercises that a notebook grades, in order."""
+    """Return the exercises that a notebook grades, in order."""
     cells = nbformat.read(notebook, as_version=4).cells
     return [
         name for cell in cells if cell.cell_type == "code" for name in GRADES.findall(cell.source)
@@ -39,7 +39,8 @@ def names_in(notebook: Path) -> list[str]:
 
 
 def answer(name: str, chance: random.Random) -> tuple[str, str]:
-    """(what it is, its text): the solution as often as a wrong one, now and then the skeleton."""
+    """Return (kind, text) of an answer: the solution as often as a wrong solution, sometimes the
+    skeleton."""
     e = exercise(name)
     imports = f"{e.source.imports}\n\n\n"
     draw = chance.random()

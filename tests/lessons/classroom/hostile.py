@@ -151,7 +151,7 @@ import resource, ctypes
 resource.setrlimit(resource.RLIMIT_DATA, (-1, -1))
 """,
 }
-SLOW = {  # they are stopped by a limit
+SLOW = {  # a limit stops these
     "hangs": "while True: pass",
     "ignores signals": """
 import signal, time
@@ -194,7 +194,7 @@ for k in range(8):
 while True: pass
 """,
     "prints": 'while True: print("x" * 1_000_000)',
-    "asks for ever": """
+    "asks indefinitely": """
 (peer,) = [o for o in __import__("gc").get_objects() if type(o).__name__ == "StudentEnd"]
 while True:
     try:

@@ -42,11 +42,13 @@ def mix(folder: Path) -> None:
 
 
 def graded(folder: Path, out: Path, every_s: float, kills: int) -> tuple[float, float, int]:
-    """Grade; return seconds, the greatest MiB of all processes together, and how many were killed.
+    """Grade; return the seconds, the peak MiB of all processes together, and the number of killed
+    workers.
 
-    Of memory that several processes share each counts its part.
+    Memory that several processes share is divided between them.
 
-    every_s: seconds between two kills of a worker, after the first result. kills: how many at most.
+    every_s: seconds between two kills of a worker, after the first result. kills: the most workers
+    to kill.
     """
     call = [sys.executable, "-m", "forgekit", "grade", str(folder / "submitted"), "--out", str(out),
             "--scheduler", "local:2", "--seed", "1", "--seconds", "30"]  # fmt: skip
@@ -56,7 +58,7 @@ def graded(folder: Path, out: Path, every_s: float, kills: int) -> tuple[float, 
         while process.poll() is None:
             shares = 0
             for one in [tree, *tree.children(recursive=True)]:
-                with contextlib.suppress(psutil.Error, OSError):  # it has ended
+                with contextlib.suppress(psutil.Error, OSError):  # the process has ended
                     shares += one.memory_full_info().pss
             most = max(most, shares)
             if not (out / "results.jsonl").exists():  # the workers are starting
@@ -71,7 +73,7 @@ def graded(folder: Path, out: Path, every_s: float, kills: int) -> tuple[float, 
 
 
 def rows(out: Path) -> dict[str, str]:
-    """Student -> the row that counts."""
+    """Map each student to the row that counts."""
     found = json.loads((out / "results.json").read_text("utf-8"))["rows"]
     return {row["student"]: json.dumps(row) for row in found}
 

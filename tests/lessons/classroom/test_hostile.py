@@ -1,4 +1,4 @@
-"""No notebook passes but by its kernels, and none stops another one."""
+"""Test that a notebook passes only through its kernels, and that no notebook stops another."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ CELLS = {**HOSTILE, **SLOW}
 SAYS = {
     "forks": "it started more than 32 processes", "ignores signals": "it did not answer in time",
     "takes memory in children": "it used more than 1,500 MiB of memory",
-    "deep JSON": "it answered what cannot be read",
+    "deep JSON": "it sent an answer that cannot be read",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Points, the roster, reviews, and what is written for students and for other systems."""
+"""Test points, the roster, reviews, and the files for students and for other systems."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_a_review_settles_an_answer(tmp_path):
     assert "Comment: Right: &lt;b&gt;the gradient" in page and "Points: 4 of 4" in page
     assert f"PASSED  {OTHER}" in page
     assert "=Come and see me" in (tmp_path / "students/bob.html").read_text()
-    assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21, which is of no answer here"]
+    assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21, which matches no answer here"]
     assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # these do not change
 
 
@@ -211,7 +211,7 @@ REMEDIES = {
     f'[points]\n"{RAMP}" = 1\n[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = 1':
         f"line 3: points = 1.*{SCALE} has 0",
     '[[review]]\nstudent = "a"\ncomment = "b"\n' * 2: "line 4: a second review.*join",
-    '[points]\n"week0/scael" = 1': "line 2: .*week0/scael.*is such a line",
+    '[points]\n"week0/scael" = 1': "line 2: .*week0/scael.*a line such as",
     f'[points]\n"{SCALE}" = 0': "line 2: .*= 0", f'[points]\n"{SCALE}" = "1"': "line 2: .*= '1'",
     f'[points]\n"{SCALE}" = true': "line 2", f'[points]\n"{SCALE}" = inf': "line 2",
     "x = 1": "line 1: 'x'", "[[reviews]]": "line 1: 'reviews'", "review = 3": "with", "points = []":
@@ -233,7 +233,8 @@ def test_a_malformed_review_names_line_and_remedy(text, tmp_path):
 # -- feedback and exports -------------------------------------------------------------------------
 @pytest.fixture
 def nasty(tmp_path):
-    """A class whose every text is made of what files, pages and terminals take for something."""
+    """Make a class in which every text consists of characters that files, pages and terminals
+    interpret."""
     v = Verdict(SCALE, "failed", NASTY, NASTY, f"{NASTY}\n</pre>{NASTY}", NASTY, NASTY,
                 [(NASTY, NASTY)], [NASTY], [NASTY])  # fmt: skip
     key = one_line(NASTY)
@@ -283,7 +284,7 @@ def lines_of(file):
 
 
 def test_files_for_other_systems(tmp_path):
-    """The columns are those that Canvas, Moodle and Gradescope document."""
+    """The columns are the ones that Canvas, Moodle and Gradescope document."""
     roster = {
         "ana": {"Student": "Lee, Ana", "ID": "4", "SIS Login ID": "ana", "Section": "A"},
         "zoe": {"Username": "z", "Email address": "z@x", "ID number": "7"},

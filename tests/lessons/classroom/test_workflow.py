@@ -1,4 +1,4 @@
-"""The statements of book/classroom.md; the workflow's commands, run on a submission."""
+"""Test the statements of book/classroom.md, and run the workflow's commands on a submission."""
 
 from __future__ import annotations
 

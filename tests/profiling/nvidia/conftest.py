@@ -1,4 +1,4 @@
-"""A machine with a GPU and NVIDIA's tools, as far as forgekit can see."""
+"""Simulate a machine with a GPU and NVIDIA's tools."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SAMPLES = Path(__file__).parent / "samples"
 
 @dataclass(frozen=True)
 class Fakes:
-    """The stand-ins. folder: their place; calls: their recorded calls, in order."""
+    """The stand-ins for the tools. folder: their place; calls: their recorded calls, in order."""
 
     folder: Path
 
     def behave(self, **changes: Any) -> None:
-        """Set their unusual behaviour; see fake_tool.py."""
+        """Set unusual behaviour of the stand-ins; see fake_tool.py."""
         (self.folder / "behaviour.json").write_text(json.dumps(changes))
 
     @property
@@ -34,7 +34,7 @@ class Fakes:
 
 @pytest.fixture
 def fakes(tmp_path, monkeypatch) -> Fakes:
-    """ncu, nsys and compute-sanitizer on PATH, and one GPU."""
+    """Provide ncu, nsys and compute-sanitizer on PATH, and one GPU."""
     folder = tmp_path / "bin"
     folder.mkdir()
     text = (Path(__file__).parent / "fake_tool.py").read_text()
@@ -44,7 +44,7 @@ def fakes(tmp_path, monkeypatch) -> Fakes:
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("FORGEKIT_FAKE_SAMPLES", str(SAMPLES))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)  # reads TMPDIR again
+    monkeypatch.setattr("tempfile.tempdir", None)  # makes tempfile read TMPDIR again
     monkeypatch.setattr(tools, "gpu_count", lambda: 1)
     monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.delenv("CUDA_PATH", raising=False)

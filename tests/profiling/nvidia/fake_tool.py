@@ -1,8 +1,8 @@
-"""Stands in for ncu, nsys and compute-sanitizer on PATH, under the name it is called by.
+"""Stand in for ncu, nsys and compute-sanitizer on PATH, depending on the name of the call.
 
-It takes the options that forgekit gives and no others, refuses values that the real tool would not
-understand, runs the command below it, and writes what real tools wrote (`samples/`). Its calls are
-appended to `calls.jsonl` beside it; `behaviour.json` there can make it fail.
+It accepts only the options that forgekit uses, refuses values that the real tool would not
+understand, runs the command, and writes recorded output of the real tools (`samples/`). Its calls
+are appended to `calls.jsonl` next to it; `behaviour.json` there can make it fail.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def refuse(why):
 
 
 def options_of(words, *flags, **values):
-    """Options before the command, strictly; values: option -> pattern of what it may be."""
+    """Parse the options before the command strictly; values: option -> pattern of its values."""
     parser = argparse.ArgumentParser(prog=NAME, allow_abbrev=False)
     for flag in flags:
         parser.add_argument(f"--{flag}", action="store_true")
@@ -46,7 +46,7 @@ def options_of(words, *flags, **values):
 
 
 def run(command):
-    """The command below the tool, as its own child; what it saw is recorded."""
+    """Run the command as a child of the tool, and record its environment."""
     seen = {name: os.environ.get(name) for name in CHANGES.get("record", [])}
     with (HERE / "calls.jsonl").open("a") as calls:
         print(json.dumps({"tool": NAME, "argv": sys.argv[1:], "environment": seen}), file=calls)
@@ -80,7 +80,7 @@ def ncu_run(words):
     log = CHANGES.get("log", log)
     Path(found.log_file).write_text("\n".join(log) + "\n")
     if kept and CHANGES.get("report", True):
-        if not found.section and not found.set:  # --metrics alone: only those are there
+        if not found.section and not found.set:  # with only --metrics, no other metrics are present
             of_launch = [i for i, name in enumerate(head) if "__" not in name]
             asked = found.metrics.split(",")
             of_metrics = [i for i, name in enumerate(head) if name in asked]

@@ -1,4 +1,5 @@
-"""`forgekit profile ncu|nsys -- …` and `forgekit sanitize -- …` from end to end, with stand-ins."""
+"""Test `forgekit profile ncu|nsys -- …` and `forgekit sanitize -- …` from end to end, with
+stand-ins."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def test_ncu(fakes, capfd):
     report = Path(out.split("report: ")[1].split(" (")[0])
     assert report.is_file() and report.suffix == ".ncu-rep"
     [call] = fakes.calls
-    assert call["environment"] == {"FORGEKIT_DEVICE": "gpu"}  # though it is set to virtual here
+    assert call["environment"] == {"FORGEKIT_DEVICE": "gpu"}  # although it is set to virtual here
     assert call["argv"][-3:] == SAYS
     assert "regex:kernel_cutlass" in call["argv"]
     assert err == ""

@@ -1,5 +1,5 @@
-"""ncu's command line, its raw page, and the reasons for a missing one; the samples are an
-H200's."""
+"""Test ncu's command line, its raw page, and the reasons for a missing page; the samples are from
+an H200."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of `nsys stats` outside its sample; test_commands.py has the sample's tables."""
+"""Test output of `nsys stats` that the sample lacks; test_commands.py has the sample's tables."""
 
 from __future__ import annotations
 

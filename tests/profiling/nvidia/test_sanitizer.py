@@ -1,4 +1,4 @@
-"""compute-sanitizer's logs; the samples are from an H200."""
+"""Test the parsing of compute-sanitizer's logs; the samples are from an H200."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_nothing_found(tool):
     assert found == sanitizer.Result(tool, 0, 0, 3)
 
 
-# In the form of the manual: not all of it could be provoked.
+# These follow the manual, because not all of them could be provoked.
 OTHERS = {
     "Barrier error detected. Divergent thread(s) in block": (
         "    at kernel_cutlass_gemm_kernel_tensorptrf16_0+0x2c8 in gemm.py:41\n"

@@ -1,4 +1,4 @@
-"""Facts of launches made by hand."""
+"""Make facts of launches by hand."""
 
 from __future__ import annotations
 
@@ -16,5 +16,6 @@ NOTHING: dict[str, Any] = {
 
 
 def facts(**changes: Any) -> Facts:
-    """A launch of 132 blocks with one warp each that does nothing but what `changes` say."""
+    """Return the facts of a launch of 132 blocks with one warp each that does only what `changes`
+    state."""
     return Facts(**{**NOTHING, **changes})

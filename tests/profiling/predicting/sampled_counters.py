@@ -1,4 +1,4 @@
-"""How far the counters of a sample are from those of a whole launch: a table.
+"""Print a table of the errors of a sample's counters, relative to those of a whole launch.
 
 python -m tests.profiling.predicting.sampled_counters [blocks]
 """
@@ -25,7 +25,7 @@ COUNTERS = ("instructions", "lanes", "requests", "sectors", "ideal", "read", "wr
 
 
 def chosen(count: int) -> list[Case]:
-    """Return so many kernels, of all kinds, whose smallest launch has 128 to 4,096 blocks."""
+    """Return `count` kernels, of all kinds, whose smallest launch has 128 to 4,096 blocks."""
     recorded = {case["name"]: case["facts"][0][0]["blocks"] for case in calibration_data()["cases"]}
     large = [case for case in CASES if 128 <= recorded[case.name] <= 4096]
     return [large[k * len(large) // count] for k in range(count)]
@@ -37,7 +37,7 @@ def calibration_data() -> dict[str, Any]:
 
 
 def counters(found: LaunchCounts) -> dict[str, int]:
-    """The counters of a launch that are compared."""
+    """Return the counters of a launch that are compared."""
     accesses = found.accesses.values()
     return {
         "instructions": sum(found.warp_instructions),
@@ -51,7 +51,8 @@ def counters(found: LaunchCounts) -> dict[str, int]:
 
 
 def differences(case: Case, blocks: int = BLOCKS) -> dict[str, float]:
-    """Counter -> relative difference of the estimate from the count, at the smallest size."""
+    """Map each counter to the relative difference of the estimate from the count, at the smallest
+    size."""
     kernel = case.compile(compile, device="virtual", arch="sm_90a")
     args = case.make(case.sizes[0])
     with options(progress=False):

@@ -1,4 +1,4 @@
-"""The shipped constants against times of an H200, and what they were fitted from."""
+"""Compare the shipped constants with times of an H200, and with the data of their fit."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def test_quantiles():
 
 
 def timed(numbers: list[int], constants: Any) -> list[Sample]:
-    """Launches that read so many pairs of sectors, and their times by these constants."""
+    """Return launches that read these numbers of sector pairs, and their times with these
+    constants."""
     made = [facts(blocks=4224, warps=4224, read_pairs=n, read_sectors=2 * n) for n in numbers]
     return [Sample(f"{k}", "copy", k, (f,), microseconds([f], constants))
             for k, f in enumerate(made)]  # fmt: skip

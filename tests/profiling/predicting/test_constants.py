@@ -1,4 +1,4 @@
-"""Files of constants: written and read again, malformed, of other GPUs."""
+"""Test files of constants: written and read again, malformed, for other GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model of time: each bound by itself, how they combine, how many blocks are resident."""
+"""Test the model of time: each bound alone, their combination, the number of resident blocks."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ HIDDEN = {"blocks": 1320, "warps": 1320 * 32, "threads": 1024}  # many warps hid
 
 
 def sectors(kind: str, n: int, ideal: int | None = None) -> dict[str, object]:
-    """n sectors (wavefronts) of one kind of access; by default the fewest that would do."""
+    """Return facts with n sectors (wavefronts) of one kind of access; by default the fewest
+    possible."""
     return {"sectors": {kind: n}, "ideal": {kind: n if ideal is None else ideal}}
 
 
-# Per bound: what only it grows with, and its microseconds.
+# Per bound: the facts with which only it grows, and its microseconds.
 ALONE = {
     "launch": ({"blocks": MANY, "warps": MANY}, MANY / H200.blocks / 1e3),
     "dram": ({"read_pairs": MANY, "read_sectors": 2 * MANY}, 64 * MANY / H200.dram / 1e6),
@@ -87,7 +88,7 @@ def test_few_blocks_keep_few_multiprocessors_busy():
 
 
 def test_blocks_that_share_move_what_they_share_once():
-    """All blocks load the same megabyte: device memory gives it once, L2 each time."""
+    """All blocks load the same megabyte, which device memory supplies once, L2 each time."""
     each = 2**20 // 32
     f = facts(loads=132.0 * each, near_loads=132.0 * each / 16, read_sectors=each,
               read_pairs=each // 2)  # fmt: skip
@@ -116,8 +117,8 @@ def test_atomics_on_few_addresses_wait_for_each_other():
         f = facts(atomic_sectors=spread, **{k: {"global_atomic": n} for k, n in kinds.items()})
         return bounds(f, H200)["atomics"] * H200.atomics * 1e3
 
-    assert passes(1000, 4000, 4000, 1) == pytest.approx(1000)  # neighbours: a line at a time
-    assert passes(1000, 32000, 1000, 1) == pytest.approx(32000)  # one address: lane by lane
+    assert passes(1000, 4000, 4000, 1) == pytest.approx(1000)  # neighbours: one line at a time
+    assert passes(1000, 32000, 1000, 1) == pytest.approx(32000)  # one address: one lane at a time
     assert passes(1000, 32000, 4000, 1) == pytest.approx(0.4 * 32000)
     assert passes(1000, 4000, 4000, 1600) == pytest.approx(10)  # over 100 pieces of 512 bytes
 

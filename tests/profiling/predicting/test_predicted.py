@@ -1,4 +1,4 @@
-"""PredictedTime: its number and interval, its text, its page, and cases without a number."""
+"""Test PredictedTime: its number and interval, its text, its page, and cases without a number."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def sample(transpose) -> Profile:
 
 
 def made(*launches: Any, gpu: str = "H200") -> PredictedTime:
-    """The time of launches made by hand, whose lines are not known."""
+    """Return the time of launches made by hand, whose lines are unknown."""
     counts = type("Counts", (), {"warp_instructions": []})()
     return predicted_time("run", [(f, counts) for f in launches], gpu)
 
@@ -114,7 +114,7 @@ def test_without_the_start_where_that_is_the_longest():
     assert p.bound == "start" and p.us is not None and p.without == pytest.approx(p.us - 3.7)
 
 
-# -- words and pages ----------------------------------------------------------------------------
+# -- texts and pages ----------------------------------------------------------------------------
 def test_the_words(whole):
     p = whole.time()
     head, *rest = repr(p).splitlines()
@@ -157,9 +157,9 @@ def test_as_data(whole):
     assert set(facts().to_dict()) >= {"blocks", "registers", "sample", "disagreement"}
 
 
-# -- a time that is withheld ----------------------------------------------------------------------
+# -- a withheld time ----------------------------------------------------------------------
 def refused(p: PredictedTime) -> str:
-    """Why there is no time."""
+    """Return the reasons why there is no time."""
     assert p.us is p.low is p.high is p.without is None and p.us_text == "–"
     assert p.to_dict()["predicted_us"] is None and list(p.reasons) == p.to_dict()["reasons"]
     assert p.headline.endswith(f"no prediction, because {' and '.join(p.reasons)}")
@@ -205,7 +205,7 @@ def test_nothing_launched_has_no_time():
     assert p._repr_mimebundle_()["text/html"]
 
 
-# -- a number written down before -----------------------------------------------------------------
+# -- a recorded prediction -----------------------------------------------------------------
 @pytest.fixture
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(predictions, "_waiting", predictions._Waiting())
@@ -221,7 +221,7 @@ def test_a_prediction_is_right_within_the_interval(at, whole, capsys):
     whole.time()
     assert "right" in capsys.readouterr().out
     whole.time()
-    assert capsys.readouterr().out == ""  # it waits no longer
+    assert capsys.readouterr().out == ""  # it no longer waits
     (kept,) = fk.predictions().all
     assert kept.right and kept.metric == "microseconds" and kept.said == inside
 
@@ -229,7 +229,7 @@ def test_a_prediction_is_right_within_the_interval(at, whole, capsys):
 @pytest.mark.usefixtures("nothing_kept")
 def test_a_prediction_beyond_it_is_wrong(whole, capsys):
     fk.predict(microseconds=1.05 * whole.time().high)
-    fk.profile(*profile_arguments())  # a profile alone has no answer
+    fk.profile(*profile_arguments())  # a profile alone gives no answer
     assert capsys.readouterr().out == ""
     whole.time()
     assert "; it is " in capsys.readouterr().out
@@ -240,7 +240,7 @@ def test_a_time_that_is_withheld_answers_nothing(capsys):
     fk.predict(microseconds=7)
     predictions.take_time(made(facts(beyond=("it uses wgmma",))))
     assert capsys.readouterr().out == "" and not fk.predictions().all
-    predictions.take_time(made(facts()))  # 3.7 µs to start, and what 132 blocks take
+    predictions.take_time(made(facts()))  # 3.7 µs to start, plus the time of 132 blocks
     assert "microseconds: you said 7; it is 3.78" in capsys.readouterr().out
 
 
@@ -279,7 +279,7 @@ def test_a_sampled_recording_answers_no_whole_call(transpose):
 
 
 def test_lines_are_weighed_by_what_bounds(whole):
-    """For each bound with lines, the shares add up to 1."""
+    """The shares of the lines add up to 1 for each bound."""
     counts = whole.launches[0].pace
     paces = [launch.pace for launch in whole.launches] if counts else []
     for name in BOUNDS:

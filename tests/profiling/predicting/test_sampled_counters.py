@@ -1,4 +1,5 @@
-"""Counters of a sample against those of the whole launch, for 40 kernels of the calibration."""
+"""Compare the counters of a sample with those of the whole launch, for 40 kernels of the
+calibration."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 from tests.profiling.predicting.sampled_counters import chosen, differences
 
 # The largest errors are 0.7 % of instructions and lanes (a walk of 264 blocks), 1.1 % of requests
-# and sectors (the same), 0.3 % of memory read; 12 % of memory written (64 × 8,192 column sums,
-# whose blocks share 1,024 sectors).
+# and sectors (the same kernel), 0.3 % of memory read; 12 % of memory written (64 × 8,192 column
+# sums, whose blocks share 1,024 sectors).
 MOST = {"instructions": 0.02, "lanes": 0.02, "requests": 0.02, "sectors": 0.05, "ideal": 0.05,
         "read": 0.05, "written": 0.2}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Correct kernels whose threads and blocks share memory in ways a checker may misread."""
+"""Correct kernels whose threads and blocks share memory in ways that a checker may misinterpret."""
 
 import cutlass
 import torch
@@ -62,7 +62,7 @@ def any_negative(mX, mY):
 
 @cute.kernel
 def small_elements(mX, mY):
-    """Neighbours write different bytes of one word, in shared and in global memory."""
+    """Neighbours write different bytes of the same word, in shared and in global memory."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, mX.element_type)
     sX[tidx] = mX[tidx]
@@ -80,7 +80,7 @@ SMALL_ELEMENTS = tuple(
 @family(block=THREADS, grid=by_rows, args=rows_of_integers(THREADS), want=by_block)
 @cute.kernel
 def uniform_branch(mX, mY):
-    """Barriers in a branch and a loop that the whole block takes, each block its own way."""
+    """Barriers in a branch and a loop that the whole block takes, differently in each block."""
     tidx, bidx = indices()
     sX = smem(THREADS, Int32)
     x = mX[bidx, tidx]
@@ -119,7 +119,8 @@ def halves_exchange(mX, mY):
 )  # fmt: skip
 @cute.kernel
 def shared_atomics(mX, mY):
-    """Largest, smallest and number of values: atomics in shared memory, of shuffled results."""
+    """Find the largest, the smallest and the number of values by atomics in shared memory, on
+    shuffled results."""
     tidx, bidx = indices()
     lane = cute.arch.lane_idx()
     sR = smem(3, Int32)
@@ -142,7 +143,7 @@ def shared_atomics(mX, mY):
         want=lambda y: torch.full_like(y, 21))  # fmt: skip
 @cute.kernel
 def token(mY):
-    """Warps take turns, the last one first; the turn is a flag in shared memory."""
+    """Warps take turns, starting with the last; the turn is a flag in shared memory."""
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
     sF = smem(1, Int32)
     if warp == 0 and lane == 0:
@@ -160,7 +161,7 @@ def token(mY):
 @family(block=THREADS, args=pair(160), want=lambda x, y: 2 * x.view(5, 32).flip(1).reshape(-1))
 @cute.kernel
 def copying_warp(mX, mY):
-    """Warp 0 copies tiles by cp.async into two buffers, warp 1 doubles them: four barriers."""
+    """Warp 0 copies tiles by cp.async into two buffers, warp 1 doubles them, with four barriers."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2))
@@ -231,7 +232,7 @@ def lock(mL, mY):
         want=queued)  # fmt: skip
 @cute.kernel
 def queue(mX, mN, mY):
-    """Positive values go to places drawn from a counter: all different, in any order."""
+    """Positive values go to places drawn from a counter, all different and in any order."""
     tidx, bidx = indices()
     x = mX[bidx * 32 + tidx]
     if x > 0:
@@ -260,7 +261,7 @@ def in_place(mX: cute.Tensor, bug: cutlass.Constexpr = None):
         want=lambda x, y: [(y, torch.full_like(y, 3.0)), (x, torch.full_like(x, 2.0))])  # fmt: skip
 @cute.jit
 def back_and_forth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    """From x to y and back: what one launch wrote, the next one reads elsewhere."""
+    """Copy from x to y and back; each launch reads elsewhere what the previous one wrote."""
     grid = (cute.ceil_div(mX.shape[0], 32), 1, 1)
     increment_kernel(mX, mY).launch(grid=grid, block=(32, 1, 1))
     increment_kernel(mY, mX).launch(grid=grid, block=(32, 1, 1))
@@ -269,7 +270,7 @@ def back_and_forth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = No
 
 @cute.kernel
 def vector_copy_kernel(gX: cute.Tensor, gY: cute.Tensor, vectors: Int32):
-    """128 bits a thread, through shared memory and back to the thread that brought them."""
+    """Copy 128 bits per thread through shared memory and back to the same thread."""
     tidx, bidx = indices()
     i = bidx * 32 + tidx
     sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout((4, 32)), 16)
@@ -292,7 +293,7 @@ def vector_copy(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
 @family(block=128, grid=by_parts(4), args=pair(5, 77), want=lambda x, y: torch.softmax(x, 1))
 @cute.kernel
 def leaving_early(mX, mY):
-    """Warps without a row do nothing at all; those with one use shuffles."""
+    """Warps without a row do nothing; those with a row use shuffles."""
     bidx, _, _ = cute.arch.block_idx()
     row = bidx * 4 + cute.arch.warp_idx()
     lane = cute.arch.lane_idx()

@@ -1,7 +1,7 @@
-"""Correct kernels that read and compute on shared memory nobody wrote, and drop what comes of it.
+"""Correct kernels that read and compute on unwritten shared memory, and drop the results.
 
-Tails of rows and of tiles as production kernels have them: not loaded, or loaded in part, used by
-all threads alike, masked or left out at the end.
+The tails of rows and tiles are those of production kernels: not loaded or partly loaded, used by
+all threads, and masked or omitted at the end.
 """
 
 import cutlass
@@ -108,7 +108,8 @@ ROWS = tuple(
 # -- columns beyond the end -----------------------------------------------------------------------
 @cute.kernel
 def columns_kernel(mX, mY, what):
-    """One row of 50 in a buffer of 64: read by all, masked when it counts; y[0] the result."""
+    """Process one row of 50 elements in a buffer of 64, which all threads read and mask before it
+    matters; y[0] is the result."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sP = smem(THREADS), smem(4)
@@ -136,7 +137,7 @@ def columns_kernel(mX, mY, what):
             cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = sX[0]
-    elif const_expr(what == "shuffles"):  # lanes beyond the end pass on what is dropped
+    elif const_expr(what == "shuffles"):  # lanes beyond the end pass on values that are dropped
         if tidx < WARP:
             y = sX[WARP + tidx]
             for step in cutlass.range_constexpr(5):
@@ -163,7 +164,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = cute.arch.fmax(sP[0], sP[1])
-    elif const_expr(what == "scan"):  # values at the right never move to the left
+    elif const_expr(what == "scan"):  # values on the right never move to the left
         for step in cutlass.range_constexpr(6):
             apart = 1 << step
             other = sX[(tidx + THREADS - apart) % THREADS]
@@ -206,7 +207,7 @@ def columns_kernel(mX, mY, what):
         rX = cute.make_rmem_tensor(2, Float32)
         rX[0] = x if inside else Float32(0.0)
         rX[1] = x
-        value = rX[Int32(n < 0)]  # an index that only the run knows
+        value = rX[Int32(n < 0)]  # an index known only at run time
         total = cute.arch.warp_reduction_sum(value)
         if tidx % WARP == 0:
             sP[tidx // WARP] = total
@@ -228,10 +229,11 @@ COLUMNS = (
 )  # fmt: skip
 
 
-# -- words of which a part was written ------------------------------------------------------------
+# -- partly written words ------------------------------------------------------------
 @cute.kernel
 def words_kernel(mX, mY, width):
-    """y = 3 x through shared memory, written by the element, read `width` at a time."""
+    """y = 3 x through shared memory, written element by element, read `width` elements at a
+    time."""
     tidx, _, _ = cute.arch.thread_idx()
     n, dtype = mX.shape[0], mX.element_type
     sX = smem(THREADS, dtype)
@@ -265,7 +267,7 @@ WORDS = tuple(
         want=as_words)  # fmt: skip
 @cute.kernel
 def masked_bytes(mX, mY):
-    """Four bytes as one word; those beyond the end are masked away."""
+    """Read four bytes as one word and mask bytes beyond the end."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(THREADS, Int8)
@@ -283,7 +285,7 @@ def masked_bytes(mX, mY):
         want=lambda x, y: 2 * x.T)  # fmt: skip
 @cute.kernel
 def swizzled_edge(mX, mY):
-    """A transpose through a swizzled tile that the matrix does not fill."""
+    """Transpose through a swizzled tile that the matrix does not fill."""
     tx, ty, _ = cute.arch.thread_idx()
     plain = cute.make_layout((16, 16), stride=(16, 1))
     sT = smem(cute.make_composed_layout(cute.make_swizzle(4, 0, 4), 0, plain))
@@ -304,7 +306,7 @@ def swizzled_edge(mX, mY):
 @family(block=THREADS, grid=by_parts(THREADS), args=pair(100), want=of_neighbours)
 @cute.kernel
 def halo(mX, mY):
-    """Sums of neighbours; at the ends the halo is not loaded, and read all the same."""
+    """Sum neighbours; at the ends the halo is read although it is not loaded."""
     tidx, bidx = indices()
     n, i = mX.shape[0], bidx * THREADS + tidx
     sX = smem(THREADS + 2)
@@ -325,7 +327,7 @@ def halo(mX, mY):
         want=lambda a, b, c: a @ b)  # fmt: skip
 @cute.kernel
 def product_edge(mA, mB, mC):
-    """C = A B in one tile of 8 x 8 with K = 8 that no side of the matrices fills."""
+    """C = A B in one tile of 8 x 8 with K = 8, which the matrices do not fill in any dimension."""
     tx, ty, _ = cute.arch.thread_idx()
     sA, sB = smem((8, 8)), smem((8, 8))
     (m, k), n = mA.shape, mB.shape[1]
@@ -387,7 +389,7 @@ def peer(mX, mY):
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x, static=(0,))
 @cute.kernel
 def bulk_rows(mX, mY):
-    """Bulk copies of whole tiles; the last buffer gets none, and is read like the others."""
+    """Bulk copies fill whole tiles; the last buffer gets none, but is read like the others."""
     tidx, bidx = indices()
     sX = smem((THREADS, 2))
     mbarrier = cutlass.memory.SmemAllocator().allocate_array(Int64, 1)

@@ -1,4 +1,4 @@
-"""Correct kernels in which one thread waits for others just before a barrier of its block.
+"""Correct kernels in which a thread waits for others just before a barrier of its block.
 
 Its neighbours arrive at the barrier long before: locks, semaphores, chained scans, mbarriers.
 """
@@ -66,7 +66,8 @@ def acquire(lock: cute.Pointer):
         want=lambda x, l, y: x.sum(0))  # fmt: skip  # noqa: E741
 @cute.kernel
 def block_lock(mX, mL, mY):
-    """Thread 0 takes a lock for its block, all threads add plainly, thread 0 gives it back."""
+    """Thread 0 takes a lock for its block, all threads add without atomics, thread 0 releases
+    it."""
     tidx, bidx = indices()
     if tidx == 0:
         acquire(mL.iterator)
@@ -81,7 +82,7 @@ def block_lock(mX, mL, mY):
         want=lambda l, y: torch.full_like(y, 3), static=(1,))  # fmt: skip  # noqa: E741
 @cute.kernel
 def warp_lock(mL, mY):
-    """A lane of each warp counts under a lock; then a barrier that everybody reaches."""
+    """A lane of each warp counts under a lock; then all threads reach a barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sN = smem(1, Int32)
     if tidx == 0:
@@ -118,7 +119,7 @@ def split_k(mX, mS, mY):
         want=lambda x, f, p, y: x.sum(0) + 5 + 10 + 15)  # fmt: skip
 @cute.kernel
 def fix_up(mX, mF, mP, mY):
-    """Stream-K: block 0 waits for the flag of every other, and adds up their parts."""
+    """Stream-K: block 0 waits for the flag of every other block, and adds up their parts."""
     tidx, bidx = indices()
     total = mX[bidx, tidx]
     if bidx == 0:
@@ -142,7 +143,7 @@ def fix_up(mX, mF, mP, mY):
         want=lambda x, n, y: [(y[2], x.roll(-2, 0) + 2.0)])  # fmt: skip
 @cute.kernel
 def rounds(mX, mN, mY):
-    """All blocks synchronise with a counter, twice: values move to the next block and on."""
+    """All blocks synchronise with a counter, twice: values move from block to block."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     x = mX[bidx, tidx]
@@ -160,9 +161,9 @@ def rounds(mX, mN, mY):
 # -- scans ----------------------------------------------------------------------------------------
 @cute.kernel
 def scan(mX, mF, mT, mY, by_ticket):
-    """Running sums of rows, a row a block: each waits for what the row before has come to.
+    """Compute running sums of rows, one row per block; each block waits for the previous row's sum.
 
-    by_ticket: rows are drawn from a counter, so that a block never waits for a later one.
+    by_ticket: draw rows from a counter, so that a block never waits for a later block.
     """
     tidx, row = indices()
     sRow = smem(1, Int32)
@@ -201,7 +202,7 @@ SCANS = tuple(
         want=lambda x, n, y: 2 * x)  # fmt: skip
 @cute.kernel
 def drawn_rows(mX, mN, mY):
-    """Blocks draw rows from a counter until there are no more."""
+    """Blocks draw rows from a counter until none are left."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
     row = Int32(0)
@@ -237,7 +238,8 @@ def tile_for_all(mX, mY):
         want=lambda x, y: [(y[:32], x.flip(0) + 9), (y[32:], x[7:8] + 9)])  # fmt: skip
 @cute.kernel
 def lane_waits(mX, mY):
-    """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for it, then its block."""
+    """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for it, then its block
+    does."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(32), smem(1, Int64).iterator
     init_mbarriers((ready, 32))
@@ -356,7 +358,7 @@ def cluster_flag(mX, mF, mY):
         want=lambda x, f, y: [(y[1], x), (y[0], torch.cat([x[:64].flip(0), x[64:]]))])  # fmt: skip
 @cute.kernel
 def late_lane(mX, mF, mY):
-    """A lane waits for the other block before its warps pass a barrier of two warps."""
+    """A lane waits for the other block before its warps pass a two-warp barrier."""
     tidx, bidx = indices()
     if bidx == 0:
         if tidx < 64:
@@ -377,7 +379,7 @@ def late_lane(mX, mF, mY):
         want=lambda x, l, y: torch.cat([2 * x[9:10], x.flip(0)[1:], 2 * x]))  # fmt: skip  # noqa: E741
 @cute.kernel
 def late_arrival(mX, mL, mY):
-    """A lane waits for a flag of the other warp, after its own has arrived at the barrier."""
+    """A lane waits for a flag of the other warp after its own warp has arrived at the barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
     if tidx < 32:
@@ -422,7 +424,7 @@ def ping_pong(mX, mY):
         want=lambda x, y: x.view(3, THREADS).flip(1).reshape(-1))  # fmt: skip
 @cute.kernel
 def elected_wait(mX, mY):
-    """One of the consumers waits for a tile, and they meet at their own barrier."""
+    """One consumer waits for a tile, and the consumers meet at their own barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
@@ -461,7 +463,7 @@ def lanes_lock(mL, mY):
         want=lambda x, y: unevenly(x.int(), y))  # fmt: skip
 @cute.kernel
 def uneven_lanes(mX, mY):
-    """Lanes take loops of different lengths to the same barrier, round after round."""
+    """Lanes reach the same barrier after loops of different lengths, round after round."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
     x = mX[tidx]

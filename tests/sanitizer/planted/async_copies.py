@@ -1,4 +1,4 @@
-"""cp.async: waits that are missing, too weak or in the wrong place, stages used too early."""
+"""cp.async: waits that are missing, too weak or misplaced, and stages used too early."""
 
 import cutlass
 from cutlass import Float32, const_expr, cute
@@ -36,7 +36,7 @@ ASYNC, RACE = ("async-copy",), ("shared-race",)
 ))  # fmt: skip
 @cute.kernel
 def own_vector(mX, mY, bug):
-    """Each thread copies four elements and uses them itself: a wait, and no barrier."""
+    """Each thread copies four elements and uses them itself, with a wait but no barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS))
     gX = cute.zipped_divide(mX, (4,))
@@ -63,7 +63,7 @@ def own_vector(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def reversed_tile(mX, mY, bug):
-    """One tile, read by other threads than those that copied it: a wait and a barrier."""
+    """One tile is read by other threads than those that copied it, after a wait and a barrier."""
     tidx, bidx = indices()
     sX = smem(TILE)
     gX, sV = cute.zipped_divide(mX, (4,)), cute.zipped_divide(sX, (4,))
@@ -134,7 +134,7 @@ def pipeline(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_stages(mX, mY, bug):
-    """y = 2 x, tile by tile: the next tile is on its way while this one is used."""
+    """y = 2 x, tile by tile; the next tile is in flight while this one is used."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS, 2))
     gX = cute.zipped_divide(mX, (4,))

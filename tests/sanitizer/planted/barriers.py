@@ -1,4 +1,4 @@
-"""Barriers that only some threads reach, in branches and loops too, or with a wrong count."""
+"""Barriers that only some threads reach, even in branches and loops, or with a wrong count."""
 
 import cutlass
 import torch
@@ -23,7 +23,7 @@ DIVERGENT = ("divergent-barrier",)
 ))  # fmt: skip
 @cute.kernel
 def mirror(mX, mY, bug):
-    """y[i] = x[63 - i]; the mutants put the barrier where not every thread passes."""
+    """y[i] = x[63 - i]; the mutants put the barrier where some threads do not pass."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(THREADS)
@@ -195,7 +195,7 @@ def locked(mL, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def rounds_by_lane(mX, mY, bug):
-    """Three rounds, in each of which values move on by one thread."""
+    """In each of three rounds, values move on by one thread."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
     x = mX[tidx]

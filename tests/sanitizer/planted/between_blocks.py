@@ -32,7 +32,7 @@ RACE = ("global-race",)
 ))  # fmt: skip
 @cute.kernel
 def column_sum(mX, mY, bug):
-    """One thread a column, eight rows a block; blocks add to the result."""
+    """One thread per column, eight rows per block; blocks add to the result."""
     c, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     total = Float32(0.0)
@@ -96,7 +96,7 @@ def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass
 ))  # fmt: skip
 @cute.kernel
 def last_block_sum(mX, mP, mTicket, mY, bug):
-    """Every block stores 64 partial values; the one that finishes last adds them all up."""
+    """Every block stores 64 partial values; the last block to finish adds all of them up."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     sLast = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(1), 16)
@@ -167,7 +167,7 @@ def double_and_rotate(
 ))  # fmt: skip
 @cute.kernel
 def smooth(mX, mY, bug):
-    """y[i] = x[i] + x[i - 1], around the corner; wrong if x and y are one tensor."""
+    """y[i] = x[i] + x[i - 1], cyclically; wrong if x and y are the same tensor."""
     tidx, bidx = indices()
     mY = mX if const_expr(bug == "in_place") else mY
     i = bidx * 32 + tidx

@@ -1,4 +1,5 @@
-"""Elements that do not exist, are not written, or must not be; 128-bit accesses; launches."""
+"""Elements that do not exist, are not written, or must not be written; 128-bit accesses;
+launches."""
 
 import torch
 from cutlass import Float32, const_expr, cute
@@ -122,7 +123,7 @@ def difference(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def row_softmax(mX, mY, bug):
-    """One warp a row, two rows a block, three passes."""
+    """One warp per row, two rows per block, three passes."""
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
     row = bidx * 2 + cute.arch.warp_idx()
@@ -157,7 +158,7 @@ def row_softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def index(mY, bug):
-    """Only a launch, used to exceed limits."""
+    """A kernel used only for launches that exceed limits."""
     tidx, _, _ = cute.arch.thread_idx()
     sY = smem(58 * 1024 if bug == "of_232_kib" else 64)
     sY[tidx] = Float32(1.0)
@@ -185,7 +186,7 @@ MISALIGNED = ("misaligned",)
 ))  # fmt: skip
 @cute.kernel
 def vector_rows(mX, mY, bug):
-    """The first four columns of every row, one thread a row, one 128-bit load."""
+    """The first four columns of every row, one thread per row, with one 128-bit load."""
     row, _, _ = cute.arch.thread_idx()
     start = cute.assume(row * mX.shape[1], divby=4)
     if const_expr(bug == "one_element_on"):
@@ -204,7 +205,7 @@ def vector_rows(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def shared_vectors(mX, mY, bug):
-    """Rows through shared memory: written by the element, read 128 bits at a time."""
+    """Rows through shared memory, written element by element, read 128 bits at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     stride = 9 if const_expr(bug == "padded_by_one") else 12
     sX = smem((8, 8), stride=(stride, 1))
@@ -248,7 +249,8 @@ def async_rows(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def three(mX, mY, bug):
-    """The sum of three elements, which the compiler loads as four, to all and in their place."""
+    """The sum of three elements, which the compiler loads as four, is stored for all threads and in
+    their place."""
     tidx, _, _ = cute.arch.thread_idx()
     total = mX[0] + mX[1] + mX[2]  # BUG without_barrier, into_empty
     if const_expr(bug == "of_four"):

@@ -23,7 +23,7 @@ COPY, LIFETIME = ("async-copy",), ("block-lifetime",)
 @cute.jit
 def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
             n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
-    """Wait for a stage, use it, give it back."""
+    """Wait for a stage, use it, release it."""
     tidx, _, _ = cute.arch.thread_idx()
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
@@ -106,7 +106,8 @@ def bulk_pipeline(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def bulk_store(mX, mY, bug):
-    """Two tiles a block: filled by all threads, stored by one, in the same shared memory."""
+    """Two tiles per block, filled by all threads and stored by one thread, from the same shared
+    memory."""
     tidx, bidx = indices()
     sX = smem(TILE)
     gX, gY = cute.zipped_divide(mX, (TILE,)), cute.zipped_divide(mY, (TILE,))

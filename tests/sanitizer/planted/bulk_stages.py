@@ -1,4 +1,4 @@
-"""Bulk copies in several stages, with short last tiles, in place, and of two operands."""
+"""Bulk copies in several stages, with short last tiles, in place, and with two operands."""
 
 import cutlass
 from cutlass import Float32, Int64, const_expr, cute
@@ -92,7 +92,7 @@ def staged_sum(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def in_and_out(mX, mY, bug):
-    """A tile comes by bulk copy, is doubled in place and leaves by bulk copy, three times over."""
+    """A tile arrives by bulk copy, is doubled in place and leaves by bulk copy, three times."""
     tidx, bidx = indices()
     sX = smem(THREADS)
     mbar = smem(1, Int64).iterator
@@ -130,7 +130,8 @@ def in_and_out(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def short_last_tile(mX, mY, bug):
-    """Tiles of 128 floats, the last one shorter: as many bytes are expected as it has."""
+    """Tiles of 128 floats, the last one shorter; the number of expected bytes is that of the
+    tile."""
     tidx, bidx = indices()
     sX = smem(2 * THREADS)
     mbar = smem(1, Int64).iterator

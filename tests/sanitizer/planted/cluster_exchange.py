@@ -88,7 +88,7 @@ def cluster_halo(mX, mY, bug):
     sync_if(bug != "without_barrier", cute.arch.cluster_arrive)
     if const_expr(bug == "written_between"):
         sX[tidx] = 1.0 + mX[rank * THREADS + tidx]  # BUG written_between
-    before = 3.0 * mX[rank * THREADS + tidx]  # work between arriving and waiting
+    before = 3.0 * mX[rank * THREADS + tidx]  # work between arrival and wait
     sync_if(bug != "without_barrier", cute.arch.cluster_wait)
     following = Float32(0.0)
     if tidx == THREADS - 1:

@@ -27,7 +27,7 @@ UNCOUNTED = ("uninitialised-shared", "block-lifetime")
 
 @cute.jit
 def own_part(mX: cute.Tensor, row: Int32, part: Int32, parts: cutlass.Constexpr) -> Float32:
-    """A thread's share of a row: every (parts * THREADS)th element; then the sum of its warp."""
+    """Sum a thread's share of a row, every (parts * THREADS)th element, then its warp's values."""
     tidx, _, _ = cute.arch.thread_idx()
     total = Float32(0.0)
     for column in range(part * THREADS + tidx, mX.shape[1], parts * THREADS):
@@ -40,7 +40,8 @@ def own_part(mX: cute.Tensor, row: Int32, part: Int32, parts: cutlass.Constexpr)
 def cluster_sum_kernel(
     mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr
 ):
-    """Each block keeps its partial sums at home; the first of the cluster fetches all of them."""
+    """Each block keeps its partial sums in its own memory; the first block of the cluster fetches
+    all of them."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.cluster_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -98,9 +99,10 @@ def cluster_sum(
 def reduction_buffer_sum_kernel(
     mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr
 ):
-    """Each warp sends its partial sum to every block of the cluster; each block adds up them all.
+    """Each warp sends its partial sum to every block of the cluster; each block adds all of them
+    up.
 
-    No barrier at the end: a block leaves when all that is sent to it has come.
+    There is no barrier at the end; a block leaves once everything sent to it has arrived.
     """
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.cluster_idx()
@@ -170,7 +172,7 @@ def reduction_buffer_sum(
 ))  # fmt: skip
 @cute.kernel
 def ring(mX, mY, bug):
-    """In each round every block hands its value to the next one in the cluster of 2."""
+    """In each round every block passes its value to the next block in the cluster of 2."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS)

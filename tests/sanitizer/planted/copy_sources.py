@@ -67,7 +67,7 @@ def tile_in_place(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def one_ahead(mX, bug):
-    """Running sums of each column in place: the next row is on its way while this one is used."""
+    """Running sums of each column in place; the next row is in flight while this one is used."""
     tidx, _, _ = cute.arch.thread_idx()
     rows = mX.shape[0]
     sX = smem((THREADS, 2))
@@ -107,7 +107,7 @@ def one_ahead(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def bulk_in_place(mX, bug):
-    """Tiles by bulk copies to shared memory; mirrored, they go back the same way."""
+    """Tiles move by bulk copies to shared memory and, mirrored, back the same way."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem(TILE), smem(TILE)
     full = smem(1, Int64).iterator
@@ -149,7 +149,8 @@ def bulk_in_place(mX, bug):
         cute.arch.sync_threads()
 
 
-# -- two copies to one place ----------------------------------------------------------------------
+# -- two copies to the same place
+# ----------------------------------------------------------------------
 @family(block=THREADS, args=lambda: (fk.randn(2 * TILE), fk.empty(THREADS)),
         want=lambda x, y: x[:THREADS] * 2 + x[TILE : TILE + THREADS], bugs=(
     Bug("bulk_to_one_place", ("async-copy",), "One thread starts both to one place."),
@@ -162,7 +163,7 @@ def bulk_in_place(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_tiles(mX, mY, bug):
-    """The sum of two tiles: bulk copies bring both; a third place comes by cp.async."""
+    """The sum of two tiles, which bulk copies bring; cp.async fills a third place."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sZ = smem((TILE, 2)), smem(THREADS)
     full = smem(2, Int64).iterator
@@ -205,7 +206,7 @@ def two_tiles(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def passed_through(mX, mY, bug):
-    """One thread brings tiles and stores them, without looking at them."""
+    """One thread loads tiles and stores them without reading them."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(TILE), smem(1, Int64).iterator
     load = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)

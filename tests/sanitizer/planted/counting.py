@@ -110,7 +110,7 @@ def scan(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_buffer_scan(mX, mY, bug):
-    """Running sums from one buffer into the other: one barrier a step is enough."""
+    """Running sums from one buffer into the other; one barrier per step is enough."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
     sX[tidx, 0] = mX[tidx]

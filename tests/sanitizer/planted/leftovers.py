@@ -1,6 +1,7 @@
-"""Leftovers of shared memory that nobody wrote: computed on and dropped, or let through.
+"""Leftovers in unwritten shared memory that are computed on and dropped, or let through.
 
-Every correct kernel here reads them too; a mutant lets them reach a result, a branch or an index.
+Every correct kernel here also reads leftovers; a mutant lets them reach a result, a branch or an
+index.
 """
 
 import cutlass
@@ -13,7 +14,7 @@ from tests.sanitizer.kernel_parts import cluster_sync, indices, smem
 
 THREADS = 64
 WARP = 32
-N = 50  # elements there are, of 64
+N = 50  # number of elements, of 64
 
 
 def summed_up(x, y):
@@ -41,7 +42,8 @@ LEFTOVER = ("uninitialised-shared",)
 ))  # fmt: skip
 @cute.kernel
 def tail(mX, mY, bug):
-    """y[0] the sum, y[1] the maximum, y[2 + i] = 2 x[i] of one row in one warp, and its tail."""
+    """y[0] is the sum, y[1] the maximum, y[2 + i] = 2 x[i], of one row in one warp, with its
+    tail."""
     lane, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(2 * WARP)
@@ -172,7 +174,7 @@ def half_tail(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def passed_on(mX, mY, bug):
-    """Values go through a second buffer, or another's hands, before they are stored."""
+    """Values pass through a second buffer, or another thread, before they are stored."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sZ, sSum = smem(THREADS), smem(THREADS), smem(1)
@@ -253,7 +255,7 @@ def async_norm(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def sent(mX, mY, bug):
-    """y = 3 x, one block per row: each triples its peer's row, and sends it by a bulk copy."""
+    """y = 3 x, one block per row: each block triples its peer's row and sends it by a bulk copy."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     n = mX.shape[1]

@@ -1,4 +1,5 @@
-"""Locks, tickets, semaphores and barriers of the grid, of atomics and flags; endless loops."""
+"""Locks, tickets, semaphores and barriers of the grid, built from atomics and flags; endless
+loops."""
 
 import cutlass
 import torch
@@ -67,7 +68,8 @@ def row_lock(mX, mL, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def ticket_lock(mX, mT, mY, bug):
-    """Blocks draw a number from mT[0] and wait until mT[1] shows it: they add up in that order."""
+    """Blocks draw a number from mT[0] and wait until mT[1] shows it, so they add up in that
+    order."""
     tidx, bidx = indices()
     serving = mT.iterator + 1
     mine = Int32(0)
@@ -101,7 +103,7 @@ def ticket_lock(mX, mT, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def turnstile(mX, mS, mY, bug):
-    """Block (tile, k) adds its part when the semaphore of its tile is k: the first one stores."""
+    """Block (tile, k) adds its part when the semaphore of its tile is k; the first block stores."""
     tidx, _, _ = cute.arch.thread_idx()
     tile, k, _ = cute.arch.block_idx()
     turn = mS.iterator + tile
@@ -138,7 +140,7 @@ def turnstile(mX, mS, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def grid_rounds(mX, mC, mY, mZ, bug):
-    """Three rounds: every element becomes the sum of itself and one of the next block."""
+    """Three rounds: every element becomes the sum of itself and an element of the next block."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     for k in cutlass.range_constexpr(3):
@@ -207,7 +209,7 @@ def shared_lock(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def dynamic_tree(mX, mY, bug):
-    """A tree whose width is halved in a loop; 32 threads."""
+    """A tree whose width is halved in a loop, with 32 threads."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(32), 16)
     sP[tidx] = mX[tidx]
@@ -235,7 +237,7 @@ def dynamic_tree(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def chain(mX, mF, mY, bug):
-    """Running sums over blocks: each waits for the flag of the one before."""
+    """Running sums over blocks; each block waits for the previous block's flag."""
     bidx, _, _ = cute.arch.block_idx()
     tidx, _, _ = cute.arch.thread_idx()
     if tidx == 0:

@@ -36,7 +36,8 @@ RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 ))  # fmt: skip
 @cute.kernel
 def tree_sum(mX, mY, bug):
-    """One block a row: strided parts, then a tree in shared memory, the last steps in one warp."""
+    """One block per row: strided parts, then a tree in shared memory, with the last steps in one
+    warp."""
     tidx, row = indices()
     sP = smem(THREADS)
     total = Float32(0.0)
@@ -54,7 +55,7 @@ def tree_sum(mX, mY, bug):
             other = sP[tidx + half]  # BUG unguarded, of_busy_threads, without_syncwarp
             sP[tidx] = sP[tidx] + other  # BUG without_syncwarp
         if const_expr(bug != "without_syncwarp"):
-            cute.arch.sync_warp()  # from 32 values on, one warp is at work
+            cute.arch.sync_warp()  # from 32 values on, only one warp works
     if tidx == 0:
         mY[row] = sP[0]  # BUG of_busy_threads
 
@@ -68,7 +69,7 @@ def tree_sum(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def wide_tree(mX, mY, bug):
-    """128 values by 128 threads, neighbours first: every step needs a barrier of the block."""
+    """128 values by 128 threads, neighbours first, so every step needs a barrier of the block."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = smem(128)
     sP[tidx] = mX[tidx]
@@ -92,7 +93,7 @@ def wide_tree(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def block_sum(mX, mY, bug):
-    """One block a row: sums of warps by shuffles, then one thread adds those up."""
+    """One block per row: sums of warps by shuffles, then one thread adds those up."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sP = smem(4)
@@ -134,7 +135,7 @@ def combine(
 ))  # fmt: skip
 @cute.kernel
 def softmax(mX, mY, bug):
-    """One block a row, three passes, one buffer for the partial results of both reductions."""
+    """One block per row, three passes, one buffer for the partial results of both reductions."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sP = smem(WARPS)
@@ -158,7 +159,7 @@ def softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def online_softmax(mX, mY, bug):
-    """One block a row, one column a thread: pairs (maximum, sum) of the warps are merged."""
+    """One block per row, one column per thread; pairs (maximum, sum) of the warps are merged."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sMax, sSum = smem(WARPS), smem(WARPS)
@@ -186,7 +187,7 @@ def online_softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def centre(mX, mY, bug):
-    """y = x - x[0], row by row in one block: thread 0 tells the others, through one element."""
+    """y = x - x[0], row by row in one block; thread 0 passes the value through one element."""
     tidx, _, _ = cute.arch.thread_idx()
     sF = smem(1)
     for row in cutlass.range(mX.shape[0], unroll=1):

@@ -1,4 +1,4 @@
-"""Memory and barriers used again: work queues, other types, phases, lists, rows of odd blocks."""
+"""Reused memory and barriers: work queues, other types, phases, lists, rows of odd blocks."""
 
 import cutlass
 import torch
@@ -66,7 +66,8 @@ EMPTY, ASYNC, DEADLOCK = ("uninitialised-shared",), ("async-copy",), ("deadlock"
 ))  # fmt: skip
 @cute.kernel
 def row_queue(mX, mN, mY, bug):
-    """Two blocks fetch rows from a counter until there are none; thread 0 tells the others."""
+    """Two blocks fetch rows from a counter until none are left; thread 0 passes the number to the
+    others."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
     rows = mX.shape[0]
@@ -118,7 +119,7 @@ def other_type(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def phases(mX, mY, bug):
-    """An mbarrier at which all threads arrive serves as the barrier of the block, five times."""
+    """An mbarrier at which all threads arrive is the barrier of the block, five times."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
     bar = smem(1, Int64).iterator
@@ -149,7 +150,7 @@ def phases(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def lists(mK, mH, mNext, bug):
-    """Every element is put at the head of the list of its key, by an exchange."""
+    """An exchange puts every element at the head of its key's list."""
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     key = mK[i]
@@ -172,7 +173,7 @@ def lists(mK, mH, mNext, bug):
 ))  # fmt: skip
 @cute.kernel
 def turned_rows(mX, bug):
-    """Rows are turned around in place: all of a row is read before any of it is written."""
+    """Rows are reversed in place; a whole row is read before any of it is written."""
     tidx, row = indices()
     if const_expr(bug == "row_of_a_neighbour"):
         x = mX[row ^ 1, THREADS - 1 - tidx]  # BUG row_of_a_neighbour
@@ -193,8 +194,7 @@ def turned_rows(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def bitmap(mX, mY, bug):
-    """Find which of 256 values occur: bits in shared memory, set atomically, and bytes that
-    count."""
+    """Find which of 256 values occur: bits in shared memory are set atomically, and bytes count."""
     tidx, _, _ = cute.arch.thread_idx()
     sB = smem(8, Int32)
     if tidx < 8:
@@ -220,7 +220,7 @@ def bitmap(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_block(mX, mY, bug):
-    """80 threads: two warps and a half one, which has a mask and a barrier as it should."""
+    """80 threads: two warps and a half warp, with the right mask and barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sT = smem(3, Int32)
@@ -234,7 +234,7 @@ def odd_block(mX, mY, bug):
         sT[warp] = x
     threads = 128 if const_expr(bug == "barrier_of_128") else 96
     cute.arch.barrier(barrier_id=1, number_of_threads=threads)  # BUG barrier_of_128
-    total = sT[0] + sT[1] + sT[2]  # which the compiler loads as four
+    total = sT[0] + sT[1] + sT[2]  # the compiler loads these as four
     if const_expr(bug == "of_four_warps"):
         total = sT[0] + sT[1] + sT[2] + sT[3]  # BUG of_four_warps
     mY[tidx] = total
@@ -249,7 +249,8 @@ def odd_block(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def own_stages(mX, mY, bug):
-    """Each warp has its own stages: cp.async, a wait of each lane, sync_warp, no barrier."""
+    """Each warp has its own stages, with cp.async, a wait in each lane and sync_warp, but no
+    barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2, 2))
@@ -284,7 +285,7 @@ def own_stages(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def early_goodbye(mX, mY, bug):
-    """Blocks of a pair read from each other, say so, work on, and wait before they leave."""
+    """Blocks of a pair read from each other, signal it, continue, and wait before they leave."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS, Int32)
@@ -310,7 +311,7 @@ def early_goodbye(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def relay(mX, mF, mY, bug):
-    """Three blocks: what block 0 writes reaches block 2 by way of block 1."""
+    """In three blocks, block 0's data reaches block 2 by way of block 1."""
     tidx, bidx = indices()
     if bidx == 0:
         mY[0, tidx] = mX[tidx]  # BUG past_the_relay
@@ -336,7 +337,7 @@ def relay(mX, mF, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def polled(mX, mF, mD, mY, bug):
-    """The reader polls by compare-and-swap, and sets the flag back for the next row."""
+    """The reader polls by compare-and-swap, and resets the flag for the next row."""
     tidx, bidx = indices()
     for row in cutlass.range(mX.shape[0], unroll=1):
         if bidx == 0:

@@ -1,4 +1,5 @@
-"""Running sums over blocks: chained, with decoupled look-back, and counters of who is last."""
+"""Running sums over blocks: chained, with decoupled look-back, and with counters that find the
+last."""
 
 import cutlass
 import torch
@@ -34,7 +35,7 @@ RACE, SHARED, EMPTY = ("global-race",), ("shared-race",), ("uninitialised-global
 
 @cute.jit
 def block_total(x: Int32, sT: cute.Tensor) -> Int32:
-    """The sum over the block, known to all its threads."""
+    """Return the sum over the block to all its threads."""
     warp = cute.arch.warp_idx()
     total = cute.arch.warp_redux_sync(x, "add")
     if cute.arch.lane_idx() == 0:
@@ -54,7 +55,8 @@ def block_total(x: Int32, sT: cute.Tensor) -> Int32:
 ))  # fmt: skip
 @cute.kernel
 def chained_sum(mX, mF, mP, bug):
-    """mP[b] is the sum of the blocks up to b; one thread waits, its block at a barrier."""
+    """mP[b] is the sum of the blocks up to b; one thread waits for it, its block waits at a
+    barrier."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
@@ -92,7 +94,8 @@ def chained_sum(mX, mF, mP, bug):
 ))  # fmt: skip
 @cute.kernel
 def look_back(mX, mF, mA, mP, mY, bug):
-    """Flag 1: mA holds the block's own sum; flag 2: mP holds the sum up to it."""
+    """Flag 1: mA holds the block's own sum; flag 2: mP holds the sum up to and including the
+    block."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
@@ -158,7 +161,7 @@ def packed_look_back(mX, mW, mY):
 ))  # fmt: skip
 @cute.kernel
 def last_warp(mX, mY, bug):
-    """Warps store their sums; the one that counts last, in shared memory, adds them up."""
+    """Warps store their sums; the warp that counts last, in shared memory, adds them up."""
     tidx, _, _ = cute.arch.thread_idx()
     lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
     sSum, sDone = smem(4, Int32), smem(1, Int32)
@@ -187,7 +190,7 @@ def last_warp(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def stream(mX, mF, mD, mY, bug):
-    """Block 0 hands block 1 rows through two places; flags count rows written and rows read."""
+    """Block 0 passes rows to block 1 through two places; flags count written and read rows."""
     tidx, bidx = indices()
     written, read = mF.iterator, mF.iterator + 1
     for row in cutlass.range(mX.shape[0], unroll=1):

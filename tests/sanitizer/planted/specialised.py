@@ -28,7 +28,7 @@ RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
 ))  # fmt: skip
 @cute.kernel
 def ring_of_warps(mX, mY, bug):
-    """Warp 0 squares values into a ring of two stages, warps 1 and 2 read each other's half."""
+    """Warp 0 squares values into a ring of two stages, warps 1 and 2 each read a half."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((64, STAGES))
@@ -70,7 +70,7 @@ def ring_of_warps(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def bucket_chain(mX, mY, bug):
-    """Warp 0 loads, warp 1 adds 1, warp 2 stores: two hand-overs, four named barriers."""
+    """Warp 0 loads, warp 1 adds 1, warp 2 stores: two transfers, four named barriers."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sIn, sOut = smem(32), smem(32)
@@ -112,7 +112,8 @@ def bucket_chain(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def in_turn(mX, mY, bug):
-    """Two warps update one row in turn, as two consumers of attention share the tensor core."""
+    """Two warps update the same row in turn, as two consumers of attention share the tensor
+    core."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sSum = smem(32)
@@ -144,7 +145,8 @@ def in_turn(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def async_loader(mX, mY, bug):
-    """Warp 0 fills three stages by cp.async, two ahead, and arrives when its own have come."""
+    """Warp 0 fills three stages by cp.async, two ahead, and arrives when its own copies are
+    complete."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     stages = 3

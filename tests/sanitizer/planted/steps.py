@@ -54,7 +54,7 @@ RACE, OUT, EMPTY = ("shared-race",), ("out-of-bounds",), ("uninitialised-shared"
 ))  # fmt: skip
 @cute.kernel
 def bitonic_sort(mX, mY, bug):
-    """64 values in shared memory, half of the threads compare and swap in each of 21 steps."""
+    """Sort 64 values in shared memory; half of the threads compare and swap in each of 21 steps."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
     sX[tidx] = mX[tidx]
@@ -116,7 +116,8 @@ def jacobi(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def compaction(mX, mN, mY, bug):
-    """Positive values of all blocks, packed: counts of warps, one atomic addition a block."""
+    """Pack the positive values of all blocks, with counts of warps and one atomic addition per
+    block."""
     tidx, bidx = indices()
     warp, lane = tidx // 32, tidx % 32
     sCount, sStart = smem(2, Int32), smem(1, Int32)
@@ -188,7 +189,7 @@ def box(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def private_histograms(mX, mH, bug):
-    """A histogram a warp, by match and one plain addition a value; then the sum of both."""
+    """One histogram per warp, by match and one plain addition per value; then the sum of both."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sH = smem((8, 2), Int32)

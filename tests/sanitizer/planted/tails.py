@@ -63,7 +63,7 @@ def dropped_tail(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def row_norm(mX, mY, bug):
-    """cp.async brings four rows a block; rows past the end are neither loaded nor stored."""
+    """cp.async loads four rows per block; rows past the end are neither loaded nor stored."""
     tidx, bidx = indices()
     M = mX.shape[0]
     warp, lane = tidx // 32, tidx % 32
@@ -99,7 +99,7 @@ def row_norm(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def chosen(mX, mY, bug):
-    """A maximum in which lanes past the end choose minus infinity, after they have read."""
+    """A maximum in which lanes past the end read, but then choose minus infinity."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sTop = smem(THREADS), smem(2)
@@ -124,7 +124,7 @@ def chosen(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_halves(mX, mY, bug):
-    """An odd number of float16, read in pairs: the last pair has an unwritten half."""
+    """An odd number of float16, read in pairs, of which the last has an unwritten half."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(2 * THREADS, Float16)
@@ -186,7 +186,7 @@ def decisions(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def padded_tile(mX, mY, bug):
-    """Tiles of 8 x 8 with a padded column, moved 128 bits at a time, padding and all."""
+    """Tiles of 8 x 8 with a padded column, moved 128 bits at a time, including the padding."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem((8, 12), stride=(12, 1)), smem((8, 12), stride=(12, 1))
     row, col = tidx // 8, tidx % 8

@@ -23,13 +23,13 @@ def swizzled_tile(stages: int) -> Any:
 
 
 def tiles(layout: Any) -> Any:
-    """Shared memory of a swizzled layout."""
+    """Allocate shared memory with a swizzled layout."""
     allocator = cutlass.memory.SmemAllocator()
     return allocator.allocate_tensor(Float32, layout.outer, 1024, swizzle=layout.inner)
 
 
 def partition(atom: cute.CopyAtom, sX: cute.Tensor, mX: cute.Tensor) -> tuple[Any, Any]:
-    """(tile or stages of tiles, tiles of the tensor) as the atom copies them."""
+    """Return (tile or stages of tiles, tiles of the tensor) as the atom copies them."""
     gX = cute.zipped_divide(mX, (ROWS, COLUMNS))
     whole = cute.make_layout(1)
     return cpasync.tma_partition(atom, 0, whole, cute.group_modes(sX, 0, 2), gX)
@@ -45,7 +45,7 @@ COPY, LIFETIME, FENCE = ("async-copy",), ("block-lifetime",), ("proxy-fence",)
 @cute.jit
 def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
             n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
-    """Wait for a stage, use it, give it back."""
+    """Wait for a stage, use it, release it."""
     tidx, _, _ = cute.arch.thread_idx()
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
@@ -129,7 +129,8 @@ def tensor_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = N
 @cute.kernel
 def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
                         layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
-    """Two tiles a block: filled by all threads, stored by one warp, from the same shared memory."""
+    """Two tiles per block, filled by all threads and stored by one warp, from the same shared
+    memory."""
     tidx, bidx = indices()
     sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
     sA, gY = partition(atom, sX, mY)
@@ -184,7 +185,7 @@ def tensor_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None
 def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.CopyAtom,
                            mY: cute.Tensor, layout: cute.ComposedLayout,
                            bug: cutlass.Constexpr):  # fmt: skip
-    """A tile is loaded, doubled in place, and stored; at the edges it is not full."""
+    """A tile is loaded, doubled in place, and stored; tiles at the edges are not full."""
     tidx, bidx = indices()
     sX, full = tiles(layout), smem(1, Int64).iterator
     sA, gX = partition(load, sX, mX)
@@ -233,7 +234,7 @@ def tensor_in_place(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = N
 @cute.kernel
 def tensor_sum_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
                       layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
-    """All blocks add their tiles to one."""
+    """All blocks add their tiles to the same tile."""
     tidx, bidx = indices()
     sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
     sA, gY = partition(atom, sX, mY)

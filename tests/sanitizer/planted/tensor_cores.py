@@ -10,7 +10,7 @@ from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import smem, sync_if
 
 THREADS, TILE, TILE_K, STAGES = 128, 64, 32, 3
-VECTOR = 8  # elements of a copy of 16 bytes
+VECTOR = 8  # elements of a 16-byte copy
 
 
 def tile_layout(rows, columns):
@@ -21,7 +21,7 @@ def tile_layout(rows, columns):
 
 
 def copy_of_rows(atom, columns):
-    """THREADS threads over rows of `columns` elements, 16 bytes each."""
+    """Return a copy by THREADS threads over rows of `columns` elements, 16 bytes each."""
     across = columns // VECTOR
     threads = cute.make_layout((THREADS // across, across), stride=(across, 1))
     return cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, VECTOR)))
@@ -110,7 +110,7 @@ def staged_product(mA, mB, mC, bug):
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
             cute.copy(atom, tBgB[None, None, None, ahead], tBsB[None, None, None, ahead % STAGES])
         cute.arch.cp_async_commit_group()
-        # stage_b may be beyond the last one
+        # stage_b may be beyond the last stage
         stage_b = t if const_expr(bug == "beyond_the_last_stage") else stage
         for k in cutlass.range_constexpr(TILE_K // 16):
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
@@ -143,7 +143,7 @@ def staged_product(mA, mB, mC, bug):
 ))  # fmt: skip
 @cute.kernel
 def warp_product(mA, mB, mC, bug):
-    """C (16, 8) = A B^T by one warp: A through shared memory, B straight to registers."""
+    """C (16, 8) = A B^T by one warp: A through shared memory, B directly to registers."""
     lane, _, _ = cute.arch.thread_idx()
     tiled = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)))
     part = tiled.get_slice(lane)

@@ -127,7 +127,7 @@ def stencil(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def smoothing(mX, mY, bug):
-    """Three times: x[i] = x[i] + x[i - 1], around the corner, in one buffer."""
+    """Three times: x[i] = x[i] + x[i - 1], cyclically, in one buffer."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, dtype=Int32)
     sX[tidx] = mX[tidx]

@@ -73,7 +73,7 @@ def grid_stride(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def differences(mX, mY, bug):
-    """y[i] = x[i + 1] - x[i]: two views of one tensor are read."""
+    """y[i] = x[i + 1] - x[i], read from two views of the same tensor."""
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0] - (0 if bug == "one_too_many" else 1)
@@ -92,7 +92,7 @@ def differences(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def flip(mX, bug):
-    """x is turned around in place: thread i swaps i and n - 1 - i."""
+    """Reverse x in place: thread i swaps i and n - 1 - i."""
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
@@ -137,8 +137,8 @@ def scatter(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def gather_rows(mX, mI, mY, bug):
-    """Rows of 37 floats, 40 apart. One warp a row, 128-bit vectors, and the rest of the row by the
-    element.
+    """Rows of 37 floats, 40 apart. One warp per row, 128-bit vectors, and the rest of the row
+    element by element.
     """
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
@@ -200,7 +200,7 @@ def packed_halves(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def flagged_rows(mX, mF, mD, mY, bug):
-    """Even blocks publish a row, warp by warp, each with a flag; odd blocks wait for both."""
+    """Even blocks publish a row, each warp with a flag; odd blocks wait for both flags."""
     tidx, bidx = indices()
     warp, lane = tidx // 32, tidx % 32
     pair = bidx // 2
@@ -238,7 +238,7 @@ def flagged_rows(mX, mF, mD, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def counted(mX, mN, mY, bug):
-    """A running total in global memory that all threads add to, and block 0 sets to zero first."""
+    """All threads add to a running total in global memory, which block 0 first sets to zero."""
     tidx, bidx = indices()
     x = mX[bidx, tidx]
     one = bidx == 0 and tidx == 0

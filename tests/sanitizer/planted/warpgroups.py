@@ -1,4 +1,4 @@
-"""wgmma: results read early, operands overwritten while a product reads them, fences left out."""
+"""wgmma: results read early, operands overwritten while a product reads them, missing fences."""
 
 import cutlass
 import torch
@@ -11,11 +11,11 @@ from tests.sanitizer.kernel_parts import sync_if
 
 WARPGROUP = 128
 THREADS, ROWS, COLUMNS, TILE_K, STAGES = 256, 128, 32, 32, 3  # two warpgroups
-VECTOR = 8  # elements of a copy of 16 bytes
+VECTOR = 8  # elements of a 16-byte copy
 
 
 def tile(rows):
-    """(rows, TILE_K, STAGES), rows of 64 bytes, swizzled."""
+    """Return the layout (rows, TILE_K, STAGES) with swizzled rows of 64 bytes."""
     atom = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW64, Float16)
     layout = cute.tile_to_shape(atom, (rows, TILE_K, STAGES), (0, 1, 2))
     smem = cutlass.memory.SmemAllocator()
@@ -97,7 +97,8 @@ def warpgroup_product(mA, mB, mC, bug):
         cute.arch.cp_async_wait_group(0)
         sync_if(bug != "no_proxy_fence", cute.arch.fence_proxy, "async.shared", space="cta")
         if const_expr(bug not in ("no_barrier", "copied_too_early")):
-            cute.arch.sync_threads()  # the tile is there, and the product before the last over
+            # the tile has arrived, and the product before the last is complete
+            cute.arch.sync_threads()
         if t + 1 < tiles and tidx < WARPGROUP:
             # BUG no_barrier, no_proxy_fence, copied_too_early, stage_too_few, not_committed
             cute.copy(copy, tAgA[None, None, None, t + 1], tAsA[None, None, None, free])
@@ -129,7 +130,7 @@ def warpgroup_product(mA, mB, mC, bug):
 ))  # fmt: skip
 @cute.kernel
 def rescaled_product(mA, mB, mC, bug):
-    """C (64, 32): a step of 16 of K after the other, the sum halved before each."""
+    """C (64, 32): steps of 16 along K, with the sum halved before each."""
     tidx, _, _ = cute.arch.thread_idx()
     K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM
     tiled = cute.make_tiled_mma(

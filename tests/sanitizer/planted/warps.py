@@ -66,7 +66,7 @@ def pairs(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def halves(mX, mY, bug):
-    """The lower half of the warp sums its values, the upper half takes its largest."""
+    """The lower half of the warp sums its values, the upper half finds its largest."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
     mask = UPPER if const_expr(bug == "with_the_others_mask") else LOWER
@@ -96,7 +96,7 @@ def halves(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def tail_sum(mX, mY, bug):
-    """Sum of fewer values than threads: threads without one contribute 0."""
+    """Sum fewer values than threads; threads without a value contribute 0."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     total = Float32(0.0)
@@ -234,7 +234,7 @@ def lane_relay(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def turning_quarters(mX, mS, mY, bug):
-    """Groups of 8 lanes turn their values round through global memory, three times."""
+    """Groups of 8 lanes reverse their values through global memory, three times."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 8
     group = Int32(0xFF) << (tidx % 32 // 8 * 8)

@@ -1,7 +1,7 @@
 """Measure how fast the virtual GPU runs three kernels: `python -m tests.vgpu.bench --sizes 256`.
 
-Peers, on the same machine in the same run: Triton's interpreter (extra `peers`) and torch on the
-CPU, which computes the same results natively.
+The peers, on the same machine in the same run, are Triton's interpreter (extra `peers`) and torch
+on the CPU, which computes the same results natively.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from forgekit.vgpu import options
 from tests.vgpu.bench import kernels
 
 SCHEMA, VERSION = "forgekit-bench-vgpu", 1
-# The kernels, and what torch computes in their place.
+# The kernels, and torch's functions with the same results.
 VGPU_KERNELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "transpose": lambda x: x.T.contiguous(),
     "row_sum": lambda x: x.sum(1),
@@ -43,7 +43,7 @@ VGPU_KERNELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @dataclass(frozen=True)
 class VgpuRow:
-    """One operation at one size. Times in milliseconds; None if a peer was not measured. vgpu_ms:
+    """An operation at a size. Times in milliseconds; None if a peer was not measured. vgpu_ms:
     without listeners; sanitizer_ms: with the sanitizer, the default; profile_ms: all of fk.profile,
     including its copies of the arguments."""
 
@@ -58,14 +58,15 @@ class VgpuRow:
 
 
 def measure(operation: str, size: int, repeats: int, *, triton_ms: float | None = None) -> VgpuRow:
-    """Check the result against torch, then time it; the best of `repeats`, compiling excluded."""
+    """Check the result against torch, then time it, without compilation; keep the best of
+    `repeats`."""
     x, by_torch = fk.randn(size, size, device="virtual"), VGPU_KERNELS[operation]
     y = fk.empty(*by_torch(x).shape, device="virtual")
     run = fk.compile(getattr(kernels, operation), x, y, device="virtual")
     with options(progress=False):
         counters = count_call(lambda: run(x, y))
         assert counters is not None  # it launches a kernel
-        # Sums of numbers near 0 cancel: what counts is the error beside the largest partial sum.
+        # Sums of numbers near 0 cancel, so compare the error with the largest partial sum.
         fk.check(y, by_torch(x), atol=1e-4, on_fail="raise")
         profile_ms = best_ms(lambda: fk.profile(run, x, y), repeats)
     times = {}
@@ -79,8 +80,8 @@ def measure(operation: str, size: int, repeats: int, *, triton_ms: float | None 
 
 
 def triton_times(size: int, repeats: int) -> dict[str, float]:
-    """Return the milliseconds of Triton's interpreter for each kernel; none without the extra
-    `peers`."""
+    """Return the milliseconds of Triton's interpreter for each kernel; an empty dict without the
+    extra `peers`."""
     if importlib.util.find_spec("triton") is None:
         return {}
     program = "tests.vgpu.bench.triton_kernels"
@@ -95,7 +96,7 @@ def triton_times(size: int, repeats: int) -> dict[str, float]:
 
 
 def table(rows: Sequence[VgpuRow]) -> str:
-    """The rows as a Markdown table."""
+    """Format the rows as a Markdown table."""
     heads = ("operation", "size", "bare, ms", "sanitizer, ms", "× bare", "profile, ms", "× bare",
              "M elements/s", "M warp instr./s", "torch on CPU, ms", "Triton's interpreter, ms",
              "times faster")  # fmt: skip
@@ -112,7 +113,7 @@ def table(rows: Sequence[VgpuRow]) -> str:
 
 
 def processor() -> str:
-    """The processor's name, as /proc/cpuinfo gives it."""
+    """Return the processor's name from /proc/cpuinfo."""
     with contextlib.suppress(OSError):
         found = re.search(r"model name\s*: *(.+)", Path("/proc/cpuinfo").read_text())
         if found is not None:

@@ -1,4 +1,5 @@
-"""The three kernels the virtual GPU is timed on: as a student of the course would write them.
+"""The three kernels with which the virtual GPU is timed, as a student of the course would write
+them.
 
 float32, one row-major matrix in; `M` rows, `N` columns, any size.
 """
@@ -49,7 +50,8 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
     row, _, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
     sPart = smem.allocate_tensor(Float32, cute.make_layout(ROW_THREADS // 32), 16)
-    warp = cute.arch.warp_idx()  # a shuffle inside: for the whole warp, so not in an `if`
+    # contains a shuffle of the whole warp, so it must not be in an `if`
+    warp = cute.arch.warp_idx()
     acc = Float32(0.0)
     for column in range(tidx, mX.shape[1], ROW_THREADS):
         acc += mX[row, column]
@@ -66,7 +68,7 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
 
 @cute.jit
 def row_sum(mX: cute.Tensor, mY: cute.Tensor) -> None:
-    """mY (M,) = sums of the rows of mX (M, N): one block a row, warp shuffles."""
+    """mY (M,) = sums of the rows of mX (M, N), with one block per row and warp shuffles."""
     row_sum_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(ROW_THREADS, 1, 1))
 
 
@@ -74,7 +76,7 @@ def row_sum(mX: cute.Tensor, mY: cute.Tensor) -> None:
 def block_reduce(
     value: Float32, sPart: cute.Tensor, warp: cutlass.Int32, op: cutlass.Constexpr
 ) -> Float32:
-    """`value` combined over the block's threads; every thread gets the result."""
+    """Combine `value` over the block's threads; every thread gets the result."""
     value = cute.arch.warp_reduction(value, op)
     if cute.arch.lane_idx() == 0:
         sPart[warp] = value
@@ -108,5 +110,5 @@ def softmax_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
 
 @cute.jit
 def softmax(mX: cute.Tensor, mY: cute.Tensor) -> None:
-    """mY = softmax of each row of mX (M, N): one block a row, three passes."""
+    """mY = softmax of each row of mX (M, N), with one block per row and three passes."""
     softmax_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(ROW_THREADS, 1, 1))

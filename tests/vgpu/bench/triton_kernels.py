@@ -1,7 +1,7 @@
-"""The same three operations for Triton's interpreter: run as a program, prints times as JSON.
+"""Run the same three operations in Triton's interpreter; as a program, print times as JSON.
 
-Needs the extra `peers`. Triton decides at import whether it interprets, so this is a process of
-its own with TRITON_INTERPRET=1.
+Needs the extra `peers`. Triton decides on import whether it interprets, so this runs in a separate
+process with TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def softmax_kernel(x, y, N, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def
 
 
 def measure(size: int, repeats: int) -> dict[str, float]:
-    """Operation -> milliseconds, the best of `repeats`; results are checked."""
+    """Map each operation to milliseconds, the best of `repeats`; check the results."""
     x = torch.randn(size, size, generator=torch.Generator().manual_seed(0))
     matrix, vector = torch.empty(size, size), torch.empty(size)
     block = triton.next_power_of_2(size)

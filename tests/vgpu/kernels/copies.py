@@ -1,4 +1,4 @@
-"""Copies: as a student's first kernel, through layouts with predicated tails, by cp.async."""
+"""Copies: a student's first kernel, through layouts with predicated tails, by cp.async."""
 
 import cutlass
 from cutlass import Float32, cute

@@ -23,7 +23,7 @@ def add_one_kernel(mY: cute.Tensor):
 
 @cute.jit
 def scale_then_add(mX: cute.Tensor, mY: cute.Tensor, factor: Float32, times: Int32):
-    """Two kernels, several launches, blocks that are no multiple of 32."""
+    """Two kernels, several launches, block sizes that are not a multiple of 32."""
     n = cute.size(mX)
     scale_kernel(mX, mY, factor).launch(grid=(cute.ceil_div(n, 48), 1, 1), block=(48, 1, 1))
     add_one_kernel(mY).launch(grid=(cute.ceil_div(n, 33), 1, 1), block=(33, 1, 1))
@@ -33,7 +33,7 @@ def scale_then_add(mX: cute.Tensor, mY: cute.Tensor, factor: Float32, times: Int
 
 @cute.kernel
 def where_am_i_kernel(mY: cute.Tensor):
-    """Six numbers of every thread, in its place of a (gz, gy, gx, bz, by, bx, 6) tensor."""
+    """Store six numbers of every thread at its place in a (gz, gy, gx, bz, by, bx, 6) tensor."""
     tx, ty, tz = cute.arch.thread_idx()
     bx, by, bz = cute.arch.block_idx()
     for k, value in enumerate((tx, ty, tz, bx, by, bz)):

@@ -14,7 +14,8 @@ WARP, THREADS = 32, 128
 
 @dataclass(frozen=True)
 class MmaInt8Op(warp.WarpMmaOp):
-    """Integers of 8 bits to int32, saturating: CuTe DSL's compiler has it and `warp` no name."""
+    """8-bit integers to int32, saturating, which CuTe DSL's compiler has but `warp` does not
+    name."""
 
     signed: bool
     shape_mnk: tuple[int, int, int]
@@ -26,7 +27,7 @@ class MmaInt8Op(warp.WarpMmaOp):
         kind = atoms._cute_nvgpu_ir.MmaAtomSM80Type.get(shape.type.attribute, *kinds)
         return atoms.MmaF16BF16Trait(atoms.make_atom(kind, loc=loc, ip=ip))
 
-    # Those of the other operations know their own types.
+    # The other operations have fixed types.
     _verify_fragment_A = _verify_fragment_B = lambda self, *args, **kwargs: True  # noqa: N815
 
 
@@ -51,7 +52,7 @@ def one_mma_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.T
 @cute.jit
 def one_mma(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
             op: cutlass.Constexpr):  # fmt: skip
-    """mD[i] = mA[i] mB[i]^T + mC[i], one instruction of one warp for each i.
+    """mD[i] = mA[i] mB[i]^T + mC[i], with one instruction of one warp for each i.
 
     mA (I, 16, K), mB (I, 8, K), mC and mD (I, 16, 8), of types as wide as the operation's.
     """
@@ -95,7 +96,7 @@ def move_kernel(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr,
 @cute.jit
 def move(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr, count: cutlass.Constexpr,
          transposed: cutlass.Constexpr):  # fmt: skip
-    """One ldmatrix of rows that hold mX (32, 8), or one stmatrix to rows that become mY."""
+    """Execute an ldmatrix of rows that hold mX (32, 8), or an stmatrix to rows that become mY."""
     move_kernel(mX, mY, store, count, transposed).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
 
 
@@ -136,11 +137,12 @@ def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.jit
 def tile(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    """C = A B of 64 by 64, all row-major: B comes through ldmatrix.trans."""
+    """C = A B of 64 by 64, all row-major; B is loaded by ldmatrix.trans."""
     tile_kernel(mA, mB, mC).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
-# -- a GEMM as NVIDIA's examples write it ---------------------------------------------------------
+# -- a GEMM in the style of NVIDIA's examples
+# ---------------------------------------------------------
 TILE_M, TILE_N, STAGES = 128, 128, 3
 ROW_BYTES, VECTOR_BYTES = 128, 16  # elements of a tile in shared memory; of a copy
 
@@ -150,7 +152,8 @@ def tile_k(dtype):
 
 
 def tile_layout(dtype, rows):
-    """(rows, K, stages), a row of 128 bytes, its 16-byte pieces swizzled by the row."""
+    """Return the layout (rows, K, stages), with 128-byte rows whose 16-byte pieces are swizzled by
+    the row."""
     vector = VECTOR_BYTES * 8 // dtype.width
     swizzle = cute.make_swizzle(3, vector.bit_length() - 1, 3)
     atom = cute.make_layout((8, tile_k(dtype)), stride=(tile_k(dtype), 1))
@@ -193,7 +196,7 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
         cute.arch.cp_async_commit_group()
     for tile in cutlass.range(tiles, unroll=1):
         cute.arch.cp_async_wait_group(STAGES - 2)
-        cute.arch.sync_threads()  # the tile is there, and the stage before it is free
+        cute.arch.sync_threads()  # the tile has arrived, and the stage before it is free
         coming = tile + STAGES - 1
         if coming < tiles:
             free = coming % STAGES
@@ -215,8 +218,8 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
 def gemm(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, op: cutlass.Constexpr):
     """mC (M, N) = mA (M, K) times mB (N, K) transposed, all row-major, whole tiles.
 
-    cp.async brings tiles of 128 bytes of K into three stages, ldmatrix takes them to registers,
-    2 by 2 warps multiply 64 by 64 each.
+    cp.async brings tiles of 128 bytes of K into three stages, ldmatrix loads them into registers, 2
+    by 2 warps multiply 64 by 64 each.
     """
     if cutlass.const_expr(mA.element_type is Float32):  # tf32 ignores the lowest 13 bits
         mA, mB = (cute.recast_tensor(x, cutlass.TFloat32) for x in (mA, mB))

@@ -1,4 +1,4 @@
-"""Code as the tutorials of CuTe DSL's makers write it; nothing here knows of the virtual GPU."""
+"""Code in the style of CuTe DSL's own tutorials, independent of the virtual GPU."""
 
 import cuda.bindings.driver as cuda
 import cutlass
@@ -68,7 +68,7 @@ def vectorized_add(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 
 class Scale:
-    """A kernel in a class: the instance holds what is known at compile time."""
+    """A kernel in a class, whose instance holds the compile-time values."""
 
     def __init__(self, factor: float, threads: int = 128):
         self.factor = factor
@@ -116,5 +116,5 @@ def checked(mX: cute.Tensor):
 
 @cute.jit
 def print_on_the_host(mX: cute.Tensor):
-    """No kernel at all."""
+    """Print without launching a kernel."""
     cute.printf("first element {}", mX[0])

@@ -1,4 +1,4 @@
-"""Tensor cores a warpgroup at a time: tiles in shared memory, `wgmma` by descriptors."""
+"""Tensor cores by whole warpgroups: tiles in shared memory, `wgmma` by descriptors."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ SMEM, RMEM = warpgroup.OperandSource.SMEM, warpgroup.OperandSource.RMEM
 
 @dataclass(frozen=True)
 class MmaTF32Op(warpgroup.WarpGroupMmaOp):
-    """tf32: CuTe DSL's compiler has it and `warpgroup` no name."""
+    """tf32, which CuTe DSL's compiler has but `warpgroup` does not name."""
 
     shape_mnk: tuple[int, int, int]
     a_src: warpgroup.OperandSource
@@ -33,7 +33,8 @@ class MmaTF32Op(warpgroup.WarpGroupMmaOp):
 
 
 def tile_layout(dtype, rows, columns, major, span_bytes):
-    """(rows, columns), neighbours along K or rows (MN), swizzled over `span_bytes` (16: not)."""
+    """Return the layout (rows, columns), with neighbours along K or rows (MN), swizzled over
+    `span_bytes` (16: not)."""
     name = f"{'K' if major is K else 'MN'}_{'INTER' if span_bytes == 16 else f'SW{span_bytes}'}"
     kind = warpgroup.SmemLayoutAtomKind[name]
     atom = warpgroup.make_smem_layout_atom(kind, dtype)
@@ -82,7 +83,7 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.T
 @cute.jit
 def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
             op: cutlass.Constexpr, spans: cutlass.Constexpr):  # fmt: skip
-    """mD[i] = mC[i] + mA[i] mB[i]^T by one warpgroup for each i.
+    """mD[i] = mC[i] + mA[i] mB[i]^T, by one warpgroup for each i.
 
     mA (I, 64, K), mB (I, N, K), mC and mD (I, 64, N); spans: bytes of the swizzle of A and B.
     """
@@ -97,7 +98,7 @@ TILE_M, TILE_N, TILE_K, STAGES, SPAN, VECTOR = 128, 128, 64, 4, 128, 8
 
 
 def staged(dtype, rows):
-    """(rows, TILE_K, STAGES) along K, swizzled by 128 bytes."""
+    """Return the layout (rows, TILE_K, STAGES) along K, swizzled by 128 bytes."""
     atom = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW128, dtype)
     return cute.tile_to_shape(atom, (rows, TILE_K, STAGES), (0, 1, 2))
 
@@ -133,7 +134,7 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
     for tile in cutlass.range(tiles, unroll=1):
         cute.arch.cp_async_wait_group(STAGES - 3)
         cute.arch.fence_proxy("async.shared", space="cta")
-        cute.arch.sync_threads()  # everybody's tile is there, their last product but one is over
+        cute.arch.sync_threads()  # all tiles have arrived, all products but the last are complete
         coming = tile + STAGES - 2
         if coming < tiles:
             free = coming % STAGES  # the operands of tile - 2

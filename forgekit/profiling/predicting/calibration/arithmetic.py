@@ -8,7 +8,7 @@ from cutlass.cute.nvgpu import warp
 
 from forgekit.profiling.predicting.calibration.case import Case, pair, rows
 
-# One operation of a chain.
+# an operation of a chain
 STEPS = {
     "fma": lambda v: v * Float32(1.0001) + Float32(0.5),
     "fma64": lambda v: v * Float64(1.0001) + Float64(0.5),
@@ -47,13 +47,13 @@ def compute_kernel(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr,
 @cute.jit
 def compute(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr, times: cutlass.Constexpr,
             chains: cutlass.Constexpr, threads: cutlass.Constexpr):  # fmt: skip
-    """Compute mY[i] from mX[i] by so many operations in each of so many independent chains."""
+    """Compute mY[i] from mX[i] by `times` operations in each of `chains` independent chains."""
     compute_kernel(mX, mY, what, times, chains, threads).launch(
         grid=(cute.ceil_div(cute.size(mX), threads), 1, 1), block=(threads, 1, 1)
     )
 
 
-# -- divergence, and blocks that are not alike ----
+# -- divergence, and blocks that differ ----
 @cute.kernel
 def diverge_kernel(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr,
                    times: cutlass.Constexpr):  # fmt: skip
@@ -106,7 +106,7 @@ def registers_kernel(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
 
 @cute.jit
 def registers(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
-    """Hold so many elements per thread until their sum is known."""
+    """Hold a given number of elements per thread until their sum is known."""
     registers_kernel(mX, mY, held).launch(
         grid=(cute.size(mX) // (128 * held), 1, 1), block=(128, 1, 1)
     )
@@ -195,7 +195,7 @@ def tensor_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tile: cutl
 
 
 def matrices(dtype: torch.dtype = torch.float32):
-    """Return A, B and C of shape (m, m), where m is the size."""
+    """Return A, B and C, each of shape (m, m), where m is the size."""
     return lambda m: (
         torch.ones(m, m, dtype=dtype),
         torch.ones(m, m, dtype=dtype),

@@ -1,4 +1,4 @@
-"""One calibration kernel: its host function, its options, and arguments of three sizes."""
+"""A calibration kernel: its host function, its options, and arguments of three sizes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ DIVISOR = 128  # elements, for each size
 class Case:
     """A kernel of the calibration.
 
-    name: unique. kind: its class, such as "copy". run: the host function. make: size -> its
-    tensors, on torch's default device. options: values of its Constexpr parameters. sizes: three,
-    ascending.
+    name: a unique name. kind: its class, such as "copy". run: the host function. make: size -> its
+    tensors, on torch's default device. options: values of its Constexpr parameters. sizes: three
+    sizes, ascending.
     """
 
     name: str
@@ -31,7 +31,8 @@ class Case:
     sizes: tuple[int, ...] = field(default=(2**18, 2**22, 2**25))
 
     def compile(self, compiler: Callable[..., Any], **where: Any) -> Any:
-        """Compile it with `forgekit.compile` for any of its sizes; where: device and arch."""
+        """Compile the kernel with `forgekit.compile` for any of its sizes; where: device and
+        arch."""
         specs = [_spec(x) for x in self.make(self.sizes[0])]
         return compiler(self.run, *specs, *self.options, **where)
 
@@ -42,12 +43,12 @@ def _spec(x: torch.Tensor) -> Any:
 
 
 def pair(dtype: torch.dtype = torch.float32) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return x and y of n elements each."""
+    """Return x and y, with n elements each."""
     return lambda n: (_ones(n, dtype), torch.empty(n, dtype=dtype))
 
 
 def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return x and y; the one that is read, or written, is `stride` times as long."""
+    """Return x and y; the tensor that is accessed with a stride is `stride` times as long."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         few, many = n // stride, n
@@ -57,7 +58,8 @@ def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, .
 
 
 def rows(columns: int, out: int = 0) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return x of (n / columns, columns), and y of the same shape, or of one element per row."""
+    """Return x of shape (n / columns, columns), and y of the same shape or with one element per
+    row."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         m = max(n // columns, 1)
@@ -69,7 +71,7 @@ def rows(columns: int, out: int = 0) -> Callable[[int], tuple[torch.Tensor, ...]
 
 
 def square(n: int) -> tuple[torch.Tensor, ...]:
-    """Return x and y, both (m, m), of about n elements."""
+    """Return x and y, both of shape (m, m) with about n elements."""
     m = max(round(n**0.5) // DIVISOR * DIVISOR, DIVISOR)
     return _ones(m * m).view(m, m), torch.empty(m, m)
 

@@ -28,8 +28,7 @@ def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
 @cute.jit
 def copy(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
          vector: cutlass.Constexpr, loads: cutlass.Constexpr):  # fmt: skip
-    """Copy mX to mY: so many vectors of so many elements per thread, all loaded before the first
-    store."""
+    """Copy mX to mY, several vectors per thread, all loaded before the first store."""
     blocks = cute.ceil_div(cute.size(mX), threads * vector * loads)
     copy_kernel(mX, mY, threads, vector, loads).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
@@ -117,7 +116,7 @@ def add(mX: cute.Tensor, mY: cute.Tensor, mZ: cute.Tensor, vector: cutlass.Const
     )
 
 
-# -- addresses that are far apart ----
+# -- distant addresses ----
 @cute.kernel
 def strided_kernel(mX: cute.Tensor, mY: cute.Tensor, stride: cutlass.Constexpr,
                    reads: cutlass.Constexpr):  # fmt: skip
@@ -163,8 +162,8 @@ def gather(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, scatters: cutlass.
 
 
 def scattered(window: int):
-    """Return x, i and y of n elements; the indices permute each window of so many elements,
-    0: all."""
+    """Return x, i and y of n elements; the indices permute each window of `window` elements; 0
+    permutes all."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         size = min(window or n, n)
@@ -188,14 +187,14 @@ def chase_kernel(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
 
 @cute.jit
 def chase(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
-    """Follow mI for so many steps: each load waits for the previous one."""
+    """Follow the indices mI for a number of steps; each load waits for the previous one."""
     chase_kernel(mI, mY, steps).launch(
         grid=(cute.ceil_div(cute.size(mY), 128), 1, 1), block=(128, 1, 1)
     )
 
 
 def chain(share: int):
-    """Return a permutation of n elements, and y for every `share`-th of them."""
+    """Return a permutation of n elements, and y, with one element for every `share`-th of them."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         return permuted(n).to(torch.int32), torch.empty(max(n // share, 128), dtype=torch.int32)
@@ -268,7 +267,7 @@ def staged_kernel(mX: cute.Tensor, mY: cute.Tensor, stages: cutlass.Constexpr):
 
 @cute.jit
 def staged(mX: cute.Tensor, mY: cute.Tensor, stages: cutlass.Constexpr):
-    """Copy mX to mY by cp.async through so many stages of shared memory."""
+    """Copy mX to mY by cp.async through several stages of shared memory."""
     staged_kernel(mX, mY, stages).launch(
         grid=(cute.size(mX) // (128 * 4 * 16), 1, 1), block=(128, 1, 1)
     )

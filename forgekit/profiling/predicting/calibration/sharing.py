@@ -76,7 +76,7 @@ def barriers_kernel(mX: cute.Tensor, mY: cute.Tensor, times: cutlass.Constexpr,
 @cute.jit
 def barriers(mX: cute.Tensor, mY: cute.Tensor, times: cutlass.Constexpr,
              threads: cutlass.Constexpr):  # fmt: skip
-    """Exchange values through shared memory so many times, with two barriers each."""
+    """Exchange values through shared memory several times, with two barriers per exchange."""
     barriers_kernel(mX, mY, times, threads).launch(
         grid=(cute.size(mX) // threads, 1, 1), block=(threads, 1, 1)
     )
@@ -160,7 +160,7 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
 @cute.jit
 def row_sum(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
             vector: cutlass.Constexpr, tree: cutlass.Constexpr):  # fmt: skip
-    """Sum rows, a block of so many warps per row; by a tree, or by shuffles."""
+    """Sum rows, with one block of several warps per row, by a tree or by shuffles."""
     row_sum_kernel(mX, mY, warps, vector, tree).launch(
         grid=(mX.shape[0], 1, 1), block=(32 * warps, 1, 1)
     )
@@ -242,7 +242,7 @@ def cluster_kernel(mX: cute.Tensor, mY: cute.Tensor, blocks: cutlass.Constexpr):
 
 @cute.jit
 def cluster(mX: cute.Tensor, mY: cute.Tensor, blocks: cutlass.Constexpr):
-    """Sum rows, a cluster of so many blocks per row."""
+    """Sum rows, with one cluster of several blocks per row."""
     cluster_kernel(mX, mY, blocks).launch(
         grid=(blocks, mX.shape[0], 1), block=(256, 1, 1), cluster=(blocks, 1, 1)
     )
@@ -268,7 +268,7 @@ def atomic_kernel(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
 
 @cute.jit
 def atomic(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
-    """Sum by atomic additions: per thread, warp or block, to one address, or spread."""
+    """Sum by atomic additions per thread, warp or block, to one address or to several."""
     atomic_kernel(mX, mY, who).launch(grid=(cute.size(mX) // 256, 1, 1), block=(256, 1, 1))
 
 
