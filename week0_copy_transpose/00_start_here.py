@@ -11,9 +11,9 @@
 # %% [markdown]
 # # Start here: run your first GPU kernel
 #
-# **You will build** a kernel that copies an array, first of 8 elements and then of 1,000. **You
-# will learn** what a thread, a block and a grid are, how to see what each thread did, what goes
-# wrong at the edge of an array, and which instructions the compiler generates from your code.
+# **You will build** a kernel that copies an array, first one of 8 elements and then one of 1,000.
+# **You will learn** what a thread, a block and a grid are, how to see what each thread did, what
+# goes wrong at the edge of an array, and which instructions the compiler generates from your code.
 # **You need** Python, but no GPU. Without one, kernels run on the **virtual GPU**, which executes
 # the low-level code that NVIDIA's compiler generates for them. About 30 minutes, and 25 more for
 # the exercises: three kernels, the last of which you write from scratch.
@@ -183,7 +183,7 @@ idle.against(blocks * threads - elements)
 # run both cells. (The error is intentional.)
 
 # %%
-culprit = fk.predict("thread of block 7 that is the first", None)
+culprit = fk.predict("first thread of block 7 to go wrong", None)
 
 
 # %%
@@ -353,7 +353,7 @@ fk.exercise("week0/scale").grade(scale)
 # ### Exercise 2: reverse a vector
 #
 # Write a kernel that stores `y[0] = x[n-1]`, `y[1] = x[n-2]`, and so on, for any length. A cell
-# after the grade draws what your kernel does with eight elements.
+# after the grading cell draws what your kernel does with eight elements.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -576,7 +576,7 @@ fk.exercise("week0/ramp").grade(ramp)
 # </details>
 
 # %% [markdown]
-# On this machine, forgekit keeps a record of the exercises that you have passed in all weeks:
+# On this machine, forgekit keeps a record of the exercises that you have passed, across all weeks:
 
 # %% tags=["nbval-ignore-output"]
 fk.progress()

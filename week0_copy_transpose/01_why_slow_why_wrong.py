@@ -162,8 +162,8 @@ fk.footprint(run_by_columns, x, y, by="warp", line="mY[row, col] = mX[row, col]"
 # ### Exercise 1: predict what four loads cost
 #
 # Threads `i = 0 … 255` load float32 elements of `x`, whose address is a multiple of 256 bytes. How
-# many sectors does the first warp (threads 0 to 31) fetch with each load? A cell after the grade
-# draws them.
+# many sectors does the first warp (threads 0 to 31) fetch with each load? A cell after the grading
+# cell draws them.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -439,8 +439,8 @@ fk.timeline(run_fixed, x, y)
 #
 # <details><summary>Hint 1</summary>
 #
-# As in `mirror`, each thread stores, waits and reads. Here, which elements of other threads does
-# each thread read?
+# As in `mirror`, each thread stores, waits and reads. Which elements that other threads stored does
+# each thread read here?
 #
 # </details>
 #
@@ -659,8 +659,8 @@ fk.banks(run_padded, x, y, kind="load")
 #
 # <details><summary>Hint 1</summary>
 #
-# Word number w is in bank w % 32. Write down the banks that lanes 0, 1, 2, … read until a bank
-# repeats.
+# Word number w is in bank w % 32. Write down the banks from which lanes 0, 1, 2, … read, until a
+# bank repeats.
 #
 # </details>
 #

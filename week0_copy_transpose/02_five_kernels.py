@@ -156,8 +156,8 @@ rounded.against(y[0].item())
 #
 # <details><summary>Hint 1</summary>
 #
-# A number is a parameter like a tensor, annotated as in `low: cutlass.Float32`. Which Python
-# functions return the smaller and the larger of two numbers?
+# A number is a parameter, just like a tensor; annotate it as in `low: cutlass.Float32`. Which
+# Python functions return the smaller and the larger of two numbers?
 #
 # </details>
 #
@@ -414,8 +414,8 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 #
 # <details><summary>Hint 3</summary>
 #
-# Start with a 0 of y's type and overwrite it where x has the element. You need four comparisons to
-# find out, because an index can also be too small. Then every thread that has an element of y
+# Start with a 0 of y's type and overwrite it where x has the element. This test takes four
+# comparisons, because an index can also be too small. Then every thread that has an element of y
 # stores its value.
 #
 # </details>
@@ -488,7 +488,7 @@ fk.progress("week0")
 #
 # **In practice**, most kernels written for a model are of this size: a chain of elementwise steps,
 # a gather, or a conversion from one library's layout to another's. Their running time depends on
-# the number of bytes that they move. That is why the grade checks that enough threads move each
+# the number of bytes that they move. That is why the grader checks that enough threads move each
 # byte once, in whole sectors.
 #
 # **Further reading:** [GPU Puzzles](https://github.com/srush/GPU-Puzzles), 14 small kernels in

@@ -496,7 +496,7 @@ for name, (thr, val) in ways.items():
 times_as_many.against(costs["down"].global_load_sectors / costs["across"].global_load_sectors)
 for name, cost in costs.items():
     requests, sectors = cost.global_load_requests, cost.global_load_sectors
-    print(f"{name:>6}: {requests} loads of a warp, {sectors} sectors of 32 bytes")
+    print(f"{name:>6}: {requests} load requests, {sectors} sectors of 32 bytes")
 
 # %%
 x_part = x[:, :32].contiguous()
@@ -534,7 +534,7 @@ viz.display_swizzle_layout(ComposedLayout(Swizzle(5, 0, 5), 0, fk.Layout((8, 16)
 # In the next kernel, one block of 32 × 32 threads transposes one tile. Each of its 32 warps writes
 # a row of the shared tile `sX`, waits for the other warps (`sync_threads`), and reads a column. The
 # code of the kernel does not depend on the layout of `sX`. (`cutlass.const_expr` marks an `if` that
-# the compiler decides.)
+# the compiler evaluates.)
 #
 # **Predict:** how many wavefronts do all 32 reads take in total if the tile is row-major, padded or
 # swizzled?

@@ -176,7 +176,7 @@ fk.coalescing(run_consecutive, x, y, kind="load")
 # quarter of each, and the next three requests fetch the same sectors again. A cache may still hold
 # them, but each request does four times the work.
 #
-# So the strided way is better for single elements. However, the four loads of the consecutive way
+# So the strided copy is better for single elements. However, the four loads of the consecutive copy
 # need exactly the sectors that *one* load of four elements would need.
 #
 # ## 3. One instruction for four elements: vectors

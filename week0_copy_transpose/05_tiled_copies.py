@@ -366,8 +366,8 @@ x, y = fk.randn(64, 1001, dtype=torch.float16), fk.empty(64, 1001, dtype=torch.f
 fk.compile(copy_tiled, x, y)
 
 # %% [markdown]
-# The atom requests 128 bits, but without a promise about the columns the compiler cannot rely on
-# that alignment. An error is a better way to fail than a slow copy.
+# The atom requests 128 bits, but without a promise about the columns the compiler cannot assume
+# 16-byte alignment. An error is a better way to fail than a slow copy.
 #
 # For a copy, there is a remedy that costs nothing. In memory, a row-major matrix without gaps *is*
 # one long array, and `flat` lets the kernel treat it as one:

@@ -106,9 +106,9 @@ fk.check(y, FACTOR * x)
 # 2. The compiler turns the trace into PTX, then into machine code.
 # 3. At the first call on a GPU, the driver loads the machine code, so that call is slow as well.
 #
-# In contrast, a call of a compiled kernel takes only 9 to 10 µs of host time on the same machine,
-# less than a ten-thousandth of that time (measured with forgekit's own operators, 2026-11-21). So
-# compile once, keep the compiled kernel, and call it.
+# In contrast, a call to a compiled kernel takes only 9 to 10 µs of host time on the same machine,
+# less than a ten-thousandth of the compilation time (measured with forgekit's own operators,
+# 2026-11-21). So compile once, keep the compiled kernel, and call it.
 #
 # (On the virtual GPU, a call *runs* the kernel in Python, and the first call also reads the PTX.
 # Its times tell you nothing about a real GPU.)
@@ -336,7 +336,7 @@ def scale_by_vectors(mX: cute.Tensor, mY: cute.Tensor):
 # `[4, 4, 4, 4]`.
 
 # %%
-of_four = fk.predict("loads per thread, in each of the four", None)
+of_four = fk.predict("loads per thread, in each case", None)
 
 # %% jupyter={"outputs_hidden": true}
 x, y = fk.randn(64, 512), fk.empty(64, 512)
@@ -518,7 +518,7 @@ fk.exercise("week0/promise").grade(promise)
 #
 # ## 6. A compromise: one kernel per N
 #
-# Production kernels often compile in N and leave M open, so there is *one kernel per N*. In a
+# Production libraries often compile in N and leave M open, so there is *one kernel per N*. In a
 # neural network, M is the batch size and may change with every call, while N belongs to the model
 # and has few values.
 #
@@ -702,7 +702,7 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 # <details><summary>Hint 2</summary>
 #
 # For the memory order, turn `x.stride()` into a tuple of True and False. Its length is the number
-# of dimensions. For the alignment, ask if the address is a multiple of 16, 8 or 4.
+# of dimensions. For the alignment, ask whether the address is a multiple of 16, 8 or 4.
 #
 # </details>
 #

@@ -539,8 +539,9 @@ fk.exercise("week0/transpose_padded").grade(transpose_padded)
 # ```
 #
 # Count padding in words, not in elements. A pitch of 65 elements of 16 bits is 32.5 words, so two
-# consecutive rows of a column can be in the same bank. The 32 rows use only 16 banks, and two lanes
-# share each bank. A pitch of 66 elements is 33 words, which puts each row in a different bank.
+# consecutive elements of a column can be in the same bank. The 32 rows use only 16 banks, and two
+# lanes share each bank. A pitch of 66 elements is 33 words, which puts each row in a different
+# bank.
 #
 # The padding costs 31 words per block. It also costs alignment, because with a pitch of 65 or 33
 # words most rows do not begin at a multiple of 16 bytes. The next exercise needs no padding.

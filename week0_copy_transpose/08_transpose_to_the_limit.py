@@ -45,7 +45,7 @@ from forgekit.ops.transposes import choose, compile_choice
 # ## 1. Sixteen bits per element
 #
 # Start with the swizzled tile in `float16`, for a 128 × 192 matrix. It has as many bytes as the 96
-# × 128 matrix in float32 of the previous notebook, which took 384 loads of 4 sectors.
+# × 128 float32 matrix in the previous notebook, which took 384 loads of 4 sectors.
 #
 # **Predict:** how many sectors does a load access now, and how many loads are there?
 
@@ -122,7 +122,7 @@ def vector_kernel(mX: cute.Tensor, mY: cute.Tensor, layout_s: cute.ComposedLayou
 @cute.jit
 def vectorised(mX: cute.Tensor, mY: cute.Tensor):
     if cutlass.const_expr(mX.element_type.width != 16):
-        raise TypeError("the groups of this kernel are 8 elements of 16 bits")
+        raise TypeError("this kernel moves groups of 8 elements of 16 bits each")
     plain = cute.make_layout((64, 64), stride=(64, 1))
     layout_s = cute.make_composed_layout(cute.make_swizzle(3, 3, 6), 0, plain)
     grid = (cute.ceil_div(mX.shape[1], 64), cute.ceil_div(mX.shape[0], 64), 1)
@@ -135,8 +135,8 @@ def eights(x, y):
 
 
 # %% [markdown]
-# **Predict:** how many sectors does each load access, how many loads are there (there were 768),
-# and how many wavefronts does a load from shared memory take?
+# **Predict:** how many sectors does each load access, how many loads does the kernel make
+# (`swizzled` made 768), and how many wavefronts does a load from shared memory take?
 
 # %% jupyter={"outputs_hidden": true}
 fk.predict(
@@ -172,8 +172,8 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # %% [markdown] exercise="week0/transpose_registers" part="task"
 # ### Exercise 1: transpose 8 × 8 elements in registers
 #
-# Transpose a 16-bit matrix whose sizes are multiples of 8 in registers alone, without shared memory
-# or a barrier. In the given launch, a block is one warp and covers 32 × 64 elements of X, so each
+# In registers alone, without shared memory or a barrier, transpose a 16-bit matrix whose sizes are
+# multiples of 8. In the given launch, a block is one warp and covers 32 × 64 elements of X, so each
 # thread has a square of 8 × 8 elements. A thread loads each row of its square with one 16-byte
 # access, transposes the square, and stores each row of the result with one 16-byte access. The 32
 # squares of a warp cover the same sectors in any order, so choose the order that you find easiest.
@@ -188,8 +188,8 @@ fk.coalescing(run_vectorised, x16, y16, kind="store")
 # <details><summary>Hint 2</summary>
 #
 # Create two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` and a
-# row-major layout. Registers have no addresses, so the compiler must know each index into them. So
-# write the loops with `cutlass.range_constexpr(8)`.
+# row-major layout. Registers have no addresses, so the compiler must know each index into them.
+# Write the loops with `cutlass.range_constexpr(8)`.
 #
 # </details>
 #
@@ -435,12 +435,12 @@ fk.exercise("week0/what_bounds").grade(bounds)
 #
 # The second reason may be that `swizzled` has too few bytes in flight. The virtual GPU counts the
 # accesses that a kernel *requests*. Their time depends on properties of the hardware that it does
-# not model, so this section can only estimate.
+# not model, so this section gives only an estimate.
 #
 # A multiprocessor runs several blocks at the same time, as many as its threads, registers and
 # shared memory allow. While some blocks wait for memory, others request more. **Occupancy** is the
-# share of the multiprocessor's threads that are in use. But what matters in the end is only the
-# number of bytes in flight, as in Little's law in `05_tiled_copies`. If an answer takes 550 ns,
+# share of the multiprocessor's threads that are in use. But only the number of bytes in flight
+# matters in the end, as in Little's law in `05_tiled_copies`. If an answer takes 550 ns,
 # reading 2.4 TB/s requires 1.3 MB in flight, or 10 kB per multiprocessor of an H200.
 #
 # In the PTX, each load is followed directly by its store to the tile, which waits for the load.
@@ -508,9 +508,9 @@ against_torch(
 #
 # `mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
 # of 8, and addresses are multiples of 16 bytes. The kernel below is correct, and `fk.profile`
-# reports four sectors per request, the ideal number. Its predicted time for 2,048 × 8,192 on an
-# H200 is 54 µs, bound by the start of blocks. Halve this time. The **whole interval** must be below
-# half of 54 µs, so a small gain is not enough. If your grade stops at the predicted time, this line
+# reports two sectors per request, the ideal number. Its predicted time for 2,048 × 8,192 on an H200
+# is 54 µs, bound by the start of blocks. Halve this time. The **whole interval** must be below half
+# of 54 µs, so a small gain is not enough. If the grader stops at the predicted time, this line
 # shows all bounds of your kernel:
 #
 # `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`
@@ -633,7 +633,7 @@ for (m, n), guess in which.items():
         run = compile_choice(choice, torch.float16, fk.target.arch)
         p = fk.profile(run, x, fk.empty(n, m, dtype=torch.float16))
         moved = 32 * (p["global_load_sectors"] + p["global_store_sectors"])
-        print(f"    {moved / p.bytes_touched:.2f} times the minimum of bytes")
+        print(f"    {moved / p.bytes_touched:.2f} times the minimum number of bytes")
 
 # %% [markdown]
 # `vector` moves as many bytes as a copy. In the 127 × 193 matrix, a row may begin anywhere in a
@@ -670,15 +670,16 @@ for (m, n), guess in which.items():
 #
 # <details><summary>Hint 2</summary>
 #
-# A grid has three sizes, and `cute.arch.block_idx()` returns three numbers. `mX[b, row, col]` is an
-# element of a tensor with three modes, whose sizes are in `mX.shape`.
+# A grid has three dimensions, and `cute.arch.block_idx()` returns three numbers. `mX[b, row, col]`
+# is an element of a tensor with three modes, whose sizes are in `mX.shape`.
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# The third size of the grid is B, and the third block index is the first index of mX and of mY. The
-# rest is exercise 1 of `07_transpose`, with one padding word per row, as in its exercise 2.
+# Set the third dimension of the grid to B, and use the third block index as the first index of mX
+# and of mY. The rest is exercise 1 of `07_transpose`, with one padding word per row, as in its
+# exercise 2.
 #
 # </details>
 

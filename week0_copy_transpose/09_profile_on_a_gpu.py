@@ -186,7 +186,7 @@ print(len(hardware), "kernels,", len(hardware["scatter"]), "metrics")
 # **Predict:** how many of the 40 numbers differ?
 
 # %%
-differing = fk.predict("numbers that differ, of 40", None)
+differing = fk.predict("numbers that differ (of 40)", None)
 
 # %% jupyter={"outputs_hidden": true}
 unequal = []
@@ -234,9 +234,9 @@ count_here(hardware, ours, read_raw)  # the 40 numbers on your machine, if it ha
 
 # %% [markdown]
 # The counts agree exactly, line by line. The virtual GPU cannot provide the last column. Every few
-# microseconds, ncu samples which lines the warps are at, so a line with many samples takes much
-# *time*. The line that was fixed in `padded` has four fifths fewer samples than in `shared_tile`;
-# the line with the load has as many.
+# microseconds, ncu samples the lines that the warps are executing, so a line with many samples
+# takes much *time*. The line that was fixed in `padded` has four fifths fewer samples than in
+# `shared_tile`; the line with the load has as many.
 #
 # This is a good place for a break.
 #
@@ -640,7 +640,7 @@ print(theirs["overhang"]["text"])
 # **Predict:** how many of the six mistakes does compute-sanitizer miss, and which ones?
 
 # %%
-missed_guess = fk.predict("mistakes, of 6, that compute-sanitizer misses", None)
+missed_guess = fk.predict("mistakes (of 6) that compute-sanitizer misses", None)
 
 # %% jupyter={"outputs_hidden": true}
 missed = 0
@@ -755,7 +755,8 @@ fk.exercise("week0/which_tool").grade(tools)
 # | 9 | Is too little in flight? | ncu: nothing busy, long scoreboard | move more bytes per thread |
 # | 10 | Is one unit full? | ncu: Speed Of Light over 80 % | use it less, unless DRAM is high too |
 #
-# Steps 1 and 3 to 7 need no GPU. Then change *one* thing, measure again, and write down the result.
+# Steps 1 and 3 to 7 need no GPU. At each step, change only *one* thing, measure again, and write
+# down the result.
 #
 # ## Summary
 #

@@ -110,8 +110,7 @@ fk.exercise("week0/interleave").grade(interleave)
 # %% [markdown]
 # ## Share elements within a block
 #
-# In the next three exercises, a block loads elements that several of its threads need into shared
-# memory.
+# In the next three exercises, the threads of a block exchange elements through shared memory.
 
 # %% [markdown] exercise="week0/sliding_max" part="task"
 # ### Exercise 2: find the largest of four neighbours
@@ -204,8 +203,8 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 # as 0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than
 # once. All tensors are float32. Signature: `convolve(x, w, y)`.
 #
-# **Required**: at most 1 barrier, shared memory for at most 64 floats more than a block has
-# threads.
+# **Required**: at most 1 barrier, shared memory for at most 64 more floats than there are threads
+# in a block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -391,7 +390,7 @@ fk.exercise("week0/rotate_image").grade(rotate_image)
 # is a power of two, at least 2, and known at compile time. N is a multiple of both k and 8. Support
 # float16 and float32. Signature: `every_kth(x, k, y)`.
 #
-# **Required**: 16 bytes per load where they contain more than one element to keep.
+# **Required**: 16 bytes per load if 16 bytes contain more than one element to keep.
 #
 # <details><summary>Hint 1</summary>
 #

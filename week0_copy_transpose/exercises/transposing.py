@@ -319,8 +319,8 @@ def read_whole(m: int, n: int) -> list[Counter]:
     """Return counters against taking lanes in turn: one wavefront per 32 elements."""
     few, size = m * n // 32, 4 * m * n
     turns = (
-        "the lanes of a warp take turns, which avoids conflicts but takes as many wavefronts. Let "
-        "all 32 lanes access shared memory together."
+        "the lanes of a warp take turns, which avoids conflicts but takes just as many wavefronts. "
+        "Let all 32 lanes access shared memory together."
     )
 
     def asked(kind: str, factor: int) -> Callable[[Any], bool]:

@@ -74,7 +74,7 @@ def _different() -> Iterator[Pair]:
         x,
         _matrix(4, 8, start=1),
         "a start at a multiple of 16 bytes and one 4 bytes on",
-        "the key lacks the alignment of the first element, which determines if wide loads are "
+        "the key lacks the alignment of the first element, which determines whether wide loads are "
         "possible.",
     )
     yield Pair(
@@ -216,8 +216,8 @@ first element. Two tensors must have the same key if and only if these facts agr
     hints=(
         "Every fact is a property of `x`: `dtype`, `device`, `stride()`, and the address "
         "`data_ptr()`. You do not need `shape`.",
-        "For the memory order, turn `x.stride()` into a tuple of True and False. Its length is "
-        "the number of dimensions. For the alignment, ask if the address is a multiple of 16, 8 "
+        "For the memory order, turn `x.stride()` into a tuple of True and False. Its length is the "
+        "number of dimensions. For the alignment, ask whether the address is a multiple of 16, 8 "
         "or 4.",
         "Python's `math.gcd(a, b)` is the largest number that divides both a and b. For which two "
         "numbers is it the alignment? The rest is a `return` of four values, one of which is a "

@@ -43,8 +43,8 @@ otherwise. `x` is float32, `y` is bfloat16, and `low` and `high` are numbers. Si
 low, high, y)`.
 """,
     hints=(
-        "A number is a parameter like a tensor, annotated as in `low: cutlass.Float32`. Which "
-        "Python functions return the smaller and the larger of two numbers?",
+        "A number is a parameter, just like a tensor; annotate it as in `low: cutlass.Float32`. "
+        "Which Python functions return the smaller and the larger of two numbers?",
         "`min` and `max` work inside a kernel. Which of them applies `low`, and which applies "
         "`high`?",
         "A single line can compute and store: take the larger of x and low, then the smaller of "

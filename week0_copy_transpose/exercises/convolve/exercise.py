@@ -51,7 +51,7 @@ in registers.
     asked={
         "barriers": 1,
         "shared_bytes": (
-            "shared memory for at most 64 floats more than a block has threads",
+            "shared memory for at most 64 more floats than there are threads in a block",
             lambda block: 4 * (block + 64),
         ),
     },

@@ -32,7 +32,7 @@ WRONG = (
     Wrong(
         "a tile of 224",
         {"make_layout(128 + 31)": "make_layout(224)"},
-        "64 floats more than a block",
+        "64 more floats than there are threads",
     ),
     Wrong(
         "halo over its tile",

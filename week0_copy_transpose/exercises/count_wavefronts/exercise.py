@@ -25,8 +25,8 @@ Lanes `i = 0 … 31` of a warp read float32 elements of `s`, an array in shared 
 bank 0. How many wavefronts does each read take?
 """,
     hints=(
-        "Word number w is in bank w % 32. Write down the banks that lanes 0, 1, 2, … read until a "
-        "bank repeats.",
+        "Word number w is in bank w % 32. Write down the banks from which lanes 0, 1, 2, … read, "
+        "until a bank repeats.",
         "Find the bank that has to serve the most different words, and count those words.",
         "With a stride of 16, the lanes read from only two banks, so each bank serves half of the "
         "lanes. Lanes that read the same word count once.",

@@ -52,7 +52,7 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
 """,
     asked={
         "load_bytes": (
-            "16 bytes per load where they contain more than one element to keep",
+            "16 bytes per load if 16 bytes contain more than one element to keep",
             lambda k, itemsize: 16 if k * itemsize < 16 else 0,
         ),
     },

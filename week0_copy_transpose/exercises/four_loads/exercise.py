@@ -41,8 +41,8 @@ EXERCISE = Exercise(
     title="predict what four loads cost",
     task="""
 Threads `i = 0 … 255` load float32 elements of `x`, whose address is a multiple of 256 bytes. How
-many sectors does the first warp (threads 0 to 31) fetch with each load? A cell after the grade
-draws them.
+many sectors does the first warp (threads 0 to 31) fetch with each load? A cell after the grading
+cell draws them.
 """,
     hints=(
         "Which elements do threads 0 to 31 read? Write down the first and the last.",

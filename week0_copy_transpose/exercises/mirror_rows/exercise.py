@@ -34,11 +34,11 @@ def _mirrored_in_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 EXERCISE = Exercise(
     title="halve a predicted time",
     task="""
-`mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple
-of 8, and addresses are multiples of 16 bytes. The kernel below is correct, and `fk.profile` reports
-four sectors per request, the ideal number. Its predicted time for 2,048 × 8,192 on an H200 is 54
+`mirror_rows` reverses each row of a float16 matrix: `y[m, n] = x[m, N - 1 - n]`. N is a multiple of
+8, and addresses are multiples of 16 bytes. The kernel below is correct, and `fk.profile` reports
+two sectors per request, the ideal number. Its predicted time for 2,048 × 8,192 on an H200 is 54
 µs, bound by the start of blocks. Halve this time. The **whole interval** must be below half of 54
-µs, so a small gain is not enough. If your grade stops at the predicted time, this line shows all
+µs, so a small gain is not enough. If the grader stops at the predicted time, this line shows all
 bounds of your kernel:
 
 `fk.profile(*fk.exercise("week0/mirror_rows").failed, blocks=64).time("H200")`

@@ -127,7 +127,7 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
 
     diagnosis, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
     look_at = "fn takes CuTe tensors; call what `compile` returned."
-    return GateError(f"With {label} it raised an error of CuTe DSL.\n{diagnosis}", look_at=look_at)
+    return GateError(f"With {label} it raised a CuTe DSL error.\n{diagnosis}", look_at=look_at)
 
 
 def _misfit(text: str, label: str) -> str:
@@ -141,7 +141,8 @@ def _misfit(text: str, label: str) -> str:
         "dtype": "the key lacks the element type.",
         "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
         "compiled in as well.",
-        "alignment": "the key lacks the alignment of the first element, or records only if it is 16 bytes. A kernel for an alignment of 8 bytes does not fit one of 4.",
+        "alignment": "the key lacks the alignment of the first element, or records only whether it "
+        "is 16 bytes. A kernel for an alignment of 8 bytes does not fit one of 4.",
     }
     return next((says for what, says in reasons.items() if what in text), "")
 

@@ -27,7 +27,7 @@ EXERCISE = puzzle(
     title="reverse a vector",
     task="""
 Write a kernel that stores `y[0] = x[n-1]`, `y[1] = x[n-2]`, and so on, for any length. A cell after
-the grade draws what your kernel does with eight elements.
+the grading cell draws what your kernel does with eight elements.
 """,
     hints=(
         "If thread `i` writes `y[i]`, which element does it read?",

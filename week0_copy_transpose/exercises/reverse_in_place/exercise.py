@@ -57,7 +57,7 @@ same four sectors in any order of the lanes.
     misconceptions=[
         looks_like(
             lambda x: x,
-            "x is unchanged: the kernel exchanges nothing, or exchanges every pair twice.",
+            "x is unchanged: the kernel swaps nothing, or swaps every pair twice.",
         ),
         looks_like(
             _back_unchanged,
@@ -72,8 +72,8 @@ same four sectors in any order of the lanes.
         ),
         found(
             "global-race",
-            "one thread reads an element and another writes it, in no fixed order. Let one "
-            "thread exchange both elements of a pair.",
+            "one thread reads an element and another writes it, in no fixed order. Let one thread "
+            "swap both elements of a pair.",
         ),
     ],
 )

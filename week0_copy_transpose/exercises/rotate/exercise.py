@@ -83,7 +83,7 @@ class _Exchange(Listener):
     @property
     def likely(self) -> str:
         if not self.threads:
-            return "the kernel rotates the rows without shared memory, while it loads or stores."
+            return "the kernel rotates the rows as it loads or stores them, without shared memory."
         if len(self.threads) == 1:
             return "one thread of the block does the work of all threads."
         if not self.reads:

@@ -34,7 +34,7 @@ WRONG = (
           "one round is missing or does nothing"),
     Wrong("around shared memory", {
         WHOLE: "    value = mX[bidx, (tidx + 2) % 64]\n"},
-          "rotates the rows without shared memory"),
+          "rotates the rows as it loads or stores them"),
     Wrong("one thread does it all", {
         WHOLE + "    mY[bidx, tidx] = value\n": """    for j in cutlass.range(64, unroll=1):
         sRow[j] = mX[bidx, j]

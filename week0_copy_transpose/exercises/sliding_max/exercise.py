@@ -74,7 +74,7 @@ of x, so the predicates enclose only the loads and the store, not the whole body
         ),
         looks_like(
             lambda x, y: _max_of(x, 4, 0.0),
-            "the kernel uses 0 past the end of x, which is larger than negative numbers. Use "
+            "past the end of x, the kernel uses 0, which is larger than any negative number. Use "
             "minus infinity.",
         ),
         halo_missing(3),

@@ -23,7 +23,7 @@ WRONG = (
     Wrong(
         "0 beyond the end",
         {"mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(0)"},
-        "is larger than negative numbers",
+        "is larger than any negative number",
     ),
     Wrong("no halo", {HALO: ""}, "belong to the next block"),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),

@@ -24,8 +24,8 @@ elements outside the row count as 0. Load each element of `x` from global memory
 neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
 """,
     hints=(
-        "As in `mirror`, each thread stores, waits and reads. Here, which elements of other "
-        "threads does each thread read?",
+        "As in `mirror`, each thread stores, waits and reads. Which elements that other threads "
+        "stored does each thread read here?",
         "The first and the last thread of a row have only one neighbour. Begin with the thread's "
         "own element, and add each neighbour under its own predicate.",
         "All threads must reach the barrier, so put it before the first `if`.",

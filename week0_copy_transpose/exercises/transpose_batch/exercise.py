@@ -38,11 +38,11 @@ float16. Use one launch, and access whole sectors in both loads and stores. Sign
     hints=(
         "You have already written the transpose of a single matrix. What must a block know "
         "besides the position of its tile?",
-        "A grid has three sizes, and `cute.arch.block_idx()` returns three numbers. `mX[b, row, "
-        "col]` is an element of a tensor with three modes, whose sizes are in `mX.shape`.",
-        "The third size of the grid is B, and the third block index is the first index of mX and "
-        "of mY. The rest is exercise 1 of `07_transpose`, with one padding word per row, as in "
-        "its exercise 2.",
+        "A grid has three dimensions, and `cute.arch.block_idx()` returns three numbers. `mX[b, "
+        "row, col]` is an element of a tensor with three modes, whose sizes are in `mX.shape`.",
+        "Set the third dimension of the grid to B, and use the third block index as the first "
+        "index of mX and of mY. The rest is exercise 1 of `07_transpose`, with one padding word "
+        "per row, as in its exercise 2.",
     ),
     analysis="""
 A batch requires only one more index. Neighbouring blocks should write neighbouring parts of one

@@ -98,8 +98,8 @@ def _requests(kind: str) -> Counter:
 EXERCISE = Exercise(
     title="transpose 8 × 8 elements in registers",
     task="""
-Transpose a 16-bit matrix whose sizes are multiples of 8 in registers alone, without shared memory
-or a barrier. In the given launch, a block is one warp and covers 32 × 64 elements of X, so each
+In registers alone, without shared memory or a barrier, transpose a 16-bit matrix whose sizes are
+multiples of 8. In the given launch, a block is one warp and covers 32 × 64 elements of X, so each
 thread has a square of 8 × 8 elements. A thread loads each row of its square with one 16-byte
 access, transposes the square, and stores each row of the result with one 16-byte access. The 32
 squares of a warp cover the same sectors in any order, so choose the order that you find easiest.
@@ -109,8 +109,8 @@ squares of a warp cover the same sectors in any order, so choose the order that 
         "lane `tidx`? `cute.local_tile(mX, (8, 8), …)` returns that square. Where does it belong "
         "in mY?",
         "Create two register tensors of 8 × 8 elements, rX and rY, with `cute.make_rmem_tensor` "
-        "and a row-major layout. Registers have no addresses, so the compiler must know each "
-        "index into them. So write the loops with `cutlass.range_constexpr(8)`.",
+        "and a row-major layout. Registers have no addresses, so the compiler must know each index "
+        "into them. Write the loops with `cutlass.range_constexpr(8)`.",
         "Put three loops inside the predicate's `if`. The first loop copies each row of gX, `[r, "
         "None]`, to the same row of rX with `cute.autovec_copy`. The second copies each element "
         "from rX to rY, with row and column swapped. The third copies each row of rY to gY.",

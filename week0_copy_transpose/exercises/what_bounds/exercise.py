@@ -35,7 +35,7 @@ def _us(kernel: str, bound: str) -> float:
 
 _SLIPS = {
     (kernel, said): f"{said} would take {_us(kernel, said):.0f} µs for {kernel}; another of its "
-    f"counts, divided by its rate, takes {_us(kernel, right):.0f}."
+    f"counts, divided by the corresponding rate, gives {_us(kernel, right):.0f}."
     for kernel, right in RIGHT.items()
     for said in _WORDS
     if said != right

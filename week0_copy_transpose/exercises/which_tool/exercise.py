@@ -36,8 +36,8 @@ _SLIPS = {
     ("DRAM percent", "virtual GPU"): _VIRTUAL + "it counts accesses, not their speed.",
     ("crash of a C++ program", "virtual GPU"): "the virtual GPU runs the kernels that CuTe DSL "
                                                "compiles, and this program is in C++.",
-    ("crash of a C++ program", "ncu"): "a profiler expects a correct program, which would crash "
-                                       "under ncu as well.",
+    ("crash of a C++ program", "ncu"): "a profiler expects a correct program, but this one would "
+                                       "crash under ncu as well.",
     ("global race", "compute-sanitizer"): "racecheck checks only shared memory. See its report on race_global.",
     ("line without a GPU", "ncu"): "ncu reports it line by line, but it needs a GPU and "
                                    "permission to read its counters.",

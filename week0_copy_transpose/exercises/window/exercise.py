@@ -70,9 +70,9 @@ Signature: `window(x, top, left, y)`.
         "corresponding element of x exist?",
         "A thread without an element of x must still store something. Which of the two "
         "predicates covers the store?",
-        "Start with a 0 of y's type and overwrite it where x has the element. You need four "
-        "comparisons to find out, because an index can also be too small. Then every thread that "
-        "has an element of y stores its value.",
+        "Start with a 0 of y's type and overwrite it where x has the element. This test takes four "
+        "comparisons, because an index can also be too small. Then every thread that has an "
+        "element of y stores its value.",
     ),
     analysis="""
 Convolutions pad their input in this way. The load has its own predicate, and elements outside the
