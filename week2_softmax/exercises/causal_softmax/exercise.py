@@ -69,9 +69,9 @@ Row m of `x` contains the scores of query m for all keys, but a query must not s
 Float32, y)`.
 """,
     hints=(
-        "The mask is a predicate on row and column. Which value must a register hold that nothing is loaded into, so that neither the maximum nor the sum changes?",
+        "The mask is a predicate on row and column. Which value must a register hold if nothing is loaded into it, so that neither the maximum nor the sum changes?",
         "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is 32 k columns to the right of its first element. The rest is a softmax in registers, but the store needs its own predicate.",
-        "Apply the scale in the line that loads, before the maximum: for a negative scale, the "
+        "Apply the scale in the line that loads x, before the maximum: for a negative scale, the "
         "largest `scale * x` is not `scale` times the largest x.",
     ),
     analysis="""

@@ -54,7 +54,7 @@ rounds to 0, the result must not be −∞. Signature: `log_softmax(x, y)`.
         "The logarithm of a quotient is a difference. Write log(exp(x − m) / s) without an exponential and without a quotient.",
         "One pass gives each lane a pair (m, s); the warp merges the pairs. The second pass "
         "needs no exponential.",
-        "The line that stores adds x, −m and −log s. Which two should it add first if x and m are 30,000 and log s is 2?",
+        "The line that stores the result adds x, −m and −log s. Which two should it add first if x and m are 30,000 and log s is 2?",
     ),
     analysis="""
 Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses digits of log s before you subtract it. `x − m` is exact for the elements near the maximum,

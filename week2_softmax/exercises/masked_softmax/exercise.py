@@ -106,7 +106,7 @@ Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0:
     hints=(
         "A masked element counts neither in the maximum nor in the sum. What are m and s of a "
         "lane without an element?",
-        "NaN times 0 is NaN, so leave an element out by a predicate, not by a factor. −∞ − (−∞) is NaN as well. Which lines could compute such a difference of two maxima?",
+        "NaN times 0 is NaN, so exclude an element with a predicate, not with a factor. −∞ − (−∞) is NaN as well. Which lines could compute such a difference of two maxima?",
         "The temperature and log₂ e form one factor. Compute it once, before the loops. In the lines with exponentials, apply it to the difference from the maximum.",
     ),
     analysis="""

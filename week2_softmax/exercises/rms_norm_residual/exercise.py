@@ -71,7 +71,7 @@ row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
         "Cut the rows and `w` into vectors with `cute.zipped_divide`; `[None, i]` is vector i, "
         "which `.load()` and `.store()` move. `[None, k]` selects vector k of registers of "
         "shape `((vec,), 4)`.",
-        "Convert a vector to float32 in the line that adds, and back in the lines that store. "
+        "Convert a vector to float32 in the line that adds it, and back in the lines that store it. "
         "Square the float32 sum. Before the loop, `fill` the registers with 0 for missing "
         "vectors.",
     ),

@@ -50,7 +50,7 @@ shared memory again to compute the result. Read each element only once from glob
     ),
     analysis="""
 A lane holds four elements of the row in registers at a time instead of 32, and all of its 128 bytes are in
-flight together. A row needs 4 kB of the SM's 228 kB, enough for the 32 blocks that an SM can hold at most. No
+flight together. A row needs 4 kB, so the SM's 228 kB have room for 32 blocks, the most that an SM can hold. No
 barrier is needed, because no lane reads data that another lane has copied.
 """,
     asked={
