@@ -90,8 +90,7 @@ skips whole tiles beyond the diagonal and never writes the scores.
     legal=lambda m, n: (min(m, n), min(512, max(m, n))),
     misconceptions=[
         looks_like(_nothing_masked, "nothing is masked: the values are the softmax of the whole row."),
-        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Replace "
-                   "such elements by a select, or do not read them; adding −∞ is not enough."),
+        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Replace such elements with a select, or do not read them; adding −∞ is not enough."),
         looks_like(_masked_after, "elements beyond the diagonal end up as 0, but they are included in the sum."),
         looks_like(_maximum_of_all, "the maximum is taken over the whole row: where a masked element is larger, the exponentials "
                    "of all kept elements round to 0."),

@@ -50,7 +50,7 @@ rows, the limit of a grid's y.)
     misconceptions=[
         looks_like(lambda x, y: _of_rank_0(x), "the result covers only the first block's share."),
         looks_like(lambda x, y: _without_rescaling(x), "a thread's sum is relative to an "
-                   "older, smaller maximum and is not rescaled when a larger one comes."),
+                   "older, smaller maximum and is not rescaled when a larger one appears."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
                    "added back after the logarithm."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1), "the "

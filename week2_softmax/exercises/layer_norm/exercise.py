@@ -74,7 +74,7 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
     atol=2e-4,
     misconceptions=[
         looks_like(lambda x, w, b, eps, y: _norm(x, w, 0 * b, eps), "the bias is not added."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b, eps), "the weight is not multiplied."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b, eps), "the result is not multiplied by the weight."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, centre=False), "the mean is not subtracted from "
                    "the stored value."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, of=x.shape[1] - 1), "the sum of the squares is "

@@ -99,8 +99,7 @@ cache) and stores 4,000.
         _second(lambda x, r, w, eps: _norm(x, w, eps), "y is the norm of x without the residual."),
         _second(lambda x, r, w, eps: x.double() + r.double(), "the second output is the sum: it is not "
                 "normalised."),
-        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the weight is not "
-                "multiplied."),
+        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the result is not multiplied by the weight."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "eps seems to be 0.00001, but "
                 "it is an argument with another value here."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "eps seems to be 0: a row "

@@ -65,7 +65,7 @@ element.
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),
         looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "maximum and sum are those of four "
-                   "rows: a group has 8 lanes, and the shuffles go over 32."),
+                   "rows: a group has 8 lanes, but the shuffles span 32."),
         looks_like(lambda x, y: _of_warps(x, maximum=False), "each row is divided by the sum of all "
                    "four rows of its warp."),
     ],

@@ -78,7 +78,7 @@ barrier is needed, because no lane reads data that another lane has copied.
         looks_like(lambda x, y: _without_tail(x), "maximum and sum cover only the full "
                    "tiles of 128 elements; the rest of the row is missing."),
         looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
-                   "smaller maximum and is not rescaled when a larger one comes."),
+                   "smaller maximum and is not rescaled when a larger one appears."),
         looks_like(lambda x, y: _of_lanes(x), "in the second look each lane subtracts its own maximum "
                    "instead of the row's."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "

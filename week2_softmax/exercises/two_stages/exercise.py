@@ -63,7 +63,7 @@ a barrier.
         looks_like(lambda x, y: x.double()[:, : x.shape[1] // 128 * 128].logsumexp(1), "the last "
                    "tile, which is not full, is left out."),
         looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
-                   "smaller maximum and is not rescaled when a larger one comes."),
+                   "smaller maximum and is not rescaled when a larger one appears."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
                    "added back after the logarithm."),
     ],
