@@ -77,7 +77,7 @@ ranges_picture(ranges)
 # %% [markdown]
 # To the right of a type's bar, `exp(x)` is infinite; to the left of it, 0. In the pale part, the
 # result gradually loses digits. `bfloat16` covers the same range as `float32` because its exponent
-# has as many bits.
+# has the same number of bits.
 #
 # A sum can overflow even when none of its terms does:
 
@@ -395,7 +395,7 @@ print("wrong:  ", ", ".join(name for name in HARD if name not in good))
 #
 # Now write a safe kernel yourself, first without shuffles. For the maximum, use `cute.arch.fmax`
 # (`02_shuffle`), which takes one instruction where `cutlass.max` takes four. It ignores NaNs, but
-# they need no special handling here, because their exponentials are NaN again.
+# they need no special handling here, because the exponential of NaN is NaN.
 
 # %% [markdown] exercise="week2/column_softmax" part="task"
 # ### Exercise 3: take the softmax of columns
@@ -409,7 +409,7 @@ print("wrong:  ", ", ".join(name for name in HARD if name not in good))
 # <details><summary>Hint 1</summary>
 #
 # The kernel resembles week 1's `column_sum`, with three loops. Which operator does the first loop
-# use, and at which number does it start?
+# use, and what value does it start from?
 #
 # </details>
 #
@@ -423,7 +423,7 @@ print("wrong:  ", ", ".join(name for name in HARD if name not in good))
 # <details><summary>Hint 3</summary>
 #
 # The first loop uses `cute.arch.fmax` and starts at `-Float32.inf`; the second and third loops
-# subtract the maximum inside the exponential. Divide in the line that stores.
+# subtract the maximum inside the exponential. Divide in the line that stores the result.
 #
 # </details>
 
@@ -571,7 +571,7 @@ print("the same with log-sum-exp:           ", (far - far.logsumexp(0)).tolist()
 # <details><summary>Hint 3</summary>
 #
 # A line between the two loops chooses the number to subtract, the maximum or 0. The line that
-# stores adds the same number back.
+# stores the result adds the same number back.
 #
 # </details>
 
@@ -631,8 +631,8 @@ fk.exercise("week2/logsumexp").grade(logsumexp)
 #
 # Every softmax has to read the row at least once and write it once.
 #
-# **Predict:** how many times the size of the matrix do the loads and stores of `no_maximum` move in
-# total? And those of `three_passes`?
+# **Predict:** as a multiple of the matrix's size, how many bytes do the loads and stores of
+# `no_maximum` move in total? And those of `three_passes`?
 
 # %%
 of_plain = fk.predict("times the matrix, no_maximum", None)
@@ -675,7 +675,7 @@ passes_picture(found)
 # <details><summary>Hint 3</summary>
 #
 # The second loop adds to both sums in two lines; the only division comes after the shuffles, in the
-# line that stores.
+# line that stores the result.
 #
 # </details>
 

@@ -57,8 +57,8 @@ from forgekit.viz.ideas import online_softmax
 #
 # Go through a row once. After each element, keep the maximum *so far*, m, and the sum s of the
 # exponentials relative to it, whose terms are $e^{x - m}$. When a larger element arrives, the
-# maximum becomes m′, and every term in s is relative to the old maximum. But all terms are wrong by
-# the same factor:
+# maximum becomes m′, but every term in s is still relative to the old maximum. Fortunately, all
+# terms are wrong by the same factor:
 #
 # $$e^{x - m'} = e^{x - m} \cdot e^{m - m'}$$
 #
@@ -448,8 +448,7 @@ for guess, fn, n in (
 #
 # <details><summary>Hint 3</summary>
 #
-# For each line, write down (m, s) of lanes 0 and 1 before the merge, and then the pair into which
-# the merge turns them.
+# For each line, write down (m, s) of lanes 0 and 1 before the merge, and then the merged pair.
 #
 # </details>
 
@@ -499,15 +498,15 @@ fk.exercise("week2/what_hides").grade(shows)
 # </details>
 
 # %% [markdown]
-# The pair (m, s) can carry any other mergeable value along. And a kernel that does not write a row
-# of results needs only one pass:
+# Any other mergeable value can accompany the pair (m, s). And a kernel that does not write a row of
+# results needs only one pass:
 
 # %% [markdown] exercise="week2/confidence" part="task"
 # ### Exercise 4: say how sure a classifier is
 #
 # `p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If
-# several weights tie for the largest, return the first of them. Support any M and N ≥ 1, with `x`
-# and `p` in float32 or float16; compute in float32. Read each row **once**. Signature:
+# several weights tie for the largest, return the column of the first. Support any M and N ≥ 1, with
+# `x` and `p` in float32 or float16; compute in float32. Read each row **once**. Signature:
 # `confidence(x, p, at)`.
 #
 # **Required**: one warp per row, no shared memory.
@@ -592,8 +591,8 @@ fk.exercise("week2/confidence").grade(confidence)
 # ```
 #
 # Classifiers need this number all the time. It requires neither the whole softmax nor a second
-# pass: the kernel reads the matrix once and writes two numbers per row. (m, s) can carry any
-# mergeable value along; with a vector of values instead of the column, this is flash attention.
+# pass: the kernel reads the matrix once and writes two numbers per row. Any mergeable value can
+# accompany (m, s); with a vector of values instead of the column, this is flash attention.
 #
 # </details>
 
@@ -868,7 +867,7 @@ moved_picture("One read fewer", costs)
 # thread has only eight of the 2,048 elements, so its eight merging steps, with two exponentials
 # each, make up a larger share.
 #
-# ## 6. How much time it saves
+# ## 6. The time saved
 #
 # **Predict:** judged by bytes alone, `online` would take ¾ of the time of `three_passes`. What was
 # the ratio on an H200 for 32,768 rows of 4,096 `float32`? And for 64 rows of 262,144 elements, by
@@ -911,8 +910,8 @@ print(f"the L2 cache: {h200.l2_bytes / 1e6:.1f} MB")
 # %% [markdown]
 # With one block per row, all rows in use fit into the L2 cache; with one warp per row they do not.
 # So a block's second pass can find its row in the cache. The profile cannot show this, because it
-# counts requests. (This is only arithmetic that agrees with the times. Measuring the cache hits
-# takes a profiler on a GPU.) Rows four times as long would not fit even with one block per row.
+# counts requests. (This arithmetic merely agrees with the times. To measure the cache hits, you
+# need a profiler on a GPU.) Rows four times as long would not fit even with one block per row.
 #
 # Here are your predictions in this notebook, beside the results:
 

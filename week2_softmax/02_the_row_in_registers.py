@@ -12,7 +12,7 @@
 # # Keep the row in registers
 #
 # **You will build** softmaxes that read each row once and write it once: the first works element by
-# element, the next by vectors, and later ones with fewer instructions. The last is your own
+# element, the next vector by vector, and later ones with fewer instructions. The last is your own
 # single-pass online softmax.
 # **You will learn** why registers cannot be indexed at run time, which value to put in place of
 # missing elements, how to save one instruction per exponential without losing digits, and how long
@@ -214,7 +214,7 @@ for name, run in (("by_index", run_by_index), ("registers", run_registers)):
 #
 # `cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes; use it for the
 # maximum and for the sum. Some of a warp's four rows may not exist. Arithmetic on them is harmless
-# as long as the line that stores checks the row.
+# as long as the line that stores the result checks the row.
 #
 # </details>
 
@@ -522,8 +522,8 @@ fk.exercise("week2/fix_the_fill").grade(fix_the_fill)
 # %% [markdown]
 # How many instructions per element can an H200 afford? Each of its 132 SMs has four schedulers, and
 # each scheduler issues one instruction for 32 lanes per clock cycle. In the time that memory takes
-# to read one element and write its result at 4.8 TB/s, the SMs can execute 56 instructions on an
-# element for `float32`, and 28 for `bfloat16` (at the boost clock; a cell below computes both).
+# to read one element and write its result at 4.8 TB/s, the SMs can execute 56 instructions per
+# `float32` element, and 28 per `bfloat16` element (at the boost clock; a cell below computes both).
 # This number is the **budget** per element. A kernel that exceeds it is no longer bound by memory.
 # The budget counts *machine* instructions, and some PTX instructions expand into many of them.
 # `run.code_bytes` is the length of the machine code, at 16 bytes per instruction; the compiler
@@ -550,7 +550,7 @@ def reciprocal(x, warps):
 
 
 run_reciprocal = checked(reciprocal, *lengths, compile=compile_step)
-of_a_division = fk.predict("machine instructions more, per division", None)
+of_a_division = fk.predict("extra machine instructions per division", None)
 
 # %% jupyter={"outputs_hidden": true}
 x, machine = fk.randn(8, 1024), {}
@@ -644,8 +644,8 @@ for step in (vectors, reciprocal, mul_sub, folded):
 # Without the FMA, the compiler computed each vector's address from scratch after its predicate.
 # Only counting reveals such changes.
 #
-# In exercises 3 and 6, each warp or block handles one row, so a shorter form suffices, which the
-# next notebook uses as well. `cute.zipped_divide` divides one row into vectors, and
+# In exercises 3 and 6, each warp or block handles one row, so a shorter form suffices; the next
+# notebook uses it as well. `cute.zipped_divide` divides one row into vectors, and
 # `cute.autovec_copy` moves one vector:
 #
 # ```python
@@ -982,9 +982,10 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #
 # With the pair (m, s) of `01_online`, a thread need not know the row's maximum to begin. So:
 #
-# 1. Each thread loads all its vectors, then goes through them in order: the maximum so far, and the
-#    sum relative to it, rescaled once per *vector*.
-# 2. It keeps the exponentials in registers, and for each vector the maximum they are relative to.
+# 1. Each thread loads all its vectors, then goes through them in order. It keeps the maximum so far
+#    and the sum relative to it, which it rescales once per *vector*.
+# 2. It keeps the exponentials in registers and, for each vector, the maximum that its exponentials
+#    are relative to.
 # 3. Shuffles merge the lanes; shared memory merges the warps, with **one** barrier.
 # 4. It multiplies each vector by $e^{m_k - m} / s$, where $m_k$ is the vector's own maximum, and
 #    writes it.
@@ -1019,9 +1020,9 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 #
 # <details><summary>Hint 2</summary>
 #
-# Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they
-# are relative to, and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the
-# row's maximum) / s.
+# Keep three things: the exponentials of all vectors; for each vector, the maximum *so far* that its
+# exponentials are relative to; and (m, s). At the end multiply each vector by one factor, 2^(its
+# maximum − the row's maximum) / s.
 #
 # </details>
 #
@@ -1221,7 +1222,7 @@ for dtype in ("float32", "bfloat16"):
 # %% [markdown]
 # With 16 to 32 elements per thread, every kernel reaches at least 94 % of a copy's speed;
 # `threads_for` chooses such numbers. With 4 elements per thread, kernels reach 50 to 94 % (in
-# `bfloat16`, half of their threads have no vector), and with 64 some kernels fall behind. In a row
+# `bfloat16`, half of their threads have no vector), and with 64, some kernels fall behind. In a row
 # of 65,536 elements, each of 1,024 threads has 64 elements but only 64 registers in total.
 #
 # Here are your predictions in this notebook, beside the results:
@@ -1252,7 +1253,7 @@ fk.predictions()
 # | too many elements per thread | never | `run.registers`, `run.spill_bytes` |
 #
 # **The bad number: 55 %** of a copy's speed for rows of 65,536 `float32`. An SM's registers hold
-# 65,536 numbers, but the row is not all that they must hold.
+# 65,536 numbers, but they must hold more than the row.
 #
 # **In practice** production kernels choose threads and elements per type and row length from a
 # table, much like `threads_for`. They may compute `1 / s` as an approximate reciprocal,

@@ -324,8 +324,8 @@ fk.exercise("week2/staged_rows").grade(staged_rows)
 # ```
 #
 # A lane holds four elements of the row in registers at a time instead of 32, and all of its 128
-# bytes are in flight together. A row needs 4 kB of the SM's 228 kB, enough for the 32 blocks that
-# an SM can hold at most. No barrier is needed, because no lane reads data that another lane has
+# bytes are in flight together. A row needs 4 kB, so the SM's 228 kB have room for 32 blocks, the
+# most that an SM can hold. No barrier is needed, because no lane reads data that another lane has
 # copied.
 #
 # </details>
@@ -442,8 +442,8 @@ fk.exercise("week2/fix_the_wait").grade(fix_the_wait)
 # With the commit inside the `if`, a lane without a vector commits nothing. But the number in
 # `cp_async_wait_group` is the same for all lanes, so all lanes have to commit the same number of
 # groups. An empty group is legal and already complete. (Rows of whole tiles hide this mistake.) The
-# last wait has to leave 0 groups in flight. After it, a thread can read all of its own copies, and
-# after `sync_warp` also those of the other lanes.
+# last wait has to leave 0 groups in flight. After it, a thread can read all of its own copies and,
+# after `sync_warp`, those of the other lanes as well.
 #
 # </details>
 
@@ -587,9 +587,9 @@ for finding in fk.sanitize(run_short, mailboxes, schedule="adversarial", seeds=2
 #
 # **The fence.** `cluster_arrive` publishes *all* earlier writes of its thread to the cluster, but
 # only the mbarrier has to be published. `mbarrier_init_fence` does just that. After it,
-# `cluster_arrive_relaxed` is enough, which publishes nothing.
+# `cluster_arrive_relaxed`, which publishes nothing, is enough.
 #
-# > **Looks right but is wrong.** The second function makes the relaxed arrival without the fence.
+# > **Looks right but is wrong.** The second function uses the relaxed arrival without the fence.
 
 
 # %%
@@ -722,8 +722,8 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line that sends, lane r of each warp sends to rank r. A warp without any elements has m =
-# -inf, so subtract 0 there.
+# In the line that sends the pair, lane r of each warp sends to rank r. A warp without any elements
+# has m = -inf, so subtract 0 there.
 #
 # </details>
 
@@ -817,7 +817,7 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # <details><summary>Hint 1</summary>
 #
 # Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect the bytes.
-# The two halves of which barrier ensure that?
+# Which two-part barrier ensures that?
 #
 # </details>
 #
@@ -1008,8 +1008,8 @@ pipeline({"one buffer": one, "two buffers": two})
 #
 # <details><summary>Hint 3</summary>
 #
-# Tile k is in buffer `k % 2`, both in the line that copies and in the line that reads. Each lane
-# reads only data that it has copied, so no barrier is needed.
+# Tile k is in buffer `k % 2`, both in the line that copies it and in the line that reads it. Each
+# lane reads only data that it has copied, so no barrier is needed.
 #
 # </details>
 
@@ -1117,7 +1117,7 @@ fk.exercise("week2/two_stages").grade(two_stages)
 fits = {
     # FILL ME IN (roughly 7 lines)
     "kB of a row in shared memory": None,
-    "vectors in flight, each thread": None,
+    "vectors in flight per thread": None,
     "blocks that an SM has room for": None,
     "MB that staged moves": None,
     "MB that streaming moves": None,
@@ -1134,7 +1134,7 @@ fk.exercise("week2/what_fits").grade(fits)
 # ```python
 # fits = {
 #     "kB of a row in shared memory": 96,
-#     "vectors in flight, each thread": 24,
+#     "vectors in flight per thread": 24,
 #     "blocks that an SM has room for": 2,
 #     "MB that staged moves": 805,
 #     "MB that streaming moves": 1208,
@@ -1180,9 +1180,9 @@ ways_picture(times, LENGTHS)
 percent_table(times, LENGTHS)
 
 # %% [markdown]
-# `cluster` uses the fewest blocks per row for which each block holds 32 kB or less, and at most 8.
-# (Two entries at 1,024 are missing because the recorded version put its 65,536 rows into the grid's
-# y.) In `float32`:
+# `cluster` uses up to 8 blocks per row: the fewest for which each block holds at most 32 kB. (Two
+# entries at 1,024 are missing because the recorded version put its 65,536 rows into the grid's y.)
+# In `float32`:
 #
 # - **At 4,096 and 16,384** elements, the three kernels that read x once are within 3 % of each
 #   other, and `single_pass` is the simplest.

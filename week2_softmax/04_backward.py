@@ -347,7 +347,7 @@ fk.check(dy * y, formula(dy, y), on_fail="report", max_shown=2)
 # <details><summary>Hint 3</summary>
 #
 # `cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line that
-# stores.
+# stores the result.
 #
 # </details>
 
@@ -633,15 +633,15 @@ fk.exercise("week2/backward_in_place").grade(backward_in_place)
 #
 # <details><summary>Hint 2</summary>
 #
-# The sum covers `length[m]` columns, but the stores cover all N. For which of the two loops is the
-# length the bound?
+# The sum covers `length[m]` columns, but the stores cover all N. Which of the two loops ends at the
+# length?
 #
 # </details>
 #
 # <details><summary>Hint 3</summary>
 #
-# In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length contains both
-# loads and overwrites dx.
+# In the second loop, begin with `dx = Float32(0.0)`. Inside an `if` that tests the length, do both
+# loads and overwrite dx.
 #
 # </details>
 
@@ -694,11 +694,11 @@ fk.exercise("week2/padded_backward").grade(padded_backward)
 #     padded_backward_kernel(mdY, mY, mLength, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# In floating point, 0 times NaN is NaN. So NaN passes through a mask that is a factor, and after
-# the next training step, one NaN in a gradient has reached every weight. A predicate keeps invalid
-# elements out of the arithmetic and also saves their loads: if lengths are spread evenly, the
-# kernel reads half of the matrix. A row of length 0 needs no special case, because its sum is empty
-# and all elements of its dx are 0.
+# In floating point, 0 times NaN is NaN. So NaN survives a multiplicative mask, and after the next
+# training step, one NaN in a gradient has reached every weight. A predicate keeps invalid elements
+# out of the arithmetic and also saves their loads: if lengths are spread evenly, the kernel reads
+# half of the matrix. A row of length 0 needs no special case, because its sum is empty and all
+# elements of its dx are 0.
 #
 # </details>
 
@@ -714,7 +714,7 @@ x = 3 * fk.randn(64, 1024, device="virtual").double()
 dy = fk.randn(64, 1024, seed=1, device="virtual").double()
 exact = formula(dy, by_torch(x))
 scale = exact.abs().amax(1, keepdim=True)
-print("          |Σ y - 1|   error of dx, of the row's largest    y that are 0")
+print("          |Σ y - 1|   error of dx / the row's largest      y that are 0")
 for dtype in TYPES:
     y = by_torch(x).to(dtype)
     error = ((formula(dy, y) - exact).abs() / scale).max().item()
@@ -724,7 +724,7 @@ for dtype in TYPES:
 # %% [markdown]
 # All of this error comes from y. `bfloat16` rounds y by up to 0.2 %. Where y is nearly 1, dx is a
 # difference of nearly equal numbers, and the error grows to 2 % here. No kernel can repair that.
-# `float16` is more precise, but it turns probabilities below 3·10⁻⁸ into 0, and with them their dx.
+# `float16` is more precise, but it rounds probabilities below 3·10⁻⁸, and therefore their dx, to 0.
 # A kernel, however, must never *add up* in 16 bits, as week 1 showed.
 #
 # ## 6. Into autograd
@@ -774,7 +774,7 @@ weights = fk.randn(3, 40, seed=1)
 (Softmax.apply(x) * weights).sum().backward()
 assert fk.check(x.grad, formula(weights, by_torch(x.detach())), atol=1e-6)
 Softmax.apply(x).sum().backward()
-print("strides of dy, of a weighted sum and of a sum:", *seen)
+print("strides of dy for a weighted sum and for a plain sum:", *seen)
 print("saved, in matrices:", saved_matrices(Softmax.apply, x))
 
 # %% [markdown]
@@ -882,7 +882,7 @@ for plain, traced in zip(*gradients, strict=True):
 # %% [markdown] exercise="week2/softmax_operator" part="task"
 # ### Exercise 5: make an operator from two kernels
 #
-# `softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
+# `softmax_operator(forward, backward)` returns a PyTorch operator, `op(x, t)` = softmax(x / t)
 # along the last dimension, with its gradient with respect to `x`; t is a plain float. The kernels
 # are given as functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t,
 # dx)`. They are black boxes that take contiguous tensors only. `x` and `dy` may have any strides; y
@@ -1067,8 +1067,8 @@ fk.exercise("week2/value_and_gradient").grade(value_and_gradient)
 #     value_and_gradient_kernel(mX, mW, mValue, mdX).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# The triple (m, s, t) has a third number, which is rescaled together with s; the value is t / s.
-# With a row of V instead of the number w, this is the loop of flash attention, which rescales its
+# The third number of the triple (m, s, t) is rescaled together with s; the value is t / s. With a
+# row of V instead of the number w, this is the loop of flash attention, which rescales its
 # accumulator in the same line. A kernel that computes forward, loss and gradient together reads x
 # and w twice and writes dx: 5 matrices, or 3 with rows in registers. Three separate kernels would
 # also write y and read it twice.
@@ -1250,7 +1250,7 @@ fk.predictions()
 # |---|---|
 # | `autograd.Function` | what to save, and one gradient per input |
 # | `torch.library` | a stand-in for the result, unchanged inputs, a gradient made of operators |
-# | `torch.compile` | all of that; it does not look inside |
+# | `torch.compile` | all of that; it does not look inside the operator |
 #
 # **In practice** `forgekit.ops.softmax` has all of these parts, and also supports any dimension,
 # second derivatives, and rows that do not fit into registers. Flash attention saves neither the

@@ -87,9 +87,9 @@ rule_picture()
 
 # %% [markdown]
 # The rule depends on the number of bytes in a row and on the GPU's features. For `bfloat16` the
-# register limit is lower than for `float32`, because a `bfloat16` row takes twice its own bytes in
-# registers, but not in shared memory. The limits come from runs on an H200, which is why `float32`
-# returns to registers above 4,096 elements.
+# register limit is lower than for `float32`, because a `bfloat16` row takes twice its size in
+# registers, but not in shared memory. The limits come from runs on an H200 and need not follow a
+# simple order: just above 4,096 elements, the rule keeps `float32` rows in registers again.
 
 # %% [markdown] exercise="week2/choose_softmax" part="task"
 # ### Exercise 1: choose where to keep a row
@@ -157,11 +157,11 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 #     return "streaming", 1
 # ```
 #
-# Each place where a row can be kept has one limit, from the fastest place to the slowest. The last
-# kernel keeps nothing and has no limit. The limits are measured: the first is 64 kB rather than 256
-# kB because a row that takes all registers leaves no room for a second row, so no loads overlap its
-# arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has different limits for each
-# element size and also chooses the threads, but the order is the same.
+# The rule tries the places for a row from the fastest to the slowest, and each has one limit. The
+# last kernel keeps nothing and has no limit. The limits are measured: the first is 64 kB rather
+# than 256 kB because a row that takes all registers leaves no room for a second row, so no loads
+# overlap its arithmetic. forgekit's own rule (`forgekit/ops/tile_choice.py`) has different limits
+# for each element size and also chooses the threads, but the order is the same.
 #
 # </details>
 
@@ -170,7 +170,7 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 #
 # The compiler needs no GPU; `arch` names its target. Here is a short softmax with one warp per row
 # and the row in registers. N is known at compile time and is a multiple of 128. The compile-time
-# tuple `parts` says which of three operators the kernel applies; section 5 uses the other two.
+# tuple `parts` specifies which of three operators the kernel applies; section 5 uses the other two.
 
 
 # %%
@@ -287,8 +287,8 @@ for n in (1024, 20_480, 65_536):
 # %% [markdown] exercise="week2/which_arch" part="task"
 # ### Exercise 2: find the oldest GPU for each feature
 #
-# Each line names something that a softmax may do. For each, which is the oldest of the three
-# architectures `"sm_80"`, `"sm_90a"` and `"sm_100a"` whose code does it? The tables above contain
+# Each line describes something that a softmax may do. For each, name the oldest of the three
+# architectures `"sm_80"`, `"sm_90a"` and `"sm_100a"` whose code does this. The tables above contain
 # every answer.
 #
 # <details><summary>Hint 1</summary>
@@ -316,11 +316,11 @@ for n in (1024, 20_480, 65_536):
 oldest = {
     # FILL ME IN (roughly 8 lines)
     "lanes exchange maxima without shared memory": None,
-    "a row of 20,480 float32 is copied past the registers": None,
+    "a row of 20,480 float32 is copied without passing through registers": None,
     "a row of 65,536 float32 is read once": None,
     "a barrier counts bytes": None,
     "a block writes to another block's shared memory": None,
-    "8 registers have their maximum in 4 instructions": None,
+    "the maximum of 8 registers takes 4 instructions": None,
     "a lane subtracts from 8 elements in 4 instructions": None,
     "exp2 is one instruction": None,
 }
@@ -334,11 +334,11 @@ fk.exercise("week2/which_arch").grade(oldest)
 # ```python
 # oldest = {
 #     "lanes exchange maxima without shared memory": "sm_80",
-#     "a row of 20,480 float32 is copied past the registers": "sm_80",
+#     "a row of 20,480 float32 is copied without passing through registers": "sm_80",
 #     "a row of 65,536 float32 is read once": "sm_90a",
 #     "a barrier counts bytes": "sm_90a",
 #     "a block writes to another block's shared memory": "sm_90a",
-#     "8 registers have their maximum in 4 instructions": "sm_100a",
+#     "the maximum of 8 registers takes 4 instructions": "sm_100a",
 #     "a lane subtracts from 8 elements in 4 instructions": "sm_100a",
 #     "exp2 is one instruction": "sm_80",
 # }
@@ -380,7 +380,7 @@ print(source[source.index("    @cute.kernel") :])
 #
 # Three details deserve a second look. Each warp computes its exponentials *before* the exchange, so
 # no thread waits for the row's maximum; the correction costs one exponential per thread.
-# `finite_max` replaces −∞ by 0 where a warp has no elements, because −∞ − (−∞) is NaN. And `tile`
+# `finite_max` replaces −∞ with 0 where a warp has no elements, because −∞ − (−∞) is NaN. And `tile`
 # fixes the shape at compile time, so every `if` that tests the shape compiles away.
 #
 # The warps of a block or a cluster exchange their results here:
@@ -421,7 +421,7 @@ compared = sum(len(r) - 1 for r in rates.values())
 print(f"forgekit is more than 1 % slower in {len(behind)} of {compared} comparisons")
 
 # %% [markdown]
-# Both cases are the same small shape, where the launch and the latency of the first byte cost more
+# Both cases have the same small shape, where the launch and the latency of the first byte cost more
 # than moving the bytes. The call itself costs 7 to 9 µs on the CPU
 # (`book/measured/host_h200.json`). CUDA graphs remove that cost, and fusion removes whole calls.
 #
@@ -431,8 +431,8 @@ print(f"forgekit is more than 1 % slower in {len(behind)} of {compared} comparis
 # steps run the kernel of section 2 three times, with one part each. **Fusion** combines them into
 # one kernel with three parts.
 #
-# **Predict**, for 256 × 512 `float32` and a mask of the same size and type: how many times the
-# bytes of x do the three kernels read and write in total? And the fused kernel?
+# **Predict**, for 256 × 512 `float32` and a mask of the same size and type: as a multiple of x's
+# bytes, how much do the three kernels read and write in total? And the fused kernel?
 
 # %%
 three_move = fk.predict("× the bytes of x, three operators", None)
@@ -555,15 +555,15 @@ fk.exercise("week2/one_launch_or_bytes").grade(diagnosis)
 # `y[m, :] = softmax(scale · x[m, :] + bias)` for 512-element float32 rows; all rows have the same
 # bias. Three launches compute it: the first applies scale and bias, the second computes
 # exponentials, and the third divides. Each reads one matrix and writes one, with 16 bytes per lane
-# and whole sectors. Halve the predicted time on an H200 for 16,384 rows: the **whole interval** has
-# to be below half of the time of the given launches. Signature: `fuse_three(x, bias, scale, y)`.
-# Look at the bounds after each change:
+# and whole sectors. Halve the predicted time on an H200 for 16,384 rows: the **whole predicted
+# interval** has to lie below half of the given launches' time. Signature: `fuse_three(x, bias,
+# scale, y)`. Look at the bounds after each change:
 #
 # `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 #
 # <details><summary>Hint 1</summary>
 #
-# How many times the bytes of x do the three launches move in total, and what is the minimum?
+# In total, what multiple of x's bytes do the three launches move, and what is the minimum?
 #
 # </details>
 #
@@ -733,9 +733,9 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 # > no exponent is below 0, and for a large scale the exponentials overflow. So take the maximum of
 # > the scaled scores.
 #
-# A mask invites a similar mistake, which is to take the maximum of the whole row before masking. If
-# a masked score is far above the others, the kept elements become 0 / 0. The next exercise tests
-# for both mistakes.
+# A mask invites a similar mistake: taking the maximum of the whole row before masking. If a masked
+# score is far above the others, the kept elements become 0 / 0. The next exercise tests for both
+# mistakes.
 
 # %% [markdown] exercise="week2/causal_softmax" part="task"
 # ### Exercise 5: fuse a scale and a causal mask into softmax
@@ -752,8 +752,8 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 #
 # <details><summary>Hint 1</summary>
 #
-# The mask is a predicate on row and column. Which value must a register hold that nothing is loaded
-# into, so that neither the maximum nor the sum changes?
+# The mask is a predicate on row and column. Which value must a register hold if nothing is loaded
+# into it, so that neither the maximum nor the sum changes?
 #
 # </details>
 #
@@ -767,7 +767,7 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 #
 # <details><summary>Hint 3</summary>
 #
-# Apply the scale in the line that loads, before the maximum: for a negative scale, the largest
+# Apply the scale in the line that loads x, before the maximum: for a negative scale, the largest
 # `scale * x` is not `scale` times the largest x.
 #
 # </details>

@@ -91,8 +91,8 @@ form_picture([math.log(1), math.log(2), math.log(5)])
 # %% [markdown]
 # Answer three questions before you write a kernel:
 #
-# - How do two shares merge, and which share is the **identity**, which changes nothing? Does the
-#   merge also work for two identities?
+# - How do two shares merge, and which share is the **identity**, the one that changes nothing? Does
+#   the merge also work for two identities?
 # - What does the second pass need: one number, two numbers, or the elements themselves?
 # - Where do the elements stay until then: in memory, in shared memory or in registers?
 #
@@ -179,8 +179,8 @@ taken.against(math.ceil(32_000 / 128))
 #
 # <details><summary>Hint 3</summary>
 #
-# The line that stores adds x, −m and −log s. Which two should it add first if x and m are 30,000
-# and log s is 2?
+# The line that stores the result adds x, −m and −log s. Which two should it add first if x and m
+# are 30,000 and log s is 2?
 #
 # </details>
 
@@ -260,7 +260,7 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #
 # <details><summary>Hint 2</summary>
 #
-# NaN times 0 is NaN, so leave an element out by a predicate, not by a factor. −∞ − (−∞) is NaN as
+# NaN times 0 is NaN, so exclude an element with a predicate, not with a factor. −∞ − (−∞) is NaN as
 # well. Which lines could compute such a difference of two maxima?
 #
 # </details>
@@ -312,7 +312,7 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 #                 s += cute.math.exp2((value - m_new) * scale, fastmath=True)
 #                 m = m_new
 #         m_row = cute.arch.warp_reduction_max(m)
-#         # In a row without any element this is NaN, and nobody uses it.
+#         # In a row without any element this is NaN, which is never used.
 #         s = cute.arch.warp_reduction_sum(s * cute.math.exp2((m - m_row) * scale, fastmath=True))
 #         for n in range(lane, mX.shape[1], 32):
 #             y = Float32(0.0)
@@ -700,7 +700,7 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 #     bidx, _, _ = cute.arch.block_idx()
 #     row, lane = bidx * 4 + tidx // 32, tidx % 32
 #     if row < mX.shape[0]:
-#         rX = cute.make_rmem_tensor(16, Float32)  # the row, 16 elements a lane
+#         rX = cute.make_rmem_tensor(16, Float32)  # the row, 16 elements per lane
 #         total = Float32(0.0)
 #         for k in cutlass.range_constexpr(16):
 #             x = Float32(0.0)
@@ -758,8 +758,8 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # <details><summary>Hint 3</summary>
 #
 # Registers past the row hold 0, which is far from the mean, so put the predicate around the line
-# that squares as well. If the second sum reused the first sum's words, you would need another
-# barrier.
+# that adds the squares as well. If the second sum reused the first sum's words, you would need
+# another barrier.
 #
 # </details>
 
@@ -810,7 +810,7 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 #     row, _, _ = cute.arch.block_idx()
 #     smem = cutlass.memory.SmemAllocator()
 #     sPart = smem.allocate_tensor(Float32, cute.make_layout((4, 2)), 16)  # words of each sum
-#     rX = cute.make_rmem_tensor(8, Float32)  # the row, 8 elements a thread
+#     rX = cute.make_rmem_tensor(8, Float32)  # the row, 8 elements per thread
 #     length = Float32(mX.shape[1])
 #     total, squares = Float32(0.0), Float32(0.0)
 #     for k in cutlass.range_constexpr(8):
@@ -874,8 +874,8 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 #
 # <details><summary>Hint 3</summary>
 #
-# Convert a vector to float32 in the line that adds, and back in the lines that store. Square the
-# float32 sum. Before the loop, `fill` the registers with 0 for missing vectors.
+# Convert a vector to float32 in the line that adds it, and back in the lines that store it. Square
+# the float32 sum. Before the loop, `fill` the registers with 0 for missing vectors.
 #
 # </details>
 
@@ -1346,9 +1346,9 @@ fk.progress()
 # 16-byte vectors, clusters for long rows, and a choice by shape, as in `05_in_production`.
 #
 # **Where to go from here.** The next topic is tensor cores. CuTe describes their operands by TV
-# layouts, which you already know: they say which thread holds which element of a tile. Begin with
-# the product of two tiles, add shared memory and then a pipeline of `cp.async`, and finally put
-# your last kernel between two products. All of it runs on the virtual GPU
+# layouts, which you already know: they specify which thread holds which element of a tile. Begin
+# with the product of two tiles, add shared memory and then a pipeline of `cp.async`, and finally
+# put your last kernel between two products. All of it runs on the virtual GPU
 # (`book/what_you_can_do_now.md` has the commands). `fk.check`, `fk.sanitize`, `fk.profile` and the
 # pictures work with any CuTe DSL kernel.
 #

@@ -187,8 +187,7 @@ PTX["row sum"] = compared(
 # because it counts elements, whereas the CuTe kernel first divides N by 4 to count vectors.
 #
 # > **Looks right but is wrong.** An array loads vectors from *neighbouring addresses*, whatever the
-# > strides. The next kernels load a transposed matrix, whose rows are columns in memory, in both
-# > ways.
+# > strides. The next kernel loads a transposed matrix, whose rows are columns in memory, both ways.
 
 # %%
 x = torch.arange(16.0, device=fk.device).reshape(4, 4).T  # (4,4):(1,4)
@@ -378,8 +377,8 @@ PTX["softmax"] = compared(
 # move four elements at a time, so the kernel needs a loop for each step.
 #
 # The counts reveal a difference in meaning: CuTe's maximum is `max.NaN.f32`, which propagates NaN,
-# but `Vector.reduce("max")` is `max.f32`, which drops it. In a softmax the exponential of the NaN
-# is NaN again, but a plain row maximum would lose it.
+# but `Vector.reduce("max")` is `max.f32`, which drops it. In a softmax the NaN returns, because its
+# exponential is also NaN, but a plain row maximum would lose it.
 
 # %%
 vocabulary_picture(PTX)
@@ -387,7 +386,7 @@ vocabulary_picture(PTX)
 # %% [markdown] exercise="week2/add_transposed" part="task"
 # ### Exercise 2: rewrite a kernel with a layout
 #
-# This kernel for arrays computes `y = x + zᵀ` for float32 of any shape, x (M, N) and z (N, M):
+# This array kernel computes `y = x + zᵀ` for float32 matrices of any shape, x (M, N) and z (N, M):
 #
 #     tile = cutlass.Array(Float32, (32, 33), space=cutlass.AddressSpace.smem)
 #     for k in cutlass.range_constexpr(0, 32, 8):

@@ -51,7 +51,7 @@ def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
             )
         return "by the arrival at the cluster's barrier"
 
-    return Group("The mbarrier is made known", run)
+    return Group("The mbarrier is published", run)
 
 
 def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
@@ -64,8 +64,7 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
             Counter(
                 lambda p: p["global_load_requests"] - p["global_async_requests"],
                 "loads into registers", at_most=0, ideal=0,
-                misconceptions=[counted(lambda p: True, "elements are loaded into registers; copy all of "
-                               "them by cp.async, and read them from shared memory.")],
+                misconceptions=[counted(lambda p: True, "elements are loaded into registers; copy all of them with cp.async, and read them from shared memory.")],
             ),
             Counter(
                 "global_async_requests", "cp.async requests", at_most=requests, ideal=requests,

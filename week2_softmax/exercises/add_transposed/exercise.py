@@ -6,7 +6,7 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="rewrite a kernel with a layout",
     task="""
-This kernel for arrays computes `y = x + zᵀ` for float32 of any shape, x (M, N) and z (N, M):
+This array kernel computes `y = x + zᵀ` for float32 matrices of any shape, x (M, N) and z (N, M):
 
     tile = cutlass.Array(Float32, (32, 33), space=cutlass.AddressSpace.smem)
     for k in cutlass.range_constexpr(0, 32, 8):

@@ -12,7 +12,7 @@ from ..unscaled import FINITE
 
 WARPS = 4
 PICTURE = picture(
-    "one head: a colour is a warp",
+    "one head: one colour per warp",
     {
         "keys and values": [[f"K{i} V{i}" for i in range(9)]],
         "each warp's part": [["m0 s0 o0", "m1 s1 o1", "m2 s2 o2", "m3 s3 o3"]],

@@ -21,7 +21,7 @@ WRONG = (
           "nothing is stored, or it is stored elsewhere"),
     Wrong("filled as for a maximum", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n":
                                       "        rdY.fill(-Float32.inf)\n        rY.fill(-Float32.inf)\n"},
-          "that nothing was loaded into"),
+          "if nothing was loaded into them"),
     Wrong("no shuffles", {REDUCED: ""}, "its own share of Σ dy·y"),
     Wrong("sum of a group of 16", {"warp_reduction(dot, operator.add)":
                                    "warp_reduction(dot, operator.add, threads_in_group=16)"},

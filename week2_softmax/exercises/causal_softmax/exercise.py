@@ -73,9 +73,9 @@ Row m of `x` contains the scores of query m for all keys, but a query must not s
 Float32, y)`.
 """,
     hints=(
-        "The mask is a predicate on row and column. Which value must a register hold that nothing is loaded into, so that neither the maximum nor the sum changes?",
+        "The mask is a predicate on row and column. Which value must a register hold if nothing is loaded into it, so that neither the maximum nor the sum changes?",
         "Loop with `cutlass.range_constexpr(16)` over a register tensor: element k of a lane is 32 k columns to the right of its first element. The rest is a softmax in registers, but the store needs its own predicate.",
-        "Apply the scale in the line that loads, before the maximum: for a negative scale, the "
+        "Apply the scale in the line that loads x, before the maximum: for a negative scale, the "
         "largest `scale * x` is not `scale` times the largest x.",
     ),
     analysis="""
@@ -94,8 +94,7 @@ skips whole tiles beyond the diagonal and never writes the scores.
     legal=lambda m, n: (min(m, n), min(512, max(m, n))),
     misconceptions=[
         looks_like(_nothing_masked, "nothing is masked: the values are the softmax of the whole row."),
-        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Replace "
-                   "such elements by a select, or do not read them; adding −∞ is not enough."),
+        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Replace such elements with a select, or do not read them; adding −∞ is not enough."),
         looks_like(_masked_after, "elements beyond the diagonal end up as 0, but they are included in the sum."),
         looks_like(_maximum_of_all, "the maximum is taken over the whole row: where a masked element is larger, the exponentials "
                    "of all kept elements round to 0."),

@@ -90,7 +90,7 @@ ways that is possible:
         "the string 'sm_100a' sorts before 'sm_90a'.",
     ),
     analysis="""
-Each place where a row can be kept has one limit, from the fastest place to the slowest. The last kernel keeps
+The rule tries the places for a row from the fastest to the slowest, and each has one limit. The last kernel keeps
 nothing and has no limit. The limits are measured: the first is 64 kB rather than 256 kB because a row that takes
 all registers leaves no room for a second row, so no loads overlap its arithmetic. forgekit's own rule
 (`forgekit/ops/tile_choice.py`) has different limits for each element size and also chooses the threads, but the

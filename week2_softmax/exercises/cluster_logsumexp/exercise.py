@@ -30,7 +30,7 @@ counts their bytes, and one warp of block 0 computes the result. Read x once. Th
 capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 """,
     hints=(
-        "Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect the bytes. The two halves of which barrier ensure that?",
+        "Before any warp sends a pair, block 0 has to be running, and its mbarrier has to expect the bytes. Which two-part barrier ensures that?",
         "`N` may be less than 128. Then whole warps have no elements, and their pair is (-inf, 0). Where would that turn into NaN?",
         "One lane of each warp sends the pair to `(sPart.iterator + 2 * number).align(8)`. `cute.arch.warp_idx()` is a shuffle, so call it outside that `if`.",
     ),
@@ -50,7 +50,7 @@ rows, the limit of a grid's y.)
     misconceptions=[
         looks_like(lambda x, y: _of_rank_0(x), "the result covers only the first block's share."),
         looks_like(lambda x, y: _without_rescaling(x), "a thread's sum is relative to an "
-                   "older, smaller maximum and is not rescaled when a larger one comes."),
+                   "older, smaller maximum and is not rescaled when a larger one appears."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
                    "added back after the logarithm."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1), "the "

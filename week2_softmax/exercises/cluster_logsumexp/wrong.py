@@ -18,7 +18,7 @@ WRONG = (
     Wrong("each block the whole row", {"range(rank * 128 + tidx, mX.shape[1], 512)":
                                        "range(tidx, mX.shape[1], 128)"},
           "has read the whole row"),
-    Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one comes"),
+    Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no elements"),
     Wrong("no logarithm", {"m_row + cute.math.log(s, fastmath=True)": "s"}, "plus its logarithm"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),

@@ -22,11 +22,10 @@ bfloat16; compute in float32, with three loops over the rows. The tests use hard
 −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
 """,
     hints=(
-        "The kernel resembles week 1's `column_sum`, with three loops. Which operator does the first loop use, and at which number does it start?",
+        "The kernel resembles week 1's `column_sum`, with three loops. Which operator does the first loop use, and what value does it start from?",
         "No thread needs data from another, so the kernel needs neither shuffles nor shared memory. A column of −∞ gives NaN without special code.",
         "The first loop uses `cute.arch.fmax` and starts at `-Float32.inf`; the second and "
-        "third loops subtract the maximum inside the exponential. Divide in the line that "
-        "stores.",
+        "third loops subtract the maximum inside the exponential. Divide in the line that stores the result.",
     ),
     analysis="""
 Neighbouring threads read neighbouring columns, so each of the three passes is coalesced. In the usual case, a softmax over the last dimension, one thread per row would make strided accesses, so the

@@ -46,7 +46,7 @@ EXERCISE = puzzle(
     title="say how sure a classifier is",
     task="""
 `p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If several weights
-tie for the largest, return the first of them. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
+tie for the largest, return the column of the first. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
 compute in float32. Read each row **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(
@@ -56,7 +56,7 @@ compute in float32. Read each row **once**. Signature: `confidence(x, p, at)`.
     ),
     analysis="""
 Classifiers need this number all the time. It requires neither the whole softmax nor a second pass: the kernel
-reads the matrix once and writes two numbers per row. (m, s) can carry any mergeable value along; with a vector
+reads the matrix once and writes two numbers per row. Any mergeable value can accompany (m, s); with a vector
 of values instead of the column, this is flash attention.
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},

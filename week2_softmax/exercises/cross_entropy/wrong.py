@@ -27,11 +27,11 @@ SCALED = {
 WRONG = (
     Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "whole warps have no element"),
     Wrong("ignored target read", {"if target != -100": "if target != -1"}, "that target is to be ignored"),
-    Wrong("lse rounded first", {LOSS: "loss = m + log_s - mX[row, target].to(Float32)"}, "minus x[target] has exactly this result"),
+    Wrong("lse rounded first", {LOSS: "loss = m + log_s - mX[row, target].to(Float32)"}, "minus x[target], gives exactly this result"),
     Wrong("sign", {LOSS: "loss = mX[row, target].to(Float32) - m - log_s"}, "the sign is reversed"),
     Wrong("no log s", {LOSS: "loss = m - mX[row, target].to(Float32)"}, "log s is missing"),
     Wrong("no rescaling in the loop", {RESCALE: ""}, "relative to an older maximum"),
-    Wrong("no rescaling of the lanes", {GUARD: ""}, "a maximum of its own"),
+    Wrong("no rescaling of the lanes", {GUARD: ""}, "relative to its own maximum"),
     Wrong("the maximum of warp 0", {"m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))": "m = sM[0]"}, "the maximum of warp 0 is used for"),
     Wrong("scaled before the maximum", SCALED, "Subtract first"),
     Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32 the result is wrong"),

@@ -17,5 +17,5 @@ WRONG = (
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
     Wrong("one element a load", {COPY: SCALAR}, "Bytes per load: 4"),
-    Wrong("not filled", {"    tXrX.fill(-Float32.inf)\n": ""}, "or with nothing"),
+    Wrong("not filled", {"    tXrX.fill(-Float32.inf)\n": ""}, "or absent"),
 )  # fmt: skip

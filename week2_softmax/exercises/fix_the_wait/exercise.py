@@ -23,8 +23,8 @@ three mistakes. Fix them, and keep copies in flight during the search for the ma
     analysis="""
 With the commit inside the `if`, a lane without a vector commits nothing. But the number in `cp_async_wait_group` is the same for all lanes, so all lanes have to commit the same number of
 groups. An empty group is legal and already complete. (Rows of whole tiles hide this mistake.) The last wait has
-to leave 0 groups in flight. After it, a thread can read all of its own copies, and after `sync_warp` also those
-of the other lanes.
+to leave 0 groups in flight. After it, a thread can read all of its own copies and, after
+`sync_warp`, those of the other lanes as well.
 """,
     asked={"barriers": 1},
     entry="fix_the_wait",

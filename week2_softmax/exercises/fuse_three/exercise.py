@@ -46,13 +46,13 @@ EXERCISE = Exercise(
     task="""
 `y[m, :] = softmax(scale · x[m, :] + bias)` for 512-element float32 rows; all rows have the same
 bias. Three launches compute it: the first applies scale and bias, the second computes exponentials, and the third divides. Each reads one matrix and writes one, with 16 bytes per lane and whole sectors. Halve the predicted time on an H200 for 16,384
-rows: the **whole interval** has to be below half of the time of the given launches. Signature:
+rows: the **whole predicted interval** has to lie below half of the given launches' time. Signature:
 `fuse_three(x, bias, scale, y)`. Look at the bounds after each change:
 
 `fk.profile(*fk.exercise("week2/fuse_three").failed, blocks=16).time("H200")`
 """,
     hints=(
-        "How many times the bytes of x do the three launches move in total, and what is the minimum?",
+        "In total, what multiple of x's bytes do the three launches move, and what is the minimum?",
         "Where could the kernel keep a row between two steps, if not in y? Each lane has 16 elements.",
         "In the first two kernels, `write(rY, mY, row)` stores the row from registers to memory, and the next kernel reads it back. `rY` already holds the input of the next step.",
     ),

@@ -67,7 +67,7 @@ the square of the mean loses most of its digits. You may call `block_sum` twice,
     hints=(
         "The row is in registers, with 8 elements per thread. Go through it twice, first for the mean and then for the squared distances from it.",
         "Every thread needs both sums of the block. For each sum, use shuffles, store one word per warp, wait at a barrier, and let all threads add the four words.",
-        "Registers past the row hold 0, which is far from the mean, so put the predicate around the line that squares as well. If the second sum reused the first sum's words, you would need another barrier.",
+        "Registers past the row hold 0, which is far from the mean, so put the predicate around the line that adds the squares as well. If the second sum reused the first sum's words, you would need another barrier.",
     ),
     analysis="""
 With x = 1000 ± 4, the mean of the squares is about 1,000,016, where float32 has steps of 1/16, and both terms of
@@ -86,7 +86,7 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
     atol=2e-4,
     misconceptions=[
         looks_like(lambda x, w, b, eps, y: _norm(x, w, 0 * b, eps), "the bias is not added."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b, eps), "the weight is not multiplied."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, torch.ones(1), b, eps), "the result is not multiplied by the weight."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, centre=False), "the mean is not subtracted from "
                    "the stored value."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, eps, of=x.shape[1] - 1), "the sum of the squares is "

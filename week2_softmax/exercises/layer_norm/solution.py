@@ -30,7 +30,7 @@ def layer_norm_kernel(
     row, _, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
     sPart = smem.allocate_tensor(Float32, cute.make_layout((4, 2)), 16)  # words of each sum
-    rX = cute.make_rmem_tensor(8, Float32)  # the row, 8 elements a thread
+    rX = cute.make_rmem_tensor(8, Float32)  # the row, 8 elements per thread
     length = Float32(mX.shape[1])
     total, squares = Float32(0.0), Float32(0.0)
     for k in cutlass.range_constexpr(8):

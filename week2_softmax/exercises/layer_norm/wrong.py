@@ -27,7 +27,7 @@ WRONG = (
           "y = ((rX[k] * scale).to(mX.element_type) * mW[n] + mB[n]).to(Float32)"}, "float16 the result is wrong"),
     Wrong("no bias", {STORED: STORED.replace(" + mB[n].to(Float32)", "")}, "the bias is not added"),
     Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
-          "the weight is not multiplied"),
+          "not multiplied by the weight"),
     Wrong("no eps", {"variance + eps": "variance"}, "eps seems to be 0:"),
     Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "eps seems to be 0.00001"),
     Wrong("eps outside", {"cute.math.rsqrt(variance + eps, fastmath=True)": "1.0 / (cute.math.sqrt(variance) + eps)"},

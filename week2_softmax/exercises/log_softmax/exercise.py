@@ -54,7 +54,7 @@ rounds to 0, the result must not be −∞. Signature: `log_softmax(x, y)`.
         "The logarithm of a quotient is a difference. Write log(exp(x − m) / s) without an exponential and without a quotient.",
         "One pass gives each lane a pair (m, s); the warp merges the pairs. The second pass "
         "needs no exponential.",
-        "The line that stores adds x, −m and −log s. Which two should it add first if x and m are 30,000 and log s is 2?",
+        "The line that stores the result adds x, −m and −log s. Which two should it add first if x and m are 30,000 and log s is 2?",
     ),
     analysis="""
 Float32 numbers near 30,000 are 0.002 apart, so `m + log s` loses digits of log s before you subtract it. `x − m` is exact for the elements near the maximum,
@@ -73,15 +73,14 @@ which are the ones that matter.
         looks_like(lambda x, y: x.double().log_softmax(1) / 0.6931471805599453, "the logarithm is to the base 2."),
         looks_like(lambda x, y: x.double() - x.double().max(1, keepdim=True).values, "only the maximum is subtracted: "
                    "log s is missing, or 0."),
-        looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to a maximum of its own."),
+        looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to its own maximum."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum grows, "
                    "rescale the sum so far."),
         looks_like(lambda x, y: ((x.double() - x.double().amax(1, True)).exp().float() / _sums(x)[:, None]).log(),
                    "a logarithm of the quotient has exactly this result: an exponential below the smallest float32 is 0, and "
                    "the logarithm of 0 is −∞.", rtol=1e-3),
         *(looks_like(_at_least(start), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
-        looks_like(_less_lse, "x minus the row's log-sum-exp, once that is rounded to float32, has exactly this result: near "
-                   "30,000 its digits end at 0.002. What can be subtracted from x before log s is added to it?"),
+        looks_like(_less_lse, "x minus the row's log-sum-exp, once that is rounded to float32, gives exactly this result: near 30,000, float32 numbers are 0.002 apart. What can be subtracted from x before log s is added to it?"),
     ],
     given=picture(
         "log 1, log 2, log 5, each 30,000 higher",

@@ -19,8 +19,8 @@ WRONG = (
     Wrong("base 2", {"cute.math.log(s": "cute.math.log2(s"}, "to the base 2 here"),
     Wrong("no log s", {STORE: "mX[row, n].to(Float32) - m_row"}, "log s is missing"),
     Wrong("no rescaling in the loop", {RESCALE: ""}, "relative to an older maximum"),
-    Wrong("no rescaling in the merge", {MERGE: "s"}, "relative to a maximum of its own"),
-    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "far below it every exponential is 0"),
+    Wrong("no rescaling in the merge", {MERGE: "s"}, "relative to its own maximum"),
+    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "seems to start at a finite number"),
     Wrong("three passes", {LOOP: "            m = cute.arch.fmax(m, value)\n",
           "        s = cute.arch.warp_reduction_sum(" + MERGE + ")\n":
           "        for n in range(lane, mX.shape[1], 32):\n            s += cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True)\n"

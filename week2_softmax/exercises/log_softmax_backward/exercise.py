@@ -25,8 +25,7 @@ First derive the formula: ∂yⱼ/∂xᵢ = δᵢⱼ - pᵢ with p = exp(y), and
         "Σⱼ dyⱼ (δᵢⱼ - pᵢ): what does the sum over the first term reduce to, and what can you "
         "factor out of the sum over the second?",
         "There is one sum per row, but it differs from the one in softmax's gradient. It needs only one of the two rows, so the first loop reads only that row.",
-        "`cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line "
-        "that stores.",
+        "`cute.math.exp(…, fastmath=True)` of a `Float32` belongs in the second loop, in the line that stores the result.",
     ),
     analysis="""
 dx = dy - exp(y)·Σ dy. If the loss is the negative logarithm of one probability per row, dy is -1 at that element and 0 elsewhere. Then

@@ -38,7 +38,7 @@ logarithm. Signature: `logsumexp(x, y)`.
     hints=(
         "The kernel is `three_passes` without its third loop. What does one lane do instead?",
         "The result is m + log(s). In a row of -inf, m is also -inf: which number must you subtract there so that each exponential is 0 and not NaN?",
-        "A line between the two loops chooses the number to subtract, the maximum or 0. The line that stores adds the same number back.",
+        "A line between the two loops chooses the number to subtract, the maximum or 0. The line that stores the result adds the same number back.",
     ),
     analysis="""
 If you subtract 0 from a row of −∞, all its exponentials are 0, and the logarithm of their sum is −∞. This

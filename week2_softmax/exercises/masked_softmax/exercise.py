@@ -94,7 +94,7 @@ def _with(sums):
 
 
 OF_ALL = (
-    "the maximum covers all elements, also the masked ones: one of them may be NaN or ∞, or so much "
+    "the maximum covers all elements, including the masked ones: one of them may be NaN or ∞, or so much "
     "larger that every exponential is 0."
 )
 
@@ -106,7 +106,7 @@ Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0:
     hints=(
         "A masked element counts neither in the maximum nor in the sum. What are m and s of a "
         "lane without an element?",
-        "NaN times 0 is NaN, so leave an element out by a predicate, not by a factor. −∞ − (−∞) is NaN as well. Which lines could compute such a difference of two maxima?",
+        "NaN times 0 is NaN, so exclude an element with a predicate, not with a factor. −∞ − (−∞) is NaN as well. Which lines could compute such a difference of two maxima?",
         "The temperature and log₂ e form one factor. Compute it once, before the loops. In the lines with exponentials, apply it to the difference from the maximum.",
     ),
     analysis="""
@@ -125,23 +125,20 @@ causal mask that is computed from row and column adds none.
         looks_like(_mask_after, "the masked elements are set to 0 at the end, but they are included in the maximum or the sum."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0), "the temperature has no effect: the values are the softmax of x."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, 1.0 / t), "x is multiplied by the temperature, not divided."),
-        looks_like(lambda x, mask, t, y: _softmax(x, mask, t * 1.4426950408889634), "exp2(x) is 2 to the power of x, so "
-                   "log₂ e is missing in front."),
+        looks_like(lambda x, mask, t, y: _softmax(x, mask, t * 1.4426950408889634), "exp2(x) is 2 to the power of x, so the factor log₂ e is missing."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask == 0, t), "the mask is inverted."),
         looks_like(lambda x, mask, t, y: _softmax(x.masked_fill(mask == 0, 0), mask >= 0, t) * (mask != 0), "the masked elements "
                    "count as 0, but exp(0) is 1, which adds to the sum."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask == 1, t), "only elements with a mask of 1 take part: include every element whose "
                    "mask is not 0."),
-        looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: leave an element out by a predicate, not by a factor."),
+        looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: exclude an element with a predicate, not with a factor."),
         looks_like(_relative_to(_of_all), OF_ALL),
         looks_like(_of_all_online, OF_ALL),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
-        looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, has exactly this result: in a row "
-                   "far from 0 its digits are gone. Subtract first, and multiply the difference."),
+        looks_like(_scaled_first, "x · log₂ e / t, rounded to float32 before the maximum is subtracted, gives exactly this result: in a row far from 0, the rounding loses the digits that matter. Subtract first, and multiply the difference."),
         looks_like(_no_number, "a lane whose first element is masked computes −∞ − (−∞) = NaN, which makes the sum "
                    "of its row NaN."),
-        looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to a maximum of its "
-                   "own."),
+        looks_like(_with(not_in_merge), "the sums of the lanes are added without rescaling, although each is relative to its own maximum."),
         looks_like(_with(not_in_loop), "a lane's sum keeps terms relative to an older maximum: whenever the maximum "
                    "grows, rescale the sum so far."),
         looks_like(lambda x, mask, t, y: _softmax(x, mask, t).masked_fill((mask == 0).all(1, True), torch.nan),

@@ -24,7 +24,7 @@ def masked_softmax_kernel(mX: cute.Tensor, mMask: cute.Tensor, t: Float32, mY: c
                 s += cute.math.exp2((value - m_new) * scale, fastmath=True)
                 m = m_new
         m_row = cute.arch.warp_reduction_max(m)
-        # In a row without any element this is NaN, and nobody uses it.
+        # In a row without any element this is NaN, which is never used.
         s = cute.arch.warp_reduction_sum(s * cute.math.exp2((m - m_row) * scale, fastmath=True))
         for n in range(lane, mX.shape[1], 32):
             y = Float32(0.0)

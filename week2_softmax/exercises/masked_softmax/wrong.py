@@ -28,7 +28,7 @@ OF_ALL = """            value = mX[row, n].to(Float32)
 
 WRONG = (
     Wrong("masked by a factor", {LAST + EXP + "\n                y = e / s": f"            y = {EXP} / s * mMask[row, n].to(Float32)"},
-          "not by a factor"),
+          "not with a factor"),
     Wrong("masked at the end only", {TAKES_PART: """            if n >= 0:
                 value = mX[row, n].to(Float32)
 """}, "are included in the maximum or the sum"),
@@ -49,12 +49,12 @@ WRONG = (
     Wrong("temperature multiplied", {SCALE: "scale = math.log2(math.e) * t"}, "not divided"),
     Wrong("base 2", {SCALE: "scale = 1.0 / t"}, "2 to the power of x"),
     Wrong("mask is 1", {TAKES_PART: TAKES_PART.replace("!= 0", "== 1"), LAST: LAST.replace("!= 0", "== 1")}, "a mask of 1 take part"),
-    Wrong("maximum of all", {ONLINE: OF_ALL}, "also the masked ones"),
+    Wrong("maximum of all", {ONLINE: OF_ALL}, "including the masked ones"),
     Wrong("scaled before the maximum", {ONLINE: ONLINE.replace("value = mX[row, n].to(Float32)", "value = mX[row, n].to(Float32) * scale")
           .replace(") * scale, fast", "), fast"), MERGE: MERGE.replace(" * scale", ""),
           EXP: "cute.math.exp2(mX[row, n].to(Float32) * scale - m_row, fastmath=True)"}, "Subtract first"),
     Wrong("mask negated", {TAKES_PART: TAKES_PART.replace("!=", "=="), LAST: LAST.replace("!=", "==")}, "the mask is inverted"),
-    Wrong("lanes not rescaled", {MERGE: "s"}, "a maximum of its own"),
+    Wrong("lanes not rescaled", {MERGE: "s"}, "relative to its own maximum"),
     Wrong("no rescaling in the loop", {"                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n": ""}, "relative to an older maximum"),
     Wrong("every lane reads the row", {"range(lane, mX.shape[1], 32):\n            if": "range(mX.shape[1]):\n            if",
           f"cute.arch.warp_reduction_sum({MERGE})": "s"}, "Bytes that threads ask for"),

@@ -25,7 +25,7 @@ _NO = {
 _WORSE = {
     ("change of A", "bfloat16"): "bfloat16 halves the bytes; one launch leaves a third of them.",
     ("change of B", "bfloat16"): f"B moves {_MOVED['B']}: halving the bytes changes nothing.",
-    ("change of C", "one launch"): "C already is one launch.",
+    ("change of C", "one launch"): "C is already one launch.",
 }
 
 EXERCISE = Exercise(

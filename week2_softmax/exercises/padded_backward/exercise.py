@@ -55,11 +55,11 @@ Signature: `padded_backward(dy, y, length, dx)`.
 """,
     hints=(
         "What is 0 · NaN? Multiplying by 0 does not remove an invalid element, so keep it out of all arithmetic.",
-        "The sum covers `length[m]` columns, but the stores cover all N. For which of the two loops is the length the bound?",
-        "In the second loop, begin with `dx = Float32(0.0)`. An `if` that tests the length contains both loads and overwrites dx.",
+        "The sum covers `length[m]` columns, but the stores cover all N. Which of the two loops ends at the length?",
+        "In the second loop, begin with `dx = Float32(0.0)`. Inside an `if` that tests the length, do both loads and overwrite dx.",
     ),
     analysis="""
-In floating point, 0 times NaN is NaN. So NaN passes through a mask that is a factor, and after the next training
+In floating point, 0 times NaN is NaN. So NaN survives a multiplicative mask, and after the next training
 step, one NaN in a gradient has reached every weight. A predicate keeps invalid elements out of the arithmetic and
 also saves their loads: if lengths are spread evenly, the kernel reads half of the matrix. A row of length 0 needs
 no special case, because its sum is empty and all elements of its dx are 0.

@@ -15,7 +15,7 @@ def rms_norm_kernel(mX: cute.Tensor, mW: cute.Tensor, eps: Float32, mY: cute.Ten
     bidx, _, _ = cute.arch.block_idx()
     row, lane = bidx * 4 + tidx // 32, tidx % 32
     if row < mX.shape[0]:
-        rX = cute.make_rmem_tensor(16, Float32)  # the row, 16 elements a lane
+        rX = cute.make_rmem_tensor(16, Float32)  # the row, 16 elements per lane
         total = Float32(0.0)
         for k in cutlass.range_constexpr(16):
             x = Float32(0.0)

@@ -28,7 +28,7 @@ REDUCED = "        total = cute.arch.warp_reduction(total, operator.add)\n"
 PRODUCT = "rX[k] * scale * mW[n].to(Float32)"
 
 WRONG = (
-    Wrong("weight forgotten", {PRODUCT: "rX[k] * scale"}, "the weight is not multiplied"),
+    Wrong("weight forgotten", {PRODUCT: "rX[k] * scale"}, "not multiplied by the weight"),
     Wrong("weight of the lane", {"mW[n]": "mW[k]"}, "is multiplied by w[n // 32]"),
     Wrong("eps forgotten", {" + eps, fast": ", fast"}, "eps seems to be 0:"),
     Wrong("eps written in", {" + eps, fast": " + 1e-5, fast"}, "eps seems to be 0.00001"),

@@ -71,7 +71,7 @@ row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
         "Cut the rows and `w` into vectors with `cute.zipped_divide`; `[None, i]` is vector i, "
         "which `.load()` and `.store()` move. `[None, k]` selects vector k of registers of "
         "shape `((vec,), 4)`.",
-        "Convert a vector to float32 in the line that adds, and back in the lines that store. "
+        "Convert a vector to float32 in the line that adds it, and back in the lines that store it. "
         "Square the float32 sum. Before the loop, `fill` the registers with 0 for missing "
         "vectors.",
     ),
@@ -99,8 +99,7 @@ cache) and stores 4,000.
         _second(lambda x, r, w, eps: _norm(x, w, eps), "y is the norm of x without the residual."),
         _second(lambda x, r, w, eps: x.double() + r.double(), "the second output is the sum: it is not "
                 "normalised."),
-        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the weight is not "
-                "multiplied."),
+        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the result is not multiplied by the weight."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "eps seems to be 0.00001, but "
                 "it is an argument with another value here."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "eps seems to be 0: a row "

@@ -17,7 +17,7 @@ WRONG = (
     Wrong("sum stored normalised", {f"                {STORE_S}\n": "", Y: f"""{Y}
                 gS[None, i].store(y.to(mS.element_type))"""}, "the next residual is the sum itself"),
     Wrong("not normalised", {Y: "y = rS[None, k].load()"}, "it is not normalised"),
-    Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "the weight is not multiplied"),
+    Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "not multiplied by the weight"),
     Wrong("no eps", {" + eps": ""}, "eps seems to be 0:"),
     Wrong("eps written in", {" + eps": " + 1e-5"}, "eps seems to be 0.00001"),
     Wrong("mean of the registers", {"Float32(mX.shape[1])": "512.0"}, "the number of registers that a warp has"),

@@ -7,7 +7,7 @@ from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 PICTURE = picture(
-    "one head: a colour is a pair",
+    "one head: one colour per pair",
     {
         "here, half apart": [[f"x{i}" for i in range(8)]],
         "the other convention, neighbours": [[(f"x{i}", i // 2) for i in range(8)]],

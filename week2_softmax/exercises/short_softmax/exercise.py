@@ -42,7 +42,7 @@ are −∞; a row of −∞ gives NaN, as in torch. Signature:
     hints=(
         "Which row does a thread work on, and which of the row's eight lanes is it? Week 1's `short_rows` computes both. Lane 0 has the elements 0, 8, 16, …",
         "Fill a tensor of eight registers with −∞ before loading. Loads and stores need a predicate for the row and the column, but the lines between them need none.",
-        "`cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes; use it for the maximum and for the sum. Some of a warp's four rows may not exist. Arithmetic on them is harmless as long as the line that stores checks the row.",
+        "`cute.arch.warp_reduction` with `threads_in_group=8` reduces among eight lanes; use it for the maximum and for the sum. Some of a warp's four rows may not exist. Arithmetic on them is harmless as long as the line that stores the result checks the row.",
     ),
     analysis="""
 A reduction takes three shuffles instead of five, and each shuffle serves four rows. So four rows take six
@@ -65,7 +65,7 @@ element.
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),
         looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "maximum and sum are those of four "
-                   "rows: a group has 8 lanes, and the shuffles go over 32."),
+                   "rows: a group has 8 lanes, but the shuffles span 32."),
         looks_like(lambda x, y: _of_warps(x, maximum=False), "each row is divided by the sum of all "
                    "four rows of its warp."),
     ],

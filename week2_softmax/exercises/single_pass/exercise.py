@@ -76,7 +76,7 @@ You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x,
 """,
     hints=(
         "Begin with a kernel that only loads vectors, with −∞ in place of missing ones, and stores them again. Then add the loop over vectors, the merge of lanes, and the merge of warps. After each step, run `fk.check` on one row with the part that is finished.",
-        "Keep three things: the exponentials of all vectors, for each vector the maximum *so far* that they are relative to, and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the row's maximum) / s.",
+        "Keep three things: the exponentials of all vectors; for each vector, the maximum *so far* that its exponentials are relative to; and (m, s). At the end multiply each vector by one factor, 2^(its maximum − the row's maximum) / s.",
         "A thread or a whole warp may have no elements, and a vector may hold only −∞; −∞ − (−∞) is NaN. So the exponentials, and every line that rescales, subtract the maximum, or 0 where that is −∞. Only the last factor uses the row's maximum unchanged.",
     ),
     analysis="""

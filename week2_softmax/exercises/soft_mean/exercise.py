@@ -37,7 +37,7 @@ and N ≥ 1 and the types float32 and float16; compute in float32. Read each row
     hints=(
         "A weight is e / s, and s is the same for the whole row. Where can you move the division?",
         "The second loop adds up two sums: the exponentials, and the exponentials times the values. Shuffles combine each of them across the lanes.",
-        "The second loop adds to both sums in two lines; the only division comes after the shuffles, in the line that stores.",
+        "The second loop adds to both sums in two lines; the only division comes after the shuffles, in the line that stores the result.",
     ),
     analysis="""
 The kernel needs one division per row, no weights in memory, and no third pass: a softmax that is consumed

@@ -221,7 +221,7 @@ def _compiled(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="make an operator from two kernels",
     task="""
-`softmax_operator(forward, backward)` returns an operator of PyTorch, `op(x, t)` = softmax(x / t)
+`softmax_operator(forward, backward)` returns a PyTorch operator, `op(x, t)` = softmax(x / t)
 along the last dimension, with its gradient with respect to `x`; t is a plain float. The kernels are
 given as functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t, dx)`.
 They are black boxes that take contiguous tensors only. `x` and `dy` may have any strides; y and dx

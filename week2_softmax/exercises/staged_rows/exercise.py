@@ -50,7 +50,7 @@ shared memory again to compute the result. Read each element only once from glob
     ),
     analysis="""
 A lane holds four elements of the row in registers at a time instead of 32, and all of its 128 bytes are in
-flight together. A row needs 4 kB of the SM's 228 kB, enough for the 32 blocks that an SM can hold at most. No
+flight together. A row needs 4 kB, so the SM's 228 kB have room for 32 blocks, the most that an SM can hold. No
 barrier is needed, because no lane reads data that another lane has copied.
 """,
     asked={
@@ -78,7 +78,7 @@ barrier is needed, because no lane reads data that another lane has copied.
         looks_like(lambda x, y: _without_tail(x), "maximum and sum cover only the full "
                    "tiles of 128 elements; the rest of the row is missing."),
         looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
-                   "smaller maximum and is not rescaled when a larger one comes."),
+                   "smaller maximum and is not rescaled when a larger one appears."),
         looks_like(lambda x, y: _of_lanes(x), "in the second look each lane subtracts its own maximum "
                    "instead of the row's."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "

@@ -14,7 +14,7 @@ WRONG = (
     Wrong("one wait for all", {WAIT: "", "    m, s = -Float32": "    cute.arch.cp_async_wait_group(0)\n"
                                "    m, s = -Float32"}, "is for all groups"),
     Wrong("commit in the if", {COMMIT: "    " + COMMIT}, "In this row lanes have fewer"),
-    Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one comes"),
+    Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("maximum of the lane", {" - m_row, fastmath=True) * (1.0": " - m, fastmath=True) * (1.0"},
           "its own maximum"),
     Wrong("not divided", {" * (1.0 / s)": ""}, "nothing is divided"),

@@ -27,7 +27,7 @@ compute capability 9.0 or later. Signature: `two_blocks(x, y)`.
         "Every thread needs the row's m and s in the end, so each block has its own mailbox and "
         "mbarrier. How many bytes arrive at each?",
         "After initialising the mbarrier, and before the first store to the other block, call the fence and `cluster_arrive_relaxed()`, do the work that a block can do alone, and call `cluster_wait()`.",
-        "In the line that sends, lane r of each warp sends to rank r. A warp without any elements has m = -inf, so subtract 0 there.",
+        "In the line that sends the pair, lane r of each warp sends to rank r. A warp without any elements has m = -inf, so subtract 0 there.",
     ),
     analysis="""
 Each of the two blocks receives four pairs, or 32 bytes. The kernel has one wait, no barrier within a block, and

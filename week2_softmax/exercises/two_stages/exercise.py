@@ -35,7 +35,7 @@ the lanes absorb one tile into (m, s), the next tile is being copied to the othe
         "Start tile 0 before the loop. In round k: start tile k + 1, wait for tile k, absorb tile "
         "k.",
         "`cp_async_wait_group(1)` leaves the newest group in flight. The last round has no tile to start, but it must still commit a group, so that its wait covers tile k as well.",
-        "Tile k is in buffer `k % 2`, both in the line that copies and in the line that reads. Each lane reads only data that it has copied, so no barrier is needed.",
+        "Tile k is in buffer `k % 2`, both in the line that copies it and in the line that reads it. Each lane reads only data that it has copied, so no barrier is needed.",
     ),
     analysis="""
 Two tiles of 512 bytes are enough for any length. Every streaming kernel, from a matrix product to attention, has this loop, with more stages and larger tiles. A
@@ -63,7 +63,7 @@ a barrier.
         looks_like(lambda x, y: x.double()[:, : x.shape[1] // 128 * 128].logsumexp(1), "the last "
                    "tile, which is not full, is left out."),
         looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
-                   "smaller maximum and is not rescaled when a larger one comes."),
+                   "smaller maximum and is not rescaled when a larger one appears."),
         looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
                    "added back after the logarithm."),
     ],

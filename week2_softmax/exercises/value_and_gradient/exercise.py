@@ -49,7 +49,7 @@ EXERCISE = puzzle(
         "To merge the lanes, first find the maximum of the warp. Then rescale s and t in the lines before their two sums.",
     ),
     analysis="""
-The triple (m, s, t) has a third number, which is rescaled together with s; the value is t / s. With a row of V
+The third number of the triple (m, s, t) is rescaled together with s; the value is t / s. With a row of V
 instead of the number w, this is the loop of flash attention, which rescales its accumulator in the same line. A
 kernel that computes forward, loss and gradient together reads x and w twice and writes dx: 5 matrices, or 3 with
 rows in registers. Three separate kernels would also write y and read it twice.

@@ -5,7 +5,7 @@ from forgekit.lessons.gates import answers
 
 KB, VECTORS, BLOCKS, STAGED, STREAMED, CLUSTER, EXPECTED = (
     "kB of a row in shared memory",
-    "vectors in flight, each thread",
+    "vectors in flight per thread",
     "blocks that an SM has room for",
     "MB that staged moves",
     "MB that streaming moves",

@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 KB = '"kB of a row in shared memory": '
-VECTORS = '"vectors in flight, each thread": '
+VECTORS = '"vectors in flight per thread": '
 
 WRONG = (
     Wrong("elements", {KB + "96": KB + "24"}, "each has 4 bytes"),

@@ -137,7 +137,7 @@ row. Answer `"right"` if the weights of that row are still correct, `"wrong"` if
     hints=(
         "One lane sees only every 32nd element of the row.",
         "A missing factor shows only where it is not 1; an extra term shows only where it is not multiplied by 0.",
-        "For each line, write down (m, s) of lanes 0 and 1 before the merge, and then the pair into which the merge turns them.",
+        "For each line, write down (m, s) of lanes 0 and 1 before the merge, and then the merged pair.",
     ),
     analysis="""
 `s` may start at any finite number, because the first element multiplies it by $e^{-\\infty} = 0$. No single row

@@ -7,11 +7,11 @@ WORDS = ("sm_80", "sm_90a", "sm_100a")
 
 RIGHT = {
     "lanes exchange maxima without shared memory": "sm_80",
-    "a row of 20,480 float32 is copied past the registers": "sm_80",
+    "a row of 20,480 float32 is copied without passing through registers": "sm_80",
     "a row of 65,536 float32 is read once": "sm_90a",
     "a barrier counts bytes": "sm_90a",
     "a block writes to another block's shared memory": "sm_90a",
-    "8 registers have their maximum in 4 instructions": "sm_100a",
+    "the maximum of 8 registers takes 4 instructions": "sm_100a",
     "a lane subtracts from 8 elements in 4 instructions": "sm_100a",
     "exp2 is one instruction": "sm_80",
 }
@@ -27,8 +27,8 @@ ONE = "`ex2.approx` is in all three columns, once per element."
 EXERCISE = Exercise(
     title="find the oldest GPU for each feature",
     task="""
-Each line names something that a softmax may do. For each, which is the oldest of the three architectures
-`"sm_80"`, `"sm_90a"` and `"sm_100a"` whose code does it? The tables above contain every answer.
+Each line describes something that a softmax may do. For each, name the oldest of the three architectures
+`"sm_80"`, `"sm_90a"` and `"sm_100a"` whose code does this. The tables above contain every answer.
 """,
     hints=(
         "For each line, find its instruction, then the first column that contains it.",
