@@ -256,7 +256,7 @@ for name in ours:
 # %% [markdown]
 # `padded` and `padded_4` have the same requests, sectors, wavefronts and conflicts, yet `padded`
 # takes twice as long. The left side of the picture shows ncu's Speed Of Light, the use of each unit
-# in percent of its maximum. The right side shows how long a warp waits between two instructions. A
+# as a share of its maximum. The right side shows how long a warp waits between two instructions. A
 # **scoreboard** tracks results that a warp has requested but not received: *long* for global
 # memory, *short* for shared memory. **MIO**, memory input and output, is the queue of instructions
 # for shared memory and other units.

@@ -1343,7 +1343,7 @@ fk.progress()
 #
 # **In practice** engineers write exactly these kernels by hand, because each avoids a pass over
 # memory, or an intermediate matrix, that separate operators would need. Production versions add
-# 16-byte vectors, clusters for long rows, and a choice by shape, as in `05_in_production`.
+# 16-byte vectors, clusters for long rows, and dispatch by shape, as in `05_in_production`.
 #
 # **Where to go from here.** The next topic is tensor cores. CuTe describes their operands by TV
 # layouts, which you already know: they specify which thread holds which element of a tile. Begin

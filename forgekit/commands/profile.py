@@ -100,7 +100,7 @@ def with_nsys(command: list[str], out: str | None, as_json: bool) -> int:
 
 
 def _report_path(out: str | None, suffix: str) -> Path | None:
-    """Return the report's path, with the ending that the tool needs; None for None.
+    """Return the report's path, with the suffix that the tool needs; None for None.
 
     Raises:
         UsageError: the report cannot be written there, or the path is a folder.

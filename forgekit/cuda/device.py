@@ -33,8 +33,8 @@ def name() -> str:
 def say_once() -> None:
     """Print the meaning of "cuda" on stderr, once per process, when a script first uses it."""
     print(
-        f'forgekit: there is no GPU here, so "cuda" is the {name()}: it runs on the CPU and in its '
-        "memory, and times are the CPU's (--no-cuda turns this off)",
+        f'forgekit: there is no GPU here, so "cuda" is the {name()}: it runs on the CPU, in host '
+        "memory, and times are CPU times (--no-cuda turns this off)",
         file=sys.stderr,
     )
 

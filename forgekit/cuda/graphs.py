@@ -99,7 +99,7 @@ def begin_capture(stream: int) -> None:
     stream."""
     if _here.capture is not None or stream == LEGACY_STREAM:
         got = "a second one inside the first" if _here.capture else "one of the default stream"
-        needed = "one at a time, of a stream that you created"
+        needed = "one at a time, on a stream that you created"
         raise usage_error("graph capture", got, needed, "capture a torch.cuda.Stream()")
     _here.capture = Graph({stream})
 

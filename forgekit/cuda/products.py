@@ -15,7 +15,7 @@ import torch
 from forgekit.vgpu import tensor_cores
 
 _STEP = 16  # products added by one instruction
-_MOST = 1 << 30  # most multiplications, about 2 s; above that, use the CPU's own product
+_MOST = 1 << 30  # maximum multiplications, about 2 s; above that, use the CPU's own product
 _KINDS = {torch.float16: "f16", torch.bfloat16: "bf16"}
 _aten = torch.ops.aten
 _PRODUCTS = (_aten.mm.default, _aten.bmm.default)

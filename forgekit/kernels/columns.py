@@ -80,7 +80,7 @@ class ColumnTile:
 
     @cute.jit
     def reduce(self, values: tuple, merge: cutlass.Constexpr, tx, ty):  # type: ignore[no-untyped-def]
-        """Merge each of `values` (vector) over all threads below each other; all of them get the
+        """Merge each of `values` (vector) over all threads in the same column; each gets the
         result.
 
         merge: a function of the values of a thread and of another thread below it; it changes the

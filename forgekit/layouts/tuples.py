@@ -60,7 +60,7 @@ class Basis:
         whole = isinstance(self.value, Dynamic) or integer_or_none(self.value) is not None
         if not whole or any((-1 if (m := integer_or_none(k)) is None else m) < 0 for k in path):
             got = f"{brief(self.value)}, {brief(self.mode)}"
-            needed = "an integer and a tuple of modes that count from 0"
+            needed = "an integer and a tuple of modes, numbered from 0"
             raise usage_error("Basis", got, needed, "write Basis(1, (0,)), for example")
 
     def __str__(self) -> str:

@@ -133,7 +133,7 @@ def step(size: Any, stride: Any) -> str:
     if not isinstance(size, Dynamic):
         return "one element, no step" if size == 1 else _distance(stride)
     if isinstance(stride, Dynamic):
-        words = f"size{_multiple(size)} and distance of neighbours{_multiple(stride)}"
+        words = f"size{_multiple(size)} and distance between neighbours{_multiple(stride)}"
         return words + " known only at run time"
     return f"size{_multiple(size)} known only at run time; {_distance(stride)}"
 
@@ -142,7 +142,7 @@ def _distance(stride: Any) -> str:
     if isinstance(stride, Basis):
         return f"a step adds {stride.value} to {_entry(stride.mode)}"
     if isinstance(stride, Dynamic):
-        return f"distance of neighbours{_multiple(stride)} known only at run time"
+        return f"distance between neighbours{_multiple(stride)} known only at run time"
     if stride == 0:
         return "broadcast: every step reaches the same element"
     if stride == 1:

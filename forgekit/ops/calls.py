@@ -1,4 +1,4 @@
-"""Collect the facts of a call that decide how it is computed, and view tensors of any rank as
+"""Collect the facts about a call that decide how it is computed, and view tensors of any rank as
 (outer, reduced, inner)."""
 
 from __future__ import annotations

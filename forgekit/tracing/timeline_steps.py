@@ -15,7 +15,7 @@ from forgekit.vgpu import Access, Moment
 # In ascending order of weight: a step merged from several kinds is named after the last of them.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
-_LIMIT = 60_000  # most instructions recorded for a group of threads
+_LIMIT = 60_000  # maximum number of instructions recorded for a group of threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class BlockTimeline(Launches):
         return who.copy() if who.any() else None
 
     def _execute(self, m: Moment, pc: int, start: int, who: Array, touched: Array | None) -> None:
-        """Record that threads execute an instruction, together with those from `start` on."""
+        """Record that threads execute an instruction, in a straight run that begins at `start`."""
         loops = self._loops.at(pc, start, who)
         instruction = m.program.instructions[pc]
         kind, does = _kind(instruction.opcode)

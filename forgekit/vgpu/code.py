@@ -14,7 +14,7 @@ from forgekit.vgpu.ptx.dataflow import Dataflow
 from forgekit.vgpu.ptx.source_lines import describe_source
 from forgekit.vgpu.user_lines import SourceLine, source_line
 
-_NEAR = 20  # most lines between a kernel's first decorator and its `def`
+_NEAR = 20  # maximum number of lines between a kernel's first decorator and its `def`
 
 # NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
 DTYPES: dict[str, np.dtype] = {

@@ -70,8 +70,8 @@ class Product(Awaited):
     accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
     who, start: for each 16-byte piece of the operands, a thread of the warp that reads it, in
     ascending order, and the piece's first byte in the batch's shared memory; columns: columns of
-    B; operands: A, None from registers, and B as the numbers of their pieces, (warpgroups, rows,
-    2), or along the rows, (warpgroups, rows / 8, 16).
+    B; operands: the piece numbers of A (None if A is in registers) and of B, as (warpgroups, rows,
+    2) or, if the pieces run along the rows, as (warpgroups, rows / 8, 16).
     """
 
     pc: int

@@ -15,9 +15,9 @@ from forgekit.layouts.tuples import flat
 from forgekit.viz.palette import INK, PAPER
 from forgekit.viz.scene import Cell, Item, Label, Line, Pixels, Rect, moved, text_width
 
-_MOST_SIDE, _MOST_DRAWN = 64, 2048  # most cells along a side, and in all, that are drawn one by one
+_MOST_SIDE, _MOST_DRAWN = 64, 2048  # number of cells drawn one by one: along a side, and in all
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
-_MOST_LINES = 128  # most lines between groups of an overview; more would hide it
+_MOST_LINES = 128  # maximum number of lines between groups of an overview; more would hide it
 _TICK = 10.5  # px, letter size of axes
 _LEVEL = 17.0  # px, one level of a nested axis
 _CAPTION = 24.0

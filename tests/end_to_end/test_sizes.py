@@ -1,4 +1,4 @@
-"""Test that sizes, strides, offsets and grids beyond 2**31 are right or refused with a message."""
+"""Test that sizes, strides, offsets and grids beyond 2**31 work or are refused with a message."""
 
 import math
 import tracemalloc

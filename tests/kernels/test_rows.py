@@ -78,8 +78,8 @@ def test_exact(arch: str | None) -> None:
 
 
 def test_the_order_in_which_blocks_of_a_cluster_meet() -> None:
-    """Ordering instructions that the virtual GPU cannot check, because its memory is always
-    ordered, are in the PTX."""
+    """The PTX has the ordering instructions, which the virtual GPU cannot check because its memory
+    is always ordered."""
     ptx = compile_rows("sum", TILES["cluster of 4"], torch.float32, "sm_90a").ptx
     steps = re.findall(
         r"mbarrier\.init|expect_tx|fence\.mbarrier_init\.release\.cluster"

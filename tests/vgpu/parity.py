@@ -84,7 +84,7 @@ CASES: dict[str, Case] = {
     "sub f32": Case(lambda a, b: a - b, (F32, F32), F32),
     "mul f32": Case(lambda a, b: a * b, (F32, F32), F32),
     "div f32": Case(lambda a, b: a / b, (F32, F32), F32),
-    # The compiler makes one fma.rn.f32 of it.
+    # The compiler turns it into one fma.rn.f32.
     "fma f32": Case(lambda a, b: a * b + Float32(0.3), (F32, F32), F32),
     "fma f32 near": Case(lambda a, b: a * b + Float32(0.3), (F32, F32), F32, values="near one"),
     "fmax f32": Case(cute.arch.fmax, (F32, F32), F32),

@@ -253,7 +253,7 @@ FP8 = {"e4m3x2": (0x38, 0x40, 0x7E, 448.0), "e5m2x2": (0x3C, 0x40, 0x7B, 57344.0
 
 @pytest.mark.parametrize("kind", FP8)
 def test_fp8(kind: str) -> None:
-    """Values in detail are compared with torch's in test_floats.py."""
+    """test_floats.py compares the values with torch's in detail."""
     one, two, largest, top = FP8[kind]
     rows = [
         (1.0, 2.0, one << 8 | two), (1e6, -INF, largest << 8 | largest | 0x80), (NAN, -0.0, 0x7F80),

@@ -20,7 +20,7 @@ Size = int | tuple[int, ...]
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
-_SHORT, _SHORT_NAME = 44, 28  # most characters of a reason in the table, of a name on a line
+_SHORT, _SHORT_NAME = 44, 28  # maximum characters of a reason in the table, of a name on a line
 
 
 @dataclass(frozen=True)

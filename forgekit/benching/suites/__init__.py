@@ -1,1 +1,1 @@
-"""`forgekit bench`: measure the operators at suites of sizes, next to their peers."""
+"""`forgekit bench`: measure the operators over suites of sizes, alongside their peers."""

@@ -130,7 +130,7 @@ def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[flo
 def _means(rows: Sequence[SuiteRow]) -> str:
     return "\n".join(
         f"- {own} is {mean:.2f}× as fast as {peer} (geometric mean of {count} cases; "
-        f"{least:.2f}× at least)"
+        f"at least {least:.2f}×)"
         for (own, peer), (mean, least, count) in geometric_means(rows).items()
     )
 

@@ -29,7 +29,7 @@ import torch
 from forgekit import errors
 from forgekit.lessons.classroom.values import LostError, RefFunction, Values, reading
 
-_MOST_BYTES = 64 << 20  # most bytes of a message
+_MOST_BYTES = 64 << 20  # maximum number of bytes of a message
 _ORIGIN = "_forgekit_origin"  # attribute of an error from the other side: its number there
 _GRACE_S = 5  # seconds allowed after an interrupt
 _SILENT, _ENDED = "it did not answer in time", "its process has ended"
@@ -61,7 +61,7 @@ class _End(Values):
         self._buffer = bytearray()
 
     def _done(self, what: Any, args: Any) -> dict[str, Any]:
-        """Meet a request of the other side; return the result or the error as a message."""
+        """Serve a request from the other side; return the result or the error as a message."""
         try:
             decoded = self.decoded(args)
             tensors = _tensors_in(decoded) if what == "call" else []

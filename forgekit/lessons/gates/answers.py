@@ -234,7 +234,7 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
         raise GateError(f"{name} raised {type(error).__name__}: {error}\nfor {where}") from None
     if key is None:
         raise GateError(
-            f"{name} returned None, so all tensors have one key.",
+            f"{name} returned None, so all tensors have the same key.",
             "a function that ends without `return` returns None.",
         )
     try:

@@ -250,8 +250,8 @@ def _enough_threads(value: int, ideal: float, label: str) -> None:
 def _evenly_shared(value: float, ideal: float, label: str) -> None:
     if value > _UNEVEN * ideal:
         raise GateError(
-            f"One warp executes {value:.1f} times as many instructions as the average warp with "
-            f"{label}; in the solution it is {ideal:.1f} times.",
+            f"With {label}, one warp executes {value:.1f} times as many instructions as the "
+            f"average warp; in the solution, {ideal:.1f} times as many.",
             "most of the warps that are launched have next to nothing to do, and a block takes as "
             "long as its slowest warp.",
             "fk.footprint(*{failed}, by='warp')",

@@ -155,8 +155,8 @@ def looks_like(
 
 
 def _one_number_above(e: Evidence) -> bool:
-    """Return True if the first wrong result is the expected one, except that it is nowhere below a
-    whole number of at most 0 that, with either sign, is not an element of an input."""
+    """Return True if the first wrong result is the expected one, clamped from below at a whole
+    number k ≤ 0. Neither k nor -k may be an element of an input unless k is 0."""
     for position, got in (e.got or {}).items():
         want = e.case.expected[position]
         if (got != want).any():

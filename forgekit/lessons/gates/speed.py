@@ -127,7 +127,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
         if off:
             raise GateError(
                 f"With {case.label} {off:,} of the {count:,} elements that the blocks of a sample "
-                "write are wrong. At the small sizes of the group before, all are right.",
+                "write are wrong. At the small sizes of the previous group, all are right.",
                 look_at="Does an index, or the grid, rely on a small size?",
             )
 

@@ -25,7 +25,7 @@ from forgekit.text import Table, plural
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
 
-_SMALL = 64  # most elements of a result
+_SMALL = 64  # maximum number of elements of a result
 _WIDTH = 90  # width of a picture in a report, whose lines are indented
 
 _LONG = 20_000  # longer sizes in `beyond` are not exceeded, because their calls already take long

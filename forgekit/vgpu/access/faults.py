@@ -340,8 +340,8 @@ def box_corner(
     return _error(
         m, who, "misaligned", "Misplaced box",
         f"{does} the box {tensor_map.box} at {at}, which {wrong}.",
-        "A GPU reports an illegal instruction here. Begin tiles at multiples of 16 bytes, and for "
-        "a store at coordinates of at least 0; elements beyond the end are skipped.",
+        "A GPU reports an illegal instruction here. Begin tiles at multiples of 16 bytes. For a "
+        "store, no coordinate may be negative; elements beyond the end are skipped.",
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from forgekit.vgpu.ptx import Instruction
 # Nvidia Hopper GPU architecture via microbenchmarking", 2024. The value for global memory is
 # nominal, because the caller knows which cache serves it.
 CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
-_AT_ONCE = 8  # most loads that ptxas moves up together
+_AT_ONCE = 8  # maximum number of loads that ptxas moves up together
 _PREDICATED = 8  # longest branch that it replaces with predicates
 _UNROLLED = 4  # iterations of a short loop that it unrolls unless a pragma forbids it
 _SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33

@@ -170,8 +170,8 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
             raise ValueError(f"{rank} modes, not 1 to 5")
         if not 0 <= dtype < len(_MAP_TYPES) or interleave or not 0 <= swizzle < len(SPANS):
             raise ValueError(
-                f"data type {dtype}, interleave {interleave}, swizzle {swizzle}, not 0 to 9 (no "
-                "tf32, no ftz, no 4 or 6 bits), 0, and 0 to 3"
+                f"data type {dtype} (needed 0 to 9: no tf32, no ftz, no 4 or 6 bits), "
+                f"interleave {interleave} (needed 0), swizzle {swizzle} (needed 0 to 3)"
             )
         raw = tensor_maps.encode(
             _MAP_TYPES[dtype], address or 0, numbers(sizes, _U64, rank),

@@ -29,7 +29,7 @@ from forgekit.vgpu.sanitizer.findings import unwritten
 # faster.
 BATCH_BYTES = 64 << 20
 
-_TOGETHER = 4  # most batches that are joined if blocks may wait for each other in any order
+_TOGETHER = 4  # maximum batches that are joined if blocks may wait for each other in any order
 
 _PROGRESS_AFTER_S = 2.0
 _LONG_S = 10.0  # seconds per launch; above this, suggest a sample of its blocks, once per process

@@ -18,8 +18,8 @@ _SPEC = re.compile(
 )
 
 
-_LONGEST = 1 << 20  # most bytes per string
-_WIDEST = 9999  # maximum width of a padded field
+_LONGEST = 1 << 20  # maximum number of bytes per string
+_WIDEST = 9999  # maximum number of width of a padded field
 
 # Most lines that a launch may print. CUDA's own buffer is also bounded (1 MiB by default), and
 # longer output does not help in a notebook.

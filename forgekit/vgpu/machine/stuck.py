@@ -14,7 +14,7 @@ from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.ptx import SourceLocation
 
-_BLOCKS = 3  # most threads named per line at which they wait
+_BLOCKS = 3  # maximum number of threads named per line at which they wait
 
 
 def deadlock(

@@ -84,7 +84,7 @@ class Decoder:
         return DTYPES[ptype]
 
     def fetch(self, operand: object, ptype: str) -> Fetch:
-        """Return a function of the machine that reads the operand as an array of NumPy's type."""
+        """Return a function of the machine that reads the operand as an array of type `ptype`."""
         dtype = self.dtype(ptype)
         match operand:
             case ptx.Register(name) if name in SPECIAL_REGISTERS:

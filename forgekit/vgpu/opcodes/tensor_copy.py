@@ -268,7 +268,7 @@ def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
 def _update(m: Machine, name: str, kind: str, who: Array) -> Update:
     if kind not in _REDUCTIONS[name]:
         kinds = ", ".join(_REDUCTIONS[name])
-        what = f"a tensor map of {kind} for a reduction by {name}, which is for {kinds}"
+        what = f"a tensor map of {kind} for a reduction by {name}, which supports only {kinds}"
         raise faults.tensor_map(m, who, what)
     return _reduction(name, kind)
 

@@ -21,8 +21,8 @@ IDENT = r"[A-Za-z_$%][\w$]*"
 _NAME = re.compile(rf"{IDENT}(\.\w+)?")
 _SYMBOL_OFFSET = re.compile(rf"({IDENT})\s*\+\s*(-?\w+)")
 _ADDRESS = re.compile(rf"(?:({IDENT})\s*(?:([+-])\s*(-?\w+))?|(-?\w+))")
-_DEEPEST = 8  # most nested brackets
-_LONGEST = 70  # most characters of a number: 64 binary digits, a sign, a prefix
+_DEEPEST = 8  # maximum number of nested brackets
+_LONGEST = 70  # maximum number of characters of a number: 64 binary digits, a sign, a prefix
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 

@@ -92,7 +92,7 @@ class WarpClocks:
         return own
 
     def tick(self, warps: Array) -> None:
-        """Start a new epoch of these warps, booleans."""
+        """Start a new epoch for these warps, a boolean mask."""
         epoch = self.now.epoch.copy()
         epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
         self.now = self.now._replace(epoch=epoch)

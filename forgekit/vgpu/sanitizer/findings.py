@@ -20,8 +20,8 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Conflict
 
 Who = tuple[Dim3, Dim3]  # coordinates of a block, and of one of its threads
 
-_WIDTH = 96  # most lines of a message
-_MOST_FINDINGS = 50  # most distinct findings of a launch
+_WIDTH = 96  # maximum number of characters per line of a message
+_MOST_FINDINGS = 50  # maximum number of distinct findings of a launch
 _DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
 _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 

@@ -166,7 +166,7 @@ def operation(c: Conflict, *, product: bool) -> Message:
         "A bulk copy or an asynchronous store is complete after mbarrier_wait() for the phase that "
         "counts its bytes; only then read its destination or change its source. For a copy to "
         "global memory, wait with cp_async_bulk_wait_group(n, read=True). Before a buffer is "
-        "refilled, the threads that read it must signal so, with a barrier or another mbarrier.",
+        "refilled, the threads that read it must signal this, with a barrier or another mbarrier.",
     )
 
 
@@ -246,7 +246,7 @@ STORES_STILL = HAS_LEFT._replace(
     text="A copy from shared to global memory, which {who} has started, may still read when its "
     "block has left the kernel.",
     advice="PTX does not promise that the shared memory stays allocated until then, although an "
-    "H200 starts no other block there earlier. For every GPU, let the thread wait: "
+    "H200 starts no other block there earlier. To be safe on every GPU, make the thread wait: "
     "cute.arch.cp_async_bulk_wait_group(0, read=True).",
     note=True,
 )

@@ -32,7 +32,7 @@ from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reac
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
 _WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
-_MOST_THREADS = 1 << 31  # most threads per launch, so that a thread's number fits into 32 bits
+_MOST_THREADS = 1 << 31  # maximum threads per launch, so that a thread's number fits into 32 bits
 
 
 @dataclass

@@ -16,7 +16,7 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Item, Label, text_width
 
 _SIZE, _LEAST = 11.5, 270.0  # px, letter size and width of the layouts' text
-_MOST_ACROSS, _MOST_DOWN = 40, 64  # most cells of both matrices that are drawn one by one
+_MOST_ACROSS, _MOST_DOWN = 40, 64  # maximum cells of both matrices that are drawn one by one
 
 
 @checked()

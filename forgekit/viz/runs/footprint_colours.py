@@ -13,7 +13,7 @@ from forgekit.tracing.observe import LANES, Array
 from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix, offset_colour, thread_colour
 from forgekit.viz.scene import Swatch
 
-_FEW = 8  # most blocks, warps or counts that each get a separate colour
+_FEW = 8  # maximum number of blocks, warps or counts that each get a separate colour
 _SHADES = 96  # of a scale
 
 

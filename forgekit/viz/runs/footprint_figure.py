@@ -17,8 +17,8 @@ from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.footprint_colours import Colours, keys, meaning, often
 from forgekit.viz.scene import Array, Cell, Item, Label, Line, Rect, Scene, text_width, wrap
 
-_MAX_STRIP = 64  # most elements of a 1-D tensor with labelled cells
-_MAX_SIDE = 16  # most rows or columns of a picture with labels
+_MAX_STRIP = 64  # maximum number of elements of a 1-D tensor with labelled cells
+_MAX_SIDE = 16  # maximum number of rows or columns of a picture with labels
 
 # Pixels.
 _CELL = 42.0

@@ -56,7 +56,7 @@ def roofline(b: Benchmark) -> TimingPicture:
         f"A bound, not a measurement: each ring is the maximum on an {gpu.name} for a kernel with "
         f"the {_UNIT} and the distinct bytes counted here; bandwidth and arithmetic from the "
         f"data sheet ({gpu.source}).",
-        "PTX instructions of threads; machine code has a different number.",
+        "Counts are PTX instructions, per thread; the machine code has a different number.",
     ]
     if title := recorded_title(b):
         notes.append(f"Filled: {title}, its GB/s times the {_UNIT} per byte counted here.")

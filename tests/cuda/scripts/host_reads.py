@@ -1,4 +1,4 @@
-"""Host code of a jit function reads and prints a tensor of the CPU; the kernel's is on the GPU."""
+"""A jit function's host code reads and prints a CPU tensor; the kernel's tensor is on the GPU."""
 
 import cutlass.cute as cute
 import torch
