@@ -21,6 +21,8 @@ from forgekit.checking.compare import compare
 from forgekit.viz.palette import INK, NOTE, PAPER, UNTOUCHED, WRONG, mix
 from forgekit.viz.timing.style import SERIES
 
+ON_CELL = "#101114"  # text on cells, which are light on every page
+
 
 def loads(run: fk.CompiledKernel) -> list[str]:
     """Return the PTX instructions of `run` that load from global memory, in order."""
@@ -344,7 +346,7 @@ def draw_piece() -> None:
                 colour = mix((SERIES[0], SERIES[4])[k // 8], PAPER, 0.6)
                 axes.add_patch(Rectangle((col, row), 1, 1, facecolor=colour, edgecolor=PAPER))
                 axes.text(col + 0.5, row + 0.5, "ab"[k // 8] + str(k % 8), ha="center",
-                          va="center", color=INK)  # fmt: skip
+                          va="center", color=ON_CELL)  # fmt: skip
             axes.set(xlim=(-0.1, 8.1), ylim=(8.1, -0.1), xticks=(), yticks=(), aspect="equal")
             axes.set(
                 title="rY, 2 × 8: two rows of Y" if turned else "rX, 8 × 2: read from the tile"
