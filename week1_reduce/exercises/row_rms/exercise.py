@@ -8,6 +8,7 @@ from forgekit.lessons.puzzle import puzzle
 
 def _inputs(draw, m, n):
     x = draw.fractions(m, n)
+    x[::4] += 290  # the mean of whose squares float16 does not have
     x[::2, 0] = x[1::2, -1] = 301.3  # whose square float16 does not have
     x[5::6] = 0  # whose reciprocal root is infinite
     return (x,)
@@ -53,6 +54,9 @@ transformation a *prologue* and the second an *epilogue*.
                    "contains only the first 256 elements of a row."),
         looks_like(lambda x, y: torch.full_like(y, torch.inf) if x.dtype == torch.float16 else None,
                    "∞: the square of 301 is 90,601, and the largest float16 is 65,504."),
+        looks_like(lambda x, y: x.double().square().mean(1).to(x.dtype).double().sqrt()
+                   if x.dtype != torch.float32 else None, "the mean is rounded to the type of x "
+                   "before its root; compute both in float32."),
     ],
     praise="RMSNorm is half done.",
 )  # fmt: skip

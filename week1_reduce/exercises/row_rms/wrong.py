@@ -16,6 +16,8 @@ WRONG = (
     Wrong("no root", {ROOT: "mean"}, "the square root is missing"),
     Wrong("nothing squared", {"value * value": "value", ROOT: "mean"}, "nothing is squared"),
     Wrong("squared in float16", {SQUARE: NARROW}, "n = 33, float16 the result is wrong"),
+    Wrong("mean rounded to the input's type", {"sqrt(mean)": "sqrt(mean.to(mX.element_type).to(Float32))"},
+          "the mean is rounded to the type of x"),
     Wrong("mean of the threads", {"Float32(mX.shape[1])": "Float32(128)"}, "the result is wrong"),
     Wrong("begins at 1", {"Float32(0.0)": "Float32(1.0)"}, "seems to start its sum at 1"),
     Wrong("no barrier", {ROUND: ""}, "Race in shared memory"),

@@ -15,6 +15,14 @@ def _after_down(x):
     return total[:, torch.arange(x.shape[1]) % 32]
 
 
+def _inputs(draw, m, n):
+    """Rows of both signs; in each, the elements of the rarer sign are too small to cancel the sum."""
+    x = draw.fractions(m, n).abs() + 1
+    x[:, 4::5] *= -0.25
+    x[1::3] *= -1
+    return (x,)
+
+
 EXERCISE = puzzle(
     title="divide each row by its sum",
     task="""
@@ -38,7 +46,7 @@ reduce a row, then go through it again with the result. Week 2 is about that sec
 """,
     asked={"work": "one warp per row", "shared_bytes": 0},
     entry="warp_normalise",
-    inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
+    inputs=_inputs,
     result=lambda x: x / x.sum(1, keepdim=True),
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (9, 30)],
     count=[(3, 100), (64, 500)],
@@ -49,6 +57,8 @@ reduce a row, then go through it again with the result. Week 2 is about that sec
                    "each element by the sum."),
         looks_like(lambda x, y: x.double() / x.double().mean(1, keepdim=True), "the kernel "
                    "divides by the mean."),
+        looks_like(lambda x, y: x.double() / x.double().abs().sum(1, keepdim=True), "the kernel "
+                   "adds up absolute values; the sum needs the signs."),
         looks_like(lambda x, y: x.double() / _after_down(x), "lanes divide by different sums: shuffles "
                    "down leave the row's sum only in lane 0."),
     ],

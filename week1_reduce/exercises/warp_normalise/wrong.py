@@ -14,6 +14,9 @@ WRONG = (
     Wrong("every lane reads the row", {
         "range(lane, mX.shape[1], 32):\n            total": "range(mX.shape[1]):\n            total",
         STEPS: ""}, "are allowed"),
+    Wrong("a sum of absolute values", {"            total += mX[row, n].to(Float32)":
+        "            total += cute.arch.fmax(mX[row, n].to(Float32), -mX[row, n].to(Float32))"},
+          "the kernel adds up absolute values"),
     Wrong("adds in float16", {
         "total += mX[row, n].to(Float32)": "total = (total + mX[row, n].to(Float32)).to(cutlass.Float16).to(Float32)"},
         "tolerance: rtol 1e-05"),

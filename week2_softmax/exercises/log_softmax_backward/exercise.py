@@ -10,6 +10,13 @@ def _gradient(dy, y):
     return dy - y.exp() * dy.sum(1, keepdim=True)
 
 
+def _inputs(draw, m, n):
+    """dy, whose sum is below 0 in every second row, and y."""
+    dy = draw(m, n) + 1
+    dy[1::2] *= -1
+    return dy, (2 * draw(m, n)).float().log_softmax(1).to(draw.dtype)
+
+
 def _with(total):
     """dx with another sum of dy."""
     return lambda dy, y, dx: dy.double() - y.double().exp() * total(dy)
@@ -35,10 +42,7 @@ and one write.
 """,
     asked={"work": "one warp per row"},
     entry="log_softmax_backward",
-    inputs=lambda draw, m, n: (
-        draw(m, n) + 1,
-        (2 * draw(m, n)).float().log_softmax(1).to(draw.dtype),
-    ),
+    inputs=_inputs,
     result=_gradient,
     sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (1, 1025), (3, 129), (17, 32), (5, 33)],
     count=[(3, 100), (64, 500)],
@@ -55,6 +59,7 @@ and one write.
         looks_like(lambda dy, y, dx: dy, "dx is dy: the sum is missing, or 0."),
         looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * (y.double().exp() * dy.double())
                    .sum(1, keepdim=True), "the sum is Σ dy·p, but the logarithm's gradient needs Σ dy."),
+        looks_like(_with(lambda dy: dy.double().sum(1, keepdim=True).abs()), "Σ dy has lost its sign."),
         looks_like(_with(shares), "each lane uses its own share of Σ dy: the shares of the 32 lanes are not added."),
         looks_like(_with(after_down), "only lane 0 has Σ dy, as shuffles down leave it, but every lane "
                    "needs it."),

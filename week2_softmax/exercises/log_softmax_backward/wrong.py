@@ -19,6 +19,8 @@ WRONG = (
           "divided by the number of columns"),
     Wrong("no sum", {STORE: "mdY[row, n].to(Float32)"}, "the sum is missing, or 0"),
     Wrong("sum of dy times p", {ADD: f"total += {OF_P}"}, "the sum is Σ dy·p,"),
+    Wrong("the size of the sum", {REDUCED: f"{REDUCED}        total = cute.arch.fmax(total, -total)\n"},
+          "has lost its sign"),
     Wrong("no shuffles", {REDUCED: ""}, "uses its own share of Σ dy"),
     Wrong("down, not a butterfly", {REDUCED: """        for k in range(5):
             total += cute.arch.shuffle_sync_down(total, offset=16 >> k)

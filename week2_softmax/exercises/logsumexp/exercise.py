@@ -6,7 +6,6 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
-from ..unscaled import FINITE
 
 
 def _inputs(draw, m, n):
@@ -55,7 +54,9 @@ such a row is NaN.
     misconceptions=[
         looks_like(lambda x, y: x.float().exp().sum(1).log(), "nothing seems to be subtracted: "
                    "the exponentials overflow or vanish."),
-        looks_like(lambda x, y: _from_zero(x), FINITE),
+        looks_like(lambda x, y: _from_zero(x), "in a row whose elements are all far below 0, the "
+                   "kernel subtracts a number far above them, so every exponential is 0. Does the "
+                   "maximum start at −∞, and does the kernel subtract 0 only in rows of −∞?"),
         looks_like(lambda x, y: x.double().amax(1) + (x.double() - x.double().amax(1, keepdim=True))[
             :, ::32].exp().sum(1).log(), "the sum holds only lane 0's part."),
         looks_like(lambda x, y: _sum(x).log(), "the maximum is subtracted inside but not added back "
