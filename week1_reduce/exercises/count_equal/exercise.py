@@ -38,12 +38,12 @@ Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutl
         "every lane has to reach the line with the reduction.",
     ),
     analysis="""
-Integer sums are the same in every order, so a count is always deterministic. A warp could also
-vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row
-it takes fewer instructions if each lane adds once per element and the warp reduces once, at
-the end.
+Integer sums are the same in every order, so a count is always deterministic. A float32 count
+would stop growing at 2²⁴. A warp could also vote once per 32 elements, with `vote_ballot_sync`
+and a count of the bits. But for a whole row it takes fewer instructions if each lane adds once
+per element and the warp reduces once, at the end.
 """,
-    asked={"work": "one warp per row"},
+    asked={"work": "one warp per row", "floats": 0},
     entry="count_equal",
     inputs=_inputs,
     result=lambda x, v: (x == v).sum(1).int(),
