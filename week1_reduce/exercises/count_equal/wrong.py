@@ -34,6 +34,9 @@ WRONG = (
         "n = 1,000, int32 the result is wrong",
     ),
     Wrong(
+        "a count of 16 bits", {"mY[row] = found": "mY[row] = found & 65535"}, "m = 1, n = 70,000"
+    ),
+    Wrong(
         "counts in float32",
         {
             "found = Int32(0)": "found = cutlass.Float32(0.0)",
