@@ -917,20 +917,19 @@ else:
 # %% [markdown] exercise="week1/cluster_sum" part="task"
 # ### Exercise 5: add up a row in a cluster
 #
-# Add up float32 rows of any length with clusters. Block `r` of a cluster takes the columns n with
-# `(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
-# which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
-# 9.0 or later.
+# Add up float32 rows of any length with clusters. The four blocks of a cluster share the columns of
+# a row and exchange their sums through shared memory. One of them stores the sum of the row.
+# Clusters need a GPU of compute capability 9.0 or later.
 #
 # Signature: `cluster_sum(x, y)`.
 #
 # **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier,
-# at most 2 barriers of the cluster.
+# at most 2 barriers of the cluster, no atomics on global memory.
 #
 # <details><summary>Hint 1</summary>
 #
 # The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`, so the x index of a block is its rank in the
-# cluster, and thread `tidx` starts at column `rank * 128 + tidx`.
+# cluster, and thread `tidx` can start at column `rank * 128 + tidx`.
 #
 # </details>
 #

@@ -130,7 +130,7 @@ fk.exercise("week1/row_dots").grade(row_dots)
 #
 # Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 #
-# **Required**: one warp per row.
+# **Required**: one warp per row, no float32.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -199,10 +199,10 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #     count_equal_kernel(mX, v, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 # ```
 #
-# Integer sums are the same in every order, so a count is always deterministic. A warp could also
-# vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row
-# it takes fewer instructions if each lane adds once per element and the warp reduces once, at
-# the end.
+# Integer sums are the same in every order, so a count is always deterministic. A float32 count
+# would stop growing at 2²⁴. A warp could also vote once per 32 elements, with `vote_ballot_sync`
+# and a count of the bits. But for a whole row it takes fewer instructions if each lane adds once
+# per element and the warp reduces once, at the end.
 #
 # </details>
 
@@ -298,8 +298,8 @@ fk.exercise("week1/two_largest").grade(two_largest)
 #
 # Compute the mean and the variance (divided by n) of each float32 row, and read the row only once.
 # The numbers of a row lie close together, around a mean of 700 or more, so the mean of the squares
-# minus the square of the mean would have hardly any correct digits. Keep `(count, mean, m2)` per
-# lane (Welford, 1962), and merge two lanes like this (Chan, 1979):
+# minus the square of the mean would have hardly any correct digits. One way is to keep `(count,
+# mean, m2)` per lane (Welford, 1962) and to merge two lanes like this (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
 #     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n

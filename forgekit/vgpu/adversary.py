@@ -49,12 +49,14 @@ class Adversary:
         return bool(self._draw.integers(4) == 0)
 
     def register(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-        """Return the content of a register that was never written: NaN or a large number; a
+        """Return the content of a register that was never written: NaN in every other thread, a
+        large number in the rest, because a product shows the one and a maximum the other. A
         predicate is false."""
         if dtype.kind == "b":
             return np.zeros(shape, dtype)
-        pattern = np.full(dtype.itemsize, 0x7F if self.eager else 0xFF, np.uint8)
-        return np.broadcast_to(pattern.view(dtype), shape).copy()
+        large, nan = (np.full(dtype.itemsize, byte, np.uint8).view(dtype) for byte in (0x7F, 0xFF))
+        odd = np.arange(shape[1]) % 2 == 1
+        return np.broadcast_to(np.where(odd == self.eager, large, nan), shape).copy()
 
     def noise(self, n: int) -> Array:
         """Return bytes for unwritten memory."""

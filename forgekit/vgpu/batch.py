@@ -100,8 +100,8 @@ class Batch:
         self.n_threads = record.block_warps * WARP
         self.shape = (self.n_blocks, self.n_threads)
         self.cluster_blocks = record.cluster_blocks
-        blank = np.zeros if adversary is None else adversary.register
-        self.regs: list[Array] = [blank((1, 1), d) for d in program.register_dtypes]
+        blank, width = (np.zeros, 1) if adversary is None else (adversary.register, self.n_threads)
+        self.regs: list[Array] = [blank((1, width), d) for d in program.register_dtypes]
         self.shared = shared_memory(self.n_blocks, program.shared_bytes(record), adversary)
         self.local = local_memory(self.shape, program.local_bytes, adversary)
         self.state: dict[str, object] = {}  # private data of opcodes (cp.async, call parameters)

@@ -98,7 +98,7 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
 
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier
 _CLUSTER = r"barrier\.cluster\.arrive"
-_DOUBLE = r"\S+\.f64"
+_DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.f32"
 # not the shuffle that computes the warp's index
 _SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"
 
@@ -115,6 +115,10 @@ FACTS: dict[str, Fact] = {
     "doubles": Fact(
         "float64 instruction", " per warp", _per_warp(_DOUBLE), most=True, none="no float64",
         ptx=_DOUBLE,
+    ),
+    "floats": Fact(
+        "float32 instruction", " per warp", _per_warp(_FLOAT), most=True, none="no float32",
+        ptx=_FLOAT,
     ),
     "shared_bytes": Fact(
         "byte", " of shared memory per block", lambda p: p.shared_bytes, most=True,

@@ -78,6 +78,17 @@ def bytes_per_thread(p: Profile) -> float:
     return moved / max(launched_threads(p), 1)
 
 
+# Bytes of shared memory per thread with which a multiprocessor of any GPU still holds as many
+# blocks as without: 100 KiB serve 12 blocks of 128 threads, each with 1 KiB for the system.
+_FREE = 48
+
+
+def _beyond_free(p: Profile) -> float:
+    return sum(
+        max(x.shared_bytes - _FREE * math.prod(x.block), 0) * math.prod(x.grid) for x in p.launches
+    )
+
+
 QUANTITIES: dict[str, Quantity] = {
     "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "stored": Quantity(
@@ -117,8 +128,8 @@ QUANTITIES: dict[str, Quantity] = {
         "length decides how many threads the launch needs.",
     ),
     "shared_bytes": Quantity(
-        "bytes of shared memory in all blocks",
-        lambda p: sum(x.shared_bytes * math.prod(x.grid) for x in p.launches), 4, 1 << 18,
+        f"bytes of shared memory in all blocks, beyond {_FREE} per thread",
+        _beyond_free, 4, 1 << 18,
         says="every byte that a block takes is one that another block cannot have.",
     ),
     "instructions": Quantity(

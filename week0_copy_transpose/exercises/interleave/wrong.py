@@ -15,4 +15,15 @@ WRONG = (
     Wrong("exchanged", {"mA[i], mB[i]": "mB[i], mA[i]"}, "a and b are swapped"),
     Wrong("behind each other", {VECTOR: BEHIND}, "b follows a instead"),
     Wrong("b never read", {"mA[i], mB[i]": "mA[i], mA[i]"}, "the kernel never reads b"),
+    Wrong(
+        "24 KiB of shared memory per block",
+        {
+            VECTOR: VECTOR
+            + """
+    sZ = cutlass.memory.SmemAllocator().allocate_tensor(mA.element_type, cute.make_layout(6144), 16)
+    sZ[tidx] = mA.element_type(0)""",
+            "@cute.kernel": "import cutlass\n\n\n@cute.kernel",
+        },
+        "beyond 48 per thread",
+    ),
 )

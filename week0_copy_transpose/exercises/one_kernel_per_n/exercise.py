@@ -187,7 +187,18 @@ def _compilations(submission: Submission) -> str:
             reasons.get(count, ""),
             "Count how often one call of `run` calls `compile`, and compare the keys of two calls.",
         )
-    return f"{len(_BOTH)} calls, 2 compilations"
+    for start in (4, 12):
+        tensors = _tensors(5, 48, start=start // 4)
+        trial.run(*tensors, f"5×48 that starts {start} bytes after a multiple of 16")
+    count = len(trial.compiler.made) - 2
+    if count != 1:
+        raise GateError(
+            f"Compilations: {count} for 5×48 that starts 4 bytes and 12 bytes after a multiple of 16; "
+            "needed 1, because both are aligned to 4 bytes.",
+            "the key tells apart two addresses with the same alignment.",
+            "Compute the largest power of two up to 16 that divides the address.",
+        )
+    return f"{len(_BOTH) + 2} calls, 3 compilations"
 
 
 def _rest_of_key(submission: Submission) -> str:

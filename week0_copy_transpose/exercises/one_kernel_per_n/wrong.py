@@ -17,6 +17,8 @@ WRONG = (
     Wrong("no dtype", {"t.dtype, t.shape[1]": "t.shape[1]"}, "lacks the element type"),
     Wrong("no strides", {"t.stride(), ": ""}, "lacks the strides"),
     Wrong("no alignment", {", math.gcd(t.data_ptr(), 16)": ""}, "alignment of the first element"),
+    Wrong("the address modulo 16", {"math.gcd(t.data_ptr(), 16)": "t.data_ptr() % 16"},
+          "two addresses with the same alignment"),
     Wrong("alignment of x only", {"math.gcd(t.data_ptr(), 16)": "math.gcd(x.data_ptr(), 16)"},
           "argument mY, alignment"),
     Wrong("calls fn", {"kernels[key](x, y)": "fn(x, y)"},

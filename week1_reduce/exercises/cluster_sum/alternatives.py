@@ -13,4 +13,19 @@ ALTERNATIVES = (
         "sPart.iterator + rank, 0)": "sPart.iterator + rank, 3)",
         "if rank == 0 and tidx == 0:\n        mY": "if rank == 3 and tidx == 0:\n        mY",
     }),
+    Wrong("a quarter of the row per block", {
+        "range(rank * 128 + tidx, mX.shape[1], 512)":
+            "range(rank * share + tidx, min((rank + 1) * share, mX.shape[1]), 128)",
+        "    total = Float32(0.0)\n": "    total = Float32(0.0)\n    share = cute.ceil_div(mX.shape[1], 4)\n",
+    }),
+    Wrong("the last block takes the first columns", {"range(rank * 128": "range((3 - rank) * 128"}),
+    Wrong("block 0 reads the sums of the others", {
+        "    cute.arch.cluster_arrive()\n    total = Float32": "    total = Float32",
+        "    cute.arch.sync_threads()\n    cute.arch.cluster_wait()\n": "    cute.arch.sync_threads()\n",
+        "        cute.arch.map_dsmem_ptr(sPart.iterator + rank, 0).store(total)\n": "        sPart[0] = total\n",
+        "        mY[row] = sPart[0] + sPart[1] + sPart[2] + sPart[3]":
+            "        total = Float32(0.0)\n        for k in cutlass.range_constexpr(4):\n"
+            "            total += cute.arch.map_dsmem_ptr(sPart.iterator, k).load()\n"
+            "        mY[row] = total\n    cute.arch.cluster_arrive()\n    cute.arch.cluster_wait()",
+    }),
 )  # fmt: skip

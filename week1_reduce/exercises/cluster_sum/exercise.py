@@ -33,16 +33,15 @@ def _in_order(x: torch.Tensor, ranks: tuple[int, ...]) -> torch.Tensor:
 EXERCISE = puzzle(
     title="add up a row in a cluster",
     task="""
-Add up float32 rows of any length with clusters. Block `r` of a cluster takes the columns n with
-`(n // 128) % 4 == r`. Each block writes its sum into the shared memory of the first block,
-which adds the four sums in the order of their ranks. Clusters need a GPU of compute capability
-9.0 or later.
+Add up float32 rows of any length with clusters. The four blocks of a cluster share the columns of
+a row and exchange their sums through shared memory. One of them stores the sum of the row. Clusters
+need a GPU of compute capability 9.0 or later.
 
 Signature: `cluster_sum(x, y)`.
 """,
     hints=(
         "The grid is `(4, rows, 1)` with `cluster=(4, 1, 1)`, so the x index of a block is its "
-        "rank in the cluster, and thread `tidx` starts at column `rank * 128 + tidx`.",
+        "rank in the cluster, and thread `tidx` can start at column `rank * 128 + tidx`.",
         "`cute.arch.map_dsmem_ptr(pointer, 0).store(value)` writes to the same offset in the "
         "shared memory of block 0. Give each block its own element there.",
         "You need `cluster_arrive()` and `cluster_wait()` twice: before the line with the first "
@@ -55,7 +54,8 @@ starts and waits after it has added up its share, so the other blocks have usual
 then. The second pair completes the exchange. No block writes to a block that has ended, because
 all stores go to block 0 and precede the second barrier.
 """,
-    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2},
+    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2,
+           "global_atomics": 0},
     entry="cluster_sum",
     inputs=_inputs,
     result=lambda x: _in_order(x, (0, 1, 2, 3)),

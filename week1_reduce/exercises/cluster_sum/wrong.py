@@ -51,6 +51,12 @@ WRONG = (
           "asks for 4 blocks per cluster"),
     Wrong("another barrier of the cluster", {"    if rank == 0 and": ARRIVE + WAIT + "    if rank == 0 and"},
           "at most 2 barriers of the cluster"),
+    Wrong("atomics on the result", {
+        ARRIVE + "    total = Float32": "    if rank == 0 and tidx == 0:\n        mY[row] = Float32(0.0)\n"
+                                         + ARRIVE + "    total = Float32",
+        BODY[BODY.index("        cute.arch.map_dsmem_ptr"):]:
+            "        cute.arch.atomic_add(mY.iterator + row, total)\n"},
+          "no atomics on global memory"),
     Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip
 

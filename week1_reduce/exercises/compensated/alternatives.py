@@ -8,6 +8,11 @@ ALTERNATIVES = (
         "(128, 1, 1)": "(64, 1, 1)",
         "ceil_div(mX.shape[0], 128)": "ceil_div(mX.shape[0], 64)",
     }),
+    Wrong("the lost parts added at the end", {
+        "mX[row, n] + lost": "mX[row, n]",
+        "lost = value - (s - total)": "lost += value - (s - total)",
+        "mY[row] = total": "mY[row] = total + lost",
+    }),
     Wrong("the lost part of both summands", {
         "            lost = value - (s - total)\n":
             "            part = s - total\n"

@@ -18,7 +18,10 @@ def _inputs(draw, m, n):
     x = base + draw.integers(0, 4, m, n)
     x[:, 3::5] += 65_536
     x[:, 2::7] *= -1
-    return x, base + (m + n) % 4
+    v = base + (m + n) % 4
+    if n > 65_536:  # more equal ones than 16 bits count
+        x[:, 4:] = v
+    return x, v
 
 
 EXERCISE = puzzle(
@@ -38,16 +41,16 @@ Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutl
         "every lane has to reach the line with the reduction.",
     ),
     analysis="""
-Integer sums are the same in every order, so a count is always deterministic. A warp could also
-vote once per 32 elements, with `vote_ballot_sync` and a count of the bits. But for a whole row
-it takes fewer instructions if each lane adds once per element and the warp reduces once, at
-the end.
+Integer sums are the same in every order, so a count is always deterministic. A float32 count
+would stop growing at 2²⁴. A warp could also vote once per 32 elements, with `vote_ballot_sync`
+and a count of the bits. But for a whole row it takes fewer instructions if each lane adds once
+per element and the warp reduces once, at the end.
 """,
-    asked={"work": "one warp per row"},
+    asked={"work": "one warp per row", "floats": 0},
     entry="count_equal",
     inputs=_inputs,
     result=lambda x, v: (x == v).sum(1).int(),
-    sizes=[(2, 4), (1, 1), (5, 31), (7, 33), (4, 1000), (9, 100), (3, 64)],
+    sizes=[(2, 4), (1, 1), (5, 31), (7, 33), (4, 1000), (1, 70_000), (9, 100), (3, 64)],
     count=[(5, 100), (192, 300)],
     dtypes=("int32",),
     exact=True,

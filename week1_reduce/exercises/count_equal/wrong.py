@@ -34,6 +34,18 @@ WRONG = (
         "n = 1,000, int32 the result is wrong",
     ),
     Wrong(
+        "a count of 16 bits", {"mY[row] = found": "mY[row] = found & 65535"}, "m = 1, n = 70,000"
+    ),
+    Wrong(
+        "counts in float32",
+        {
+            "found = Int32(0)": "found = cutlass.Float32(0.0)",
+            "found += 1\n": "found += 1.0\n",
+            "mY[row] = found": "mY[row] = found.to(Int32)",
+        },
+        "the task asks for no float32",
+    ),
+    Wrong(
         "no number below 0",
         {"mX[row, n] == v": "mX[row, n] == cutlass.max(v, 0)"},
         "got 0, expected",

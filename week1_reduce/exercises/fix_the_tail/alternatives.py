@@ -6,4 +6,6 @@ ALTERNATIVES = (
     Wrong("filled before the loop and after each addition", {"        tXrX.fill(0.0)\n        cute.copy": "        cute.copy",
           "    for tile in": "    tXrX.fill(0.0)\n    for tile in",
           "ReductionOp.ADD, 0.0, 0)\n    total = cute": "ReductionOp.ADD, 0.0, 0)\n        tXrX.fill(0.0)\n    total = cute"}),
+    Wrong("loaded registers alone are added", {"        tXrX.fill(0.0)\n": "",
+          "        total += tXrX": "        if tXpX[0, 0, 0]:\n            total += tXrX"}),
 )  # fmt: skip

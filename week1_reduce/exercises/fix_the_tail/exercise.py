@@ -37,7 +37,7 @@ their previous vector again. The fix costs four moves per vector.
     entry="fix_the_tail",
     inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x.sum(1),
-    sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (5, 4), (33, 252), (7, 1024)],
+    sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (33, 252), (7, 1024), (5, 4)],
     count=[(5, 64), (64, 1000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},

@@ -26,8 +26,8 @@ EXERCISE = puzzle(
     task="""
 Compute the mean and the variance (divided by n) of each float32 row, and read the row only
 once. The numbers of a row lie close together, around a mean of 700 or more, so the mean of the squares minus the
-square of the mean would have hardly any correct digits. Keep `(count, mean, m2)` per lane
-(Welford, 1962), and merge two lanes like this (Chan, 1979):
+square of the mean would have hardly any correct digits. One way is to keep
+`(count, mean, m2)` per lane (Welford, 1962) and to merge two lanes like this (Chan, 1979):
 
     d = mean_b − mean_a,   n = n_a + n_b
     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n

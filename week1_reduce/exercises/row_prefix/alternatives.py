@@ -13,4 +13,9 @@ ALTERNATIVES = (
             "            value = mX[row, n]\n        if lane == 0:\n            value += carry\n",
         "        value += carry\n        if row": "        if row",
     }),
+    Wrong("a lane without an element loads the last one", {
+        "        if row < mX.shape[0] and n < mX.shape[1]:\n            value = mX":
+            "        if row < mX.shape[0]:\n            value = mX",
+        "value = mX[row, n]": "value = mX[row, min(n, mX.shape[1] - 1)]",
+    }),
 )  # fmt: skip

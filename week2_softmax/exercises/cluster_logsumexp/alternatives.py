@@ -17,6 +17,7 @@ ALTERNATIVES = (
             "        for offset in (8, 4, 2, 1):\n"
             "            s += cute.arch.shuffle_sync_bfly(s, offset=offset)\n",
     }),
+    Wrong("the last block takes the first columns", {"range(rank * 128": "range((3 - rank) * 128"}),
     Wrong("block 3 merges", {
         "    if rank == 0 and tidx == 0:\n        cute.arch.mbarrier_init":
             "    if rank == 3 and tidx == 0:\n        cute.arch.mbarrier_init",

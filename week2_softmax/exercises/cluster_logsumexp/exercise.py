@@ -25,8 +25,8 @@ EXERCISE = puzzle(
     title="find the log-sum-exp of a row in a cluster",
     task="""
 `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow. As
-in week 1's `cluster_sum`, block `r` takes the columns where `(n // 128) % 4 == r`. Each warp sends its pair (m, s) to block 0 with `store_async_dsmem`, 16 pairs in all. An mbarrier in block 0
-counts their bytes, and one warp of block 0 computes the result. Read x once. The kernel requires compute
+in week 1's `cluster_sum`, the four blocks of a cluster share the columns of a row. Each warp sends its pair (m, s) to one of the blocks with `store_async_dsmem`, 16 pairs in all. An mbarrier in that block
+counts their bytes, and one of its warps computes the result. Read x once. The kernel requires compute
 capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 """,
     hints=(

@@ -2,8 +2,9 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import GateError, Group, looks_like
 from forgekit.lessons.puzzle import puzzle
+from forgekit.text import plural
 
 from ..gradients import dy_and_y, shares
 
@@ -42,6 +43,32 @@ def _of_lanes(dy, y, length):
 def _with(change):
     """What a mistake gives: `change` of dy, y (float64) and length."""
     return lambda dy, y, length, dx: change(dy.double(), y.double(), length)
+
+
+def _nothing_beyond(make):
+    call = make, (7, 31), "float32"
+
+    def run(submission):
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(*call)
+        kernel, args = submission.compiled(case), submission.arguments(case).values()
+        length = case.args[2]
+        for k in (0, 1):
+            name = kernel.parameters[k].name
+            loads = footprint(kernel, *args, tensor=name, kind="load").touched[name]["loads"]
+            beyond = (torch.from_numpy(loads > 0) & _from(case.args[k], length)).nonzero().tolist()
+            if beyond:
+                m, n = beyond[0]
+                raise GateError(
+                    f"With {case.label}, {plural(len(beyond), 'element')} of {name} beyond the "
+                    f"length loaded, needed none. The first is {name}[{m}, {n}]; length[{m}] is "
+                    f"{length[m]}.",
+                    look_at=f"fk.footprint(*{{failed}}, tensor='{name}', kind='load')",
+                )
+        return "no element is loaded there"
+
+    return Group("Beyond the length", run)
 
 
 EXERCISE = puzzle(
@@ -86,5 +113,6 @@ no special case, because its sum is empty and all elements of its dx are 0.
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y in the valid columns: "
                    "Σ dy·y is missing, or 0."),
     ],
+    more=lambda make: (_nothing_beyond(make),),
     praise="No NaN gets through.",
 )  # fmt: skip

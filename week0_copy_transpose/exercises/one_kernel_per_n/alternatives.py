@@ -1,0 +1,13 @@
+"""Other right solutions of week0/one_kernel_per_n."""
+
+from forgekit.lessons.wrong import Wrong
+
+ALTERNATIVES = (
+    Wrong("the lowest bit of the address", {
+        "math.gcd(t.data_ptr(), 16)": "min(16, t.data_ptr() & -t.data_ptr())",
+    }),
+    Wrong("the keys of the specs", {
+        "(t.dtype, t.shape[1], t.stride(), math.gcd(t.data_ptr(), 16))":
+            "fk.spec(t, static=[1]).key()",
+    }),
+)  # fmt: skip
