@@ -29,12 +29,6 @@ WRONG = (
     Wrong("to everyone's own", {"sPart.iterator + rank, 0)": "sPart.iterator + rank, rank)"},
           "reads shared memory, byte 20"),
     Wrong("the first share alone", {ALL: "mY[row] = sPart[0]"}, "share of the first block"),
-    Wrong("in reverse order", {ALL: "mY[row] = sPart[3] + sPart[2] + sPart[1] + sPart[0]"},
-          "in the order of their ranks"),
-    Wrong("in pairs", {ALL: "mY[row] = (sPart[0] + sPart[2]) + (sPart[1] + sPart[3])"},
-          "n = 1,000, float32 the result is wrong"),
-    Wrong("block 0 after block 2", {ALL: "mY[row] = sPart[1] + sPart[2] + sPart[0] + sPart[3]"},
-          "n = 1,025, float32 the result is wrong"),
     Wrong("every block adds it all", {"range(rank * 128 + tidx, mX.shape[1], 512)":
                                       "range(tidx, mX.shape[1], 128)"}, "the whole row"),
     Wrong("no barrier of the block", {"    cute.arch.sync_threads()\n" + WAIT: WAIT},
