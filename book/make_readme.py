@@ -154,9 +154,9 @@ def _virtual() -> str:
     data = _read("vgpu.json")
     times = [row["triton_ms"] / row["vgpu_ms"] for row in data["rows"] if row["size"] == 1024]
     return (
-        f"A transpose, row sums and a softmax of 1,024 × 1,024 run {min(times):.0f} to "
-        f"{max(times):.0f} times as fast as in Triton's interpreter on one core of an "
-        f"{data['processor']}, {data['date']}."
+        f"On one core of an {data['processor']} ({data['date']}), a transpose, row sums and a softmax "
+        f"of a 1,024 × 1,024 matrix run {min(times):.0f} to {max(times):.0f} times as fast as in "
+        "Triton's interpreter."
     )
 
 
@@ -164,7 +164,7 @@ def _predicted() -> str:
     times = predicted_times.held_out()
     kernels = len({s.number for s in times})
     return (
-        f"Of {len(times)} times of {kernels} held-out kernels on one H200, "
+        f"Of {len(times)} times measured for {kernels} held-out kernels on one H200, "
         f"{predicted_times.accuracy()}."
     )
 

@@ -114,8 +114,8 @@ def accuracy() -> str:
     """Describe the errors of the held-out times in one sentence."""
     a = fitting.accuracy(held_out(), H200)
     return (
-        f"half are predicted within {_percent(a.median)}, nine of ten within "
-        f"{_percent(a.p90)}, and {_percent(a.within)} lie within 35 %"
+        f"half are predicted to within {_percent(a.median)}, nine in ten to within "
+        f"{_percent(a.p90)}, and {_percent(a.within)} to within 35 %"
     )
 
 
