@@ -154,9 +154,9 @@ def _virtual() -> str:
     data = _read("vgpu.json")
     times = [row["triton_ms"] / row["vgpu_ms"] for row in data["rows"] if row["size"] == 1024]
     return (
-        f"On one core of an {data['processor']} ({data['date']}), a transpose, row sums and a softmax "
-        f"of a 1,024 × 1,024 matrix run {min(times):.0f} to {max(times):.0f} times as fast as in "
-        "Triton's interpreter."
+        f"On one core of an {data['processor']} ({data['date']}), a transpose, row sums and a "
+        f"softmax of a 1,024 × 1,024 matrix run {min(times):.0f} to {max(times):.0f} times as fast "
+        "as in Triton's interpreter."
     )
 
 
