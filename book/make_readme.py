@@ -42,17 +42,17 @@ WEEKS = {  # folder -> its page, title, subjects, and final operators
 }  # fmt: skip
 
 PEERS = ("torch", "torch.compile", "quack")
-# The case whose share of the ceiling is in the table.
+# The case whose share of the ceiling the table shows.
 SHOWN = {"copy_transpose": ((8192, 8192), "float16")}
 SHOWN_ELSE = (32768, 4096), "bfloat16"
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- /numbers -->)", re.DOTALL)
 
 
 def filled(text: str, blocks: Blocks | None = None) -> str:
-    """Return a text with the files' current numbers; raise KeyError for an unknown block.
+    """Return a text with its numbers brought up to date; raise KeyError for an unknown block.
 
-    blocks: name -> the function that writes it, the README's by default. Empty lines keep a marker
-    out of the list or paragraph beside it.
+    blocks: name -> the function that writes the block, the README's by default. Empty lines keep a
+    marker out of an adjacent list or paragraph.
     """
     known = BLOCKS if blocks is None else blocks
     return _BLOCK.sub(lambda found: f"{found[1]}\n{known[found[2]]()}\n\n{found[3]}", text)
@@ -97,7 +97,7 @@ def _operators() -> str:
 
 
 def _operator(group: Group) -> list[str]:
-    """Return the name, the number of cases, the speed against each peer, the percentage of the
+    """Return the name, the number of cases, the speedup over each peer, and the percentage of the
     ceiling at one case."""
     means = geometric_means(group.results.rows)
     speeds = [f"{mean[0]:.2f}×" if (mean := means.get(("forgekit", peer))) else "–"
@@ -112,7 +112,7 @@ def _operator(group: Group) -> list[str]:
 
 
 def _graphs() -> str:
-    """Describe few long rows before and after they were shared, and the drawn shapes next to
+    """Compare few long rows before and after blocks shared them, and the drawn shapes with
     peers."""
     names = ("few_rows", "drawn_shapes", "small", "middle_rows")
     few, drawn, small, middle = (_read(f"{name}_h200.json") for name in names)
@@ -123,30 +123,37 @@ def _graphs() -> str:
         before = [row["before"] / row["forgekit"] for row in rows]
         torchs = [row["torch"] / row["forgekit"] for row in rows]
         reached = sum(row["copy"] / row["forgekit"] >= 0.6 for row in rows)
-        gained = f"{geometric_mean(before):.2f}×, at most {max(before):.1f}×"
+        gained = f"{geometric_mean(before):.2f}×, maximum {max(before):.1f}×"
         table.append([name, str(len(rows)), gained, str(reached), f"{min(torchs):.2f}×"])
     peers = []
     for peer in ("torch", "quack"):
         found = [row[peer] for row in drawn["rows"] if peer in row]
         peers.append(
             f"{peer} takes {geometric_mean(found):.2f} times as long in the geometric mean of "
-            f"{len(found)}, and {min(found):.2f} times at least"
+            f"{len(found)} cases, with a minimum of {min(found):.2f}"
         )
     gains = [row["before"] / row["forgekit"] for row in middle["rows"]]
     near = [row["forgekit"] / row["best"] for row in middle["rows"]]
     beside = [(row["torch"] / row["forgekit"], row["quack"] / row["forgekit"])
               for row in small["rows"] if "quack" in row]  # fmt: skip
-    head = ["", "cases", "against the kernels before", "at 0.6 of a copy or more", "least of torch"]
+    head = [
+        "",
+        "cases",
+        "speedup over the earlier kernels",
+        "cases at 0.6 of a copy's speed or more",
+        "minimum speedup over torch",
+    ]
     return (
-        f"On one {few['gpu']}, {few['date']}:\n\n{_table(head, table)}\n\nAnd {len(drawn['rows'])} "
-        f"shapes drawn at random (seed {drawn['seed']}): {'; '.join(peers)}.\n\n"
-        f"Up to {max(row['shape'][0] for row in middle['rows'])} rows of 6 to 128 kB have shared "
-        f"clusters since {middle['date']}: {geometric_mean(gains):.2f} times as fast as before in "
-        f"the geometric mean, from {min(gains):.2f} to {max(gains):.1f}. The table's choice takes "
-        f"at most {max(near):.2f} times as long as the best of its neighbours.\n\n"
-        f"Tensors of up to 1 MB, softmax and its gradient: torch takes "
-        f"{min(t for t, _ in beside):.2f} to {max(t for t, _ in beside):.1f} times as long, quack "
-        f"{min(q for _, q in beside):.2f} to {max(q for _, q in beside):.2f}."
+        f"On one {few['gpu']}, {few['date']}:\n\n{_table(head, table)}\n\nFor {len(drawn['rows'])} "
+        f"shapes drawn at random (seed {drawn['seed']}), {'; '.join(peers)}.\n\n"
+        f"Since {middle['date']}, up to {max(row['shape'][0] for row in middle['rows'])} rows of 6 "
+        f"to 128 kB share clusters. This is {geometric_mean(gains):.2f} times as fast as before in "
+        f"the geometric mean, with a range from {min(gains):.2f} to {max(gains):.1f}. The table's "
+        f"choice takes at most {max(near):.2f} times as long as the best neighbouring choice.\n\n"
+        "For softmax and its gradient of tensors of up to 1 MB, torch takes "
+        f"{min(t for t, _ in beside):.2f} to {max(t for t, _ in beside):.1f} times as long, and "
+        f"quack takes {min(q for _, q in beside):.2f} to {max(q for _, q in beside):.2f} times as "
+        "long."
     )
 
 
@@ -154,9 +161,9 @@ def _virtual() -> str:
     data = _read("vgpu.json")
     times = [row["triton_ms"] / row["vgpu_ms"] for row in data["rows"] if row["size"] == 1024]
     return (
-        f"A transpose, row sums and a softmax of 1,024 × 1,024 run {min(times):.0f} to "
-        f"{max(times):.0f} times as fast as in Triton's interpreter on one core of an "
-        f"{data['processor']}, {data['date']}."
+        f"On one core of an {data['processor']} ({data['date']}), a transpose, row sums and a "
+        f"softmax of a 1,024 × 1,024 matrix run {min(times):.0f} to {max(times):.0f} times as fast "
+        "as in Triton's interpreter."
     )
 
 
@@ -164,7 +171,7 @@ def _predicted() -> str:
     times = predicted_times.held_out()
     kernels = len({s.number for s in times})
     return (
-        f"Of {len(times)} times of {kernels} held-out kernels on one H200, "
+        f"Of {len(times)} times measured for {kernels} held-out kernels on one H200, "
         f"{predicted_times.accuracy()}."
     )
 

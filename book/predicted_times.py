@@ -1,4 +1,4 @@
-"""Compare predicted with measured times, for the page about the virtual GPU: numbers and a picture.
+"""Compare predicted with measured times for the page on the virtual GPU: numbers and a picture.
 
 `make_readme.py` writes the text between the page's markers from BLOCKS; `make_pictures.py` writes
 `pictures/predicted.svg`. Both derive from `measured/calibration_h200.json`, recorded on an H200,
@@ -32,7 +32,7 @@ H200 = CALIBRATION.constants
 BAND = 1.35  # the factor of the picture's band
 WORST = 5
 
-# Names of kinds of kernels on the page, if their own names are not clear.
+# The page's names for kinds of kernels whose own names are unclear.
 KINDS = {
     "banks": "bank conflicts",
     "chain": "loads that follow each other",
@@ -84,7 +84,7 @@ def operators() -> dict[str, Any]:
 
 
 def size_of(s: Sample) -> int:
-    """Return the size with which the times of a sample's kernel are listed."""
+    """Return the size under which a sample's time is listed."""
     mine = [other for other in samples() if other.number == s.number]
     return int(recorded()["cases"][s.number]["sizes"][mine.index(s)])
 
@@ -102,7 +102,7 @@ def held_out() -> list[Sample]:
 
 
 def worst() -> list[Sample]:
-    """Return the worst time of each of the worst-predicted held-out kernels."""
+    """Return the worst sample of each of the WORST worst-predicted held-out kernels."""
     found: dict[str, Sample] = {}
     for s in sorted(held_out(), key=lambda s: -error(s)):
         found.setdefault(s.case, s)
@@ -114,8 +114,8 @@ def accuracy() -> str:
     """Describe the errors of the held-out times in one sentence."""
     a = fitting.accuracy(held_out(), H200)
     return (
-        f"half are predicted within {_percent(a.median)}, nine of ten within "
-        f"{_percent(a.p90)}, and {_percent(a.within)} lie within 35 %"
+        f"half are predicted to within {_percent(a.median)}, nine in ten to within "
+        f"{_percent(a.p90)}, and {_percent(a.within)} to within 35 %"
     )
 
 
@@ -129,14 +129,17 @@ def _accuracy() -> str:
         f"On one {versions['gpu']} ({data['date']}, CUDA {versions['cuda']}, torch "
         f"{versions['torch']}, CuTe DSL {versions['nvidia-cutlass-dsl']}), {len(data['cases'])} "
         f"kernels of {len(kinds)} kinds were timed at three sizes each ({data['method']}). The "
-        f"constants were fitted to two of three kernels. Every third was held out: {kernels} "
-        f"kernels, {a.count} times. Of these, {accuracy()}. Of pairs of them that differ by 25 % or"
+        "constants were fitted to two of every three kernels. Every third kernel was held out: "
+        f"{kernels} "
+        f"kernels, {a.count} times. Of these, {accuracy()}. Of the pairs of held-out times that "
+        "differ by 25 % or"
         f" more, {_percent(a.order)} are predicted in the right order.\n\n"
         f"![{_alt()}](pictures/predicted.svg)\n\n"
         "An error of 25 % means that the longer of the two times is 1.25 times the shorter one. The"
-        " interval beside a prediction is a factor within which nine of ten of all "
-        f"{len(samples())} times with the same longest bound lie: from {factors[best]:.2f} "
-        f"({BOUNDS[best]}) to {factors[least]:.2f} ({BOUNDS[least]}), and "
+        " interval next to a prediction is a factor. Nine in ten of the times with the same "
+        "longest bound, among all "
+        f"{len(samples())}, lie within it. It ranges from {factors[best]:.2f} "
+        f"({BOUNDS[best]}) to {factors[least]:.2f} ({BOUNDS[least]}), and is "
         f"{CALIBRATION.factors['all']:.2f} for a bound that fewer than 12 of these times have."
     )
 
@@ -148,7 +151,7 @@ def _alt() -> str:
         f"Predicted against measured microseconds of {len(samples())} launches, both axes "
         f"logarithmic, from {low:.1f} to {high:,.0f} µs. Most points lie on the line of equality or"
         f" close to it, within a band of 35 % on either side. {len(held_out())} triangles are times"
-        f" of held-out kernels, {len(samples()) - len(held_out())} rings are times of the others. "
+        f" of held-out kernels; {len(samples()) - len(held_out())} rings are times of the others. "
         f"One triangle lies far below the band: {off.case}, measured {off.us:.1f} µs, predicted "
         f"{predicted(off):.1f} µs."
     )
@@ -170,8 +173,8 @@ def _kinds() -> str:
         name = KINDS.get(kind, kind)
         rows.append((half, f"| {name} | {len(own) // 3} of {kernels} | {shown} "
                            f"| {_percent(a.median)} |"))  # fmt: skip
-    head = ("| kernels | held out | half of these within | the worst of these "
-            "| half of all times within |")  # fmt: skip
+    head = ("| kernels | held out | median error, held out | worst error, held out "
+            "| median error, all times |")  # fmt: skip
     return "\n".join([head, "|---|---|---|---|---|", *(row for _, row in sorted(rows))])
 
 
@@ -195,7 +198,7 @@ def _longest(s: Sample) -> str:
 
 
 def _room(s: Sample) -> float:
-    """Return the cycles in a measured time, without the start of the launch."""
+    """Return a measured time in cycles, without the start of the launch."""
     return (s.us - H200.start_us) * H200.clock * 1e3
 
 
@@ -211,7 +214,7 @@ def _far_apart(s: Sample) -> str:
     return (
         "Each thread stores 4 of the 32 bytes of a sector, and the next sector is 128 bytes away. "
         f"A sector took {per_sector(s) / per_sector(near):.1f} times as long as in `{near.case}`, "
-        "where sectors are neighbours; the model charges both alike. At "
+        "whose sectors are adjacent; the model charges the same for both. At "
         f"{size_of(smaller):,} elements, where the stored sectors are "
         f"{32e-6 * smaller.facts[0].sectors['global_store']:.1f} MB and fit into L2, the error is "
         f"{_percent(error(smaller))}."
@@ -223,8 +226,9 @@ def _in_flight(s: Sample) -> str:
     waits = bounds(f, H200)["latency"] * H200.clock * 1e3
     return (
         f"Its {f.blocks} blocks do little but wait. The loop with the running maximum has one load "
-        "per iteration, and the model makes each iteration wait for its own: "
-        f"{_round(waits):,} cycles per block. The measured time has room for {_round(_room(s)):,}, "
+        "per iteration, and the model makes each iteration wait for its own load: "
+        f"{_round(waits):,} cycles per block. The measured time has room for only "
+        f"{_round(_room(s)):,}, "
         "so loads of several iterations must have been in flight."
     )
 
@@ -235,9 +239,10 @@ def _whole_line(s: Sample) -> str:
 
     single = _of("atomic warp")[-1]
     return (
-        "Each warp adds to one line of 128 bytes, a word per lane. Such a request took "
-        f"{per_request(s) / per_request(single):.2f} times as long as one of `{single.case}`, "
-        "which adds to a single word; the model charges both alike."
+        "Each warp adds to one 128-byte line, one word per lane. Such a request took "
+        f"{per_request(s) / per_request(single):.2f} times as long as a request of "
+        f"`{single.case}`, "
+        "which adds to a single word; the model charges the same for both."
     )
 
 
@@ -245,10 +250,12 @@ def _interleaved(s: Sample) -> str:
     f = s.facts[0]
     waits = f.waits["compute"] / f.warps
     return (
-        "Each thread has four independent chains of instructions. In PTX those of one chain follow "
+        "Each thread has four independent chains of instructions. In PTX, the instructions of one "
+        "chain follow "
         f"each other, so the model adds {_round(waits):,} cycles of waiting to "
         f"{_round(f.issued / f.warps):,} cycles of issue per warp. The measured time has room for "
-        f"{_round(_room(s)):,} in all, so machine code must interleave the chains."
+        "only "
+        f"{_round(_room(s)):,} in all, so the machine code must interleave the chains."
     )
 
 
@@ -256,13 +263,14 @@ def _products(s: Sample) -> str:
     times = [x.us / predicted(x) for x in samples() if x.kind == s.kind]
     count = {9: "nine"}[len(times)]
     return (
-        f"All {count} times of this kind are longer than predicted, {min(times):.2f} to "
-        f"{max(times):.2f} times as long, at each of the three tile sizes. Operands come straight "
-        "from global memory. The model lacks a term here; which one is not known."
+        f"All {count} times of this kind are longer than predicted, by factors of {min(times):.2f} "
+        "to "
+        f"{max(times):.2f}, at each of the three tile sizes. The operands come straight "
+        "from global memory. The model lacks a term here, and we do not know which."
     )
 
 
-# The reasons for the worst predictions, as far as bounds and facts show them. A kernel that is
+# The reasons for the worst predictions, as far as bounds and facts reveal them. A kernel that is
 # among the worst after a new calibration needs a new entry.
 _REASONS = {
     "strided write 32": _far_apart,
@@ -287,16 +295,19 @@ def _operators() -> str:
     dates = {file: _date(file) for file in dict.fromkeys(p["file"] for p in found["predictions"])}
     files = ", ".join(f"`{file}` ({date})" for file, date in dates.items())
     said = (
-        "No time is withheld: none of these kernels uses anything beyond the calibration."
+        "No time is withheld, because none of these kernels uses anything beyond the calibration."
         if len(shown) == len(found["predictions"]) else
         f"{len(found['predictions']) - len(shown)} times are withheld; the table has the reasons."
     )  # fmt: skip
     return (
-        f"Half of the {len(shown)} times are predicted within {_percent(statistics.median(errors))}"
-        f", the worst within {_percent(errors[-1])}; {within} lie in their interval. {said} "
-        f"Measured times are from {files}, of one H200. In each launch, {found['blocks']} blocks "
-        f"were counted. The {graphs} times of softmax and its gradient (*) are those of calls "
-        f"that follow each other in a CUDA graph, so their predictions count {AGAIN_US:g} µs for "
+        f"Half of the {len(shown)} times are predicted to within "
+        f"{_percent(statistics.median(errors))}"
+        f", and the worst to within {_percent(errors[-1])}; {within} lie in their interval. {said} "
+        f"Measured times are from {files}, all from one H200. In each launch, {found['blocks']} "
+        "blocks "
+        f"were counted. The {graphs} times of softmax and its gradient (*) are from successive "
+        "calls "
+        f"in a CUDA graph, so their predictions include {AGAIN_US:g} µs for "
         f"the start of a launch instead of {H200.start_us:g} µs.\n\n" + "\n".join(lines)
     )
 
@@ -333,12 +344,12 @@ def _percent(part: float) -> str:
 
 
 def _us(value: float) -> str:
-    """Format with three digits."""
+    """Format a time with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
 
 
 def _round(cycles: float) -> int:
-    """Format with two digits, and a third after a 1."""
+    """Round to two significant digits."""
     unit = 10 ** (math.floor(math.log10(cycles)) - 1)
     return round(cycles / unit) * unit
 
@@ -352,13 +363,13 @@ BLOCKS = {
 
 
 # -- the picture -----------------------------------------------------------------------------------
-SIDE, LEFT, TOP = 372, 56, 12  # px: the field; the margins to its left and above it
+SIDE, LEFT, TOP = 372, 56, 12  # px: the field, and the margins to its left and above it
 LOWEST, HIGHEST = 3.0, 10000.0  # µs
 TICKS = (5, 20, 100, 500, 2000)
 
 
 def _at(us: float) -> float:
-    """Return pixels from the field's left, or from its bottom."""
+    """Return the distance in pixels from the field's left edge, or from its bottom."""
     return SIDE * math.log(us / LOWEST) / math.log(HIGHEST / LOWEST)
 
 

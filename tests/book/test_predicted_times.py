@@ -61,8 +61,8 @@ def test_the_error_that_is_stated() -> None:
     half = ERRORS[n // 2]  # n is odd
     within = sum(e <= 0.35 for e in ERRORS) / n
     said = re.search(
-        r"(\d+) kernels, (\d+) times\. Of these, half are predicted within ([\d.]+) %, nine of ten "
-        r"within ([\d.]+) %, and ([\d.]+) % lie within 35 %", PLAIN
+        r"(\d+) kernels, (\d+) times\. Of these, half are predicted to within ([\d.]+) %, nine "
+        r"in ten to within ([\d.]+) %, and ([\d.]+) % to within 35 %", PLAIN
     )  # fmt: skip
     assert said is not None and n % 2
     assert [int(x) for x in said.groups()[:2]] == [len({s.case for s in TIMES}), n]
