@@ -183,7 +183,7 @@ def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
         return []
     nth = {2: "second", 3: "third"}.get(step, f"{step}th")
     tail = " differs" if lead == "exactly " else ""
-    return [f"{lead}every {nth} {what}{tail}, from {int(places[0])} on"]
+    return [f"{lead}every {nth} {what}{tail}, starting at {int(places[0])}"]
 
 
 def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:

@@ -158,7 +158,7 @@ def test_a_gate_that_compares_nothing_does_not_pass(suite, base, tmp_path, monke
             saved["rows"] = [row for row in saved["rows"] if row["dtype"] == dtype]
     assert gate(["--read", other], base) == 2
     printed = capsys.readouterr()
-    assert "(suite mine, 2 rows) without any row of mine, needed rows in both" in printed.err
+    assert "(suite mine, 2 rows) without any row from mine, needed rows in both" in printed.err
     monkeypatch.delattr(running, "run_case")  # refused before anything is measured
     same = ["--device", "virtual", "--suite", suite]
     assert gate([*same, "--dtype", "float32"], base) == 2

@@ -249,7 +249,7 @@ def test_profile_shows_what_was_launched_before_a_script_failed(script, capsys):
     assert "mY[tidx] = mX[tidx + i]" in printed
     assert printed.endswith("These were launched before script.py ended with status 3.\n")
     assert main(["profile", script(f"{KERNEL}copy(x, y, 0)\ncopy(x, y, 69)\n")]) == 1
-    assert last_line(capsys).endswith("its last launch may be counted in part.")
+    assert last_line(capsys).endswith("its last launch may be counted only partly.")
 
 
 def test_profile_adds_the_launches_of_a_kernel_up(script, capsys):
@@ -288,7 +288,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
 def test_profile_of_a_sample_that_is_all_says_so(script, capsys):
     assert main(["profile", "--blocks", "64", script(f"{KERNEL}copy(x, y, 0)\n")]) == 0
     printed = capsys.readouterr().out
-    assert "--blocks 64: every launch ran whole, because none has many more blocks." in printed
+    assert "--blocks 64: every launch ran in full, because none has many more blocks." in printed
     assert "estimates" not in printed
     assert main(["profile", "--blocks", "7", script("x = 1")]) == 2
     said = "--blocks: got 7, needed 8 or more; leave it out to run all"

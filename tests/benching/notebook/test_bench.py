@@ -69,7 +69,7 @@ def test_the_table_says_all(pair: Any) -> None:
     assert row.split()[1:6] == ["16.4", "kB", "1.00×", "4.0", "4.0"]
     assert "torch     not counted here" in text
     assert "torch: not counted here, it launched no kernel on the virtual GPU." in text
-    assert "Needed: 16.4 kB, each tensor once, read or written" in text
+    assert "Needed: 16.4 kB, each tensor read or written once" in text
     assert "Results were compared with a reference." in text
     page = b._repr_mimebundle_()["text/html"]
     assert page.count("<tr") == 4 and 'colspan="8"' in page and "background:#" not in page
