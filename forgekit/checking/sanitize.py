@@ -96,8 +96,8 @@ class SanitizerReport(Shown):
         """Describe the results that differ between the runs."""
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
-            texts.append("No finding explains this. An unwritten register holds noise in these "
-                         "runs, so check that each register is filled. An atomic counter that "
+            texts.append("No finding explains this. A register that nothing wrote holds noise in "
+                         "these runs, so check that each one is filled. An atomic counter that "
                          "assigns places in the output also makes results depend on the "
                          "order.")  # fmt: skip
         return texts

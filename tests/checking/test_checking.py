@@ -124,7 +124,7 @@ def test_expected_that_nobody_computed_is_not_right(dtype):
         poisoned = empty(*shape, dtype=dtype)
         report = compare(poisoned.clone(), poisoned)
         assert not report.ok and report.wrong == poisoned.numel()
-        assert "as fk.empty leaves it, so it is no reference; did you swap the arguments" in str(
+        assert "the fill value of fk.empty, so it cannot be the reference; did you swap the arguments" in str(
             report
         )
         assert (

@@ -44,7 +44,7 @@ def test_results_report_and_picture(suite, tmp_path, capsys):
     out, report, plot = (tmp_path / name for name in ("r.json", "r.md", "r.svg"))
     assert bench("--suite", suite, "--out", out, "--plot", plot) == 0
     printed = capsys.readouterr().out
-    assert "There is no GPU here" in printed and "| 33×40 | float16 | 1 |" in printed
+    assert "No GPU is available" in printed and "| 33×40 | float16 | 1 |" in printed
     assert "left out: torch: it launches no kernel on the virtual GPU" in printed
     results = read_results(out)
     assert [r.case.shape for r in results.rows] == [(33, 40)] * 2 + [(16, 16)] * 2

@@ -278,7 +278,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
     assert main(["profile", "--blocks", "64", script(text)]) == 1
     printed = " ".join(capsys.readouterr().out.split())
     assert "--blocks 64: 2 of 2 launches ran in part: the first and the last block, one" in printed
-    assert "are incomplete: do not trust them or any comparison of them" in printed
+    assert "are incomplete: do not trust them or any comparison with them" in printed
     assert "128 of 2,000 blocks of 2 launches ran: the first, the last and one from each" in printed
     assert "counts are estimates; two halves of the sample differ by 0.0 %" in printed
     assert "ended with status 1, perhaps by a comparison of incomplete results." in printed
@@ -318,7 +318,7 @@ def test_profile_predicts_no_time_of_a_launch_that_was_stopped(options, script, 
     text = f"{MANY}copy(x, y, 0)\ncopy(x, y, 9000)\n"
     assert main(["profile", "--gpu", "L4", *options, script(text)]) == 1
     printed = capsys.readouterr().out
-    assert printed.endswith("may be counted in part. No time is predicted.\n")
+    assert printed.endswith("may be counted only partly. No time is predicted.\n")
     assert "predicted " not in printed and "global load" in printed
 
 

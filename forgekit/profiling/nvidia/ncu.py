@@ -234,7 +234,7 @@ def explain(log: str, kernel: str) -> ForgekitError:
         remedy = "choose another pattern; `--kernel .` matches all kernels, including PyTorch's"
         return usage_error("--kernel", got, "a pattern of kernels' names", remedy)
     errors = re.findall(r"(?m)^==ERROR== (.+)$", log) or log.strip().splitlines()[-3:]
-    return ForgekitError(f"ncu made no report: {' '.join(errors) or 'its log is empty'}")
+    return ForgekitError(f"ncu wrote no report: {' '.join(errors) or 'its log is empty'}")
 
 
 def unknown_metrics(names: Sequence[str]) -> UsageError:

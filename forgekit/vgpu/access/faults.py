@@ -318,8 +318,8 @@ def box_out_of_bounds(
     )
     if does != "copies from" and 0 < last - size <= -dense % 16:
         advice = (
-            f"A GPU stores whole pieces of 16 bytes; the dense mode ends after {dense:,} bytes: "
-            "make the tensor's rows a multiple of 16 bytes, or let threads store the last part."
+            f"A GPU stores whole 16-byte pieces; the dense mode ends after {dense:,} bytes: make "
+            "the tensor's rows a multiple of 16 bytes, or let threads store the last part."
         )
     before = f"{_bytes(-first)} before its start"
     side = before if first < 0 else f"{_bytes(last - size)} past its end"

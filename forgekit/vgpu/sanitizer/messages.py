@@ -294,6 +294,6 @@ TWO_LINES = Message(
     "divergent-barrier",
     "{who} meets threads here that wait at another line: {line}.",
     "Every thread of the block must reach the same sync_threads(): move it out of the branches. "
-    "Threads that wait for each other in different lines need a separate barrier with a number and "
+    "Threads that wait for each other at different lines need a separate barrier with a number and "
     "a count.",
 )

@@ -68,7 +68,7 @@ def test_the_table_says_all(pair: Any) -> None:
     (row,) = [line for line in text.splitlines() if line.startswith("tiled")]
     assert row.split()[1:6] == ["16.4", "kB", "1.00×", "4.0", "4.0"]
     assert "torch     not counted here" in text
-    assert "torch: not counted here, it launched no kernel on the virtual GPU." in text
+    assert "torch: not counted here, because it launched no kernel on the virtual GPU." in text
     assert "Needed: 16.4 kB, each tensor read or written once" in text
     assert "Results were compared with a reference." in text
     page = b._repr_mimebundle_()["text/html"]
@@ -89,7 +89,7 @@ def test_recorded_times_stand_beside(pair: Any) -> None:
     assert b.recorded_row("torch") == run.row("torch", "float32")
     text = repr(b)
     assert f"recorded: H200, {run.date}" in text and "1,160 GB/s, 27 %" in text
-    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percentages of a" in text
+    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percentages are relative to a" in text
     other = fk.bench({"x": kernels(*pair)["tiled"]}, *pair, recorded=run)
     assert other.recorded_shape is None
     assert "none of these variants is among the steps '" in repr(other)
@@ -116,7 +116,7 @@ def test_a_predicted_time_stands_beside_the_counts(pair: Any) -> None:
     head, row = repr(b).splitlines()[2:4]
     assert head.rstrip().endswith("predicted µs on an H200")
     assert row.rstrip().endswith(f"{p.us:.3g} ({p.low:.3g} to {p.high:.3g})")
-    assert "Predicted µs: from the counts, not measured; nine of ten lie within" in repr(b)
+    assert "Predicted µs: computed from the counts, not measured; nine in ten times lie within" in repr(b)
     assert p.us_text in b._repr_mimebundle_()["text/html"]
     torch_only = fk.bench({"torch": lambda x, y: x.T.contiguous()}, *pair)
     assert "redicted" not in repr(torch_only)
