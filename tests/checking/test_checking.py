@@ -124,9 +124,7 @@ def test_expected_that_nobody_computed_is_not_right(dtype):
         poisoned = empty(*shape, dtype=dtype)
         report = compare(poisoned.clone(), poisoned)
         assert not report.ok and report.wrong == poisoned.numel()
-        assert "the fill value of fk.empty, so it cannot be the reference; did you swap the arguments" in str(
-            report
-        )
+        assert "so it cannot be the reference; did you swap the arguments" in str(report)
         assert (
             "<img" not in report._repr_mimebundle_()["text/html"] and str(report).count("\n") == 0
         )

@@ -145,10 +145,10 @@ def _stalls(rows: Sequence[dict[str, str]]) -> dict[str, float]:
 
 # -- in words -------------------------------------------------------------------------------------
 LEGEND = """\
-DRAM %: of its peak. sectors: of 32 bytes, per request to global memory. conflicts: wavefronts of
-shared memory beyond the first of a request; a tenth of all wavefronts can be noise (fk.profile and
-ncu's page Source are exact). warps: of those a multiprocessor can hold, on average. waits: of a
-warp's time. Several launches: medians."""
+DRAM %: percentage of peak. sectors: 32-byte sectors per global-memory request. conflicts:
+shared-memory wavefronts beyond the first of a request; a tenth of all wavefronts can be noise
+(fk.profile and ncu's Source page are exact). warps: average percentage of those that a
+multiprocessor can hold. waits: percentage of a warp's time. Several launches: medians."""
 NAME_WIDTH = 24
 STALLS_SHOWN = 3
 

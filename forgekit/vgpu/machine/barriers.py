@@ -206,8 +206,9 @@ class ClusterBarrier:
         m = self.machine
         who = m.expand(mask)
         if (self.since[who] >= 0).any():
-            raise self._misused(who & (self.since >= 0), "arrival before the wait for the previous "
-            "one")
+            raise self._misused(
+                who & (self.since >= 0), "arrival before the wait for the previous one"
+            )
         self.since = np.where(who, self._now(), self.since)
         for listener in m.listeners:
             listener.on_cluster_arrive(m, mask)

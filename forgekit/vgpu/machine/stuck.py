@@ -126,9 +126,7 @@ def _together(m: Batch) -> str:
 def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
     """Report that all remaining threads poll memory that none of them changes; reads: their latest
     accesses."""
-    lines = [
-        "Deadlock: every remaining thread polls memory that no running thread will change."
-    ]
+    lines = ["Deadlock: every remaining thread polls memory that no running thread will change."]
     for pc, access in reads.items():
         mask = m.expand(access.mask)
         blocks = np.flatnonzero(mask.any(axis=1)).tolist()
