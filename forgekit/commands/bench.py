@@ -49,17 +49,17 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 
 @click.command(
     cls=Command,
-    short_help="Measure the operators at the sizes of a suite, with peers",
+    short_help="Measure the operators at a suite's sizes, alongside peers",
 )
 @click.option("--suite", help=f"{', '.join(suite_names())}, or your own TOML file; default smoke")
 @click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPERATORS)}; default all")
 @click.option("--dtype", type=Names(), default="", help=f"some of {', '.join(DTYPES)}; default all")
 @click.option("--backend", type=Names(), default="kernel",
-              help="such as kernel,ref; default kernel")  # fmt: skip
+              help="backends to measure, such as kernel,ref; default kernel")  # fmt: skip
 @click.option("--variant", type=Names(), default="",
-              help="such as best,naive,online: variants of the kernels")  # fmt: skip
+              help="variants of the kernels to measure, such as best,naive,online")  # fmt: skip
 @click.option("--peers", type=Names(), default="torch",
-              help="some of torch, torch.compile, quack, or none")  # fmt: skip
+              help="peers to measure: some of torch, torch.compile, quack, or none")  # fmt: skip
 @click.option("--repeats", type=AtLeast(1), default=50, help="timed calls per case; default 50")
 @click.option(
     "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, else the GPU if there is one"
@@ -72,7 +72,7 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--out", type=Path, help="write the results to this JSON file")
 @click.option("--markdown", help="write the report to this file, not to stdout")
 @click.option("--plot", type=Path, help="draw the results in this .png or .svg file")
-@click.option("--compare", type=Path, help="a JSON file written by --out to compare with")
+@click.option("--compare", type=Path, help="compare with this JSON file, written by --out")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
               help="with --compare: exit with 1 if a row is slower by more than this and by more "
               "than the noise")  # fmt: skip

@@ -153,8 +153,8 @@ def _passed_on(status: int, who: str) -> int:
 @click.option("--gpu", help="predict the time of each kernel on this GPU, such as H200 or L4, or "
 "on the GPU of a `forgekit calibrate` file; the bound uses this GPU's bandwidth")  # fmt: skip
 @click.option("--blocks", type=AtLeast(8, "leave it out to run all"), metavar="N",
-              help="run a sample of N blocks per launch, at least 8: counts are estimates, and the "
-              "script's own results are incomplete")  # fmt: skip
+              help="run a sample of N blocks per launch, at least 8; counts are then estimates, "
+              "and the script's own results are incomplete")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="print the profiles as JSON")
 @no_cuda
 def profile(

@@ -334,8 +334,8 @@ HINTS = [  # hints about a matrix
     (lambda e: broken(e, (ALL, 5)), "all mismatches lie in column 5"),
     (lambda e: broken(e, (ALL, slice(8, 16))), "all mismatches lie in columns 8 to 15"),
     (lambda e: broken(e, (ALL, slice(1, None, 2))),
-     "all mismatches lie in every second column, from 1 on"),
-    (lambda e: broken(e, slice(3, None, 4)), "all mismatches lie in every 4th row, from 3 on"),
+     "all mismatches lie in every second column, starting at 1"),
+    (lambda e: broken(e, slice(3, None, 4)), "all mismatches lie in every 4th row, starting at 3"),
     (lambda e: broken(e, (3, 4)), "a single element differs"),
     (lambda e: e * NAN,
      "every element of actual is NaN, never stored or computed"),
@@ -357,7 +357,7 @@ HINTS = [  # hints about a matrix
 ]  # fmt: skip
 HINTS_ELSEWHERE = [
     (arange(1, 1025), lambda e: broken(e, slice(1, None, 2)),
-     "exactly every second element differs, from 1 on"),
+     "exactly every second element differs, starting at 1"),
     (arange(1, 1025), lambda e: broken(e, slice(100, 110)),
      "all mismatches lie in elements 100 to 109"),
     (randn(4, 5, 6), lambda e: broken(e, (ALL, ALL, slice(4, None))),

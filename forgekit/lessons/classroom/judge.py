@@ -199,7 +199,8 @@ class Sitting:
         text, found = dict(self.submitted.tasks).get(e.title), _verdict(report)
         if text is not None and _plain(e.task) not in _plain(text):
             found.notes.append(
-                "The notebook has another version of the task; the grade uses the current version."
+                "The notebook has a different version of the task; the grade uses the current "
+                "version."
             )
         if "NameError" in found.happened:  # an earlier error may be the reason
             found.notes += self.errors[:3]

@@ -232,7 +232,7 @@ def explain(log: str, kernel: str) -> ForgekitError:
         got = f"{kernel!r}, which matches none of the launched kernels"
         got += f": {launched}" if launched else " (or none was launched on the GPU)"
         remedy = "choose another pattern; `--kernel .` matches all kernels, including PyTorch's"
-        return usage_error("--kernel", got, "a pattern of kernels' names", remedy)
+        return usage_error("--kernel", got, "a pattern that matches kernel names", remedy)
     errors = re.findall(r"(?m)^==ERROR== (.+)$", log) or log.strip().splitlines()[-3:]
     return ForgekitError(f"ncu wrote no report: {' '.join(errors) or 'its log is empty'}")
 

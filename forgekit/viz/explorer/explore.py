@@ -123,7 +123,7 @@ def _space(memory: str | None, own: str | None) -> str | None:
     if memory is None:
         return own if own in _SPACES else None
     if memory not in _SPACES:
-        remedy = "leave it out for the tensor's own, or neither"
+        remedy = "leave it out to use the tensor's own memory, if any"
         raise usage_error("memory", brief(memory), "'gmem' or 'smem'", remedy)
     return memory
 

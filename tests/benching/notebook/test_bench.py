@@ -116,7 +116,7 @@ def test_a_predicted_time_stands_beside_the_counts(pair: Any) -> None:
     head, row = repr(b).splitlines()[2:4]
     assert head.rstrip().endswith("predicted µs on an H200")
     assert row.rstrip().endswith(f"{p.us:.3g} ({p.low:.3g} to {p.high:.3g})")
-    assert "Predicted µs: computed from the counts, not measured; nine in ten" in repr(b)
+    assert "Predicted µs: computed from the counts, not measured; nine out of ten" in repr(b)
     assert p.us_text in b._repr_mimebundle_()["text/html"]
     torch_only = fk.bench({"torch": lambda x, y: x.T.contiguous()}, *pair)
     assert "redicted" not in repr(torch_only)
