@@ -324,8 +324,10 @@ def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
     found = [item for b in benchmarks for item in _predicted(b).items()]
     if not found:
         return []
-    text = "Predicted µs: computed from the counts, not measured; nine in ten times lie within the "
-    "interval."
+    text = (
+        "Predicted µs: computed from the counts, not measured; nine out of ten measured times lie "
+        "within the interval."
+    )
     reasons = {name: " and ".join(p.reasons) for name, p in reversed(found) if p.us is None}
     scaled = found[0][1].uncalibrated
     return [
