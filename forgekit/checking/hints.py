@@ -95,7 +95,7 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
     if flat.size > 2 and not (expected == expected[0]).all():
         for way, a, e in (("later", flat[1:], expected[:-1]), ("earlier", flat[:-1], expected[1:])):
             if _close(a, e, rtol, atol):
-                return [f"actual is expected shifted: each value is one place {way}"]
+                return [f"actual is expected, shifted: each value is one place {way}"]
     return []
 
 

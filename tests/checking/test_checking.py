@@ -349,9 +349,9 @@ HINTS = [  # hints about a matrix
     (lambda e: e.T.reshape(40, 1000),
      "actual holds the values of expected in the order of its transpose"),
     (lambda e: e.reshape(-1).roll(1).reshape(40, 1000),
-     "actual is expected shifted: each value is one place later"),
+     "actual is expected, shifted: each value is one place later"),
     (lambda e: e.reshape(-1).roll(-1).reshape(40, 1000),
-     "actual is expected shifted: each value is one place earlier"),
+     "actual is expected, shifted: each value is one place earlier"),
     (lambda e: broken(e, (slice(2, None), slice(2, None)), NAN),
      "every wrong element is NaN, never stored or computed"),
 ]  # fmt: skip

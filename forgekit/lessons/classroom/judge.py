@@ -104,7 +104,7 @@ class Sitting:
         socket.send_fds(self.control, [b"start"], [theirs.fileno()])
         theirs.close()
         if self.control.recv(64) == b"none":
-            raise RuntimeError("no process of the student's could be started")
+            raise RuntimeError("the student's process could not be started")
         self.peer = JudgeEnd(ours, {"call": _called}, found=RemoteFunction)
         self.peer.on_silence = self._interrupt
         cells, wanted = self.submitted.cells, self.submitted.exercises

@@ -148,7 +148,7 @@ def _out_of_bounds_advice(
     if len(info.shape) > 1:
         return (
             f"{info.name} has {len(info.shape)} modes: compare each index with its own entry of "
-            f"`{info.name}.shape`. If you do, look at how the indices are computed."
+            f"`{info.name}.shape`. If the kernel does, look at how the indices are computed."
         )
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]

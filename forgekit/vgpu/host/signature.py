@@ -327,7 +327,7 @@ class CallSignature:
         if given is not None and _marks(given) != _marks(parameter):
             raise _mismatch(
                 name, f"a tensor with {_spell(given)}", f"{_spell(parameter)}, as compiled",
-                "prepare it as at cute.compile: from_dlpack(x) with the same mark_… calls",
+                "prepare it as for cute.compile: from_dlpack(x) with the same mark_… calls",
             )  # fmt: skip
         return value
 
