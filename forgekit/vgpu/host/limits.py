@@ -84,7 +84,7 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
         raise _refused(
             f"a grid of more than {MAX_GRID[0]:,} blocks in {'xyz'[grid.index(BEYOND_32_BITS)]}",
             f"at most {MAX_GRID}, counted in 32 bits",
-            "let each block do more, or launch for pieces of the input",
+            "let each block do more, or launch once per piece of the input",
         )
     if min(*block, *grid) < 1:
         raise _refused(
@@ -100,7 +100,7 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if _exceeds(grid, MAX_GRID):
         raise _refused(
             f"a grid of {grid} blocks", f"at most {MAX_GRID}",
-            "put the long direction into x, or let each block do more",
+            "put the longest direction in x, or let each block do more",
         )  # fmt: skip
 
 
