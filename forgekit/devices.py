@@ -158,7 +158,9 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
         raise PlatformError(got_needed("GPU", got, needed, _WITHOUT))
     if arch is not None and arch != own:
         remedy = f'leave {arch_from} out, or use device="virtual" for another architecture'
-        raise usage_error(arch_from, brief(arch), f"{own}, that of the {name} here", remedy)
+        raise usage_error(
+            arch_from, brief(arch), f"{own}, the architecture of the {name} here", remedy
+        )
     return Target("gpu", own, name)
 
 

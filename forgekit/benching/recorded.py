@@ -91,7 +91,7 @@ def recorded(name: str) -> Recorded:
     """
     files = recorded_files()
     if name not in files:
-        known = ", ".join(files) or "none: there is no week with a folder `recorded` here"
+        known = ", ".join(files) or "none, because no week here has a folder `recorded`"
         raise usage_error("recorded run", brief(name), f"one of {known}", "choose one")
     data = json.loads(files[name].read_text(encoding="utf-8"))
     rows = tuple(

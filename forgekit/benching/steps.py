@@ -90,7 +90,7 @@ def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
             continue
         if wrong := why_wrong(case, inputs, y):
             raise UsageError(
-                f"{name}, {case}: the result is wrong, {wrong}; no times were recorded"
+                f"{name}, {case}: the result is wrong ({wrong}); no times were recorded"
             )
         calls[name] = call
     return [_timed(name, call, case) for name, call in calls.items()]

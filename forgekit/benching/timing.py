@@ -46,7 +46,7 @@ def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
     import torch
 
     if not torch.cuda.is_available():
-        raise PlatformError("times of kernels need an NVIDIA GPU; without one, use fk.profile")
+        raise PlatformError("timing kernels needs an NVIDIA GPU; without one, use fk.profile")
     other = torch.zeros(_FLUSH_BYTES // 4, device="cuda")
     for _ in range(_WARMUP):
         call()

@@ -166,8 +166,8 @@ def _nothing_to_compare(want: Array, dtype: DType) -> str:
             return ""
         held = f"{value:,}"
     return (
-        f"expected is all {held}, as fk.empty leaves it, so it is no reference; did you swap the "
-        "arguments?"
+        f"expected is all {held}, the fill value of fk.empty, so it cannot be the reference; did "
+        "you swap the arguments?"
     )
 
 

@@ -95,7 +95,7 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
     if flat.size > 2 and not (expected == expected[0]).all():
         for way, a, e in (("later", flat[1:], expected[:-1]), ("earlier", flat[:-1], expected[1:])):
             if _close(a, e, rtol, atol):
-                return [f"actual is expected shifted: each value is one place {way}"]
+                return [f"actual is expected, shifted: each value is one place {way}"]
     return []
 
 
@@ -183,7 +183,7 @@ def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
         return []
     nth = {2: "second", 3: "third"}.get(step, f"{step}th")
     tail = " differs" if lead == "exactly " else ""
-    return [f"{lead}every {nth} {what}{tail}, from {int(places[0])} on"]
+    return [f"{lead}every {nth} {what}{tail}, starting at {int(places[0])}"]
 
 
 def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:

@@ -97,9 +97,9 @@ class SanitizerReport(Shown):
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
             texts.append("No finding explains this. A register that nothing wrote holds noise in "
-                         "these runs, so check that each one is filled. An atomic "
-                         "counter that chooses places in the output also makes results depend on "
-                         "the order.")  # fmt: skip
+                         "these runs, so check that each one is filled. An atomic counter that "
+                         "assigns places in the output also makes results depend on the "
+                         "order.")  # fmt: skip
         return texts
 
 

@@ -49,38 +49,38 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 
 @click.command(
     cls=Command,
-    short_help="Measure the operators at the sizes of a suite, with peers",
+    short_help="Measure the operators at a suite's sizes, alongside peers",
 )
 @click.option("--suite", help=f"{', '.join(suite_names())}, or your own TOML file; default smoke")
 @click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPERATORS)}; default all")
 @click.option("--dtype", type=Names(), default="", help=f"some of {', '.join(DTYPES)}; default all")
 @click.option("--backend", type=Names(), default="kernel",
-              help="such as kernel,ref; default kernel")  # fmt: skip
+              help="backends to measure, such as kernel,ref; default kernel")  # fmt: skip
 @click.option("--variant", type=Names(), default="",
-              help="such as best,naive,online: variants of the kernels")  # fmt: skip
+              help="variants of the kernels to measure, such as best,naive,online")  # fmt: skip
 @click.option("--peers", type=Names(), default="torch",
-              help="some of torch, torch.compile, quack, or none")  # fmt: skip
+              help="peers to measure: some of torch, torch.compile, quack, or none")  # fmt: skip
 @click.option("--repeats", type=AtLeast(1), default=50, help="timed calls per case; default 50")
 @click.option(
     "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, else the GPU if there is one"
 )
 @click.option("--host-times", is_flag=True,
               help="measure only the host time per call, on 64×64 elements, in microseconds; a "
-              "suite runs only if named")  # fmt: skip
+              "suite runs only if you name one")  # fmt: skip
 @click.option("--read", type=Path,
               help="do not measure; report (or compare) this file written by --out")  # fmt: skip
-@click.option("--out", type=Path, help="write the results into this JSON file")
-@click.option("--markdown", help="write the report into this file, do not print it")  # fmt: skip
-@click.option("--plot", type=Path, help="draw the results into this .png or .svg file")
-@click.option("--compare", type=Path, help="a JSON file written by --out to compare with")
+@click.option("--out", type=Path, help="write the results to this JSON file")
+@click.option("--markdown", help="write the report to this file, not to stdout")
+@click.option("--plot", type=Path, help="draw the results in this .png or .svg file")
+@click.option("--compare", type=Path, help="compare with this JSON file, written by --out")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
-              help="with --compare: exit with 1 if a row is slower by more than this and "
-              "more than the noise")  # fmt: skip
+              help="with --compare: exit with 1 if a row is slower by more than this and by more "
+              "than the noise")  # fmt: skip
 @click.option("--scheduler", help="distribute the cases with Dask: local:2, or tcp://host:8786")
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
     """Check and measure forgekit's operators at the sizes of a suite. On a GPU it measures times
-    with a cold L2 cache, next to peers and a copy of 1 GB. Without a GPU it reports the counts of
+    with a cold L2 cache, alongside peers and a 1 GB copy. Without a GPU it reports the counts of
     the virtual GPU.
     """
     from forgekit.benching.suites import running
@@ -109,7 +109,10 @@ def bench(context: click.Context, **options: Any) -> int:
         if chosen.markdown not in (None, "-"):
             write_output("--markdown", chosen.markdown, text)
         if chosen.plot and not save(results, chosen.plot):
-            print(f"forgekit: {chosen.plot} is not drawn without measurements", file=sys.stderr)
+            print(
+                f"forgekit: {chosen.plot} was not drawn, because there are no measurements",
+                file=sys.stderr,
+            )
     return status
 
 
@@ -124,7 +127,7 @@ def _check_read(context: click.Context) -> None:
     if given:
         got = f"{', '.join(given)} as well"
         remedy = "leave that out, or measure again without --read"
-        raise usage_error("--read", got, "only options of the report", remedy)
+        raise usage_error("--read", got, "only report options", remedy)
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:

@@ -24,7 +24,7 @@ REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"  # read by book/forgebook
 @click.command(cls=Command)
 @click.option("--output", help="put _build into this folder instead of book/")
 @click.option(
-    "--repository", help="address of the sources: adds buttons that open a notebook elsewhere"
+    "--repository", help="URL of the sources; adds buttons that open a notebook elsewhere"
 )
 @click.option("--fresh", is_flag=True, help="rebuild all pages")
 def book(output: str | None, repository: str | None, fresh: bool) -> int:

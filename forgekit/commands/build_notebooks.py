@@ -35,7 +35,7 @@ METADATA = {
 def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) -> int:
     """Build each .ipynb, with outputs, from the .py with the same name.
 
-    PATHS are notebooks or folders; otherwise every week.
+    PATHS are notebooks or folders; default: every week.
     """
     pairs = find_pairs(paths)
     if nbgrader:

@@ -22,9 +22,9 @@ _REPEATS = 12
 
 @click.command(cls=Command, short_help="Fit predicted times to this machine's GPU")
 @click.option("--out", default="calibration.toml", show_default=True,
-              help="the constants, for `Profile.time(FILE)`")  # fmt: skip
+              help="write the constants to this file, for `Profile.time(FILE)`")  # fmt: skip
 @click.option("--data", help="also save the measurements and counts, as JSON")
-@click.option("--read", "read_", help="do not measure: fit to the file of --data")
+@click.option("--read", "read_", help="do not measure; fit to a file written by --data")
 @click.option(
     "--count", is_flag=True, help="with --read: count the kernels again, but keep their times"
 )
@@ -47,9 +47,9 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
         here = gpu_here()
         if here is None:
             raise PlatformError(
-                "`forgekit calibrate` measures kernels on an NVIDIA GPU that "
-                "forgekit/profiling/gpus.py knows, and finds none here. Without one, "
-                "`Profile.time` uses the constants of an H200, or scales them by a data sheet."
+                "`forgekit calibrate` needs an NVIDIA GPU listed in forgekit/profiling/gpus.py, "
+                "but finds none here. Without one, `Profile.time` uses the constants of an H200, "
+                "scaled by the data sheet of any other GPU."
             )
         found = _measured(here.name)
     if data is not None:
@@ -68,7 +68,7 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
         f"{held_out.count} times of held-out kernels: half are predicted within "
         f"{100 * held_out.median:.1f} %, nine of ten within {100 * held_out.p90:.1f} %; "
         f"{100 * held_out.within:.1f} % lie within 35 %; {100 * held_out.order:.1f} % of pairs "
-        "that differ by 25 % are in order"
+        "that differ by 25 % are in the right order"
     )
     print(f"constants: {out}")
     return 0

@@ -87,7 +87,7 @@ def _installed(machine: GpuReport) -> Iterator[Finding]:
     if machine.os.startswith("Linux"):
         yield Finding("system", system)
     else:
-        remedy = "CuTe DSL's compiler is for Linux only; use WSL2, a container or a remote machine"
+        remedy = "CuTe DSL's compiler runs only on Linux; use WSL2, a container or a remote machine"
         yield Finding("system", system, remedy, fatal=True)
     yield _gpu(machine)
     built = f"for CUDA {machine.torch_cuda}" if machine.torch_cuda else "for the CPU"

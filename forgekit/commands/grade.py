@@ -27,13 +27,13 @@ _PAGE = "book/classroom.md"
 @click.command(cls=Command, short_help="Grade the notebooks of a class, each in a sandbox")
 @click.argument("submissions", nargs=-1)
 @click.option("--out", type=Path, default=Path("grades"),
-              help="the folder for the results; default grades")  # fmt: skip
-@click.option("--again", is_flag=True, help="also grade unchanged notebooks again")
+              help="folder for the results; default grades")  # fmt: skip
+@click.option("--again", is_flag=True, help="regrade notebooks that have not changed")
 @click.option(
     "--cores", type=AtLeast(1), help="number of notebooks graded in parallel; default: all cores"
 )
 @click.option("--scheduler", help="distribute the notebooks with Dask: local:2, or tcp://host:8786")
-@click.option("--seconds", type=AtLeast(1), default=120, help="per cell; default 120")
+@click.option("--seconds", type=AtLeast(1), default=120, help="time limit per cell; default 120")
 @click.option(
     "--seed",
     type=AtLeast(0),
@@ -49,7 +49,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
           scheduler: str | None, seconds: int, seed: int | None, best: bool,
           roster: Path | None, exit_code: bool, no_sandbox: bool) -> int:  # fmt: skip
     """Run each notebook in a sandbox, judge its exercises from outside, and write tables, one page
-    per student and a picture of the class.
+    per student, and a picture of the class.
 
     SUBMISSIONS are notebooks, or folders with one folder per student (nbgrader's `submitted`).
     """

@@ -38,19 +38,20 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--kernel",
     default=ncu.CUTE_KERNELS,
     metavar="REGEX",
-    help=f"the kernels; default: those of CuTe DSL, whose names begin with {ncu.CUTE_KERNELS}",
+    help="kernels to measure; default: those of CuTe DSL, whose names begin with "
+    f"{ncu.CUTE_KERNELS}",
 )
 @click.option(
     "--metrics",
     type=Names(),
     default="",
-    help="ncu's metrics, separated by commas, instead of the default ones",
+    help="ncu metrics to collect instead of the default ones, separated by commas",
 )
 @click.option("--skip", type=AtLeast(0, "leave it out for 0"), default=0,
-              help="skip this many launches of these kernels")  # fmt: skip
+              help="number of launches of these kernels to skip")  # fmt: skip
 @click.option("--count", type=AtLeast(1, "leave it out for all"),
-              help="then measure this many; default: all")  # fmt: skip
-@click.option("--full", is_flag=True, help="all sections of ncu, for ncu-ui; slow")
+              help="number of launches to measure after those; default: all")  # fmt: skip
+@click.option("--full", is_flag=True, help="collect all sections of ncu, for ncu-ui; slow")
 def with_ncu(
     command: list[str],
     out: str | None,
@@ -150,10 +151,10 @@ def _passed_on(status: int, who: str) -> int:
     "NVIDIA's tool; for its options see `forgekit profile ncu --help`",
 )
 @click.option("--gpu", help="predict the time of each kernel on this GPU, such as H200 or L4, or "
-"on the GPU of a `forgekit calibrate` file; its bandwidth is the bound")  # fmt: skip
+"on the GPU of a `forgekit calibrate` file; the bound uses this GPU's bandwidth")  # fmt: skip
 @click.option("--blocks", type=AtLeast(8, "leave it out to run all"), metavar="N",
-              help="run a sample of N blocks per launch, at least 8: counts are estimates, and the "
-              "script's own results are incomplete")  # fmt: skip
+              help="run a sample of N blocks per launch, at least 8; counts are then estimates, "
+              "and the script's own results are incomplete")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="print the profiles as JSON")
 @no_cuda
 def profile(
@@ -207,8 +208,9 @@ def profile(
             print(f"\n{times[name]!r}")
     if profiles and ended.stopped:
         untimed = "" if gpu is None else " No time is predicted."
-        print("\nThe error above ended the script: its last launch may be counted in part."
-              f"{untimed}")  # fmt: skip
+        print("\n"
+              "The error above ended the script: its last launch may be counted only "
+              f"partly.{untimed}")  # fmt: skip
     elif profiles and ended.status:
         why = ", perhaps by a comparison of incomplete results" if blocks is not None else ""
         print(f"\nThese were launched before {whole.name} ended with status {ended.status}{why}.")
@@ -227,12 +229,12 @@ def _incomplete(whole: Profile, blocks: int) -> str:
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]
     if not parts:
-        return f"--blocks {blocks}: every launch ran whole, because none has many more blocks."
+        return f"--blocks {blocks}: every launch ran in full, because none has many more blocks."
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and the last block, one drawn from each equal part between them, and 16 "
-        f"neighbours. So the results of {whole.name} are incomplete: do not trust them or any "
-        "comparison of them."
+        f"neighbours. The results of {whole.name} are therefore incomplete: do not trust them or "
+        "any comparison with them."
     )
     return textwrap.fill(text, WIDTH)
 

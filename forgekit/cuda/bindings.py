@@ -222,7 +222,7 @@ def allocation_at(address: int) -> tuple[int, int, object] | None:
 def _free(address: int) -> None:
     """Free an allocation. Raise UsageError if there is none, or it is already free."""
     if address and _allocated.pop(address, None) is None:
-        needed = "an allocated pointer, once"
+        needed = "an allocated pointer that is not yet freed"
         raise usage_error("free", f"{address:#x}", needed, "free each pointer once")
 
 

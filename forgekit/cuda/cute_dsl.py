@@ -81,7 +81,7 @@ def _once(measure: Callable) -> Callable:
 def _refuse_export(*_: Any, **__: Any) -> Any:
     remedy = "export it on a machine with a GPU; here call the compiled function itself"
     needed = "one compiled for a real GPU"
-    raise usage_error("export_to_c", "a function of the virtual GPU", needed, remedy)
+    raise usage_error("export_to_c", "a function compiled for the virtual GPU", needed, remedy)
 
 
 def _refuse_load(file: object, *_: Any, **__: Any) -> Any:

@@ -98,8 +98,9 @@ def begin_capture(stream: int) -> None:
     """Begin a capture. Raise UsageError if one has already begun, or the stream is the default
     stream."""
     if _here.capture is not None or stream == LEGACY_STREAM:
-        got = "a second one inside the first" if _here.capture else "one of the default stream"
-        needed = "one at a time, on a stream that you created"
+        within = "inside another capture" if _here.capture else "of the default stream"
+        got = f"a capture {within}"
+        needed = "one capture at a time, on a stream that you created"
         raise usage_error("graph capture", got, needed, "capture a torch.cuda.Stream()")
     _here.capture = Graph({stream})
 

@@ -106,7 +106,7 @@ def _of_a_cluster(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """Yield the first call that needs other blocks of a cluster."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name_of(node.func) in _CLUSTER_CALLS:
-            yield node, "no launch has `cluster=`, so each block is a cluster of its own."
+            yield node, "no launch has `cluster=`, so each block forms its own cluster."
             return
 
 

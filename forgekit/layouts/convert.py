@@ -67,7 +67,7 @@ def _read_cute(value: Any) -> Described:
             raise usage_error(
                 f"CuTe {type(value).__name__.lstrip('_')}",
                 "one whose @cute.jit function has ended (CuTe has freed it)",
-                "one of the function in tracing",
+                "one from the function being traced",
                 "inside the function, make it fk.Layout.of(layout) and return that",
             )
     elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # outside a trace

@@ -91,7 +91,9 @@ class Exercise(Definition):
         """
         if self.name not in FAILED:
             remedy = "run the cell that grades the exercise first"
-            raise usage_error("failed", "no failed call", "a grade that stopped at one", remedy)
+            raise usage_error(
+                "failed", "no failed call", "a grade that stopped at a failed call", remedy
+            )
         return FAILED[self.name]
 
     def hint(self) -> Note:

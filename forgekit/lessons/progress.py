@@ -42,7 +42,7 @@ class Row:
     def state(self) -> str:
         r = self.record
         if r.passed:
-            return "passed at the first try" if r.passed_at_try == 1 else (
+            return "passed on the first try" if r.passed_at_try == 1 else (
                 f"passed at try {r.passed_at_try}")  # fmt: skip
         return f"open, tries: {r.tries}" if r.tries else "open"
 
@@ -159,7 +159,7 @@ def effort(rows: Sequence[Row]) -> str:
     known = [row.record for row in rows]
     first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
     hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)
-    parts = [f"{first} at the first try, tries in all: {tries}"] if tries else []
+    parts = [f"{first} on the first try, tries in total: {tries}"] if tries else []
     parts += [plural(hints, "hint")] if hints else []
     parts += [f"{plural(seen, 'solution')} seen before a pass"] if seen else []
     return ", ".join(parts) or "not begun"

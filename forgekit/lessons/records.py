@@ -122,7 +122,7 @@ def _set_aside(file: Path, error: Exception) -> None:
         aside = shared_files.set_aside(file)
         warnings.warn(
             f"the progress in {file} cannot be read ({error}); it was kept as {aside.name}, and a "
-            "new file begins",
+            "new file was begun",
             stacklevel=6,
         )
 

@@ -130,7 +130,7 @@ def _choice(name: str, op: str | None) -> dict[str, str]:
 
 def _functions(op: str) -> dict[str, Callable[..., Tensor]]:
     if not isinstance(op, str) or op not in functions:
-        remedy = "use the name of a function of forgekit.ops"
+        remedy = "use the name of a function in forgekit.ops"
         raise usage_error("op", brief(op), "one of " + ", ".join(sorted(functions)), remedy)
     return functions[op]
 

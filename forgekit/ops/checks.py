@@ -38,12 +38,12 @@ def check_tensor(x: object, name: str = "x") -> None:
         raise usage_error(name, type(x).__name__, "a torch tensor", remedy)
     if x.is_nested:
         remedy = "torch.nested.to_padded_tensor makes one"
-        raise usage_error(name, "a nested tensor", "one with a single shape", remedy)
+        raise usage_error(name, "a nested tensor", "a tensor with a single shape", remedy)
     if x.layout is not torch.strided:
         raise usage_error(name, x.layout, "a strided tensor", f"use {name}.to_dense()")
     if x.device.type not in ("cuda", "cpu", "meta"):
         remedy = 'move it with .to("cuda") or .cpu()'
-        raise usage_error(name, f"a tensor on {x.device}", "one on a GPU or the CPU", remedy)
+        raise usage_error(name, f"a tensor on {x.device}", "a tensor on a GPU or the CPU", remedy)
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         remedy = "use reverse mode, or compute primal and tangent separately"
         raise usage_error(name, "a dual tensor", "one without a tangent", remedy)
@@ -99,7 +99,7 @@ def normal_dim(dim: object, ndim: int) -> int:
     if number is None:
         several = isinstance(dim, tuple | list)
         remedy = (
-            "reduce one after the other, or join them with x.flatten()"
+            "reduce one dimension after the other, or merge them with x.flatten()"
             if several
             else "count from 0, or from -1 backwards"
         )

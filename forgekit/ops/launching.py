@@ -35,7 +35,7 @@ def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
     def run(x: torch.Tensor, *others: torch.Tensor) -> None:
         if capability(x.device) != compiled_for:
             got, needed = ("{}.{}".format(*each) for each in (capability(x.device), compiled_for))
-            remedy = "choose GPUs of one kind with CUDA_VISIBLE_DEVICES"
+            remedy = "select identical GPUs with CUDA_VISIBLE_DEVICES"
             what = f"compute capability of {x.device}"
             raise PlatformError(got_needed(what, got, f"{needed}, as for the first", remedy))
         with torch.cuda.device(x.device):

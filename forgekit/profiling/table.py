@@ -22,9 +22,9 @@ WIDTH = 100
 HEADS = ("line", "source", "PTX\ninstr.", "lanes", "access", "requests", "each\n(ideal)", "moved")
 WORDS = (1, 4)  # the columns that hold words
 LEGEND = (
-    "PTX instr.: executed, once per warp (machine code has a different number). lanes: active, of "
-    "32. each: sectors per request of global, wavefronts per request of shared memory (ideal: the "
-    "minimum). moved: 32 bytes per sector."
+    "PTX instr.: executed, counted once per warp (machine code has a different number). lanes: "
+    "active, out of 32. each: sectors per global-memory request, wavefronts per shared-memory "
+    "request (ideal: the minimum). moved: 32 bytes per sector."
 )
 
 

@@ -99,7 +99,7 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
             return f"{alone} in banks {spans(sorted(worst.words))}"
         return f"up to {worst.wavefronts} different words{part} in one bank"
     if conflicts:
-        return "because of where it reads in global memory"
+        return "caused by the global addresses that it reads"
     same = count > 1 and len(np.unique(access.address[access.active])) == 1
     if same and access.kind == "load":
         return "all lanes read the same address, which is one broadcast"

@@ -143,8 +143,8 @@ function fkProfile(root, d) {
       pointer = at;
       const cell = event.target.closest?.("[data-lanes]"), { used } = event.target.dataset;
       if (cell) { s.lane = Number(cell.dataset.lanes.split(" ")[0]); tell(); }
-      else if (used) facts.textContent = `The warp asks for ${used} bytes of this 32-byte sector; `
-        + `the other ${32 - used}, in orange, are moved and not used.`;
+      else if (used) facts.textContent = `The warp requests ${used} bytes of this 32-byte sector; `
+        + `the other ${32 - used}, in orange, are moved but not used.`;
     };
     svg.addEventListener("pointerover", look);
     svg.addEventListener("click", look);
@@ -173,7 +173,7 @@ function fkProfile(root, d) {
     box.querySelectorAll(".cell").forEach((cell) => cell.classList.toggle("on",
       lane !== null && cell.dataset.lanes.split(" ").includes(String(lane))));
     if (lane === null) {
-      facts.textContent = "Point at a cell, or use the arrow keys: its lane, thread, element and address.";
+      facts.textContent = "Point at a cell, or use the arrow keys, to see its lane, thread, element and address.";
       return;
     }
     const [bx, by] = d.sites[s.site].block, t = here().warp * 32 + lane, at = a.at[lane];
@@ -189,7 +189,7 @@ function fkProfile(root, d) {
   for (const [index, site] of Object.entries(d.rows)) {
     const row = body.rows[index];
     const button = el("button", { type: "button", "aria-pressed": "false",
-      title: "show what its warps ask for" }, row.cells[4].textContent);
+      title: "show what its warps request" }, row.cells[4].textContent);
     row.cells[4].replaceChildren(button);
     row.classList.add("fk-has");
     row.addEventListener("click", () => choose(site));

@@ -124,9 +124,7 @@ def test_expected_that_nobody_computed_is_not_right(dtype):
         poisoned = empty(*shape, dtype=dtype)
         report = compare(poisoned.clone(), poisoned)
         assert not report.ok and report.wrong == poisoned.numel()
-        assert "as fk.empty leaves it, so it is no reference; did you swap the arguments" in str(
-            report
-        )
+        assert "so it cannot be the reference; did you swap the arguments" in str(report)
         assert (
             "<img" not in report._repr_mimebundle_()["text/html"] and str(report).count("\n") == 0
         )
@@ -336,8 +334,8 @@ HINTS = [  # hints about a matrix
     (lambda e: broken(e, (ALL, 5)), "all mismatches lie in column 5"),
     (lambda e: broken(e, (ALL, slice(8, 16))), "all mismatches lie in columns 8 to 15"),
     (lambda e: broken(e, (ALL, slice(1, None, 2))),
-     "all mismatches lie in every second column, from 1 on"),
-    (lambda e: broken(e, slice(3, None, 4)), "all mismatches lie in every 4th row, from 3 on"),
+     "all mismatches lie in every second column, starting at 1"),
+    (lambda e: broken(e, slice(3, None, 4)), "all mismatches lie in every 4th row, starting at 3"),
     (lambda e: broken(e, (3, 4)), "a single element differs"),
     (lambda e: e * NAN,
      "every element of actual is NaN, never stored or computed"),
@@ -351,15 +349,15 @@ HINTS = [  # hints about a matrix
     (lambda e: e.T.reshape(40, 1000),
      "actual holds the values of expected in the order of its transpose"),
     (lambda e: e.reshape(-1).roll(1).reshape(40, 1000),
-     "actual is expected shifted: each value is one place later"),
+     "actual is expected, shifted: each value is one place later"),
     (lambda e: e.reshape(-1).roll(-1).reshape(40, 1000),
-     "actual is expected shifted: each value is one place earlier"),
+     "actual is expected, shifted: each value is one place earlier"),
     (lambda e: broken(e, (slice(2, None), slice(2, None)), NAN),
      "every wrong element is NaN, never stored or computed"),
 ]  # fmt: skip
 HINTS_ELSEWHERE = [
     (arange(1, 1025), lambda e: broken(e, slice(1, None, 2)),
-     "exactly every second element differs, from 1 on"),
+     "exactly every second element differs, starting at 1"),
     (arange(1, 1025), lambda e: broken(e, slice(100, 110)),
      "all mismatches lie in elements 100 to 109"),
     (randn(4, 5, 6), lambda e: broken(e, (ALL, ALL, slice(4, None))),

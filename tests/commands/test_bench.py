@@ -44,7 +44,7 @@ def test_results_report_and_picture(suite, tmp_path, capsys):
     out, report, plot = (tmp_path / name for name in ("r.json", "r.md", "r.svg"))
     assert bench("--suite", suite, "--out", out, "--plot", plot) == 0
     printed = capsys.readouterr().out
-    assert "There is no GPU here" in printed and "| 33×40 | float16 | 1 |" in printed
+    assert "No GPU is available" in printed and "| 33×40 | float16 | 1 |" in printed
     assert "left out: torch: it launches no kernel on the virtual GPU" in printed
     results = read_results(out)
     assert [r.case.shape for r in results.rows] == [(33, 40)] * 2 + [(16, 16)] * 2
@@ -158,7 +158,7 @@ def test_a_gate_that_compares_nothing_does_not_pass(suite, base, tmp_path, monke
             saved["rows"] = [row for row in saved["rows"] if row["dtype"] == dtype]
     assert gate(["--read", other], base) == 2
     printed = capsys.readouterr()
-    assert "(suite mine, 2 rows) without any row of mine, needed rows in both" in printed.err
+    assert "(suite mine, 2 rows) without any row from mine, needed rows in both" in printed.err
     monkeypatch.delattr(running, "run_case")  # refused before anything is measured
     same = ["--device", "virtual", "--suite", suite]
     assert gate([*same, "--dtype", "float32"], base) == 2

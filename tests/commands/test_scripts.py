@@ -249,7 +249,7 @@ def test_profile_shows_what_was_launched_before_a_script_failed(script, capsys):
     assert "mY[tidx] = mX[tidx + i]" in printed
     assert printed.endswith("These were launched before script.py ended with status 3.\n")
     assert main(["profile", script(f"{KERNEL}copy(x, y, 0)\ncopy(x, y, 69)\n")]) == 1
-    assert last_line(capsys).endswith("its last launch may be counted in part.")
+    assert last_line(capsys).endswith("its last launch may be counted only partly.")
 
 
 def test_profile_adds_the_launches_of_a_kernel_up(script, capsys):
@@ -278,7 +278,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
     assert main(["profile", "--blocks", "64", script(text)]) == 1
     printed = " ".join(capsys.readouterr().out.split())
     assert "--blocks 64: 2 of 2 launches ran in part: the first and the last block, one" in printed
-    assert "are incomplete: do not trust them or any comparison of them" in printed
+    assert "are incomplete: do not trust them or any comparison with them" in printed
     assert "128 of 2,000 blocks of 2 launches ran: the first, the last and one from each" in printed
     assert "counts are estimates; two halves of the sample differ by 0.0 %" in printed
     assert "ended with status 1, perhaps by a comparison of incomplete results." in printed
@@ -288,7 +288,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
 def test_profile_of_a_sample_that_is_all_says_so(script, capsys):
     assert main(["profile", "--blocks", "64", script(f"{KERNEL}copy(x, y, 0)\n")]) == 0
     printed = capsys.readouterr().out
-    assert "--blocks 64: every launch ran whole, because none has many more blocks." in printed
+    assert "--blocks 64: every launch ran in full, because none has many more blocks." in printed
     assert "estimates" not in printed
     assert main(["profile", "--blocks", "7", script("x = 1")]) == 2
     said = "--blocks: got 7, needed 8 or more; leave it out to run all"
@@ -318,7 +318,7 @@ def test_profile_predicts_no_time_of_a_launch_that_was_stopped(options, script, 
     text = f"{MANY}copy(x, y, 0)\ncopy(x, y, 9000)\n"
     assert main(["profile", "--gpu", "L4", *options, script(text)]) == 1
     printed = capsys.readouterr().out
-    assert printed.endswith("may be counted in part. No time is predicted.\n")
+    assert printed.endswith("may be counted only partly. No time is predicted.\n")
     assert "predicted " not in printed and "global load" in printed
 
 

@@ -403,7 +403,7 @@ def test_a_real_gpu_is_left_alone(monkeypatch):
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),
         (lambda: driver.cuMemFree(64), "free: got 0x40"),
         (lambda: driver.cuMemsetD8(4096, 0, 9), "9 bytes at 0x1000, where nothing is allocated"),
-        (lambda: runtime.cudaStreamBeginCapture(0, None), "one of the default stream"),
+        (lambda: runtime.cudaStreamBeginCapture(0, None), "a capture of the default stream"),
         (lambda: runtime.cudaStreamEndCapture(16), "needed a capture that has begun"),
     ],
 )

@@ -58,8 +58,8 @@ def test_exchanged_indices_of_a_right_predicate():
 @pytest.mark.parametrize(
     ("places", "says"),
     [
-        ([(0, 3), (3, 3)], "row 3 is let through, and mX has 3"),
-        ([(4, 2), (6, 2)], "columns 4 to 6 are let through, and mX has 4"),
+        ([(0, 3), (3, 3)], "row 3 is let through, but mX has only 3"),
+        ([(4, 2), (6, 2)], "columns 4 to 6 are let through, but mX has only 4"),
         ([(4, 2), (0, 3)], "a matrix has two edges"),
     ],
 )

@@ -246,7 +246,7 @@ def test_a_week_says_what_was_passed_and_with_what_help():
     count = len([e for e in all_exercises() if e.week == "week0"])
     assert week.passed == 1 and repr(week).startswith(f"Kernel Forge: 1 of {count} exercises")
     lines = [" ".join(line.split()) for line in repr(week).splitlines()]
-    assert "week0/scale scale a vector passed at the first try" in lines
+    assert "week0/scale scale a vector passed on the first try" in lines
     assert "week0/reverse reverse a vector open, tries: 3 1 hint, solution" in lines
     assert lines[-1].startswith("Next: week0/reverse in 00_start_here")
     shown = week._repr_mimebundle_()
@@ -276,7 +276,7 @@ def test_all_weeks_have_a_mark_for_each_exercise_and_count_all_help():
         f"Kernel Forge: 3 of {len(card.rows)} exercises passed, 1 of {whole} whole kernels written"
     )
     assert week0.startswith("Week 0: copy and transpose: 2 of ")
-    assert bar == (f"  {'█':░<20}  2 at the first try, tries in all: 2, 1 hint, "
+    assert bar == (f"  {'█':░<20}  2 on the first try, tries in total: 2, 1 hint, "
                    "1 solution seen before a pass")  # fmt: skip
     assert marks.split() == ["00_start_here", "2/3", "●◐·"]
     assert any("02_shuffle" in line for line in rest) and any("■" in line for line in rest)

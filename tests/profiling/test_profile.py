@@ -91,7 +91,7 @@ def test_the_worst_line_and_why(naive, tiled):
     [
         ("copy_f32_from_4", "touches 5 sectors where 4 would do: the warp's bytes begin inside"),
         ("gather_permuted", "the lanes' addresses are scattered"),
-        ("red_i32_same", "its lanes meet at one address"),
+        ("red_i32_same", "its lanes access one address"),
         ("load_stride8", "neighbouring threads are 32 bytes apart"),
     ],
 )

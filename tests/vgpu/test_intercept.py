@@ -298,7 +298,7 @@ def add(installed):
          "got a start 4 bytes beyond a boundary, needed a multiple of 16 bytes"),
         ("8 columns", lambda: torch.zeros(5, 9), "got size 9 in mode 1, needed 8"),
         ("8 columns", lambda: torch.zeros(3, 8), "argument `mB`: got size 3 in mode 0, needed 4: "
-         "`mA` has size 4 in mode 0, but both were compiled with one symbol"),
+         "`mA` has size 4 in mode 0, but both were compiled with the same symbol"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(installed, how, wrong, said):

@@ -32,7 +32,7 @@ def counted(**how: object) -> int:
         ({"block": 0}, "needed at least 1 in every direction"),
         ({"block": 2048}, r"got a block of \(2048, 1, 1\) = 2,048 threads, needed at most 1024"),
         ({"block": (64, 32, 1)}, "2,048 threads, needed at most 1024"),
-        ({"block": (1, 1, 65)}, r"at most 1024 threads and \(1024, 1024, 64\) by direction"),
+        ({"block": (1, 1, 65)}, r"at most 1024 threads and \(1024, 1024, 64\) per direction"),
         ({"grid": (1, 65536, 1)}, r"got a grid of \(1, 65536, 1\) blocks, needed at most"),
         ({"shared": 228 * 1024}, "got 233,472 bytes of shared .* at most 232,448 on sm_90a"),
         ({"shared": 164 * 1024, "target": "sm_80"}, "needed at most 166,912 on sm_80"),

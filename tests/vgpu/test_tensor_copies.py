@@ -161,7 +161,7 @@ def test_a_store_writes_whole_pieces(at, reduce, each, launch):
 
 def test_a_piece_beyond_the_memory_is_found():
     y, new = np.zeros(37, np.float32), np.ones(16, np.float32)
-    with pytest.raises(KernelError, match=r"(?s)12 bytes past its end.*whole pieces of 16 bytes"):
+    with pytest.raises(KernelError, match=r"(?s)12 bytes past its end.*whole 16-byte pieces"):
         launch(text(FILL + STORE, (32,), new.nbytes), tensor_map(y, (16,)), new, y)
 
 

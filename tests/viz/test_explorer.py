@@ -93,7 +93,7 @@ def test_a_swizzled_pointer_swizzles_offsets() -> None:
 
 
 BAD = [
-    (("(?,32):(32,1)",), {}, r"\? in it, needed numbers only; draw it for a size"),
+    (("(?,32):(32,1)",), {}, r"\? in it, needed numbers only; draw it for a fixed size"),
     ((Layout((512, 256)),), {}, r"131,072 elements, needed at most 65,536; explore one tile"),
     (("(4,8):(1@0,1@1)",), {"memory": "smem"}, r"in smem, needed offsets into memory"),
     ((Layout((8, 8)),), {"memory": "rmem"}, r"'rmem', needed 'gmem' or 'smem'"),

@@ -99,7 +99,7 @@ def test_display_shows_what_draw_returns(monkeypatch: pytest.MonkeyPatch) -> Non
         ([[True]], "got True, needed an integer;"),
         ([[[1]]], r"got \[1\], needed an integer;"),
         ([[2**63]], "needed an integer of 64 bits"),
-        ([[0] * 1000] * 66, "66,000 cells, needed at most 65,536; draw a part of it"),
+        ([[0] * 1000] * 66, "66,000 cells, needed at most 65,536; draw part of it"),
     ],
 )
 def test_what_is_no_table_is_refused_with_a_remedy(table: Any, message: str) -> None:

@@ -244,7 +244,7 @@ def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> N
     first = {data["coord"]: data for data, _ in cells(draw_swizzle_layout(text))}
     # bytes 128 … of row 1 are XORed with 16: elements 8 on
     assert first["(1,0)"]["offset"] == str(64 + 8) and first["(1,0)"]["bank"] == "4"
-    assert "behind a pointer with S<3,4,3> of bytes" in draw_swizzle_layout(text).title
+    assert "behind a pointer whose byte addresses use S<3,4,3>" in draw_swizzle_layout(text).title
 
 
 # -- bad input --------------------------------------------------------------------------------
@@ -254,12 +254,12 @@ BANKS = {"element_bits": None}  # lines of the picture of shared memory
 @pytest.mark.parametrize(
     ("value", "options", "message"),
     [
-        ("(?,8):(8,1)", {}, r"layout: got .*\? in it, needed numbers only; draw it for a size"),
+        ("(?,8):(8,1)", {}, r"layout: got .*\? in it, needed numbers only; draw it for a fixed"),
         ("tensor<(?,0) o (8,8):(1@0,1@1)>", {}, r"begins at \(\?,0\), needed numbers only"),
         ("(2,2):(1,1@0)", {}, "do not mix integer strides with basis strides"),
         (((4, 8.5), (1, 4)), {}, "8.5, needed a positive integer"),
         (((4, 8), (1,)), {}, "needed one stride per size"),
-        (Layout((1024, 1024)), {}, "1,048,576 cells, needed at most 65,536; draw a part"),
+        (Layout((1024, 1024)), {}, "1,048,576 cells, needed at most 65,536; draw part"),
         (Layout((2, 2, 100)), {}, "100, needed at most 64 slices of 2 × 2"),
         (Layout((), ()), {}, "needed at least one mode"),
         (Layout((2, 2, 2)), BANKS, "of rank 3, needed rank 1 or 2"),

@@ -117,7 +117,7 @@ def test_orange_and_the_rows_of_a_profile_answer(browser: Any) -> None:
     page.locator("tr.fk-has button").last.click()
     picture, facts = page.locator(".fk-accesses svg"), page.locator(".fk-accesses .facts")
     picture.locator(".waste").first.hover(position={"x": 60, "y": 8})
-    assert facts.inner_text().startswith("The warp asks for 4 bytes of this 32-byte sector; the ")
+    assert facts.inner_text().startswith("The warp requests 4 bytes of this 32-byte sector; the ")
     picture.press("Home")
     for key, lane in (("", 0), ("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1)):
         if key:

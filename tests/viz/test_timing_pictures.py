@@ -99,7 +99,7 @@ def test_rates_beside_the_ceiling() -> None:
     words = said(shown.figure)
     assert texts(shown.figure, "name") == list(RATES)
     for text in ("ceiling: 4,218 GB/s, a copy in the same run", "GB/s, with the 20th", "1,676 GB/s",
-                 "40 %", "0.0200 ms", "each tensor once, read or written"):  # fmt: skip
+                 "40 %", "0.0200 ms", "each tensor read or written once"):  # fmt: skip
         assert text in words
     assert_legible(shown.figure)
     figure = benchmark(TIMES, "gpu", recorded=RUN).plot().figure

@@ -148,7 +148,7 @@ def sweep(
     for name in ("reference", "moved_bytes"):
         given = options.get(name)
         if given is not None and not callable(given):
-            remedy = "it depends on the size"
+            remedy = "its value depends on the size"
             raise usage_error(
                 name, brief(type(given).__name__), "a function of the arguments", remedy
             )
@@ -189,7 +189,7 @@ def _parts(size: Size) -> tuple[Any, ...]:
 def _moved(given: Number | None, args: tuple[Any, ...]) -> int | None:
     value = given(*args) if callable(given) else given
     if given is not None and (type(value) is not int or value <= 0):
-        needed = "an integer above 0, or a function of the arguments that gives one"
+        needed = "a positive integer, or a function of the arguments that returns one"
         remedy = "add up x.numel() * x.element_size() of the tensors read and written"
         raise usage_error("moved_bytes", brief(value), needed, remedy)
     return value

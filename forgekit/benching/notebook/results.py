@@ -324,7 +324,10 @@ def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
     found = [item for b in benchmarks for item in _predicted(b).items()]
     if not found:
         return []
-    text = "Predicted µs: from the counts, not measured; nine of ten lie within the interval."
+    text = (
+        "Predicted µs: computed from the counts, not measured; nine out of ten measured times lie "
+        "within the interval."
+    )
     reasons = {name: " and ".join(p.reasons) for name, p in reversed(found) if p.us is None}
     scaled = found[0][1].uncalibrated
     return [
@@ -371,21 +374,22 @@ def size_text(size: Size) -> str:
 def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
     """Explain the numbers and the missing numbers of a benchmark, or of a sweep over sizes."""
     b = benchmarks[0]
-    source = "as given" if b.moved_given else "each tensor once, read or written"
+    source = "as given" if b.moved_given else "each tensor read or written once"
     needed = "of the bytes needed" if sizes else f"of {size(b.moved_bytes)}"
     if b.kind == "gpu":
         found = [
-            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes per second {needed}, {source}.",
+            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes per second {needed} "
+            f"({source}).",
             f"Ceiling: {b.ceiling_gbps or 0:,.0f} GB/s, a device-to-device copy in the same run, "
             "bytes read plus written.",
         ]
     elif sizes:
-        found = [f"Counted, not timed. Bytes needed: {source}; a sector is 32 bytes."]
+        found = [f"Counted, not timed. Bytes needed: {source}. A sector is 32 bytes."]
     else:
         found = [
-            f"Counted, not timed. Needed: {size(b.moved_bytes)}, {source}. Bytes moved: 32 per "
-            "sector requested from L1 (and bulk copies); instructions are PTX instructions of "
-            "threads, per byte needed."
+            f"Counted, not timed. Needed: {size(b.moved_bytes)} ({source}). Bytes moved: 32 per "
+            "sector requested from L1, plus bulk copies. Instructions: PTX instructions per byte "
+            "needed, counted per thread."
         ]
     if all(one.checked for one in benchmarks):
         found.append("Results were compared with a reference.")
@@ -411,7 +415,8 @@ def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str
     if uncounted:
         they = "they" if len(uncounted) > 1 else "it"
         found.append(
-            f"{', '.join(uncounted)}: {NOT_COUNTED}, {they} launched no kernel on the virtual GPU."
+            f"{', '.join(uncounted)}: {NOT_COUNTED}, because {they} launched no kernel on the "
+            "virtual GPU."
         )
     return found
 
@@ -424,4 +429,6 @@ def _of_recorded(b: Benchmark) -> list[str]:
         return [f"Recorded on an {b.recorded.gpu}, but none of these variants is among the steps "
         f"{steps} in {b.dtype}."]  # fmt: skip
     ceiling = f"{b.recorded.ceiling_gbps:,.0f} GB/s"
-    return [f"{recorded_title(b)}; percentages of a 1 GB copy in the same run, {ceiling}."]
+    return [
+        f"{recorded_title(b)}; percentages are relative to a 1 GB copy in the same run, {ceiling}."
+    ]

@@ -67,8 +67,8 @@ class Comparison:
             new = plural(self.new, "new row")
             lines.append(f"Not compared: {new}, {self.gone} only in the baseline.")
         if self.baseline.suite != self.results.suite:
-            names = f"{self.baseline.suite}, these results of {self.results.suite}"
-            lines.append(f"Note: the baseline is of the suite {names}.")
+            names = f"{self.baseline.suite}, these results from {self.results.suite}"
+            lines.append(f"Note: the baseline comes from the suite {names}.")
         if self.baseline.interrupted:
             lines.append("Note: the baseline was interrupted, so some of its rows are missing.")
         if self.peers_percent is not None:
@@ -88,7 +88,7 @@ def check_baseline(
     known = {row.key for row in baseline.rows if row.own and row.status == "ok"}
     if keys is not None and known.isdisjoint(keys):
         rows = plural(len(known), "row")
-        got = f"a baseline (suite {baseline.suite}, {rows}) without any row of {suite}"
+        got = f"a baseline (suite {baseline.suite}, {rows}) without any row from {suite}"
         remedy = "measure the baseline with the same options and --out"
         raise usage_error("--fail-on-regression", got, "rows in both", remedy)
 
@@ -121,7 +121,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
 def _change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
     """Describe how the row changed; None if it did not, or not beyond the noise."""
     if row.status != "ok":
-        return Change(row, math.inf, f"was right, is now {row.status}: {row.error}")
+        return Change(row, math.inf, f"was correct, but is now {row.status}: {row.error}")
     if row.timing and old.timing:
         new, was = row.timing, old.timing
         percent = 100 * (new.median_ms / was.median_ms - 1)
@@ -137,7 +137,7 @@ def _counted_change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> C
     if old.counters is None:
         return None
     if row.counters is None:
-        return Change(row, math.inf, "was counted, now launches no kernel")
+        return Change(row, math.inf, "was counted, but now launches no kernel")
     pairs = [(getattr(old.counters, c), getattr(row.counters, c), c) for c in COUNTED]
     changes = [
         (100 * (now / was - 1) if was else 100.0 * now, was, now, c) for was, now, c in pairs

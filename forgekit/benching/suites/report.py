@@ -37,14 +37,17 @@ def headline(results: SuiteResults) -> str:
     said = f"Suite {results.suite}, {place}, {results.date}, {built}; {versions}."
     if virtual:
         return (
-            f"{said}\n\nThere is no GPU here: these are the virtual GPU's counters of the real "
-            "kernels; it has no times. The minimum traffic is each input read once and each output "
-            "written once."
+            f"{said}\n"
+            "\n"
+            "No GPU is available, so these are the virtual GPU's counts for the real kernels, "
+            "without times. The minimum traffic reads each input once and writes each output once."
         )
     return (
-        f"{said}\n\nGB/s of each input read once and each output written once, median of calls "
-        "with a cold L2 cache; in brackets the percentage of the ceiling, a copy of 1 GB in the "
-        "same process."
+        f"{said}\n"
+        "\n"
+        "GB/s counts each input read once and each output written once, at the median time of "
+        "calls with a cold L2 cache. In brackets: the percentage of the ceiling, a 1 GB copy in "
+        "the same process."
     )
 
 

@@ -199,8 +199,8 @@ def _fill(results: SuiteResults, found: dict[int, CaseOutcome]) -> None:
         results.add(outcome.rows, outcome.machine, outcome.left_out)
     large = sum(outcome.too_large for outcome in found.values())
     if large:
-        said = f"{large} of {len(found)} cases: more than {VIRTUAL_ELEMENTS:,} elements, too many"
-        results.left_out.append(f"{said} for the virtual GPU")
+        said = f"{large} of {len(found)} cases have more than {VIRTUAL_ELEMENTS:,} elements"
+        results.left_out.append(f"{said}, too many for the virtual GPU")
 
 
 def exit_status(results: SuiteResults) -> int:

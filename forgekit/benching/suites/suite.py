@@ -77,8 +77,8 @@ def load_suite(name: str) -> list[Case]:
 
 
 _GROUP = (
-    f"ops of {', '.join(OPERATORS)}, dtypes of {', '.join(DTYPES)}, dim -1 or 0, and either shapes "
-    "or M and N, in whole numbers of 1 or more"
+    f"ops from {', '.join(OPERATORS)}, dtypes from {', '.join(DTYPES)}, dim -1 or 0, and either "
+    "shapes or M and N, as whole numbers of 1 or more"
 )
 
 

@@ -139,7 +139,7 @@ def _latest(
             f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s))
         for of_one in groups.values()
     ]  # fmt: skip
-    notes = [f"{h.student} has handed in {len(h.handed_in)} times; the latest counts, "
+    notes = [f"{h.student} has handed in {len(h.handed_in)} times; the latest submission counts, "
              f"{h.handed_in[-1]}" for h in result if len(h.handed_in) > 1]  # fmt: skip
     return sorted(result, key=_order), notes
 
@@ -195,7 +195,7 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     submitted = replace(submitted, time_s=known.st_mtime, files=files)
     if len(data) > _MOST_MIB << 20:
         size = known.st_size >> 20
-        return replace(submitted, problem=f"it has {size} MiB, more than {_MOST_MIB}")
+        return replace(submitted, problem=f"it is {size} MiB, more than {_MOST_MIB}")
     digest = hashlib.sha256(data + repr(files).encode()).hexdigest()
     submitted = replace(submitted, digest=digest)
     import nbformat

@@ -104,7 +104,7 @@ class Sitting:
         socket.send_fds(self.control, [b"start"], [theirs.fileno()])
         theirs.close()
         if self.control.recv(64) == b"none":
-            raise RuntimeError("no process of the student's could be started")
+            raise RuntimeError("the student's process could not be started")
         self.peer = JudgeEnd(ours, {"call": _called}, found=RemoteFunction)
         self.peer.on_silence = self._interrupt
         cells, wanted = self.submitted.cells, self.submitted.exercises
@@ -199,7 +199,8 @@ class Sitting:
         text, found = dict(self.submitted.tasks).get(e.title), _verdict(report)
         if text is not None and _plain(e.task) not in _plain(text):
             found.notes.append(
-                "The notebook has another version of the task; the grade uses the current version."
+                "The notebook has a different version of the task; the grade uses the current "
+                "version."
             )
         if "NameError" in found.happened:  # an earlier error may be the reason
             found.notes += self.errors[:3]

@@ -106,7 +106,7 @@ def _notes(report: ClassReport, student: Student, v: Verdict) -> list[str]:
     if v.name not in report.worth:
         return v.notes
     if student.verdicts[v.name] is not v:
-        return [*v.notes, "Another submission of this exercise counts."]
+        return [*v.notes, "A different submission of this exercise counts."]
     points = f"{number(student.points[v.name])} of {number(report.worth[v.name])}"
     return [*v.notes, f"Points: {points}"]
 

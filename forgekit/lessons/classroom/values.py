@@ -190,10 +190,10 @@ class Values(ABC):
             _write(known, raw)
             return known
         if min((offset, *shape, *stride)) < 0:
-            raise ValueError("outside of its memory")
+            raise ValueError("outside its memory")
         last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
         if 0 not in shape and (last + 1) * _dtype(dtype).itemsize > len(raw):
-            raise ValueError("outside of its memory")  # set_ would enlarge it
+            raise ValueError("outside its memory")  # set_ would enlarge it
         # aligned like torch's tensors
         made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)
         made.copy_(raw[: made.numel()])

@@ -247,6 +247,6 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
     if any(isinstance(part, torch.Tensor) for part in parts):
         raise GateError(
             "The key holds the tensor itself, so the dict would keep it in memory.",
-            look_at="Put facts about the tensor into the key.",
+            look_at="Build the key from facts about the tensor.",
         )
     return key

@@ -245,7 +245,8 @@ def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
         name = submission.compiled(case).parameters[largest].name
         raise GateError(
             f"With {case.label}, {plural(one, unit)} load the {other:,} shares of {name}, in "
-            f"{pairs.shape[1]:,} pieces; the task asks for {work}: a share is one piece.",
+            f"{pairs.shape[1]:,} pieces; the task asks for {work}, so each share must be one "
+            "piece.",
             look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='{unit}', kind='load')",
         )
 

@@ -93,7 +93,7 @@ QUANTITIES: dict[str, Quantity] = {
     "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "stored": Quantity(
         "bytes stored", _sum("global_store_bytes_asked"), 1, line="global_store_bytes_asked",
-        says="elements are stored more than once: each belongs to one thread.",
+        says="elements are stored more than once, but each belongs to one thread.",
         look_at="fk.footprint(*{failed})",
     ),
     "idle_lanes": Quantity(
@@ -102,14 +102,14 @@ QUANTITIES: dict[str, Quantity] = {
         "a warp takes as long for one lane as for all 32.", "fk.profile(*{failed})",
     ),
     "loaded": Quantity(
-        "bytes that threads ask for in loads", _sum("global_load_bytes_asked"), 1.25, 1024,
+        "bytes that threads request in loads", _sum("global_load_bytes_asked"), 1.25, 1024,
         "global_load_bytes_asked",
         "elements are loaded that the result does not need, or more often than it needs them.",
         "fk.footprint(*{failed})",
     ),
     "load_sectors": Quantity(
         "sectors loaded", _sum("global_load_sectors"), 1.25, 8, "global_load_sectors",
-        "the rest is fetched for bytes that no thread uses, or that another request has fetched.",
+        "the remaining sectors hold bytes that no thread uses or that another request has fetched.",
         "fk.coalescing(*{failed}, kind='load')",
     ),
     "store_sectors": Quantity(
@@ -124,7 +124,7 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "threads": Quantity(
         "threads launched", launched_threads, 1.5, 1024,
-        says="a thread moves {mine:.3g} bytes on average, and in the solution {best:.3g}: the "
+        says="a thread moves {mine:.3g} bytes on average, but {best:.3g} in the solution: the "
         "length decides how many threads the launch needs.",
     ),
     "shared_bytes": Quantity(
@@ -251,9 +251,9 @@ def _compare(
 def _enough_threads(value: int, ideal: float, label: str) -> None:
     if value * _FEW < ideal:
         raise GateError(
-            f"{value:,} threads are launched with {label}; the solution has {ideal:,.0f}.",
-            "each thread does so much that most of a GPU has nothing to do: the grid has to grow "
-            "with the length.",
+            f"{value:,} threads are launched with {label}; the solution launches {ideal:,.0f}.",
+            "each thread does so much work that most of the GPU is idle: the grid has to grow with "
+            "the length.",
             "fk.footprint(*{failed})",
         )
 
@@ -263,8 +263,8 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
         raise GateError(
             f"With {label}, one warp executes {value:.1f} times as many instructions as the "
             f"average warp; in the solution, {ideal:.1f} times as many.",
-            "most of the warps that are launched have next to nothing to do, and a block takes as "
-            "long as its slowest warp.",
+            "most of the launched warps have almost no work, and a block takes as long as its "
+            "slowest warp.",
             "fk.footprint(*{failed}, by='warp')",
         )
 

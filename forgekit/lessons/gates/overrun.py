@@ -15,7 +15,8 @@ def overrun_diagnosis(o: Any) -> str:
     if o.width > 1 and begins_inside.all():
         return (
             f"the last vector extends past the end: its first element is number {o.numbers[0]:,} "
-            f"of {o.elements:,}, and it has {o.width}. The predicate has to check the last of them."
+            f"of {o.elements:,}, and it has {o.width} elements. The predicate has to check the "
+            "last of them."
         )
     if len(o.shape) == 2 and o.width == 1:
         return _of_matrix(o)
@@ -55,7 +56,7 @@ def _of_one_mode(o: Any, unit: str) -> str:
     ):
         sign = "+" if shift[0] > 0 else "-"
         return (
-            f"the index is shifted: thread i reaches {unit} i {sign} {abs(int(shift[0])):,}, and "
+            f"the index is shifted: thread i reaches {unit} i {sign} {abs(int(shift[0])):,}, but "
             f"the predicate checks {unit} i."
         )
     return ""
@@ -86,8 +87,8 @@ def _of_matrix(o: Any) -> str:
         if ((rows < o.shape[1]) & (columns < o.shape[0])).all():
             return (
                 f"each of these threads reaches row {names[0]}, column {names[1]} of {o.tensor}, "
-                f"and row {names[1]} with column {names[0]} exists: the two indices are exchanged, "
-                "or the two bounds."
+                f"and row {names[1]} with column {names[0]} exists: the two indices, or the two "
+                "bounds, are exchanged."
             )
         for mode, (at, name) in enumerate(zip((rows, columns), names, strict=True)):
             if (at >= o.shape[mode]).all():
@@ -99,13 +100,13 @@ def _of_matrix(o: Any) -> str:
                 )
                 wraps = " In the rows above, such a thread reaches into the next row." * mode
                 return (
-                    f"{who} let through, and {o.tensor} has {o.shape[mode]:,}. The predicate has "
-                    f"to compare the {what}, which is {name} of thread and block here, with "
+                    f"{who} let through, but {o.tensor} has only {o.shape[mode]:,}. The predicate "
+                    f"has to compare the {what}, which is {name} of thread and block here, with "
                     f"`{o.tensor}.shape[{mode}]`.{wraps}"
                 )
         if ((rows >= o.shape[0]) | (columns >= o.shape[1])).all():
             return (
-                f"threads beyond the {o.shape[0]:,} rows of {o.tensor} are let through, and "
+                f"threads beyond the {o.shape[0]:,} rows of {o.tensor} are let through, and so are "
                 f"threads beyond its {o.shape[1]:,} columns: a matrix has two edges."
             )
     return ""

@@ -103,7 +103,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
         if stored < _LEAST * needed:
             raise GateError(
                 f"With {case.label} the launches write about {stored:,} bytes of memory; the "
-                f"result has {needed:,}."
+                f"result takes {needed:,}."
             )
         return
     pace = profile.launches[0].pace

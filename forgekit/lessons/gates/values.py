@@ -376,8 +376,8 @@ def _unread(submission: Submission, case: Case) -> str:
     dropped = ""
     if len(never) == len(inputs) > 1:
         dropped = (
-            " Where your code reads them: a result computed from registers that nothing was copied "
-            "to is undefined, so the compiler drops it with all its loads."
+            " If your code does read them, its result comes from registers that nothing was copied "
+            "to. Such a result is undefined, so the compiler drops it with all its loads."
         )
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
@@ -395,7 +395,7 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
         why = ". The PTX has stores, and each thread's `if` or loop skips them"
         if not behind:
             why = (". The PTX has no store either: the compiler drops a store whose predicate or "
-                   "value is undefined in some case")  # fmt: skip
+                   "value can be undefined")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
     if never.all():
         return f"no thread stores to {name}."

@@ -145,10 +145,10 @@ def _stalls(rows: Sequence[dict[str, str]]) -> dict[str, float]:
 
 # -- in words -------------------------------------------------------------------------------------
 LEGEND = """\
-DRAM %: of its peak. sectors: of 32 bytes, per request to global memory. conflicts: wavefronts of
-shared memory beyond the first of a request; a tenth of all wavefronts can be noise (fk.profile and
-ncu's page Source are exact). warps: of those a multiprocessor can hold, on average. waits: of a
-warp's time. Several launches: medians."""
+DRAM %: percentage of peak. sectors: 32-byte sectors per global-memory request. conflicts:
+shared-memory wavefronts beyond the first of a request; a tenth of all wavefronts can be noise
+(fk.profile and ncu's Source page are exact). warps: average percentage of those that a
+multiprocessor can hold. waits: percentage of a warp's time. Several launches: medians."""
 NAME_WIDTH = 24
 STALLS_SHOWN = 3
 
@@ -232,9 +232,9 @@ def explain(log: str, kernel: str) -> ForgekitError:
         got = f"{kernel!r}, which matches none of the launched kernels"
         got += f": {launched}" if launched else " (or none was launched on the GPU)"
         remedy = "choose another pattern; `--kernel .` matches all kernels, including PyTorch's"
-        return usage_error("--kernel", got, "a pattern of kernels' names", remedy)
+        return usage_error("--kernel", got, "a pattern that matches kernel names", remedy)
     errors = re.findall(r"(?m)^==ERROR== (.+)$", log) or log.strip().splitlines()[-3:]
-    return ForgekitError(f"ncu made no report: {' '.join(errors) or 'its log is empty'}")
+    return ForgekitError(f"ncu wrote no report: {' '.join(errors) or 'its log is empty'}")
 
 
 def unknown_metrics(names: Sequence[str]) -> UsageError:

@@ -35,7 +35,10 @@ def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path
     report = Path(tempfile.mkdtemp(prefix="forgekit-nsys-"), "profile.nsys-rep")
     status = watch([nsys, "profile", *PROFILE, f"--output={report}", *command], quiet=quiet)
     if not report.exists():
-        raise ForgekitError(f"nsys made no report and ended with status {status}; see above why")
+        raise ForgekitError(
+            f"nsys wrote no report and ended with status {status}; see the output "
+            "above for the reason"
+        )
     reports = ",".join(report_name for report_name, *_ in TABLES.values())
     stats = ("stats", "--format", "csv", "--force-export=true", "--report", reports)
     printed = ask([nsys, *stats, str(report)])

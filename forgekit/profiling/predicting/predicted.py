@@ -97,7 +97,7 @@ class PredictedTime(Shown):
         were."""
         if self.measured:
             return ""
-        return f"not calibrated: constants of an H200, scaled by the data sheet of the {self.gpu}"
+        return f"not calibrated: an H200's constants, scaled by the data sheet of the {self.gpu}"
 
     @property
     def shown(self) -> list[tuple[str, float]]:

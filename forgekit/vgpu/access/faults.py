@@ -148,7 +148,7 @@ def _out_of_bounds_advice(
     if len(info.shape) > 1:
         return (
             f"{info.name} has {len(info.shape)} modes: compare each index with its own entry of "
-            f"`{info.name}.shape`. If you do, look at how the indices are computed."
+            f"`{info.name}.shape`. If the kernel does, look at how the indices are computed."
         )
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]
@@ -318,8 +318,8 @@ def box_out_of_bounds(
     )
     if does != "copies from" and 0 < last - size <= -dense % 16:
         advice = (
-            f"A GPU stores whole pieces of 16 bytes; the dense mode ends after {dense:,} bytes: "
-            "make the tensor's rows a multiple of 16 bytes, or let threads store the last part."
+            f"A GPU stores whole 16-byte pieces; the dense mode ends after {dense:,} bytes: make "
+            "the tensor's rows a multiple of 16 bytes, or let threads store the last part."
         )
     before = f"{_bytes(-first)} before its start"
     side = before if first < 0 else f"{_bytes(last - size)} past its end"

@@ -146,7 +146,7 @@ def describe(name: str, tensor: Any) -> TensorView:
 
 def _describe_torch(name: str, tensor: Any) -> TensorView:
     if real_device(tensor) != "cpu":
-        remedy = "the virtual GPU works in the CPU's memory: pass x.cpu()"
+        remedy = "the virtual GPU uses the CPU's memory: pass x.cpu()"
         got = f"a tensor on {tensor.device}"
         raise usage_error(f"argument `{name}`", got, "a CPU tensor", remedy)
     pointer = tensor.data_ptr()

@@ -31,7 +31,7 @@ def name_beyond_ascii(name: str) -> str:
     return got_needed(
         "name of a kernel, or of its class or a constant in it", repr(name),
         "ASCII letters, a to z: the name becomes a name in machine code",
-        "rename it; the host function, variables and comments may have any letters",
+        "rename it; the host function, variables and comments may contain any letters",
     )  # fmt: skip
 
 
@@ -66,7 +66,8 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     if record.cooperative and blocks > fit:  # the launch's blocks wait for each other
         raise _refused(
             f"{blocks:,} blocks of {threads} threads",
-            f"at most {fit:,}, which a GPU of {MULTIPROCESSORS} multiprocessors runs at once",
+            f"at most {fit:,}, the number that a GPU with {MULTIPROCESSORS} multiprocessors runs "
+            "at once",
             "let each block do more work", what="cooperative launch",
         )  # fmt: skip
     limit, need = max_shared_bytes(program.target), program.shared_bytes(record)
@@ -83,7 +84,7 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
         raise _refused(
             f"a grid of more than {MAX_GRID[0]:,} blocks in {'xyz'[grid.index(BEYOND_32_BITS)]}",
             f"at most {MAX_GRID}, counted in 32 bits",
-            "let each block do more, or launch for pieces of the input",
+            "let each block do more, or launch once per piece of the input",
         )
     if min(*block, *grid) < 1:
         raise _refused(
@@ -93,13 +94,13 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if threads > MAX_BLOCK_THREADS or _exceeds(block, MAX_BLOCK):
         raise _refused(
             f"a block of {block} = {threads:,} threads",
-            f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} by direction",
+            f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} per direction",
             "use a smaller block and more blocks, or let each thread do more",
         )
     if _exceeds(grid, MAX_GRID):
         raise _refused(
             f"a grid of {grid} blocks", f"at most {MAX_GRID}",
-            "put the long direction into x, or let each block do more",
+            "put the longest direction in x, or let each block do more",
         )  # fmt: skip
 
 

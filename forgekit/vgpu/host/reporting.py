@@ -47,9 +47,12 @@ def _print() -> None:
         _printed = True
         texts = "\n\n".join(finding.counted for finding in found)
         print(
-            f"\n{texts}\n\nforgekit: sanitizer: {len(found)} finding{'s' * (len(found) > 1)}. "
-            "The kernels ran to their end; a GPU may compute other results. To stop at the first "
-            "finding: `forgekit run --strict`, `forgekit.vgpu.install(strict=True)`.",
+            "\n"
+            f"{texts}\n"
+            "\n"
+            f"forgekit: sanitizer: {len(found)} finding{'s' * (len(found) > 1)}. The kernels ran "
+            "to completion; a GPU may compute different results. To stop at the first finding: "
+            "`forgekit run --strict`, `forgekit.vgpu.install(strict=True)`.",
             file=sys.stderr,
         )
 

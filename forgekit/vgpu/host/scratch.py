@@ -27,7 +27,7 @@ def scratch() -> str:
         if not why:
             return folder
         refused.append(f"{folder} ({why})")
-    needed = f"a folder that can be written, with {_NEEDED_MIB} MiB free"
+    needed = f"a writable folder with {_NEEDED_MIB} MiB free"
     remedy = "make room there, or set TMPDIR to another folder"
     raise PlatformError(got_needed("temporary files", " and ".join(refused), needed, remedy))
 

@@ -116,7 +116,7 @@ class TensorParameter:
             first, where = bound.setdefault(id(symbol), (number, f"`{name}` has {got}"))
             if number != first and not any_fits:
                 raise _mismatch(
-                    name, got, f"{first}: {where}, but both were compiled with one symbol",
+                    name, got, f"{first}: {where}, but both were compiled with the same symbol",
                     "pass tensors that agree, or compile with a separate sym_int() for each",
                 )  # fmt: skip
             if number % symbol.divisibility and not any_fits:
@@ -166,7 +166,7 @@ def beyond_32_bits(
             return (
                 f"size {size:,} in mode {mode}",
                 f"at most {MOST:,}: CuTe DSL passes a size as a 32-bit number",
-                f"launch for pieces of it, such as x.narrow({mode}, start, length)",
+                f"launch once per piece, such as x.narrow({mode}, start, length)",
             )
         if bits == 32 and size > 1 and abs(step) > MOST:
             return (
@@ -327,7 +327,7 @@ class CallSignature:
         if given is not None and _marks(given) != _marks(parameter):
             raise _mismatch(
                 name, f"a tensor with {_spell(given)}", f"{_spell(parameter)}, as compiled",
-                "prepare it as at cute.compile: from_dlpack(x) with the same mark_… calls",
+                "prepare it as for cute.compile: from_dlpack(x) with the same mark_… calls",
             )  # fmt: skip
         return value
 

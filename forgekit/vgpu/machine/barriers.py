@@ -170,8 +170,8 @@ class Barriers:
         return self._error(
             f"barrier {number}, {m.where()}",
             f"{name.get(count, f'{count} threads')} from {m.who(mask)}",
-            f"{name.get(other, f'{other} threads')}, for which other threads of the block wait "
-            "there",
+            f"{name.get(other, f'{other} threads')}, the count with which other threads of the "
+            "block wait there",
             "use the same thread count in every barrier() and barrier_arrive() with one number, or "
             "use another number",
         )
@@ -206,7 +206,9 @@ class ClusterBarrier:
         m = self.machine
         who = m.expand(mask)
         if (self.since[who] >= 0).any():
-            raise self._misused(who & (self.since >= 0), "arrival before the wait for the last one")
+            raise self._misused(
+                who & (self.since >= 0), "arrival before the wait for the previous one"
+            )
         self.since = np.where(who, self._now(), self.since)
         for listener in m.listeners:
             listener.on_cluster_arrive(m, mask)

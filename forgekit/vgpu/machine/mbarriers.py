@@ -203,7 +203,7 @@ class Mbarriers:
             announced, come = self._bytes[:, word].tolist()
             both = f" ({announced:,} expected, {come:,} arrived)"
         return (
-            f"shared memory of block {block}, byte {offset:,}: its phase (parity {phase}) misses "
+            f"shared memory of block {block}, byte {offset:,}: its phase (parity {phase}) lacks "
             f"{pending:,} of {expected:,} arrivals{bytes_missing}{too_many}{both}"
         )
 

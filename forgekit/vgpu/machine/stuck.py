@@ -126,9 +126,7 @@ def _together(m: Batch) -> str:
 def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
     """Report that all remaining threads poll memory that none of them changes; reads: their latest
     accesses."""
-    lines = [
-        "Deadlock: every remaining thread polls memory that no running thread changes any more."
-    ]
+    lines = ["Deadlock: every remaining thread polls memory that no running thread will change."]
     for pc, access in reads.items():
         mask = m.expand(access.mask)
         blocks = np.flatnonzero(mask.any(axis=1)).tolist()
@@ -140,7 +138,7 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
             lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} wait there")
     lines += _together(m).splitlines()
     lines.append(
-        "Look at who stores the awaited value: that thread has ended, waits here itself, or is in "
+        "Find the thread that stores the awaited value: it has ended, waits here itself, or is in "
         "a block that has not started."
     )
     error = DeadlockError("\n".join(lines))

@@ -169,8 +169,8 @@ def decode(raw: bytes) -> TensorMap:
         raise ValueError("an interleaved tensor map, which the virtual GPU does not support")
     if flags >> 19 & 3 or flags >> 22 & 1:
         raise ValueError(
-            "a tensor map with a swizzle of pieces other than 16 bytes or of 96 bytes, which the "
-            "virtual GPU does not support: use one of 32, 64 or 128 bytes"
+            "a tensor map with a 96-byte swizzle or with swizzle pieces other than 16 bytes, which "
+            "the virtual GPU does not support: use one of 32, 64 or 128 bytes"
         )
     itemsize = _ITEM_BYTES[kind]
     high = words[7]

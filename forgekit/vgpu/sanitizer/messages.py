@@ -217,7 +217,7 @@ UNWRITTEN = Message(
 
 COPIES_STILL = Message(
     "async-copy",
-    "A cp.async that {who} has started is still in flight when its block leaves the kernel.",
+    "A cp.async that {who} started is still in flight when its block leaves the kernel.",
     "The block never uses the copied data. Leave out the copy, or put "
     "cute.arch.cp_async_wait_group(0) before the end.",
     note=True,
@@ -243,7 +243,7 @@ HAS_LEFT_ITSELF = HAS_LEFT._replace(
 )
 # An H200 keeps the memory until then: book/virtual_gpu.md has the experiment.
 STORES_STILL = HAS_LEFT._replace(
-    text="A copy from shared to global memory, which {who} has started, may still read when its "
+    text="A copy from shared to global memory, which {who} started, may still be reading when its "
     "block has left the kernel.",
     advice="PTX does not promise that the shared memory stays allocated until then, although an "
     "H200 starts no other block there earlier. To be safe on every GPU, make the thread wait: "
@@ -294,6 +294,6 @@ TWO_LINES = Message(
     "divergent-barrier",
     "{who} meets threads here that wait at another line: {line}.",
     "Every thread of the block must reach the same sync_threads(): move it out of the branches. "
-    "Threads that wait for each other in different lines need a separate barrier with a number and "
+    "Threads that wait for each other at different lines need a separate barrier with a number and "
     "a count.",
 )

@@ -35,7 +35,7 @@ class Explorer(Shown):
     @functools.cached_property
     def summary(self) -> str:
         """Describe the steps with their layouts, for the first tile and the first thread."""
-        lines = [f"Layout {self.data['layout']}, elements of {self.data['bits']} bits"]
+        lines = [f"Layout {self.data['layout']}, {self.data['bits']}-bit elements"]
         steps = self.data["steps"]
         for number, step in enumerate(steps, 1):
             first = {"tile": self.data["tile"], "thread": "0", "begin": step["begin"]}
@@ -123,7 +123,7 @@ def _space(memory: str | None, own: str | None) -> str | None:
     if memory is None:
         return own if own in _SPACES else None
     if memory not in _SPACES:
-        remedy = "leave it out for the tensor's own, or neither"
+        remedy = "leave it out to use the tensor's own memory, if any"
         raise usage_error("memory", brief(memory), "'gmem' or 'smem'", remedy)
     return memory
 
@@ -131,7 +131,7 @@ def _space(memory: str | None, own: str | None) -> str | None:
 def _with_pointer(layout: Any, swizzle: Swizzle, bits: int) -> ComposedLayout:
     down = (bits // 8).bit_length() - 1
     if down < 0 or swizzle.base < down or not isinstance(layout, Layout):
-        got = f"{swizzle} of bytes after elements of {bits} bits"
+        got = f"{swizzle} on byte addresses of {bits}-bit elements"
         remedy = "write the swizzle into the layout: ComposedLayout(Swizzle(…), 0, layout)"
         raise usage_error("pointer", got, "a swizzle that keeps elements whole", remedy)
     return ComposedLayout(Swizzle(swizzle.bits, swizzle.base - down, swizzle.shift), 0, layout)

@@ -209,8 +209,8 @@ function offsetIn(coord, shape, stride) {
 
 function misfit(coord, shape) {
   refuse("coordinate", text(coord), `an integer or a tuple nested like the shape ${text(shape)}`,
-    "one integer may stand for a whole nested mode, but not the reverse; "
-    + "layout.flatten() takes one integer per innermost mode");
+    "one integer may index a whole nested mode, but not the reverse; "
+    + "layout.flatten() needs one integer per innermost mode");
 }
 
 // The offset of a coordinate: a linear index, an index for each mode, or nested like the shape.

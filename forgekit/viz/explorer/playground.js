@@ -180,7 +180,7 @@ function fkFacts({ op, a, by, result, bits }) {
   const covered = coverage(result), start = outer === result ? "It" : "Before the swizzle it";
   said.push(grouped(`${elements(count)}.${covered && ` ${covered.replace("It", start)}.`}`));
   if (op === "make_layout_tv") said.push(`The tile is ${text(makeLayoutTV(a, by)[0])}; the layout `
-    + "leads from (thread,value) to the index in it, down its columns.");
+    + "maps (thread,value) to an index in the tile, counted down its columns.");
   if (op === "slice") {
     said.push(`The slice begins at offset ${text(slice(a, by)[1])}.`);
     for (const [at, size] of fkOutside(by, (a.outer ?? a).shape)) {

@@ -19,7 +19,7 @@ function fk_flight(t, d) {
       svg.append(t.rect(x(begin) + 1, 16 + w * high + k * (high - 4) / s.loads, Math.min(x(begin + turn), RIGHT) - x(begin) - 2,
         (high - 4) / s.loads - 1, "var(--fk-series0)", { "data-load": `${w} ${k}`, rx: 2 }));
     }
-    word(LEFT, 10, `${rows < s.warps ? `${rows} of ${s.warps}` : s.warps} warp${s.warps > 1 ? "s" : ""}: a bar is a load on its way`);
+    word(LEFT, 10, `${rows < s.warps ? `${rows} of ${s.warps}` : s.warps} warp${s.warps > 1 ? "s" : ""}: each bar is a load in flight`);
     svg.append(t.line(`M${LEFT} ${GANTT - 24}H${RIGHT}`));
     for (let ns = 0; ns < SPAN; ns += W < 600 ? 1000 : 500) word(x(ns), GANTT - 10, `${t.many(ns)} ns`, { "text-anchor": ns ? "middle" : "start" });
     const px = (b) => LEFT + Math.min(b / most, 1) * wide, py = (g) => base - g / (d.ceiling * 1.12) * CHART;
@@ -37,7 +37,7 @@ function fk_flight(t, d) {
     svg.append(t.rect(px(held) - 6, py(speed) - 6, 12, 12, "none", { style: "fill:none;stroke:var(--fk-focus);stroke-width:3", rx: 6, "data-here": "" }));
     t.show(svg);
     t.facts.textContent = `${t.many(held)} bytes in flight per multiprocessor: ${t.many(speed)} GB/s, the ring. `
-      + (full ? `Memory is the limit: each turn of loads takes ${t.many(turn)} ns, longer than the latency.`
+      + (full ? `Memory is the limit: each round of loads takes ${t.many(turn)} ns, longer than the latency.`
         : `The latency is the limit: ${t.many(knee)} bytes would reach the ceiling.`);
   };
 }

@@ -29,7 +29,7 @@ def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
     row = [float(v) for v in values]
     if not 0 < len(row) <= _MOST or not all(map(math.isfinite, row)):
         raise usage_error("values", f"{len(row)} numbers", f"1 to {_MOST} finite numbers",
-                          "use a part of a row")  # fmt: skip
+                          "use part of a row")  # fmt: skip
     pairs = [pair for pair, _ in steps(row)]
     grew = [k for k, (_, factor) in enumerate(steps(row)) if k and factor != 1]
     words = "\n".join([

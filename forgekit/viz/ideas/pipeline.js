@@ -22,7 +22,7 @@ function fk_pipeline(t, d) {
         }
       }
       const waits = runs[r].filter(([kind]) => kind === "wait").reduce((sum, e) => sum + e[2] - e[1], 0);
-      facts.push(`${name}: ${t.many(ends[r])} ns, ${Math.round(100 * waits / ends[r])} % of them waiting.`);
+      facts.push(`${name}: ${t.many(ends[r])} ns, ${Math.round(100 * waits / ends[r])} % of it waiting.`);
     });
     t.show(svg);
     t.facts.textContent = facts.join(" ");

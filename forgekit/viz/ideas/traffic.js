@@ -26,7 +26,7 @@ function fk_traffic(t, d) {
   }
   return function draw() {
     const W = t.width(), SM = W * 0.72, L2 = SM / 2, wide = Math.min(52, W / 9), room = W - SM - 12, facts = [];
-    const svg = t.svg(18 + names.length * LANE, `${names.join(" and ")}: sectors on their way`);
+    const svg = t.svg(18 + names.length * LANE, `${names.join(" and ")}: sectors in flight`);
     for (const [x, anchor, words] of [[0, "start", "memory"], [L2, "middle", "L2"], [SM, "middle", "SM"], [W, "end", "bytes so far"]]) {
       svg.append(t.text(x, 12, words, { class: "soft", "text-anchor": anchor }));
     }
@@ -48,7 +48,7 @@ function fk_traffic(t, d) {
       svg.append(t.rect(SM + 8, y + 34, used * scale, 22, "var(--fk-series0)"),
         t.rect(SM + 8 + used * scale, y + 34, (arrived.length * 32 - used) * scale, 22, "var(--fk-wrong)"));
       if (arrived.length === queue.length) svg.append(t.text(SM + 8, y + 70, "all here", { class: "soft" }));
-      facts.push(`${name}: ${t.many(arrived.length * 32)} bytes moved, ${t.many(used)} of them asked for`
+      facts.push(`${name}: ${t.many(arrived.length * 32)} bytes moved, ${t.many(used)} of them requested`
         + (s.tick >= last ? `; in the whole run ${t.many(film.used)} of ${t.many(film.moved)} (${Math.round(100 * film.used / film.moved)} %)` : "") + ".");
     });
     t.show(svg);

@@ -49,7 +49,7 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
         axes.invert_yaxis()
 
     return Idea(
-        "traffic", "Memory moves sectors of 32 bytes",
+        "traffic", "Memory moves 32-byte sectors",
         "Blue: bytes that the warp requested. Orange: the rest of their sectors. The film shows "
         f"the first {_FRAMES} accesses of block 0; the totals cover the whole run.",
         {"films": films}, words, draw, height=1.6,

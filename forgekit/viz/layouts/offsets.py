@@ -180,7 +180,7 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
             raise usage_error(f"{what}, row {i}", f"{len(row)} entries", needed, _REMEDY)
     if (count := len(rows) * len(rows[0])) > MOST_CELLS:
         got, most = f"{count:,} cells", f"at most {MOST_CELLS:,}"
-        raise usage_error(what, got, most, "draw a part of it")
+        raise usage_error(what, got, most, "draw part of it")
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
             offset = integer_or_none(entry)

@@ -26,14 +26,14 @@ def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
     """Return a drawable layout, one without unknown modes. Raise UsageError otherwise."""
     layout = read(value).layout
     if not layout.is_static:
-        remedy = "draw it for a size: forgekit.layouts.Layout((64, 32), (32, 1)), for example"
+        remedy = "draw it for a fixed size: forgekit.layouts.Layout((64, 32), (32, 1)), for example"
         raise usage_error(what, f"{layout} with ? in it", "numbers only", remedy)
     return layout
 
 
 def _require_drawable(what: str, size: int, most: int = MOST_CELLS) -> None:
     if size > most:
-        remedy = "draw a part of it: the first tile, or the same layout with smaller modes"
+        remedy = "draw part of it: the first tile, or the same layout with smaller modes"
         raise usage_error(what, f"{size:,} cells", f"at most {most:,}", remedy)
 
 

@@ -56,7 +56,7 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     if isinstance(layout, ComposedLayout) and not isinstance(layout.inner, Layout):
         plain = offsets_of(layout.outer)
     if (swizzle := described.pointer_swizzle) is not None:
-        title = f"{layout} behind a pointer with {swizzle} of bytes"
+        title = f"{layout} behind a pointer whose byte addresses use {swizzle}"
         offsets = np.array([swizzle(int(o) * bits // 8) * 8 // bits for o in offsets], np.int64)
     cells = Cells(layout, offsets)
     grid = _banks_grid(cells, bits, rows, columns)
@@ -66,8 +66,8 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     used = sorted({*banks})
     swatches = [Swatch(tuple(bank_colour(b) for b in used), _banks_text(used))]
     spelt = ", ".join(map(str, banks)) if len(banks) <= MOST_SPELT else ""
-    notes = [f"in each cell: the offset, and b: its bank, for elements of {bits} bits. "
-             "A hue is 16 bytes (4 banks), one row of ldmatrix."]  # fmt: skip
+    notes = [f"in each cell: the offset, and b: its bank, for {bits}-bit elements. Each hue marks "
+             "16 bytes (4 banks), one row of ldmatrix."]  # fmt: skip
     words = ". ".join([f"Layout {title} in shared memory", *lines, *notes, cells.spelt_out(),
                        spelt and f"Banks in the same order: {spelt}."])  # fmt: skip
     return LayoutPicture(

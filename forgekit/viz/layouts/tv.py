@@ -95,8 +95,8 @@ def describe(tv: ThreadValues) -> list[str]:
         lines.append(f"the pattern covers {tv.pattern[0]} × {tv.pattern[1]}; the tile repeats it "
                      f"{across} times")  # fmt: skip
     if tv.meant is not None:
-        lines.append(f"made for a tile of {tv.meant[0]} × {tv.meant[1]}; drawn in its order over "
-        "a different shape")  # fmt: skip
+        lines.append(f"made for a tile of {tv.meant[0]} × {tv.meant[1]}; drawn in the same order "
+        "over a different shape")  # fmt: skip
     if tv.most_holders > 1:
         shared = sum(len(pairs) > 1 for pairs in tv.holders.values())
         lines.append(f"{plural(shared, 'element')} held more than once, up to {tv.most_holders} "

@@ -68,8 +68,8 @@ def test_the_table_says_all(pair: Any) -> None:
     (row,) = [line for line in text.splitlines() if line.startswith("tiled")]
     assert row.split()[1:6] == ["16.4", "kB", "1.00×", "4.0", "4.0"]
     assert "torch     not counted here" in text
-    assert "torch: not counted here, it launched no kernel on the virtual GPU." in text
-    assert "Needed: 16.4 kB, each tensor once, read or written" in text
+    assert "torch: not counted here, because it launched no kernel on the virtual GPU." in text
+    assert "Needed: 16.4 kB, each tensor read or written once" in text
     assert "Results were compared with a reference." in text
     page = b._repr_mimebundle_()["text/html"]
     assert page.count("<tr") == 4 and 'colspan="8"' in page and "background:#" not in page
@@ -89,7 +89,7 @@ def test_recorded_times_stand_beside(pair: Any) -> None:
     assert b.recorded_row("torch") == run.row("torch", "float32")
     text = repr(b)
     assert f"recorded: H200, {run.date}" in text and "1,160 GB/s, 27 %" in text
-    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percentages of a" in text
+    assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percentages are" in text
     other = fk.bench({"x": kernels(*pair)["tiled"]}, *pair, recorded=run)
     assert other.recorded_shape is None
     assert "none of these variants is among the steps '" in repr(other)
@@ -116,7 +116,7 @@ def test_a_predicted_time_stands_beside_the_counts(pair: Any) -> None:
     head, row = repr(b).splitlines()[2:4]
     assert head.rstrip().endswith("predicted µs on an H200")
     assert row.rstrip().endswith(f"{p.us:.3g} ({p.low:.3g} to {p.high:.3g})")
-    assert "Predicted µs: from the counts, not measured; nine of ten lie within" in repr(b)
+    assert "Predicted µs: computed from the counts, not measured; nine out of ten" in repr(b)
     assert p.us_text in b._repr_mimebundle_()["text/html"]
     torch_only = fk.bench({"torch": lambda x, y: x.T.contiguous()}, *pair)
     assert "redicted" not in repr(torch_only)
@@ -133,7 +133,7 @@ def test_a_withheld_time_is_a_dash_with_its_reason(pair: Any) -> None:
     far = replace(p, gpu="L4", measured="", us=7.0, low=6.0, high=8.0, reasons=())
     one = replace(b, outcomes=(replace(first, measured=replace(b["tiled"], predicted=far)),))
     assert "predicted µs on an L4" in repr(one) and "7 (6 to 8)" in repr(one)
-    assert "Not calibrated: constants of an H200, scaled by the data sheet of the L4." in repr(one)
+    assert "Not calibrated: an H200's constants, scaled by the data sheet of the L4." in repr(one)
 
 
 def test_a_sweep_has_a_table_of_predicted_times() -> None:

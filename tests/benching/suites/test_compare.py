@@ -56,7 +56,7 @@ def test_a_row_that_fails_now_is_slower() -> None:
     now = results({"forgekit": (1.0, 1.0, 0)})
     now.add([SuiteRow(CASES[2], "forgekit", "wrong", 5, error="3 of 9")], GPU)
     [change] = compare(now, results(BEFORE), 5.0).slower
-    assert "was right, is now wrong: 3 of 9" in str(change) and change.percent == math.inf
+    assert "was correct, but is now wrong: 3 of 9" in str(change) and change.percent == math.inf
     now.rows[-1] = dataclasses.replace(now.rows[-1], status="skipped")
     assert not compare(now, results(BEFORE), 5.0).slower  # missing memory, for example
 
@@ -82,7 +82,7 @@ def test_counters_that_are_gone_are_worse() -> None:
     now = counted()
     now.rows[0] = dataclasses.replace(now.rows[0], counters=None)
     [change] = compare(now, counted(), 5.0).slower
-    assert change.said == "was counted, now launches no kernel"
+    assert change.said == "was counted, but now launches no kernel"
     assert not compare(counted(), now, 5.0).slower
 
 
@@ -99,7 +99,7 @@ def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_noted() -> None:
     assert len(compare(counted(), before, 5.0).lines()) == 1
     before.suite, before.interrupted = "short", True
     _, suite, part = compare(counted(), before, 5.0).lines()
-    assert suite == "Note: the baseline is of the suite short, these results of mine."
+    assert suite == "Note: the baseline comes from the suite short, these results from mine."
     assert "the baseline was interrupted" in part
 
 
@@ -108,7 +108,7 @@ def test_a_gate_without_rows_is_refused() -> None:
     check_baseline(before, ["NVIDIA H200"], [(CASES[0], "forgekit")], "mine")
     for keys in ([], [(CASES[0], "torch")], [(CASES[0], "forgekit online")]):
         check_baseline(before, [], None, "short")
-        with pytest.raises(UsageError, match=r"suite mine, 3 rows\) without any row of short"):
+        with pytest.raises(UsageError, match=r"suite mine, 3 rows\) without any row from short"):
             check_baseline(before, [], keys, "short")
     before.rows.clear()
     with pytest.raises(UsageError, match="0 rows"):

@@ -62,7 +62,7 @@ def test_counters_of_the_virtual_gpu() -> None:
     ]
     made.add(rows, VIRTUAL)
     text = markdown(made)
-    assert "There is no GPU here" in text and "virtual GPU (sm_90a), 2026-01-02" in text
+    assert "No GPU is available" in text and "virtual GPU (sm_90a), 2026-01-02" in text
     cells = line(text, "1024×1000")
     assert cells[2:] == ["1", "1.00×", "8.0", "8.0", "2", "900", "7.3"]
     assert line(text, "8×8192")[2:4] == ["error", "–"]

@@ -127,7 +127,7 @@ def test_what_is_too_large_for_the_virtual_gpu_is_counted() -> None:
     results = merge(new_results("x"), run_cases(cases, settings))
     assert [row.case for row in results.rows] == cases[:1]
     assert results.gpus == ("virtual GPU (sm_80)",)
-    assert "1 of 2 cases: more than 1,048,576 elements" in results.left_out[0]
+    assert "1 of 2 cases have more than 1,048,576 elements" in results.left_out[0]
 
 
 def test_a_backend_by_name() -> None:
@@ -200,7 +200,7 @@ def test_a_wrong_result_is_not_timed(timed: list[str], monkeypatch: pytest.Monke
     monkeypatch.setattr(ops, "copy_transpose", lambda x: x.t().contiguous() * 1.01)
     results = run(TRANSPOSE, CASES[0], peers=("torch",))
     assert [r.status for r in results.rows] == ["wrong", "ok"] * 2
-    assert "elements are wrong; the worst at" in str(results.rows[0].error)
+    assert "elements are wrong; the worst, at" in str(results.rows[0].error)
     assert len(timed) == 2 and exit_status(results) == 1
 
 

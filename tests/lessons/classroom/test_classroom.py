@@ -77,7 +77,7 @@ def test_the_latest_of_a_students_submissions_counts(tmp_path):
         "b.ipynb",
         "a.ipynb",
     ]
-    assert "2 times; the latest counts, a.ipynb 1970-01-02 " in note
+    assert "2 times; the latest submission counts, a.ipynb 1970-01-02 " in note
     report = ClassReport([Row("ana", "a", handed_in=list(one.handed_in))])
     page = pages._student(report, report.students[0])
     assert "a.ipynb 1970" in page and "the latest of 2: b.ipynb 1970" in page

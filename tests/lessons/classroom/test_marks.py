@@ -77,7 +77,7 @@ def test_the_latest_answer_counts_or_the_best(tmp_path):
     assert latest.points == {SCALE: 0, RAMP: 0.25} and best.points == {SCALE: 1, RAMP: 0.5}
     pages.write_all(ClassReport(rows), tmp_path)
     page = (tmp_path / "students/ana.html").read_text()
-    assert page.count("Another submission of this exercise counts.") == 2
+    assert page.count("A different submission of this exercise counts.") == 2
 
 
 def test_best_grades_every_submission(tmp_path, no_judges):

@@ -204,7 +204,7 @@ NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "rep
          "4,198,912",  # the measurements are not lost
          "--metrics: got no__such.sum, needed ncu's metric names"),
         ({}, [*NSYS, "--", *FAILS], 7, "naive_kernel", "ended with exit status 7"),
-        ({"report": False}, [*NSYS, "--", *SAYS], 1, "", "nsys made no report"),
+        ({"report": False}, [*NSYS, "--", *SAYS], 1, "", "nsys wrote no report"),
         ({"memcheck": "memcheck.txt"}, [*MEMCHECK, "--", *FAILS], 7, "memcheck      28",
          "exit status 7 under memcheck"),
         ({"memcheck": "========= Error: Device not supported\n"}, [*MEMCHECK, "--", *SAYS], 1, "",

@@ -87,7 +87,7 @@ def test_the_same_from_a_sample(whole, sample):
 def test_of_any_gpu(gpu, whole):
     p = whole.time(gpu)
     assert p.us is not None and p.gpu.lower() == gpu.lower()
-    scaled = f"not calibrated: constants of an H200, scaled by the data sheet of the {p.gpu}"
+    scaled = f"not calibrated: an H200's constants, scaled by the data sheet of the {p.gpu}"
     assert (scaled in p.summary) == (p.gpu != "H200") == (not p.measured)
 
 
