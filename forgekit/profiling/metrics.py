@@ -1,4 +1,4 @@
-"""Keep the table of metrics: short name, Nsight Compute's name, unit, meaning; look them up."""
+"""The table of metrics: short name, Nsight Compute's name, unit, meaning; look up a metric."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Metric:
 
     name: the short name; ncu: Nsight Compute's name, "" if ncu has no equivalent (ncu counts
     machine instructions, this table PTX instructions); unit; meaning: a sentence; ratio: a derived
-    metric's numerator, denominator, factor, and value for a zero denominator.
+    metric's numerator, denominator, factor, and its value if the denominator is zero.
     """
 
     name: str
@@ -128,8 +128,8 @@ _MACHINE_CODE = {
 
 
 def metric(name: str) -> Metric:
-    """Look up a metric by its short name or by Nsight Compute's. Raise UsageError, which lists
-    similar names, if there is none."""
+    """Look up a metric by its short name or by Nsight Compute's. If there is none, raise UsageError
+    with similar names."""
     name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:
