@@ -82,7 +82,7 @@ def coalescing(
     index: int = 0,
     warps: int = 1,
 ) -> Coalescing:
-    """Run a kernel on the virtual GPU and show the sectors of memory that a warp's accesses touch.
+    """Run a kernel on the virtual GPU and show the memory sectors that a warp's accesses touch.
 
     Without `line` and `kind`, the warp's first access on each line with accesses is shown. The
     kernel runs on copies, as in `forgekit.footprint`. A failing kernel does not raise; the picture
@@ -91,8 +91,7 @@ def coalescing(
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        line: show only accesses of this Python line: its number, a piece of its text or a
-            SourceLine.
+        line: show only accesses of this Python line: its number, part of its text or a SourceLine.
         kind: "load", "store" or "atomic" shows only these (an asynchronous copy is a load).
         block: its linear number or coordinate. warp: its number within the block.
         index: the number of the warp's access on a line, if there are several, as in a loop. warps:

@@ -1,4 +1,4 @@
-"""Record which thread touched which element of a kernel's tensors, as data and text."""
+"""Record which thread touched which element of a kernel's tensors, as data and as text."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Footprint(Picture):
 
     @property
     def summary(self) -> str:
-        """Return all facts of the picture as text, one line per tensor."""
+        """Return everything that the picture shows as text, one line per tensor."""
         lines = [f"footprint of {self.headline}"]
         lines += [f"  {name}: {self.describe(name)}" for name in self.touched]
         return "\n".join(lines + [f"  {note}" for note in self.notes])
@@ -136,8 +136,7 @@ def footprint(
             or of writes of an element, whichever is larger; by default the block, or the thread if
             there is only one block.
         kind: "load" or "store" shows only these (an atomic operation counts as a store).
-        line: show only accesses of this Python line: its number, a piece of its text or a
-            SourceLine.
+        line: show only accesses of this Python line: its number, part of its text or a SourceLine.
 
     Raises:
         UsageError: the kernel is not compiled, the arguments do not fit it, the tensor name, `by`
@@ -169,7 +168,7 @@ def footprint(
         lines = chosen_lines(line, touches.sources, "makes a global access")
     found = {name: touches.tensors.get(name) for name in shapes}
     touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
-    if lines and tensor is None:  # only the accesses of a line
+    if lines and tensor is None:  # only the accesses of one line
         touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
     launches = call.recording.launches
     sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in launches]
