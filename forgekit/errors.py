@@ -10,11 +10,12 @@
     ├── CheckError(.., AssertionError)   check() found wrong values
     └── KernelError                      the virtual GPU stopped a kernel
         ├── MemoryAccessError            out of bounds, misaligned, unmapped
-        ├── DeadlockError threads wait for each other indefinitely ├── InstructionBudgetError
-        the kernel ran longer than its instruction budget ├── SanitizerError               a race,
-        unwritten memory, a misused barrier ├── LaunchError                  too many threads, too
-        much shared memory, bad grid ├── UnsupportedPtxError          PTX that the virtual GPU does
-        not support yet └── PtxSyntaxError               PTX text that cannot be parsed
+        ├── DeadlockError                threads wait for each other indefinitely
+        ├── InstructionBudgetError       the kernel ran longer than its instruction budget
+        ├── SanitizerError               a race, unwritten memory, a misused barrier
+        ├── LaunchError                  too many threads, too much shared memory, bad grid
+        ├── UnsupportedPtxError          PTX that the virtual GPU does not support yet
+        └── PtxSyntaxError               PTX text that cannot be parsed
 
 Messages state what was passed, what is needed, and a remedy (`got_needed`). A notebook shows only
 the message and the student's own line, never the frames of libraries; in a script and in pytest the

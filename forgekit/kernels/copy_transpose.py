@@ -120,7 +120,7 @@ class GatherTranspose:
         self.per_word = self.word.width // bits
         self.vector, self.sector = VECTOR_BYTES * 8 // bits, SECTOR_BYTES * 8 // bits
         self.extra = self.sector if shifted else 0  # rows of X read before the tile's own rows
-        self.columns = tile[1] - (self.per_word - 1)  # columns in every row, from any word boundary
+        self.columns = tile[1] - (self.per_word - 1)  # columns per row, from any word boundary
         self.lanes = tile[1] // self.per_word  # threads, and words, per row of the tile
         self.step = threads // self.lanes  # rows of X that the block reads at a time
         self.rows = -(-(tile[0] + self.extra) // self.step) * self.step

@@ -1,8 +1,8 @@
 """Row sums that lead to `reduce_sum.RowSum`, one idea per step; pure CuTe DSL.
 
-    NaiveRowSum     one thread per row: neighbouring threads read one row apart SharedRowSum    one
-    block per row: neighbours read neighbours; a tree in shared memory ShuffleRowSum   the same with
-    the tree in registers, by shuffles
+    NaiveRowSum     one thread per row: neighbouring threads read one row apart
+    SharedRowSum    one block per row: neighbours read neighbours; a tree in shared memory
+    ShuffleRowSum   the same with the tree in registers, by shuffles
 
 All accept mX (M, N) of any strides and mY (M), and add in float32.
 """

@@ -105,7 +105,7 @@ class Exercise(Definition):
     def solution(self) -> Note:
         """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # after a pass it does not count as help
+            known.solution_seen |= not known.passed  # after a pass, this is not help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:

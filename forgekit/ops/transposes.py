@@ -18,7 +18,7 @@ from forgekit.ops.launching import PIECE, runner
 
 TILES = (16, 32, 64)  # allowed values of tile=
 FEW_ROWS = 24  # rows or columns of X below which tiles leave most threads idle
-FEW_WHOLE_ROWS = 16  # the same if X is large and both sides can be accessed 16 bytes at a time
+FEW_WHOLE_ROWS = 16  # the same for a large X if both sides allow 16-byte accesses
 FEW_COLUMNS = 4
 FEW_BLOCKS = 192  # with fewer blocks on the 132 SMs of an H200, smaller tiles are faster
 # Types that are moved as integers of their width, because DLPack or TVM-FFI lacks them.

@@ -6,9 +6,11 @@ Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909
 Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021):
 
 1. Products of a row and a column are exact; the largest exponent among the K products and c is
-found (a product's exponent is the sum of its factors', a subnormal number's is that of the smallest
-normal). 2. All terms are truncated, towards zero, 25 binary places below that exponent, and added
-without rounding. 3. The sum is truncated to float32, or rounded to nearest even to float16.
+   found (a product's exponent is the sum of its factors' exponents; a subnormal number has the
+   exponent of the smallest normal number).
+2. All terms are truncated, towards zero, 25 binary places below that exponent, and added without
+   rounding.
+3. The sum is truncated to float32, or rounded to nearest even to float16.
 
 `wgmma` adds its K products in the same way. `mma.sync` has no unit for FP8 (see
 `_fp8_multiply_add`); `wgmma` has a unit that keeps 13 places of terms and of results (`FP8_UNIT`).

@@ -15,7 +15,7 @@ from forgekit.viz.scene import Array, Item, Label, Pixels, Rect, moved, text_wid
 Ticks = Sequence[tuple[float, str]]
 
 _MOST = 256  # cells along an axis; longer axes put several elements in a cell
-_LARGE, _MOST_RINGS = 64, 12  # picture size in cells from which a few cells are easily overlooked
+_LARGE, _MOST_RINGS = 64, 12  # size in cells above which a few cells are easily overlooked
 _RING = 7.0  # px
 _TICK = 10.5  # px, letters
 

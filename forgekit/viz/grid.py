@@ -15,7 +15,7 @@ from forgekit.layouts.tuples import flat
 from forgekit.viz.palette import INK, PAPER
 from forgekit.viz.scene import Cell, Item, Label, Line, Pixels, Rect, moved, text_width
 
-_MOST_SIDE, _MOST_DRAWN = 64, 2048  # number of cells drawn one by one: along a side, and in all
+_MOST_SIDE, _MOST_DRAWN = 64, 2048  # maximum cells drawn one by one: along a side, in total
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
 _MOST_LINES = 128  # maximum number of lines between groups in an overview; more would hide it
 _TICK = 10.5  # px, font size of axes

@@ -132,7 +132,7 @@ def _tiles(
     bottoms, rights = [*tops[1:], down], [*lefts[1:], across]
     for i, k in hit:
         columns, lines = rights[k] - lefts[k], bottoms[i] - tops[i]
-        if min(columns / across, lines / down) >= _LEAST_FRAME:  # else the frame hides its content
+        if min(columns / across, lines / down) >= _LEAST_FRAME:  # otherwise it hides its content
             items.append(Rect(lefts[k] * wide, tops[i] * high_px, columns * wide,
                               lines * high_px, None, "ink", 2, sort="wrong tile"))  # fmt: skip
     return items, counted

@@ -31,7 +31,7 @@ def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at:
             raise GateError(_OPEN, unanswered=True)
         try:
             wrong = check(submission.value)
-        except Exception as error:  # a check compares and computes, which an odd answer may refuse
+        except Exception as error:  # a check's operations may fail on an unusual answer
             raise GateError(
                 f"{submission.value!r:.200} cannot be used as an answer: {error}"
             ) from None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 GPU = "H200"
 _MARK = -768.0  # the outputs' content before the call; exact in every floating-point type
 _NEIGHBOURS = 16  # neighbouring blocks that run together with a sample: see forgekit.vgpu
-_LEAST = 0.8  # share of the elements that a sample's blocks write if all blocks write equally many
+_LEAST = 0.8  # minimum share, relative to blocks that all write equally many elements
 
 _given: dict[Hashable, PredictedTime] = {}  # times of the given kernels
 

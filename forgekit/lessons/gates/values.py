@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SMALL = 64  # maximum number of elements of a result
 _WIDTH = 90  # width of a picture in a report, whose lines are indented
 
-_LONG = 20_000  # longer sizes in `beyond` are not exceeded, because their calls already take long
+_LONG = 20_000  # longer sizes in `beyond` are not exceeded: their calls already take long
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
 

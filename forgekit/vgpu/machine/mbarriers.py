@@ -107,8 +107,7 @@ class Mbarriers:
         """Return the words of mbarriers.
 
         Raises:
-            KernelError: a word is not an
-        mbarrier.
+            KernelError: a word is not an mbarrier.
         """
         found = self._words[words]
         good = (found >> np.uint64(_MARK)) == 1

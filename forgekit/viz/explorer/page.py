@@ -27,7 +27,7 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.raster import png_bytes
 
 _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
-_RAMP = 7  # colours of the first and the last offset and some between; the page mixes the rest
+_RAMP = 7  # colours of the first and last offsets and some between; the page interpolates
 # maximum cells of the still picture; its rows and columns for a larger layout
 _MOST_DRAWN, _CORNER = 128, 8
 _STILL = "A still picture: this page runs no scripts. In JupyterLab, trust the notebook to explore."
