@@ -30,8 +30,8 @@ from forgekit.vgpu.floats import Array
 
 
 class Unit(NamedTuple):
-    """places: bits kept of a term below the largest exponent; fraction: bits kept of a
-    float32 sum."""
+    """places: bits of a term that are kept below the largest exponent; fraction: bits of a float32
+    sum that are kept."""
 
     places: int
     fraction: int
@@ -40,7 +40,7 @@ class Unit(NamedTuple):
 UNIT = Unit(25, 23)  # Hopper's
 FP8_UNIT = Unit(13, 13)  # of `wgmma`
 _NOTHING = -8000  # the exponent of zero, below that of any product
-# Least exponent of a normal number.
+# The minimum exponent of a normal number.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
 # Products with exponents between these, and their scale factors, are normal in float32.
@@ -229,7 +229,7 @@ def _wide_power_of_two(exponent: Array) -> Array:
 
 
 def multiply_add_integers(a: Array, b: Array, c: Array, *, saturate: bool) -> Array:
-    """Do the same for int8 or uint8 matrices and int32 sums, which wrap or saturate."""
+    """Like `multiply_add`, for int8 or uint8 matrices and int32 sums, which wrap or saturate."""
     # At most 32 products of 16 bits are exact in float32.
     product = np.matmul(
         np.moveaxis(a, -1, 0).astype("f4"), np.moveaxis(b, -1, 0).swapaxes(1, 2).astype("f4")

@@ -98,7 +98,7 @@ class Mbarriers:
         self._valid[words] = True
 
     def invalidate(self, words: Array) -> None:
-        """Execute `mbarrier.inval`: the memory may be reused."""
+        """Execute `mbarrier.inval`, after which the memory may be reused."""
         self.read(words)
         assert self._valid is not None
         self._valid[words] = False
