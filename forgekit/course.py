@@ -22,7 +22,8 @@ _GRADED = re.compile(r'fk\.exercise\(\\?"(\w+)/(\w+)\\?"\)\.grade')
 def find_course(start: Path | None = None) -> Path | None:
     """Return the checkout that holds the course, or None if forgekit was installed without it.
 
-    Search from `start` upwards; by default from the current folder, then next to the package.
+    The search goes upwards from `start`, by default the current folder, then continues next to the
+    package.
     """
     for folder in _candidates(start):
         if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():

@@ -1,4 +1,4 @@
-"""`forgekit bench`: measure forgekit's operators and their common alternatives at the sizes of a
+"""`forgekit bench`: measure forgekit's operators and common alternatives at the sizes of a
 suite."""
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
     """Check and measure forgekit's operators at the sizes of a suite. On a GPU it measures times
-    with a cold L2 cache, next to peers and a copy of 1 GB. Without a GPU it reports the counts of
-    the virtual GPU.
+    with a cold L2 cache, alongside peers and a copy of 1 GB. Without a GPU it reports the virtual
+    GPU's counts.
     """
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown

@@ -49,7 +49,7 @@ class AllWords(Command):
 
 @click.command(cls=AllWords)
 def lab(options: list[str]) -> int:
-    """Open JupyterLab at the first notebook; it receives options such as --no-browser."""
+    """Open JupyterLab at the first notebook, with options such as --no-browser."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise PlatformError(
             "JupyterLab is not installed in this environment; in the course folder run "

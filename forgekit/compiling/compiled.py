@@ -1,4 +1,5 @@
-"""compile(): compile a CuTe DSL function once for a family of tensors, on either kind of GPU.
+"""compile(): compile a CuTe DSL function once for a family of tensors, for a real or the virtual
+GPU.
 
 The cache key holds everything that can change the machine code: the source text of the function and
 of everything it reaches, the values they capture (`fingerprint.py`), the argument specs
@@ -38,8 +39,8 @@ class CompiledKernel:
         ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler.
         key: the cache key. compile_ms: milliseconds from the request until the function could be
             called.
-        origin: where the last `compile` found it: "compiled", "memory" or "disk". target: where it
-        runs.
+        origin: where the last `compile` got it: "compiled", "memory" or "disk". target: where it
+            runs.
         runtime: the parameters that a call passes: tensors and scalars. launch: the fastest way to
             call it, with the tensors and scalars in order.
     """

@@ -1,4 +1,4 @@
-"""Match arguments to a host function's parameters, and check the arguments of a call."""
+"""Match example arguments to a host function's parameters, and check a call's arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold an exercise's texts, solution and gates; run a submission through the gates."""
+"""Hold an exercise's texts, solution and gates, and run a submission through the gates."""
 
 from __future__ import annotations
 

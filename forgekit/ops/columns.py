@@ -134,7 +134,7 @@ def _sum_in_two_steps(
 def column_vectors(
     columns: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int
 ) -> int:
-    """Return the elements per access to columns: the largest vector that divides all sizes
+    """Return the elements per access to columns: the largest vector width that divides all sizes
     involved."""
     vector = VECTOR_BYTES // itemsize
     while vector > 1 and (

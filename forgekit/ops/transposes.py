@@ -21,7 +21,7 @@ FEW_ROWS = 24  # rows or columns of X below which tiles leave most threads idle
 FEW_WHOLE_ROWS = 16  # the same for a large X if both sides allow 16-byte accesses
 FEW_COLUMNS = 4
 FEW_BLOCKS = 192  # with fewer blocks on the 132 SMs of an H200, smaller tiles are faster
-# Types that are moved as integers of their width, because DLPack or TVM-FFI lacks them.
+# Types that are moved as integers of the same width, because DLPack or TVM-FFI lacks them.
 _MOVED_AS = {
     torch.bool: torch.uint8,
     torch.float8_e4m3fn: torch.uint8,
@@ -106,8 +106,8 @@ def choose(
 def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
     """Return tiles of "vector", the fastest first; the last fits all remaining tensors.
 
-    A large x gets sides of 256 bytes, or the power of two that holds a narrow x, so that a block
-    still reads, or writes, 256 bytes of a row. A small x gets smaller squares.
+    A large x gets tiles with sides of 256 bytes, or of the power of two that holds a narrow x, so
+    that a block still reads, or writes, 256 bytes of a row. A small x gets smaller squares.
     """
     full = 16 * widest
     rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))

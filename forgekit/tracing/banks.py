@@ -67,7 +67,7 @@ def bank_use(access: WarpAccess) -> BankUse:
 
 
 def _pass(access: WarpAccess, lanes: range) -> BankPass:
-    """Build a pass. Lanes that request the same word share it, except for atomics and asynchronous
+    """Build a pass. Lanes that request the same word share it, except in atomics and asynchronous
     copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:

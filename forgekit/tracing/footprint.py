@@ -41,7 +41,7 @@ class Footprint(Picture):
         grid, block: blocks in the grid and threads in a block, each (x, y, z), of the largest
             launch. launches: the number of kernels that the function launched.
         by: the meaning of the colours, "block", "warp", "thread" or "count". kind: "any", "load"
-            or "store". lines: the Python lines that count; empty: all.
+            or "store". lines: the Python lines whose accesses count; empty: all.
         error: the error that stopped the kernel, else None.
     """
 
@@ -132,11 +132,11 @@ def footprint(
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
         tensor: show only the tensor of this parameter.
-        by: the meaning of the colours: "block", "warp", "thread", or "count", the number of reads
-            or of writes of an element, whichever is larger; by default the block, or the thread if
-            there is only one block.
+        by: the meaning of the colours: "block", "warp", "thread", or "count", an element's number
+            of reads or of writes, whichever is larger; by default the block, or the thread if there
+            is only one block.
         kind: "load" or "store" shows only these (an atomic operation counts as a store).
-        line: show only accesses of this Python line: its number, part of its text or a SourceLine.
+        line: show only accesses by this Python line: its number, part of its text or a SourceLine.
 
     Raises:
         UsageError: the kernel is not compiled, the arguments do not fit it, the tensor name, `by`

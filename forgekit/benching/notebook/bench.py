@@ -62,7 +62,7 @@ def bench(
     Args:
         variants: name -> a compiled kernel, or a function that takes the arguments.
         args: passed to each variant.
-        moved_bytes: the bytes that a call must move, a number or a function of the arguments; by
+        moved_bytes: the bytes that a call must move, as a number or a function of the arguments; by
             default each tensor among the arguments counts once, and so does the result if every
             variant returns one.
         reference: the expected result, or a function of the arguments that returns it, computed
@@ -130,8 +130,8 @@ def sweep(
     """Run `bench` at each of several sizes.
 
     Args:
-        variants: as in `bench`; or a function of the arguments that returns such a dict, for
-            kernels compiled per size.
+        variants: as in `bench`, or a function of the arguments that returns such a dict, for
+            kernels that are compiled per size.
         make_arguments: size -> the arguments, a tuple (or one tensor).
         sizes: numbers, or tuples of numbers such as (rows, columns), which are ordered by their
             product.

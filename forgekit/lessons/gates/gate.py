@@ -53,8 +53,8 @@ class Evidence:
     stopped the kernel, such as "shared-race" or "out-of-bounds"; hints: facts about wrong values,
     as `fk.check` reports them; got: parameter position -> the tensor after the run; case: the call;
     counts: the profile; error: the error that stopped the kernel; time: the predicted time; never:
-    the wrong elements of the first wrong result that no thread stored. Fields that do not apply are
-    empty or None.
+    in the first wrong result, the wrong elements that no thread stored. Fields that do not apply
+    are empty or None.
     """
 
     kinds: tuple[str, ...] = ()

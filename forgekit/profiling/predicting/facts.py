@@ -35,7 +35,7 @@ class Facts:
     transfer. bulk_bytes: moved by bulk copies.
 
     beyond: operations that no calibration kernel uses, in words. sample: the fraction of blocks
-    that were counted; disagreement: the difference between two halves of the sample.
+    that were counted; disagreement: the relative difference between two halves of the sample.
     """
 
     blocks: int

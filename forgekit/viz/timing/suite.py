@@ -1,7 +1,7 @@
 """Draw the results of a suite: one panel per operator and type, one line per size.
 
 On a GPU the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile;
-on the virtual GPU they are the bytes moved relative to the minimum. The picture is readable on
+on the virtual GPU they are the bytes moved, relative to the minimum. The picture is readable on
 white and on black.
 """
 
