@@ -3,9 +3,9 @@
     @checked(warps=(1, 32))
     def coalescing(kernel, *args, line: Line | None = None, warps: int = 1): ...
 
-`checked` handles the plain types of `_KINDS`; the function itself checks arguments with other
-annotations. NumPy integers arrive as `int`, other real numbers as `float`. This module does not
-import torch.
+`checked` handles the plain types of `_KINDS`; the decorated function checks arguments with other
+annotations itself. NumPy integers arrive as `int`, other real numbers as `float`. This module does
+not import torch.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Kind:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter with a plain annotation. limits: the least and the greatest allowed number, if
+    """A parameter with a plain annotation. limits: the minimum and maximum allowed number, if
     limited."""
 
     what: str
@@ -86,7 +86,7 @@ class _Parameter:
 def checked(**limits: Limits) -> Callable[[F], F]:
     """Decorate a function to check its arguments before it runs.
 
-    limits: parameter -> (least, greatest) number; greatest None means no upper limit.
+    limits: parameter -> (minimum, maximum); a maximum of None means no upper limit.
 
     Raises, when the function is called:
         UsageError: an argument does not fit its annotation or is outside its limits.
@@ -137,7 +137,7 @@ def integer_or_none(value: object) -> int | None:
 
 
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
-    """Return the value if it is a dense torch tensor of numbers in memory, contiguous or strided.
+    """Return the value if it is a dense torch tensor of numbers with memory, contiguous or strided.
 
     meta: True to accept a tensor without memory.
 
@@ -168,7 +168,7 @@ def _parameters(
     found = {}
     for p in signature.parameters.values():
         parts = _parts(str(p.annotation))
-        if "os.PathLike" in parts:  # the system restricts names more than other text
+        if "os.PathLike" in parts:  # the operating system restricts file names more than other text
             parts.remove("str")
         kinds = tuple(map(_KINDS.get, parts))
         if p.kind is not p.VAR_KEYWORD and all(kinds):
@@ -190,7 +190,7 @@ def _parts(annotation: str) -> list[str]:
 
 
 def _example(name: str, signature: inspect.Signature) -> str:
-    """Return a call to write, such as `randn(*shape, dtype=torch.float32, seed=0, device=None)`."""
+    """Return an example call, such as `randn(*shape, dtype=torch.float32, seed=0, device=None)`."""
     shown = []
     for p in signature.parameters.values():
         star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
@@ -213,7 +213,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _names_a_file(name: Any) -> bool:
-    """Return True if the system accepts the text as a file name."""
+    """Return True if the operating system accepts the text as a file name."""
     try:
         return bool(os.fsencode(name)) and "\0" not in name
     except (TypeError, UnicodeError):

@@ -22,7 +22,8 @@ _GRADED = re.compile(r'fk\.exercise\(\\?"(\w+)/(\w+)\\?"\)\.grade')
 def find_course(start: Path | None = None) -> Path | None:
     """Return the checkout that holds the course, or None if forgekit was installed without it.
 
-    Search from `start` upwards; by default from the current folder, then next to the package.
+    The search goes upwards from `start`, by default the current folder, then continues next to the
+    package.
     """
     for folder in _candidates(start):
         if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():
@@ -42,7 +43,7 @@ def week_title(week: str) -> str:
 
 
 def _name_of(week: str) -> str:
-    """Map `week1` to `week1_reduce`; return an empty text if there is no such week."""
+    """Map `week1` to `week1_reduce`; return an empty string if there is no such week."""
     return next((name for name in WEEKS if name.startswith(f"{week}_")), "")
 
 
@@ -65,14 +66,15 @@ def recorded_files() -> dict[str, Path]:
 
 
 def helper_files(week: str) -> list[Path]:
-    """Map `week1` to the modules that its notebooks import from their own folder."""
+    """Map `week1` to the modules that its notebooks import from their folder."""
     return [file for name, folder in _weeks_with("exercises") if name == week
             for file in sorted(folder.glob(f"{week}_*.py"))]  # fmt: skip
 
 
 # -- exercises ------------------------------------------------------------------------------------
 def exercise_folders() -> dict[str, Path]:
-    """Map each exercise's name to its folder, in the order in which the notebooks grade them.
+    """Map each exercise's name to its folder, in the order in which the notebooks grade the
+    exercises.
 
     Each week uses its nearest folder: the current one or one above it (such as a student's copy of
     a single week), then the checkout.
@@ -86,7 +88,7 @@ def exercise_folders() -> dict[str, Path]:
 
 
 def exercise_folder(name: str) -> Path | None:
-    """Return the folder of `week0/scale`, if it exists, without a search for all others."""
+    """Return the folder of `week0/scale`, if it exists, without searching for all others."""
     week, _, short = name.partition("/")
     place = dict(_weeks_with("exercises")).get(week)
     folder = place / "exercises" / short if place and short.isidentifier() else None
@@ -94,7 +96,7 @@ def exercise_folder(name: str) -> Path | None:
 
 
 def _weeks_with(part: str) -> Iterator[tuple[str, Path]]:
-    """Yield each week, with the nearest of its folders that has such a part, if any."""
+    """Yield each week with the nearest of its folders that contains such a part, if any."""
     for week in (name.partition("_")[0] for name in WEEKS):
         if folder := next((f for f in _week_places(week) if (f / part).is_dir()), None):
             yield week, folder
@@ -113,8 +115,8 @@ def _week_places(week: str) -> Iterator[Path]:
 
 
 def where_looked(week: str) -> str:
-    """Describe where a week's exercises were searched, for an error message; return "" if there is
-    no such week."""
+    """Describe where a week's exercises were searched for, for an error message; return "" if there
+    is no such week."""
     course = Path(__file__).resolve().parents[1]
     name = _name_of(week)
     return name and f"{name}/exercises in {Path.cwd()} or above it, or in {course}"

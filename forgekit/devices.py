@@ -1,9 +1,9 @@
 """Decide where kernels run: on the GPU or on the virtual GPU.
 
-The first of these decides: the argument of a call, `use_target(...)`, the environment variables
-FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH, and otherwise the GPU if
-there is one. `tensors.py` makes tensors for the same device. This module imports torch only when
-needed.
+The first of these that is set decides: a call's argument, `use_target(...)`, the environment
+variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH, and otherwise the
+GPU if there is one. `tensors.py` makes tensors for the same device. This module imports torch only
+when needed.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ Request = tuple[str | None, str | None]  # device and architecture; None if not 
 
 
 class _Chosen(threading.local):
-    """The choice of use_target(): the main thread's choice applies to all threads, another thread's
-    choice only to itself. It is not a context variable, because notebook cells do not share context
-    variables."""
+    """The choice of use_target(): the main thread's choice applies to all threads, and any other
+    thread's choice only to itself. It is not a context variable, because notebook cells do not
+    share context variables."""
 
     of_all: Request = (None, None)
     own: Request | None = None
@@ -86,9 +86,9 @@ def current_target(device: str | None = None, arch: str | None = None) -> Target
     """Return the current target of kernels.
 
     Args:
-        device: "gpu" (or "cuda"), "virtual" (or "cpu"), "auto"; None uses the choice of use_target,
-            then the environment.
-        arch: such as "sm_90a"; None uses the chosen architecture, then the GPU's own, then sm_90a.
+        device: "gpu" (or "cuda"), "virtual" (or "cpu"), "auto"; None uses use_target's choice, else
+            the environment.
+        arch: such as "sm_90a"; None uses the chosen architecture, else the GPU's own, else sm_90a.
 
     Raises:
         UsageError: the device or architecture is unknown, or the architecture is not the GPU's own.
@@ -165,8 +165,8 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
 
 
 class TargetChoice:
-    """The result of `use_target`. The choice already applies; used as a context manager, it ends
-    with the block.
+    """The result of `use_target`. The choice already applies; as a context manager, it applies
+    until the end of the block.
 
     Attributes:
         target: the chosen Target; also the value of `with ... as`.
@@ -202,8 +202,8 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
 
 @dataclass(frozen=True)
 class GpuReport:
-    """The facts that `forgekit doctor` reports about this machine: names, versions, the path of
-    nvdisasm; None for missing parts. target_problem: the reason why kernels have no target."""
+    """The facts that `forgekit doctor` reports about this machine: names, versions, nvdisasm's
+    path; None for missing parts. target_problem: the reason why kernels have no target."""
 
     gpu: str | None
     driver: str | None
@@ -245,7 +245,7 @@ def gpu_report() -> GpuReport:
 
 
 def package_version(name: str) -> str | None:
-    """Return the version of an installed package, None if it is not installed."""
+    """Return the version of an installed package, or None if it is not installed."""
     from importlib import metadata
 
     try:

@@ -1,7 +1,7 @@
 """Map types to their drawers: name of the type -> form -> `module:function`, all within forgekit.
 
-`forgekit/show.py` reads this table; to add a picture of a result, write its function and a line
-here.
+`forgekit/show.py` reads this table; to add a picture of a result, write a drawing function and add
+a line here.
 """
 
 from __future__ import annotations

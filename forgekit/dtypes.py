@@ -1,11 +1,11 @@
-"""Keep one table of element types: torch dtype, CuTe DSL type, bits, NumPy view and tolerances.
+"""The table of element types: torch dtype, CuTe DSL type, bits, NumPy view and tolerances.
 
 A tolerance (rtol, atol) is for comparing a kernel's result in this type with a reference computed
 in fp32 or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the rounding of the
 result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 come from
 `torch.testing.assert_close`, about 4 and 2 units in the last place. The fp32 tolerances are ten
-times as large as in `assert_close`, because a row sum or a softmax adds in a different order than
-the reference. Integers and booleans are exact.
+times those of `assert_close`, because a row sum or a softmax adds in a different order from the
+reference. Integers and booleans are exact.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ _BY_NUMPY = {row.numpy_view: row for row in _ROWS if not row.numpy_is_bits}
 
 
 def dtype_info(dtype: object) -> DType:
-    """Return the table's row for a torch dtype, a NumPy dtype, a CuTe DSL type or a CuTe type's
-    name.
+    """Return the table's row for a torch dtype, a NumPy dtype, a CuTe DSL type or the name of one.
 
     Raises:
         UsageError: the table lacks the type (complex numbers, for example).

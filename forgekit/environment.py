@@ -1,4 +1,4 @@
-"""Read and check environment variables whose names begin with FORGEKIT_, when needed."""
+"""Read and check environment variables whose names begin with FORGEKIT_."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@
         ├── UnsupportedPtxError          PTX that the virtual GPU does not support yet
         └── PtxSyntaxError               PTX text that cannot be parsed
 
-Messages say got, needed and remedy (`got_needed`). A notebook shows only the message and the
-student's own line, never the frames of libraries; in a script and in pytest the traceback ends at
-that line, unless FORGEKIT_TRACEBACK=full. `forgekit.vgpu.errors` defines the virtual GPU's
-exceptions and their base; the others are here.
+Messages state what was passed, what is needed, and a remedy (`got_needed`). A notebook shows only
+the message and the student's own line, never the frames of libraries; in a script and in pytest the
+traceback ends at that line, unless FORGEKIT_TRACEBACK=full. `forgekit.vgpu.errors` defines the
+virtual GPU's exceptions and their base; the others are here.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ for _kind in (
 
 
 class CallError(UsageError, TypeError):
-    """A call does not fit a function's signature: too many arguments, or an unknown name."""
+    """A call does not fit a function's signature: too many or too few arguments, or an unknown
+    name."""
 
 
 class CompileError(ForgekitError):

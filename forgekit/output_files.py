@@ -39,7 +39,7 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
     try:
         if _is_device(path):
             sys.stdout.flush()
-            with path.open("ab") as out:  # append after printed text if it is the same file
+            with path.open("ab") as out:  # append to the printed text if stdout is the same file
                 out.write(content.encode() if isinstance(content, str) else content)
             return
         shared_files.replace(path, content, private=False)

@@ -1,6 +1,6 @@
 """Reference implementations of the operators in PyTorch, for tests and benchmarks.
 
-They compute in float64, so the effect of a CPU's order of additions is far below every tolerance.
+They compute in float64, so the CPU's order of additions has an effect far below every tolerance.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torc
 
 
 def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
-    """Return `dim` counted from 0, if the tensors have the same shape, hold floats, and have this
-    dimension.
+    """Return `dim` as a nonnegative index, after checking that the tensors have the same shape,
+    hold floats, and have this dimension.
 
     Raises:
         UsageError: the tensors do not fit, or `dim` is not one of their dimensions.

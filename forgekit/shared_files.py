@@ -1,7 +1,7 @@
 """Read, lock, atomically replace and set aside files that other processes may read at the same
 time.
 
-A FIFO in a file's place never blocks, and another user's file is never emptied or lost.
+A FIFO in place of a file never blocks, and another user's file is never truncated or lost.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def locked(file: Path) -> Iterator[None]:
 def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
     """Write a file, or the target of a link; a reader sees either the old or the new file.
 
-    private: True makes it readable only by its owner; False keeps its present permissions, or uses
-    the default ones.
+    private: True makes it readable only by its owner; False keeps its current permissions, or uses
+    the defaults for a new file.
 
     Raises:
         OSError: the file cannot be written; the old file remains.
@@ -61,12 +61,12 @@ def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
             out.write(content.encode() if isinstance(content, str) else content)
         os.replace(partial, file)
     finally:
-        with contextlib.suppress(OSError):  # after success it no longer exists
+        with contextlib.suppress(OSError):  # no longer exists after success
             partial.unlink()
 
 
 def create_beside(file: Path, *, private: bool = True) -> tuple[int, Path]:
-    """Return descriptor and name of a new, empty file in the same folder; see `replace`."""
+    """Return the descriptor and name of a new, empty file in the same folder; see `replace`."""
     path = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     if not private and file.exists():

@@ -1,4 +1,4 @@
-"""Show a result: as text everywhere, and in a notebook with the drawer of its type.
+"""Show a result: as text everywhere, and in a notebook with its type's drawer.
 
 Results are data and import no drawing code. Drawers are plug-ins: `forgekit/drawers.py` has one
 table, from the name of a type to the functions that draw it, which are imported by name when a
@@ -53,7 +53,7 @@ class Picture(Shown):
 
     @functools.cached_property
     def svg(self) -> str:
-        """Return the picture as an SVG document, in the colours of its page; equal results give
+        """Return the picture as an SVG document that adopts the page's colours; equal results give
         equal text."""
         text: str = draw(self, "svg")
         return text
@@ -83,8 +83,8 @@ def in_notebook() -> bool:
 def draw(result: Any, form: str, **options: Any) -> Any:
     """Return the output of the drawer for the result's type.
 
-    form: `html` (text), `scene`, `svg` or `png` (of a picture), `bundle` (MIME type -> data), or
-    another form in the table for the type, such as `bars`.
+    form: `html` (text), `scene`, `svg` or `png` (for a picture), `bundle` (MIME type -> data), or
+    another form that the table lists for the type, such as `bars`.
     """
     found = drawer(type(result), form)
     if found is None:

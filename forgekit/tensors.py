@@ -1,8 +1,8 @@
 """Make torch tensors on the device that kernels run on, with equal values on every device.
 
-Shapes are given as numbers or as one tuple. Random values come from a separate generator on the
-CPU, seeded with `seed`: two calls with the same seed, shape and dtype give the same values (pass
-seed=1 for the second tensor), and torch's global generator is never touched.
+Shapes are given as separate numbers or as one tuple. Random values come from a separate generator
+on the CPU, seeded with `seed`: two calls with the same seed, shape and dtype give the same values
+(pass seed=1 for the second tensor), and torch's global generator is never touched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forgekit.vgpu import HOST
 Shape = int | Sequence[int]
 
 _INT64, _SEEDS = (-(2**63), 2**63 - 1), (-(2**63), 2**64 - 1)
-_MOST = 2**59  # the most 8-byte elements that addresses can reach
+_MOST = 2**59  # the maximum number of addressable 8-byte elements
 
 
 def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
@@ -43,7 +43,7 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def _in_memory(dtype: torch.dtype, count: int) -> Iterator[None]:
-    """Wrap an allocation of `count` elements; report clearly if memory is too small."""
+    """Allocate `count` elements; raise a clear error if memory is too small."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -68,7 +68,7 @@ _shift = 0  # a number added to every seed
 
 @contextlib.contextmanager
 def reseeded(secret: int) -> Iterator[None]:
-    """Draw different values for every seed, depending on `secret`; 0 draws the usual values."""
+    """Make every seed draw different values, depending on `secret`; 0 restores the usual values."""
     global _shift
     before, _shift = _shift, secret
     try:
@@ -125,11 +125,11 @@ def _drawn(
 def randn(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
-    """Return normally distributed values with mean 0 and deviation 1.
+    """Return normally distributed values with mean 0 and standard deviation 1.
 
-    The same seed gives the same values on every machine, in float32's precision for every dtype;
-    pass seed=1 for a second tensor of the same shape, or the two are equal. Raises UsageError for
-    integer dtypes.
+    The same seed gives the same values on every machine, with float32's precision for every dtype;
+    pass seed=1 for a second tensor of the same shape, or the two will be equal. Raises UsageError
+    for integer dtypes.
     """
     return _drawn(_randn, shape, dtype, seed, device)
 
@@ -138,7 +138,7 @@ def randn(
 def rand(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
-    """Return values uniform in [0, 1), in float32's precision for every dtype.
+    """Return values uniform in [0, 1), with float32's precision for every dtype.
 
     The same seed gives the same values on every machine. Pass seed=1 for a second tensor. In
     dtypes narrower than float32 rounding may give 1. Raises UsageError for integer dtypes.
@@ -175,7 +175,7 @@ def full(
     dtype: torch.dtype = torch.float32,
     device: str | None = None,
 ) -> torch.Tensor:
-    """Return a tensor with every element `value`."""
+    """Return a tensor whose elements all equal `value`."""
     _check_dtype(dtype)
     where = current_target(device).torch_device
     sizes = _shape((shape,))
@@ -226,8 +226,8 @@ def empty(
 ) -> torch.Tensor:
     """Return a tensor for a kernel to fill, poisoned to make unwritten elements visible.
 
-    Floats are NaN, signed integers their minimum, unsigned ones their maximum, booleans True. True
-    is also a common result, so use uint8 for booleans if that matters.
+    Floats are NaN, signed integers their type's minimum, unsigned ones their maximum, booleans
+    True. True is also a common result, so use uint8 for booleans if that matters.
     """
     _check_dtype(dtype)
     made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)

@@ -40,7 +40,7 @@ def seconds(value: float) -> str:
 
 
 def _scaled(value: float, *units: tuple[str, float]) -> str:
-    """Format three significant digits, in the first unit in which three digits suffice; the last
+    """Format three significant digits in the first unit for which three digits suffice; the last
     unit has no limit."""
     unit, factor = next(((u, f) for u, f in units if value < 999.5 * f), units[-1])
     value = float(f"{value / factor:.3g}") if value < 999.5 * factor else value / factor
@@ -86,8 +86,8 @@ def shortened(text: str, width: int) -> str:
 class Cell:
     """A cell with formatting.
 
-    span: the number of columns; style: its own CSS; title: a tooltip; link: the target of its text,
-    in HTML.
+    span: the number of columns; style: its own CSS; title: a tooltip; link: the link target of its
+    text, in HTML.
     """
 
     text: str
@@ -110,7 +110,8 @@ _HEAD = "border-bottom:1px solid currentColor;font-weight:600;"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts or `Cell`s below heads (empty for none; a head may have several lines).
+    """Rows of strings or `Cell`s below column heads (empty for none; a head may have several
+    lines).
 
     left: the columns of words; the others hold numbers, aligned right. styles: CSS of whole rows,
     by row number.
@@ -122,8 +123,8 @@ class Table:
     styles: Mapping[int, str] | None = None
 
     def lines(self, *, widest: Mapping[int, int] | None = None) -> list[str]:
-        """Return the table as plain text. widest: column -> the number of characters at which its
-        cells are cut."""
+        """Return the table as plain text. widest: column -> the number of characters after which
+        its cells are cut."""
         head = [_cell(h).text.split("\n") for h in self.heads]
         deep = max(map(len, head), default=0)
         tops = [[*[""] * (deep - len(parts)), *parts] for parts in head]
@@ -189,7 +190,7 @@ def _cell(cell: str | Cell) -> Cell:
 
 
 def _placed(row: Row) -> Iterable[tuple[int, Cell]]:
-    """Return each cell with its first column's number."""
+    """Return each cell with the number of its first column."""
     at = 0
     for cell in map(_cell, row):
         yield at, cell

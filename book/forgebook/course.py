@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6}) +(?!Exercise \d+:)(.+?)\s*$")  # an exercise is in its section
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
-_PROMISE = re.compile(r"\*\*You will build\*\*\s+(.+?)(?=\s\*\*You |\n\n|\Z)", re.DOTALL)
+_PROMISE = re.compile(r"\*\*You will build\*\*\s+(.+?)(?=\s\*\*You\s|\n\n|\Z)", re.DOTALL)
 _MINUTES = re.compile(r"About (\d+) minutes, and (\d+) more for the (?:\w+ )?exercises")
 
 

@@ -23,11 +23,11 @@ class Counters:
     """The counts of a call; memory counts equal those of Nsight Compute for the same kernels.
 
     kernels: launches. load, store: requests and 32-byte sectors of global memory (loads include
-    cp.async reads); atomic: those of atomic operations and reductions. bulk_bytes: bytes of global
-    memory moved by bulk copies, which make no requests. touched_bytes: distinct bytes read plus
-    written, summed over launches.
-    bank_conflicts: wavefronts of shared memory beyond the ideal, of shared_wavefronts.
-    warp_instructions, thread_instructions: PTX instructions, counted per warp and per active lane.
+    cp.async reads); atomic: requests and sectors of atomic operations and reductions. bulk_bytes:
+    bytes of global memory moved by bulk copies, which make no requests. touched_bytes: distinct
+    bytes read plus written, summed over launches. bank_conflicts: the part of shared_wavefronts,
+    the shared-memory wavefronts, that exceeds the ideal. warp_instructions, thread_instructions:
+    PTX instructions, counted per warp and per active lane.
     """
 
     kernels: int
@@ -46,19 +46,19 @@ class Counters:
 
     @property
     def global_bytes(self) -> int:
-        """Return all bytes moved between the multiprocessors and global memory: sectors × 32 of
-        loads, stores and atomic operations, and bytes of bulk copies."""
+        """Return all bytes moved between the multiprocessors and global memory: 32 per sector of
+        loads, stores and atomic operations, plus the bytes of bulk copies."""
         sectors = self.load_sectors + self.store_sectors + self.atomic_sectors
         return SECTOR_BYTES * sectors + self.bulk_bytes
 
     @property
     def sectors_per_load(self) -> float:
-        """Return sectors per load request on average; 0 without loads."""
+        """Return the average number of sectors per load request; 0 without loads."""
         return self.load_sectors / self.load_requests if self.load_requests else 0.0
 
     @property
     def sectors_per_store(self) -> float:
-        """Return sectors per store request on average; 0 without stores."""
+        """Return the average number of sectors per store request; 0 without stores."""
         return self.store_sectors / self.store_requests if self.store_requests else 0.0
 
 
@@ -70,7 +70,7 @@ class Measured:
     timing: set on a GPU, else None. counters: set on the virtual GPU; None on a GPU, and also if
     the call launched no kernel on the virtual GPU (torch on the CPU, an empty tensor).
     predicted: the time predicted from these counts, in microseconds with its interval, if
-    requested; it is not a measurement and does not count in comparisons.
+    requested; it is not a measurement, and comparisons ignore it.
     """
 
     moved_bytes: int
@@ -83,8 +83,8 @@ class Measured:
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
     def percent(self, ceiling_gbps: float) -> float | None:
-        """Return the percentage of a rate such as `forgekit.benching.timing.ceiling_gbps()`; None
-        without a time."""
+        """Return the rate as a percentage of another, such as
+        `forgekit.benching.timing.ceiling_gbps()`; None without a time."""
         rate = self.gbps()
         return None if rate is None else 100 * rate / ceiling_gbps
 
@@ -113,8 +113,8 @@ def measure(
 
 
 def count_call(call: Callable[[], Any]) -> Counters | None:
-    """Run a function without arguments once and count all its launches on the virtual GPU; return
-    None if it launches no kernel there, like torch on the CPU.
+    """Call a function once, without arguments, and count all its launches on the virtual GPU;
+    return None if it launches no kernel there, like torch on the CPU.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.

@@ -1,9 +1,9 @@
-"""Read times recorded on a GPU, for students without a GPU, from small JSON files in the weeks'
-`recorded`.
+"""Read times recorded on a GPU, for students without one, from small JSON files in the weeks'
+`recorded` folders.
 
 A file holds `gpu`, `date`, `versions`, `method` (how it was timed), `ceiling_gbps` (a
-device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` of `step`,
-`shape`, `dtype`, `ms`, `gbps`. `steps.py` writes them.
+device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` with `step`,
+`shape`, `dtype`, `ms`, `gbps`. `steps.py` writes these files.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from forgekit.text import Table
 
 @dataclass(frozen=True)
 class RecordedRow:
-    """A step at a size. ms: the median; gbps: 10^9 bytes per second, with each input read once and
-    each output written once."""
+    """A step at one size. ms: the median; gbps: 10^9 bytes per second, with each input read once
+    and each output written once."""
 
     step: str
     shape: tuple[int, ...]
@@ -53,7 +53,7 @@ class Recorded(Shown):
         raise usage_error("step", f"{step!r}, {dtype}", f"one of {known}", "choose one")
 
     def percent(self, row: RecordedRow) -> float:
-        """Return the percentage of the copy's bandwidth in the same run."""
+        """Return the bandwidth as a percentage of the copy's in the same run."""
         return 100 * row.gbps / self.ceiling_gbps
 
     @property
@@ -86,8 +86,8 @@ def recorded(name: str) -> Recorded:
     """Return the run recorded under a notebook's name, such as "week0/07_transpose".
 
     Raises:
-        UsageError: there is no such run in the weeks of the current folder, of those above it, or
-            next to forgekit.
+        UsageError: there is no such run in the weeks in or above the current folder, or next to
+            forgekit.
     """
     files = recorded_files()
     if name not in files:

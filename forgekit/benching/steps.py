@@ -1,14 +1,13 @@
-"""Time the kernels of a notebook on this machine's GPU, and record the times for readers without a
-GPU.
+"""Time a notebook's kernels on this machine's GPU, and record the times for readers without one.
 
     python -m forgekit.benching.steps week0_copy_transpose/07_transpose.py --op transpose
 
 The notebook's cells run in order, as in Jupyter, up to the cell that defines a dict `steps`: name
 -> a `@cute.jit` host function of x and y; or a pair of such a function and a function (x, y) ->
 specs to compile for; or a function with an attribute `calls`, (x, y) -> a replacement to call, such
-as several kernels with their own memory between them. An operation with two inputs has both in
-place of x: (dy, y, dx) for `softmax_backward`. Every step is checked before it is timed. torch's
-time for the same operation is also recorded.
+as several kernels that pass data through temporary memory. An operation with two inputs takes both
+in place of x: (dy, y, dx) for `softmax_backward`. Every step is checked before it is timed. torch's
+time for the same operation is recorded as well.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from forgekit.devices import current_target
 from forgekit.errors import ForgekitError, PlatformError, UsageError, usage_error
 from forgekit.output_files import check_output, write_output
 
-# Operations of the steps: a name for --op -> the suites' name, and the dimension.
+# Operations that steps compute: the name for --op -> the name in the suites, and the dimension.
 STEP_OPS = {
     "copy": ("copy", -1),
     "transpose": ("copy_transpose", -1),
@@ -84,7 +83,7 @@ def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
         try:
             call = _call(step, (*inputs, y))
             call()
-        except Exception as error:  # a step may support only a single type
+        except Exception as error:  # a step may support only one type
             said = str(error).splitlines()[0]
             print(f"{name}, {case.dtype}: left out, {said}", file=sys.stderr)
             continue

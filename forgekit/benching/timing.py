@@ -11,7 +11,7 @@ from typing import Any
 from forgekit.devices import package_version
 from forgekit.errors import PlatformError
 
-# several times the largest L2 cache; reading them takes 120 us on an H200
+# several times the largest L2 cache; reading this many bytes takes 120 us on an H200
 _FLUSH_BYTES = 512 * 2**20
 _WARMUP, _HOST_CALLS = 5, 2000
 METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # for records
@@ -19,7 +19,7 @@ METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each ca
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of a call: the median, and the 20th and 80th percentiles."""
+    """The duration of a call in milliseconds: the median, and the 20th and 80th percentiles."""
 
     median_ms: float
     p20_ms: float
@@ -35,9 +35,9 @@ def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
 
     Each call is preceded by a read of 512 MB, which fills L2. Writing instead, as
     `triton.testing.do_bench` does, would make the call wait until L2 has written back about 40 MB,
-    10 us on an H200, and a sum over 134 MB would seem a fifth slower than it is.
+    10 us on an H200, and a sum over 134 MB would appear a fifth slower than it is.
 
-    All calls are queued before the first wait, so the times exclude the host's own time if it is
+    All calls are queued before the first wait, so the times exclude host time as long as it is
     shorter than that read, about 120 us on an H200.
 
     Raises:
@@ -73,8 +73,8 @@ def ceiling_gbps(size_bytes: int = 10**9) -> float:
 
 
 def host_us(call: Callable[[], object]) -> float:
-    """Return the microseconds per call in 2000 consecutive calls with a single synchronisation at
-    the end, the best of five such series."""
+    """Return the microseconds per call over 2000 consecutive calls with a single synchronisation at
+    the end: the best of five such series."""
     import torch
 
     def series() -> None:
@@ -86,14 +86,13 @@ def host_us(call: Callable[[], object]) -> float:
 
 
 def best_ms(call: Callable[[], object], repeats: int) -> float:
-    """Return the milliseconds of a call that is complete when it returns, the best of `repeats`."""
-    call()  # one-time work, such as importing modules, does not count
+    """Time a call that is complete when it returns, in milliseconds: the best of `repeats`."""
+    call()  # one-time work, such as importing modules, is not timed
     return min(timeit.repeat(call, number=1, repeat=repeats)) * 1e3
 
 
 def versions() -> dict[str, str]:
-    """Return the environment of a measurement: the GPU, its driver, and versions of the
-    software."""
+    """Return a measurement's environment: the GPU, its driver, and software versions."""
     import torch
 
     found = {"gpu": torch.cuda.get_device_name(), "cuda": str(torch.version.cuda)}
@@ -101,6 +100,6 @@ def versions() -> dict[str, str]:
 
 
 def package_versions(*names: str) -> dict[str, str]:
-    """Return the versions of forgekit and of the installed ones of these packages."""
+    """Return the versions of forgekit and of those of these packages that are installed."""
     found = {name: package_version(name) for name in ("forgekit", *names)}
     return {name: version for name, version in found.items() if version}

@@ -38,26 +38,27 @@ def check(
         actual, expected: torch tensors on any device, NumPy arrays, or nested lists; of equal
             shape. `expected` may have a wider type of the same kind (float32 for float16, int64
             for int32).
-        rtol, atol: tolerances; None uses those of `actual`'s dtype (see
+        rtol, atol: tolerances; None selects the defaults for `actual`'s dtype (see
         `forgekit/checking/compare.py`).
         name: the name of `actual` in the report.
         max_shown: the number of wrong elements to list.
         tile: the kernel's tile, used to list and draw wrong tiles; an int, or one int per trailing
             dimension.
         on_fail: "raise" or "report".
-        again: computes `actual` again, such as `lambda: run(x, y)`. On the virtual GPU the kernel
-            then also runs under adversarial schedules, in which a hidden race gives wrong values;
-            the first failing schedule is reported. On a GPU the kernel only runs again. The
-            function must not add to existing values.
+        again: a function that computes `actual` again, such as `lambda: run(x, y)`. On the virtual
+            GPU the kernel then also runs under adversarial schedules, in which a hidden race gives
+            wrong values; the first failing schedule is reported. On a GPU the kernel only runs
+            again. The function must not add to existing values.
         seeds: the number of adversarial schedules, or a list of their seeds; default 3.
 
     Returns:
         The report, which is true if all values are right.
 
     Raises:
-        CheckError: values are wrong, and this is not a notebook; its `report` holds the report.
+        CheckError: values are wrong, and this is not a notebook; the error's `report` attribute
+            holds the report.
         UsageError: the two cannot be compared because their shapes or kinds of dtype differ or
-            their numbers are complex.
+            their values are complex.
     """
     raises = _raises(on_fail)
     if again is None and seeds is not None:

@@ -1,4 +1,4 @@
-"""Store the findings of check() as data and format them as plain text."""
+"""Hold the findings of check() as data and format them as plain text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-# Codes of elements. If several elements share a cell of a picture, the largest code is drawn.
+# Element codes. If several elements share a cell in a picture, the largest code is drawn.
 EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
 
 
@@ -57,9 +57,9 @@ class CheckReport(Shown):
         total, wrong: element counts.
         rtol, atol: the tolerances used; both are 0 for integers and booleans.
         worst_absolute, worst_relative: the elements with the largest error, right or wrong; None if
-        all are equal. NaN and infinities are excluded.
+            all are equal. NaNs and infinities are excluded.
         first: the first wrong elements in row-major order.
-        nan_counts, inf_counts: the numbers of NaN and infinities in (actual, expected).
+        nan_counts, inf_counts: the numbers of NaNs and infinities in (actual, expected).
         hints: facts about the pattern of the mismatches.
         codes: uint8 array of `shape`: EQUAL, WRONG, MISSING (0 or the integer fill value of
             fk.empty, so perhaps never written) or NAN (NaN instead of a number).
@@ -109,8 +109,8 @@ class CheckReport(Shown):
             return f"WRONG  {label}{counted} ({share}, {self.dtype})"
         met = "equal"
         if self.worst_absolute is not None:
-            # Report the bound and not the difference, because PyTorch on another CPU may compute
-            # another one.
+            # Report the bound, not the difference, because PyTorch may compute a different one on
+            # another CPU.
             met = f"within rtol {self.rtol:.2g}, atol {self.atol:.2g}"
         exact = ", exact" * (self.worst_absolute is None)
         both_nan = f", {self.nan_counts[0]:,} NaN in both" if self.nan_counts[0] else ""
@@ -118,7 +118,7 @@ class CheckReport(Shown):
 
     @property
     def details(self) -> list[str]:
-        """Return the lines below the headline; none if all values are right."""
+        """Return the lines below the headline; empty if all values are right."""
         if self.ok or self.useless:
             return []
         lines = []

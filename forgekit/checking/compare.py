@@ -1,11 +1,12 @@
 """Compare a result with its reference: find the wrong elements, their errors and their pattern.
 
 |actual - expected| <= atol + rtol * |expected|, computed in float64. By default both tolerances
-come from the table in `dtypes.py`, by the dtype of `actual`. The table's atol suits values of about
-1 or more; for smaller values it shrinks with the root mean square of `expected` (a softmax over
-1000 columns has values near 0.001, so an atol of 1e-5 would hide errors of 1 %). Integers and
-booleans must be equal. NaN equals NaN only, infinity equals only infinity of the same sign. If all
-of `expected` is the poison of `empty`, no kernel computed it, and no element counts as right.
+come from the table in `dtypes.py` and depend on the dtype of `actual`. The table's atol suits
+values of about 1 or more; for smaller values it shrinks with the root mean square of `expected` (a
+softmax over 1000 columns has values near 0.001, so an atol of 1e-5 would hide errors of 1 %).
+Integers and booleans must be equal. NaN equals only NaN; infinity equals only infinity of the same
+sign. If all of `expected` is `empty`'s poison, no kernel computed it, and no element counts as
+right.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def compare(
     atol = _scaled_atol(dtype, want) if atol is None else float(atol)
     scan = _Scan(got, want, dtype, rtol, atol)
     useless = _nothing_to_compare(want, want_dtype)
-    if useless and not scan.codes.any():  # both are poison: equal, but not computed
+    if useless and not scan.codes.any():  # both are poison: equal, but never computed
         scan.codes[:] = NAN if dtype.is_float else MISSING
     codes = scan.codes.reshape(got.shape)
     wrong = int(np.count_nonzero(codes))
@@ -87,7 +88,7 @@ def tile_sizes(tile: object) -> tuple[int, ...] | None:
 
 
 def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]:
-    """Return the values as an array (bfloat16 and float8 widened to float32), and their true
+    """Return the values as an array (bfloat16 and float8 widened to float32), and their original
     dtype."""
     needed = "a torch tensor or an array of numbers"
     if values is None:
@@ -153,8 +154,9 @@ def _scaled_atol(dtype: DType, want: Array) -> float:
 
 
 def _nothing_to_compare(want: Array, dtype: DType) -> str:
-    """Return the reason why `want` is not a reference if all of it is the fill value of `empty`."""
-    if want.size == 0 or dtype.name == "bool":  # True is the fill value, but also common in masks
+    """Return the reason why `want` cannot be a reference if every element is the fill value of
+    `empty`."""
+    if want.size == 0 or dtype.name == "bool":  # True is the fill value but is also common in masks
         return ""
     if dtype.is_float:
         if not np.isnan(want.flat[0]) or not np.isnan(want).all():
@@ -176,7 +178,7 @@ def _chunks(size: int) -> list[slice]:
 
 
 def _added(counts: tuple[int, int], *masks: Array) -> tuple[int, int]:
-    """Return the counts (in got, in want), one pair per mask."""
+    """Return one pair of counts (in got, in want) per mask."""
     got, want = (count + np.count_nonzero(mask) for count, mask in zip(counts, masks, strict=True))
     return int(got), int(want)
 

@@ -27,11 +27,11 @@ def hints(
     atol: float,
     tile: tuple[int, ...] | None = None,
 ) -> tuple[str, ...]:
-    """Return certain facts about the mismatches, as sentences.
+    """Return facts about the mismatches, as sentences.
 
     Args:
         got, want: actual and expected values, of the same shape.
-        codes: uint8 of that shape, nonzero where an element is wrong; at least one element is.
+        codes: uint8 of that shape, nonzero where an element is wrong; at least one element must be.
         rtol, atol: tolerances for comparing with a transposed or shifted `want`.
         tile: the kernel's tile over the last dimensions.
     """
@@ -45,8 +45,8 @@ def hints(
 def _close(got: Array, view: Array, rtol: float, atol: float, factor: float | None = None) -> bool:
     """Return True if `got`, flat, agrees with `view` in row-major order (times `factor`).
 
-    Some elements are compared first, because most views differ; then all elements are compared in
-    pieces, without a copy of `view`.
+    A few elements are compared first, because most views differ; then all elements are compared in
+    pieces, without copying `view`.
     """
     step = max(1, got.size // 4096)
     places = np.arange(0, got.size, step)
@@ -100,8 +100,8 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
 
 
 def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
-    """Yield a hint if actual is expected times a single number, as when a scale is applied twice or
-    never."""
+    """Yield a hint if actual is expected times a single factor, as when a scale is applied twice or
+    not at all."""
     at = int(np.argmax(np.abs(np.where(np.isfinite(expected), expected, 0))))
     a, e = float(flat[at]), float(expected[at])
     if flat.size < 3 or e == 0 or not np.isfinite(a) or a == 0:
@@ -148,8 +148,8 @@ def of_places(wrong: Array) -> list[str]:
 
 
 def _along(what: str, hit: Array) -> list[str]:
-    """Describe where the mismatches lie along one axis; return an empty text if they lie all over
-    it."""
+    """Describe where the mismatches lie along one axis; return an empty string if they cover the
+    whole axis."""
     places = np.flatnonzero(hit)
     first, last, size = int(places[0]), int(places[-1]), hit.size
     count = last - first + 1
@@ -171,8 +171,8 @@ def _along(what: str, hit: Array) -> list[str]:
 
 
 def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
-    """Describe mismatches at exactly every n-th place from a first one, n > 1; else return an empty
-    text."""
+    """Describe mismatches at exactly every n-th index (n > 1) after the first; otherwise return an
+    empty string."""
     places = np.flatnonzero(hit)
     if places.size < 3:
         return []
@@ -187,8 +187,8 @@ def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
 
 
 def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
-    """Count the kernel's tiles with mismatches, and report whether these tiles are wrong
-    throughout."""
+    """Count the kernel's tiles with mismatches, and report whether every element of those tiles is
+    wrong."""
     sizes = tile[-wrong.ndim :]
     if not sizes or any(size < 1 for size in sizes):
         return []

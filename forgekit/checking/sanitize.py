@@ -2,7 +2,7 @@
 
 The sanitizer itself (`forgekit.vgpu.sanitizer`) watches every run on the virtual GPU. This module
 collects its findings instead of raising them and runs the kernel again under adversarial schedules,
-in which hidden mistakes become wrong numbers.
+which turn hidden mistakes into wrong numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Difference:
     """A result that depends on the order in which threads run.
 
     seed: the seed of the adversarial schedule; tensor: the argument's name; wrong: the number of
-    its `total` elements that differ from the usual order by more than rounding.
+    its `total` elements that differ from the usual order's result by more than rounding.
     """
 
     seed: int
@@ -55,7 +55,7 @@ class SanitizerReport(Shown):
         name: the host function's name.
         findings: each with `kind`, `severity`, `lines`, `block`, `thread`, `place`, `count` and
             `message`; errors first.
-        differences: outputs that changed with the order of threads.
+        differences: outputs that changed with the order in which threads ran.
         schedules: the completed runs, such as `default` and `adversarial, seed 0`.
     """
 
@@ -93,7 +93,7 @@ class SanitizerReport(Shown):
 
     @property
     def changes(self) -> list[str]:
-        """Describe the results that differ between the runs."""
+        """Describe the results that differ between runs."""
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
             texts.append("No finding explains this. A register that nothing wrote holds noise in "

@@ -1,1 +1,1 @@
-"""The command line has one module per command of `forgekit --help`."""
+"""The command line: one module per command listed by `forgekit --help`."""

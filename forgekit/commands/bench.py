@@ -1,4 +1,4 @@
-"""`forgekit bench`: measure forgekit's operators and their common alternatives at the sizes of a
+"""`forgekit bench`: measure forgekit's operators and common alternatives at the sizes of a
 suite."""
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _check_read(context: click.Context) -> None:
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
-    """Refuse wrong options now, before half an hour of measuring."""
+    """Reject invalid options now, before half an hour of measuring."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.viz.timing.suite import check_plot_file
 
@@ -157,7 +157,7 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
 
 
 def _is_slower(results: SuiteResults, baseline: SuiteResults, gate: float | None) -> bool:
-    """Print the comparison; return True if there is a gate and it must fail.
+    """Print the comparison; return True if there is a gate and it fails.
 
     Raises:
         UsageError: the other results are from another GPU, or the gate compares no row.

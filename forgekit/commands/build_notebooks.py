@@ -1,4 +1,4 @@
-"""`forgekit build-notebooks`: build the .ipynb, with outputs, from the .py source."""
+"""`forgekit build-notebooks`: build each .ipynb, with outputs, from its .py source."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _is_notebook_source(path: Path) -> bool:
 
 
 def _notebooks_below(folder: Path) -> Iterator[Path]:
-    """Return every notebook .py, and the expected .py of every .ipynb."""
+    """Return every notebook .py, and the .py expected for every .ipynb."""
     for path in folder.rglob("*"):
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
@@ -89,7 +89,8 @@ def _notebooks_below(folder: Path) -> Iterator[Path]:
 def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
     """Return the .py halves of the pairs under `paths` (files of either kind, folders), sorted.
 
-    Without paths: those of every week. Raises UsageError for a path that is not a notebook.
+    If `paths` is empty, return those of every week. Raises UsageError for a path that is not a
+    notebook.
     """
     wanted = [Path(path) for path in paths]
     if not wanted:
@@ -148,7 +149,7 @@ def _new_id(cell: Any, taken: set[str]) -> str:
 
 
 def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
-    """Give unchanged and edited cells the ids from the built notebook."""
+    """Give unchanged and edited cells the ids that they have in the built notebook."""
     old_keys = [(cell.cell_type, cell.source) for cell in old_cells]
     new_keys = [(cell.cell_type, cell.source) for cell in cells]
     ids: dict[int, str] = {}
@@ -203,8 +204,8 @@ def build(source: Path) -> bool:
 
 def first_difference(source: Path) -> str | None:
     """Describe the first difference between the .py and the .ipynb of a pair, or return None. It
-    compares the cells' kind, text and tags, checks that the .ipynb ran from top to bottom, and
-    executes nothing."""
+    compares the cells' types, texts and tags, checks that the .ipynb was run from top to bottom,
+    and executes nothing."""
     from forgekit.lessons.notebook_cells import first_stale
 
     _, nbformat = _tools()
@@ -240,8 +241,8 @@ def first_difference(source: Path) -> str | None:
 
 
 def _both(left: Any, right: Any) -> str:
-    """Return the first line in which the texts differ, from the .py and the .ipynb, one below the
-    other."""
+    """Return the first line in which the texts differ, from the .py and from the .ipynb, one below
+    the other."""
     lefts, rights = str(left).splitlines(), str(right).splitlines()
     pairs = zip([*lefts, "(nothing)"], [*rights, "(nothing)"], strict=False)
     here, there = next(((a, b) for a, b in pairs if a != b), (left, right))

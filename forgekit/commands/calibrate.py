@@ -87,7 +87,7 @@ def samples_of(found: dict[str, Any]) -> list[Any]:
 
 
 def _measured(gpu: str) -> dict[str, Any]:
-    """Return times and facts of all kernels."""
+    """Return the times and facts of all kernels."""
     import torch
     from tqdm import tqdm
 
@@ -124,7 +124,7 @@ def _count(cases: list[dict[str, Any]]) -> None:
 
 
 def count_case(number: int, sizes: int = 3) -> list[list[dict[str, Any]]]:
-    """Return the facts of one kernel at each of its sizes, or at the first few."""
+    """Return one kernel's facts at each of its sizes, or at the first few."""
     import torch
 
     from forgekit.compiling.compiled import compile

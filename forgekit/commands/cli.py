@@ -14,9 +14,9 @@ import click
 from forgekit.commands.options import Shortened
 from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 
-# The commands in the order of the help. `build-notebooks` is the function `build_notebooks` in the
-# module with the same name. A module is imported when its command is called, and none imports torch
-# or the compiler at its top, so `forgekit --help` is quick.
+# The commands, in the order in which the help lists them. `build-notebooks` is the function
+# `build_notebooks` in the module with the same name. A module is imported when its command is
+# called, and none imports torch or the compiler at its top, so `forgekit --help` is quick.
 COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "calibrate", "grade",
             "build-notebooks", "book")  # fmt: skip
 
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 1 (failure), 2 (wrong usage), 130 (Ctrl-C) or 141 (the reader
     of its output has exited).
 
-    Each error of forgekit is one message on stderr, never a traceback.
+    Every forgekit error is a single message on stderr, never a traceback.
     """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):

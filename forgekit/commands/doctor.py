@@ -1,4 +1,4 @@
-"""`forgekit doctor`: report this machine's equipment, where code will run, and remedies."""
+"""`forgekit doctor`: report this machine's equipment, where kernels will run, and remedies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: do not import files of the current folder
 PROBE_TIMEOUT_S = 120
-NAME_WIDTH = len("disassembler")  # length of the longest name of a finding
+NAME_WIDTH = len("disassembler")  # length of the longest finding's name
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
 INSTALL = "in the course folder run `uv sync`, elsewhere `pip install forgekit`"
 INSTALL_LAB = "in the course folder run `uv sync`, elsewhere `pip install jupyterlab`"
@@ -66,7 +66,7 @@ def examine() -> Iterator[Finding]:
     """Yield the findings in the order of the report, each as soon as it is known, with the slow
     check last.
 
-    The check is left out if it cannot succeed.
+    The check is skipped if it cannot succeed.
     """
     from forgekit.devices import gpu_report
 

@@ -1,4 +1,4 @@
-"""`forgekit grade`: run every notebook of a class in a sandbox, and judge it from outside."""
+"""`forgekit grade`: run every notebook of a class in a sandbox and judge it from outside."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             store(out, row)
             left.discard(k)
     except KeyboardInterrupt:
-        pass  # the rest may have an earlier row
+        pass  # the others may have an earlier row
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
     report = ClassReport(now, listed, marks, best)

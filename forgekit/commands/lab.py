@@ -15,10 +15,10 @@ from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
 _HERE = Path(__file__).parent
-# JupyterLab settings that the course needs, regardless of how it is started.
+# JupyterLab settings that the course needs, however JupyterLab is started.
 COURSE_OPTIONS = (
-    # A folded output would show its first line, which may be the answer to a prediction; closing an
-    # unedited notebook would ask to save it.
+    # A folded output would show its first line, which may be the answer to a prediction; without
+    # the second setting, closing an unedited notebook would prompt to save it.
     f"--LabApp.extra_labextensions_path={_HERE / 'labextensions'}",
     # Defaults only: the user's own JupyterLab settings override them.
     f"--LabApp.app_settings_dir={_HERE / 'labsettings'}",
@@ -68,9 +68,9 @@ def lab(options: list[str]) -> int:
 
 
 def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str]) -> list[str]:
-    """Return the command line that opens JupyterLab in `folder`, at `notebook` if given.
+    """Return the command line that opens JupyterLab in `folder`, showing `notebook` if given.
 
-    The user's `options` come last, because JupyterLab uses the last of two equal options.
+    The user's `options` come last, because JupyterLab uses the last occurrence of an option.
     """
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
     command += COURSE_OPTIONS
@@ -83,7 +83,8 @@ def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str])
 
 
 def _replace_process(command: list[str], folder: Path) -> None:
-    """Replace this process by JupyterLab, so that Ctrl-C and the exit status are JupyterLab's."""
+    """Replace this process with JupyterLab, so that JupyterLab gets Ctrl-C and sets the exit
+    status."""
     os.chdir(folder)
     sys.stdout.flush()
     os.execv(command[0], command)

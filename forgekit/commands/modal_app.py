@@ -31,7 +31,7 @@ def _image() -> modal.Image:
     forgekit's sources."""
     image = modal.Image.debian_slim(f"{sys.version_info.major}.{sys.version_info.minor}")
     if not modal.is_local():
-        return image  # in the container the image is already built
+        return image  # inside the container, the image is already built
     needed = [text for text in metadata.requires("forgekit") or [] if "extra ==" not in text]
     return image.apt_install("gcc").pip_install(*needed).add_local_python_source("forgekit")
 

@@ -1,4 +1,4 @@
-"""Run a notebook's cells, and decide which of their outputs are stored and compared."""
+"""Run a notebook's cells, and decide which outputs are stored and compared."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from forgekit.errors import ForgekitError
 
 CELL_TIMEOUT_S = 300
 MAY_FAIL = "raises-exception"
-# Settings of forgekit that make a notebook print the same text on every machine.
+# forgekit settings that make a notebook print the same text on every machine.
 KERNEL_ENVIRONMENT = {
     "FORGEKIT_DEVICE": "virtual",
-    # each notebook begins without passed exercises, and stores no progress
+    # each notebook begins with no exercise passed, and stores no progress
     "FORGEKIT_PROGRESS": "off",
     "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel reports whether it came from the disk cache
 }
 
 # (regex, replacement), applied when a notebook is built, for places and numbers that depend on the
-# process or the machine. Applying one twice changes nothing.
+# process or the machine. Applying one a second time changes nothing.
 PLACES = (
     (r"(?:/[\w.+-]+)*/ipykernel_\d+/", "/tmp/ipykernel_0/"),  # the folder of a cell's source
     (r"\bat 0x[0-9a-fA-F]+", "at 0x0"),  # <function f at 0x7f...>
@@ -106,7 +106,7 @@ def volatile_patterns(course: Path) -> dict[str, str]:
 
 
 def _rewrite_output(output: Any, patterns: dict[str, str]) -> Any:
-    """Return `output` with all its texts rewritten; pictures do not change."""
+    """Return `output` with all its texts rewritten and pictures unchanged."""
     if isinstance(output, str):
         for regex, replacement in patterns.items():
             output = re.sub(regex, replacement, output)
@@ -126,9 +126,9 @@ def _is_stream(output: Any) -> bool:
 
 
 def _in_order(outputs: list[Any]) -> list[Any]:
-    """Put printed text before the cell's result or error, and join neighbouring pieces.
+    """Put printed text before the cell's result or error, and join adjacent pieces.
 
-    Output of C code reaches the notebook through a pipe, so it may arrive after a later Python
+    Output from C code reaches the notebook through a pipe, so it may arrive after a later Python
     result.
     """
     ordered = sorted(outputs, key=lambda out: out["output_type"] in ("execute_result", "error"))
@@ -152,9 +152,10 @@ def normalise(outputs: list[Any], course: Path) -> list[Any]:
 
 
 def comparable(outputs: list[Any], course: Path) -> str:
-    """Return a text that is equal for two equivalent runs of a cell.
+    """Return a text that is the same for any two equivalent runs of a cell.
 
-    Printed text and pictures are compared separately, because their order varies if C code prints.
+    Printed text and pictures are compared separately, because their order varies when C code
+    prints.
     """
     ordered = _in_order(sorted(outputs, key=_is_stream))
     return json.dumps(_rewrite_output(ordered, volatile_patterns(course)), sort_keys=True)

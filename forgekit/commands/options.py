@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Shortened(click.Command):
     """A command with unambiguous short options: `--dev` for `--device`.
 
-    Errors of click become a UsageError in the library's order: got, needed, remedy.
+    click's errors become a UsageError in the library's form: got, needed, remedy.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -55,7 +55,7 @@ class Command(Shortened):
         return super().make_context(info_name, args, parent, **extra)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the whole help; click would cut it at the limit."""
+        """Return the whole help; click would truncate it at the limit."""
         text = self.short_help or (self.help or "").partition("\n\n")[0]
         return " ".join(text.split()).rstrip(".")
 
@@ -132,7 +132,7 @@ strict = click.option(
 
 # -- types of options -----------------------------------------------------------------------------
 class AtLeast(click.ParamType):
-    """An integer of `least` or more. remedy: advice for other values."""
+    """An integer that is at least `least`. remedy: advice for other values."""
 
     name = "integer"
 
@@ -199,7 +199,7 @@ def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError
 
 
 def chosen_target(device: str | None) -> Target:
-    """Return where kernels run by --device; None leaves the usual choice.
+    """Return where kernels run according to --device; None keeps the default choice.
 
     Raises:
         UsageError: the device is unknown or lacks the architecture.

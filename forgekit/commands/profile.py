@@ -108,7 +108,7 @@ def _report_path(out: str | None, suffix: str) -> Path | None:
     """
     if out is None:
         return None
-    if not Path(out).is_dir():  # the message for a folder uses the given name
+    if not Path(out).is_dir():  # the message about a folder uses the name as given
         out = out if out.endswith(suffix) else out + suffix
     check_output("--out", out)
     return Path(out).resolve()
@@ -120,7 +120,7 @@ def _print_measured(
     """Move the report to `out`, if given, and print the data or the table.
 
     Raises:
-        UsageError: the report could not be moved, and remains in its old place.
+        UsageError: the report could not be moved and stays where it was.
     """
     place = out or report
     if out is not None:
@@ -184,7 +184,7 @@ def profile(
     options: dict[str, Any] = {"all_threads": True, "launched": launched, "blocks": blocks}
     with aside, Recording(keep=False, shares=paced, **options) as recording:
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    paced = paced and not ended.stopped  # no time is predicted for a stopped launch
+    paced = paced and not ended.stopped  # no time is predicted if a launch was stopped
     whole = of_recording(Path(script).name, recording, chosen, pace=paced)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}

@@ -15,7 +15,7 @@ from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda, str
 from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
-# torch's errors when a script puts tensors on a missing GPU.
+# torch's errors when a script places tensors on a GPU that does not exist.
 _NO_CUDA = (
     "Torch not compiled with CUDA enabled",
     "No CUDA GPUs are available",
@@ -68,7 +68,7 @@ def run_script(
     device: "gpu" or "virtual"; it overrides FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's
     "cuda" means the virtual GPU, unless torch has a real GPU. strict: a finding of the sanitizer
     stops the script; otherwise it continues, and the findings are printed at its end. An exception
-    of the script itself is shown from the script's own line downwards.
+    raised by the script is shown starting at the script's own frame.
 
     Raises:
         UsageError: the file or device does not exist.
@@ -131,13 +131,13 @@ def _run_as_main(path: Path) -> None:
     module = ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
-    # Do not inherit this module's `annotations`, which would turn the script's annotations into
-    # text.
+    # Do not inherit this module's `annotations` import, which would turn the script's annotations
+    # into text.
     exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
 
 
 def _show(error: Exception, script: Path) -> None:
-    """Print an exception of the script as Python does, without the frames above the script or those
+    """Print the script's exception as Python does, but without the frames above the script or those
     that modules hide with pytest's `__tracebackhide__`."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != str(script):

@@ -55,7 +55,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
 def _print_results(
     results: list[sanitizer.Result], command: list[str], logs: Path, *, as_json: bool
 ) -> None:
-    """Print the results; keep the logs if they are not empty."""
+    """Print the results; keep any logs that are not empty."""
     wrong = any(r.errors or r.warnings for r in results)
     if not wrong:
         shutil.rmtree(logs)
@@ -84,7 +84,7 @@ class ScriptOrCommand(ScriptCommand):
 
 
 def _is_command(words: Sequence[str]) -> bool:
-    """Return True if `--` precedes any script, or if an option is present that only
+    """Return True if `--` comes before any script, or if there is an option that only
     compute-sanitizer has."""
     for i, word in enumerate(words):
         if word == "--" or word.partition("=")[0] in ("--tool", "--json"):

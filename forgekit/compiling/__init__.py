@@ -1,2 +1,2 @@
-"""compile(): argument specs, the cache key, the memory and disk cache, the GPU or the virtual
-GPU."""
+"""compile(): argument specs, the cache key, the memory and disk caches, the GPU and virtual GPU
+backends."""

@@ -36,8 +36,8 @@ _EXPORTED = "forgekit_entry"
 class Artefacts:
     """The DSL's output for a function.
 
-    ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler. executable: the
-    host function, in the form of its backend.
+    ptx: text of the PTX. cubin: machine code. ptxas: the assembler's report. executable: the host
+    function, in its backend's form.
     """
 
     ptx: str
@@ -47,7 +47,7 @@ class Artefacts:
 
 
 class Backend(ABC):
-    """The common part of both backends: the call to the DSL's compiler, and its artefacts."""
+    """The part common to both backends: the call to the DSL's compiler, and its artefacts."""
 
     extra_options = ""
 
@@ -79,7 +79,7 @@ class Backend(ABC):
                 raise _explained(error, job.fn, job.options) from None
             ptxas = report.read_bytes() if report.exists() else b""
         cubin = raw.__cubin__ if isinstance(raw.__cubin__, bytes) else b""
-        ptx = raw.__ptx__ or ""  # without a kernel, the DSL names a file that it never wrote
+        ptx = raw.__ptx__ or ""  # if there is no kernel, the DSL names a file that it never wrote
         return Artefacts(ptx if "\n" in ptx else "", cubin, ptxas, raw)
 
     def parts(self, made: Artefacts) -> Parts:
@@ -99,7 +99,7 @@ class Backend(ABC):
 
     @abstractmethod
     def launcher(self, job: Job, executable: Any) -> Launch:
-        """Return the function that launches with the run-time arguments, in order."""
+        """Return the function that launches the kernels, given the run-time arguments in order."""
 
     def _stand_ins(self, job: Job) -> list[Any]:
         """Return the argument that stands for each parameter at compile time."""
@@ -172,8 +172,8 @@ class GpuBackend(Backend):
             if raw_stream(device) == 0:
                 run(*args)
                 return
-            # Without a stream parameter the launch uses the default stream, so keep the order of
-            # work.
+            # Without a stream parameter the launch uses the default stream, so keep the work in
+            # order.
             current, default = torch.cuda.current_stream(), torch.cuda.default_stream()
             default.wait_stream(current)
             run(*args)
@@ -279,7 +279,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _explained(error: Exception, fn: Any, options: str) -> Exception:
-    """Translate an error of the DSL's compiler into an exception of forgekit."""
+    """Translate an error from the DSL's compiler into a forgekit exception."""
     if isinstance(error, OSError) and f"{error.filename}" in options:
         got, needed = f"{options} ({error.strerror})", "a folder to write to"
         remedy = "name another, or leave --dump-dir out"

@@ -1,9 +1,10 @@
-"""compile(): compile a CuTe DSL function once for a family of tensors, on either kind of GPU.
+"""compile(): compile a CuTe DSL function once for a family of tensors, for a real or the virtual
+GPU.
 
 The cache key holds everything that can change the machine code: the source text of the function and
 of everything it reaches, the values they capture (`fingerprint.py`), the argument specs
-(`specs.py`), architecture, options, and the versions of the DSL and of forgekit. In memory a hit
-costs a digest of the source; on disk (`store.py`) it saves the next process a run of the compiler.
+(`specs.py`), architecture, options, and the versions of the DSL and of forgekit. A memory hit costs
+one digest of the source; a hit on disk (`store.py`) saves the next process a compiler run.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ class CompiledKernel:
 
     Attributes:
         ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler.
-        key: the cache key. compile_ms: milliseconds from the request until it could be called.
-        origin: where the last `compile` found it: "compiled", "memory" or "disk". target: where it
-        runs.
-        runtime: the parameters that a call passes, which are tensors and scalars. launch: the
-        quickest call, for the tensors and scalars in order.
+        key: the cache key. compile_ms: milliseconds from the request until the function could be
+            called.
+        origin: where the last `compile` got it: "compiled", "memory" or "disk". target: where it
+            runs.
+        runtime: the parameters that a call passes: tensors and scalars. launch: the fastest way to
+            call it, with the tensors and scalars in order.
     """
 
     def __init__(
@@ -71,18 +73,18 @@ class CompiledKernel:
 
     @property
     def registers(self) -> int:
-        """Return registers per thread, the maximum over the kernels of this function."""
+        """Return the registers per thread: the maximum over this function's kernels."""
         return max((r.registers for r in self.resources.values()), default=0)
 
     @property
     def code_bytes(self) -> int:
-        """Return the bytes of machine code of all kernels of this function; an instruction has 16
+        """Return the total machine-code bytes of this function's kernels; an instruction takes 16
         bytes."""
         return code_bytes(self.cubin)
 
     @property
     def spill_bytes(self) -> int:
-        """Return spilled bytes per thread, stores and loads, the maximum over the kernels."""
+        """Return the bytes spilled per thread, stores plus loads: the maximum over the kernels."""
         return max((r.spill_bytes for r in self.resources.values()), default=0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
@@ -97,8 +99,8 @@ class CompiledKernel:
         self.launch(*args)
 
     def on_virtual_gpu(self) -> CompiledKernel:
-        """Return the same function compiled for the same arguments on the virtual GPU, to inspect
-        it."""
+        """Return the same function, compiled for the same arguments on the virtual GPU, for
+        inspection."""
         if self.target.kind == "virtual":
             return self
         arch = self.target.arch if self.target.arch in HARDWARE.ARCHITECTURES else None
@@ -189,7 +191,7 @@ def _from_disk(backend: Backend, job: Job, key: str) -> tuple[Artefacts, Launch]
     try:
         made = backend.load(job, parts)
         return made, backend.launcher(job, made.executable)
-    except Exception:  # written by another version, or damaged with a valid digest
+    except Exception:  # written by another version, or damaged despite a valid digest
         return None
 
 

@@ -33,7 +33,7 @@ _KERNEL_PID = re.compile(r"ipykernel_\d+")
 
 @dataclasses.dataclass(frozen=True)
 class Fingerprint:
-    """A digest in hexadecimal. portable: False if a value is known only by its identity, which
+    """A hexadecimal digest. portable: False if a value can be identified only by its `id`, which
     makes the digest meaningless in another process."""
 
     digest: str
@@ -50,7 +50,7 @@ def fingerprint(*values: object) -> Fingerprint:
 
 
 class _Walker:
-    """Walks through values, depth first, and adds their parts to `parts`.
+    """Walk through values depth first and add their parts to `parts`.
 
     It appends rather than yields, because each level of nested generators would be resumed for each
     part.
@@ -60,7 +60,7 @@ class _Walker:
         self.parts: list[str] = []
         self.portable = True
         self.seen: dict[int, int] = {}
-        self.keep: list[object] = []  # ids stay unique while the walk lasts
+        self.keep: list[object] = []  # keeps ids unique during the walk
 
     def describe(self, value: Any, depth: int) -> None:
         if isinstance(value, enum.Enum):
@@ -197,23 +197,23 @@ def _instructions(code: types.CodeType) -> str:
 
 
 def portable_path(text: str) -> str:
-    """Remove the process number from a notebook cell's file name, or from a text with such
+    """Remove the process ID from a notebook cell's file name, or from text that contains such
     names."""
     return _KERNEL_PID.sub("ipykernel_0", text)
 
 
 def this_process(text: str) -> str:
-    """Undo `portable_path` for cells of the running kernel."""
+    """Undo `portable_path` for cells of the running Jupyter kernel."""
     return _KERNEL_PID.sub(f"ipykernel_{os.getpid()}", text)
 
 
 @functools.lru_cache(maxsize=4096)
 def _names_in(text: str) -> frozenset[str] | None:
-    """Return the global names and the attributes in a function's text; None if it is not a whole
-    statement.
+    """Return the global names and the attributes in a function's text; None if the text is not a
+    whole statement.
 
-    The code object cannot replace the text, because the DSL exchanges it when it first compiles the
-    function.
+    The code object cannot serve instead of the text, because the DSL replaces it when it first
+    compiles the function.
     """
     try:
         (statement,) = ast.parse(text).body

@@ -1,4 +1,4 @@
-"""Match arguments to a host function's parameters, and check the arguments of a call."""
+"""Match example arguments to a host function's parameters, and check a call's arguments."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Job:
 
 
 def function_name(fn: Any) -> str:
-    """Return the displayed name: a function's own, or that of an object's class."""
+    """Return the display name: a function's own, or that of an object's class."""
     if inspect.isroutine(fn) or hasattr(fn, "__wrapped__"):
         return str(getattr(fn, "__name__", "kernel"))
     return type(fn).__name__
@@ -150,7 +150,8 @@ def _parameter(name: str, annotation: Any, value: Any) -> Parameter:
 def bind_call(
     name: str, parameters: Sequence[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the run-time arguments in order; a call may repeat constants if they are equal.
+    """Return the run-time arguments in order; a call may repeat constants if they equal the
+    compiled-in values.
 
     Raises:
         ArgumentMismatchError: arguments are missing, extra or unknown, or a constant differs.
@@ -184,10 +185,10 @@ def _mismatch(what: str, got: str, needed: str, remedy: str) -> ArgumentMismatch
 
 def _same(one: Any, other: Any) -> bool:
     if getattr(one, "is_meta", False):
-        return False  # decide without numbers, because torch needs seconds for that
+        return False  # decide without `numbers`, because torch needs seconds for that
     try:
         return bool(one == other)
-    except Exception:  # arrays of several elements, objects that refuse
+    except Exception:  # arrays with several elements, objects that refuse to compare
         return False
 
 

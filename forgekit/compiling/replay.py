@@ -39,9 +39,9 @@ def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any,
 def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> tuple[Any, ...]:
     """Run the kernel on copies of the arguments and return the copies. Its prints are hidden.
 
-    options: those of `forgekit.vgpu.options`. By default the kernel runs in the usual order,
-    regardless of the user's options, and without the sanitizer, because this run does not judge the
-    kernel.
+    options: those of `forgekit.vgpu.options`. By default the kernel runs in the usual order and
+    without the sanitizer, regardless of the user's options, because this run is not meant to judge
+    it.
 
     Raises:
         KernelError: the virtual GPU stopped the kernel.
@@ -84,7 +84,7 @@ def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> 
 
 
 def _clone(original: torch.UntypedStorage) -> torch.UntypedStorage:
-    """Copy a tensor in a single thread; torch's own copy takes milliseconds while other work keeps
+    """Copy a tensor in a single thread; torch's own copy takes milliseconds when other work keeps
     the cores busy."""
     import torch
 

@@ -1,4 +1,4 @@
-"""Read the resources of a kernel's machine code without a GPU: registers, spills and SASS."""
+"""Read a kernel's registers, spills and SASS from its machine code, without a GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 @dataclass(frozen=True)
 class Resources:
-    """A kernel's resources per thread: registers, and bytes that it spills and reloads."""
+    """A kernel's resources per thread: registers, and the bytes that it spills and reloads."""
 
     registers: int
     spill_bytes: int

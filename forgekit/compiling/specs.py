@@ -1,4 +1,4 @@
-"""Describe the properties that a kernel is compiled for: element type, fixed sizes, strides,
+"""Describe the tensors that a kernel is compiled for: element type, fixed sizes, strides,
 alignment.
 
 A `TensorSpec` describes every tensor that fits it. A spec made from a tensor leaves all sizes
@@ -77,7 +77,8 @@ class TensorSpec:
         return self.align or 1
 
     def _row_divisor(self) -> int:
-        """Return divisors of the dynamic strides: rows start where the fastest mode divides."""
+        """Return divisors of the dynamic strides: rows start at multiples of the fastest mode's
+        divisor."""
         unit = next((m for m, s in enumerate(self.strides) if s == 1), None)
         return 1 if unit is None else self.divisible.get(unit, 1)
 
@@ -98,7 +99,8 @@ class TensorSpec:
 
     # -- for the compiler ---------------------------------------------------------------------
     def fake(self, symbols: dict[str, Any]) -> Any:
-        """Return CuTe DSL's stand-in for such a tensor; `symbols` links named modes."""
+        """Return CuTe DSL's stand-in for such a tensor; `symbols` connects modes with the same
+        name."""
         import cutlass.cute as cute
         from cutlass.cute.runtime import make_fake_tensor
 
@@ -123,8 +125,8 @@ class TensorSpec:
         sizes: the named sizes found so far in this call, and where; updated here.
 
         Raises:
-            ArgumentMismatchError: the tensor does not fit; the message names the argument, got,
-                needed, remedy.
+            ArgumentMismatchError: the tensor does not fit; the message names the argument, what was
+                passed, what is needed and a remedy.
         """
         is_tensor = isinstance(tensor, torch.Tensor)
         if not is_tensor or tensor.is_nested or tensor.layout is not torch.strided:
@@ -154,7 +156,7 @@ class TensorSpec:
         if (problem := self.size_problem(tensor)) is not None:
             yield problem
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
-            # The stride of a mode with a single element is only multiplied by 0.
+            # The stride of a mode with a single element is only ever multiplied by 0.
             if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
                 remedy = "pass .contiguous(), or compile for this tensor"
                 yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
@@ -178,7 +180,8 @@ class TensorSpec:
                 yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
-        """Describe the part of a tensor's layout that exceeds a kernel's 32-bit numbers."""
+        """Describe the part of a tensor's layout that exceeds the range of a kernel's 32-bit
+        numbers."""
         dynamic = [not isinstance(size, int) for size in self.shape]
         stride_bits = [None if isinstance(step, int) else 64 for step in self.strides]
         found = HOST.beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
@@ -186,8 +189,9 @@ class TensorSpec:
 
     @functools.cached_property
     def safe_sizes(self) -> tuple[tuple[int, int], ...]:
-        """Return (mode, size): up to this size no offset in a fitting tensor can exceed 32 bits.
-        Return an empty tuple if no offset ever can. A longer mode needs `size_problem`."""
+        """Return (mode, size) pairs: up to these sizes, no offset in a fitting tensor can exceed 32
+        bits. Return an empty tuple if no offset ever can. Check longer modes with
+        `size_problem`."""
         fixed = [
             (m, n, abs(s))
             for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))
@@ -216,10 +220,10 @@ def spec(
     """Return a spec for tensors like this one.
 
     static: modes with a compiled-in size (True: all sizes and strides). divisible:
-    mode -> divisor of its dynamic size. align: bytes; by default the alignment of the tensor's own
-    address, at most 16. names: names for dynamic modes; modes with equal names must have equal
-    sizes in a call.
-    read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU does not.
+    mode -> divisor of its dynamic size. align: bytes; by default the alignment of this tensor's
+    address, at most 16. names: names for dynamic modes; modes with the same name must have the same
+    size in a call. read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU
+    does not.
 
     Raises:
         UsageError: the tensor lacks a mode, a size or stride is not a multiple of its divisor, or a
@@ -252,8 +256,8 @@ def _alignment(tensor: torch.Tensor) -> int:
 
 
 def _known_strides(tensor: torch.Tensor, shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
-    """Return the compiled-in strides: 1 for the fastest mode, and the strides that fixed sizes
-    determine."""
+    """Return the compiled-in strides: 1 for the fastest mode, and those that follow from fixed
+    sizes."""
     if all(isinstance(size, int) for size in shape):
         return tuple(map(int, tensor.stride()))
     unit = _unit_mode(tensor)
@@ -271,8 +275,8 @@ def _row_major(shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:
-    """Return the fastest mode, which has stride 1; the last one if several have it. A matrix of one
-    column, whose strides are both 1, is row-major, as in torch."""
+    """Return the fastest mode, which has stride 1; the last one if several have it. A one-column
+    matrix, whose strides are both 1, is row-major, as in torch."""
     ones = [m for m, step in enumerate(tensor.stride()) if step == 1]
     longer = [m for m in ones if tensor.shape[m] > 1]
     last = tensor.dim() - 1

@@ -1,7 +1,7 @@
 """Store compiled kernels on disk: one zip file per kernel, complete or absent.
 
-Files are replaced atomically, so several processes may share the folder; a file with a wrong zip
-checksum counts as absent. Nothing is ever unpickled. Stored code runs, so a folder that another
+Files are replaced atomically, so several processes may share the folder; a file whose zip checksum
+is wrong counts as absent. Nothing is ever unpickled. Stored code runs, so a folder that another
 user owns or may write to is not used; new files and folders are private (modes 0700 and 0600).
 
 FORGEKIT_CACHE_DIR names the folder (default: forgekit in the user's cache folder);
@@ -31,7 +31,8 @@ _STALE_S = 3600.0  # a partial file this old belongs to a killed process
 
 
 def folder() -> Path | None:
-    """Return the cache's folder, made if needed; None if the disk cache is off or impossible.
+    """Return the cache's folder, creating it if needed; None if the disk cache is off or
+    unavailable.
 
     Raises:
         UsageError: FORGEKIT_DISK_CACHE is neither on nor off.
@@ -44,7 +45,7 @@ def folder() -> Path | None:
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = path.stat()
-        owners = {found.st_uid, path.lstat().st_uid}  # owners of the folder and of a link to it
+        owners = {found.st_uid, path.lstat().st_uid}  # owners of the folder and of any link to it
     except OSError as error:
         problem = error.strerror
     else:
@@ -76,7 +77,7 @@ def save(key: str, parts: dict[str, bytes]) -> None:
     with zipfile.ZipFile(whole, "w") as packed:
         for name, data in parts.items():
             packed.writestr(name, data)
-    with contextlib.suppress(OSError):  # a full or read-only disk only costs a recompilation
+    with contextlib.suppress(OSError):  # a full or read-only disk costs only a recompilation
         shared_files.replace(where / f"{key}.forgekit", whole.getvalue())
 
 
@@ -89,10 +90,10 @@ def load(key: str) -> dict[str, bytes] | None:
     try:
         with zipfile.ZipFile(io.BytesIO(shared_files.read(file))) as packed:
             parts = {name: packed.read(name) for name in packed.namelist()}
-    except Exception:  # a missing file, or one of several errors of zipfile
+    except Exception:  # a missing file, or one of zipfile's several errors
         return None
     with contextlib.suppress(OSError):
-        os.utime(file)  # it was used now, so delete it last
+        os.utime(file)  # just used, so delete it last
     return parts
 
 

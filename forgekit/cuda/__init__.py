@@ -1,9 +1,10 @@
-"""Provide a GPU for host code without a GPU: torch's "cuda", cuda-python's driver and runtime.
+"""Provide host code with a GPU on machines without one: torch's "cuda", cuda-python's driver and
+runtime.
 
     forgekit.vgpu.install(cuda=True)     # `forgekit run` does this without a GPU
 
-A plug-in of the virtual GPU, which does not depend on it; `import forgekit` registers it, and its
-first use imports it. Tensors on "cuda" stay in the CPU's memory.
+This is a plug-in for the virtual GPU, which does not depend on it; `import forgekit` registers the
+plug-in, and its first use imports it. Tensors on "cuda" stay in the CPU's memory.
 
     plugin.py           its start and stop, and queries from the virtual GPU
     patches.py          attributes that are replaced and restored

@@ -33,7 +33,7 @@ def patch_cute_dsl(patches: Patches) -> None:
     patches.put(runtime, "load_module", _refuse_load)
 
 
-# Slugs of mistakes that stop a kernel -> CUDA's name for a GPU's reaction.
+# Slugs of mistakes that stop a kernel -> CUDA's name for the error that a GPU reports.
 _CODES = {
     "out-of-bounds": "IllegalAddress", "misaligned": "MisalignedAddress", "trap": "Assert",
     "deadlock": "LaunchTimeout", "divergent-barrier": "LaunchTimeout", "endless": "LaunchTimeout",

@@ -1,4 +1,4 @@
-"""Report the virtual GPU's properties: the numbers of its architecture, this machine's memory."""
+"""Report the virtual GPU's properties: its architecture's numbers, and this machine's memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """Print the meaning of "cuda" on stderr, once per process, when a script first uses it."""
+    """Print what "cuda" means on stderr, once per process, when a script first uses it."""
     print(
         f'forgekit: there is no GPU here, so "cuda" is the {name()}: it runs on the CPU, in host '
         "memory, and times are CPU times (--no-cuda turns this off)",
@@ -64,7 +64,7 @@ def properties() -> SimpleNamespace:
 
 def attribute(which: str) -> int:
     """Return a device attribute by the last part of its name, in capitals and without underscores.
-    An attribute unknown to the virtual GPU is 0, like a missing feature of a GPU."""
+    An attribute unknown to the virtual GPU is 0, like a feature that a GPU lacks."""
     p = properties()
     known = {name.replace("_", "").upper(): value for name, value in vars(p).items()}
     known |= {f"MAX{name}": value for name, value in known.items() if "SHAREDMEMORY" in name}

@@ -42,7 +42,7 @@ class Graph:
 
 @dataclass
 class Event:
-    """A moment of this machine's clock, and its stream."""
+    """A moment on this machine's clock, and its stream."""
 
     recorded_s: float | None = None
     stream: int = LEGACY_STREAM
@@ -90,7 +90,7 @@ def set_current_stream(stream: int) -> int:
 
 
 def is_capturing(stream: int) -> bool:
-    """Return True if this thread captures work in a stream."""
+    """Return True if this thread is capturing a stream's work."""
     return _here.capture is not None and stream in _here.capture.streams
 
 
@@ -115,7 +115,7 @@ def end_capture() -> Graph:
 
 
 def submit(stream: int, work: Callable[[], Any]) -> None:
-    """Run work in a stream, either now or at replay of the graph that captures the stream."""
+    """Run work in a stream, either now or when the graph that captures the stream is replayed."""
     if not keep(stream, work):
         work()
 

@@ -38,7 +38,7 @@ def marked_of(tensor: Any) -> Any:
 
 
 def on_gpu(tensor: Any) -> bool:
-    """Return True if a tensor counts as memory of the GPU."""
+    """Return True if a tensor counts as GPU memory."""
     return getattr(marked_of(tensor), CUDA_ATTRIBUTE, False)
 
 
@@ -60,7 +60,7 @@ def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     return tensor
 
 
-# The latest storages on "cuda", the oldest first. On a GPU, torch's allocator keeps memory that a
+# The latest storages on "cuda", oldest first. On a GPU, torch's allocator keeps memory that a
 # script drops, so a pointer to it, for example in a table of a grouped product, still reaches it.
 KEPT: collections.deque[Any] = collections.deque()
 _KEPT_BYTES = 64 << 20
@@ -108,7 +108,7 @@ def is_cuda(device: Any) -> bool:
 class Marking(TorchDispatchMode):
     """Runs operations for "cuda" on the CPU and marks their results."""
 
-    # False when stopped, so that threads that still run under this mode find torch unchanged
+    # False once stopped, so that threads still running under this mode find torch unchanged
     active = True
 
     @classmethod
@@ -144,20 +144,20 @@ class Marking(TorchDispatchMode):
         return result
 
 
-# Operations that accept tensors of both sides, on a GPU as well.
+# Operations that accept tensors from both sides, on a real GPU as well.
 _CROSSING = ("copy", "_copy", "_foreach", "_fused", "_nested", "_pack_padded", "_pad_packed",
              "set_", "tensor_split", "_ctc_loss")  # fmt: skip
 _INDEXING = ("index", "_index_put_impl_", "_unsafe_index")
 
 
 def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None]) -> None:
-    """Raise torch's error if a torch operation mixes tensors of both sides."""
+    """Raise torch's error if a torch operation mixes tensors from both sides."""
     name = func.name().partition("::")[2]
     if func.namespace != "aten" or name.startswith(_CROSSING):
         return
     if name.startswith(_INDEXING):  # indices on the CPU are accepted everywhere
         mixed = marks[0] is False
-    else:  # a number on the CPU combines with everything
+    else:  # a zero-dimensional CPU tensor combines with everything
         mixed = any(m is False and t.dim() for t, m in zip(given, marks, strict=True))
     if mixed:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Replace attributes of other packages temporarily."""
+"""Temporarily replace attributes of other packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unittest import mock
 
 
 class Patches(ExitStack):
-    """The replaced attributes; `close` restores them, the latest first."""
+    """The replaced attributes; `close` restores them, latest first."""
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module or class."""

@@ -1,4 +1,4 @@
-"""The plug-in replaces the calls of host code, and tracks which tensors are on "cuda"."""
+"""The plug-in replaces the GPU calls in host code and tracks which tensors are on "cuda"."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from forgekit.vgpu.wording import got_needed
 
 
 class Cuda(Plugin):
-    """Lets host code find a GPU: the virtual one."""
+    """Let host code find a GPU: the virtual one."""
 
     def start(self) -> None:
-        """Replace the calls of host code.
+        """Replace the GPU calls in host code.
 
         Raises:
             PlatformError: torch has a real GPU here.

@@ -1,8 +1,8 @@
 """Multiply half-precision matrices on "cuda", with the bits of tensor cores.
 
-Scripts compare a kernel's product with torch's and expect equal bits, because cuBLAS adds like the
-kernel: in float32, 16 products at a time, in order. The CPU's own product rounds one element in a
-thousand differently.
+Scripts compare a kernel's product with torch's and expect equal bits, because cuBLAS adds as the
+kernel does: in float32, 16 products at a time, in order. The CPU's own product rounds about one
+element in a thousand differently.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """The common part of streams and events, whose work has already run."""
+    """The part common to streams and events, whose work has already run."""
 
     def synchronize(self) -> None:
         """Return immediately, because there is no work to wait for."""
@@ -174,8 +174,8 @@ def _set_stream(stream: Stream | None) -> None:
 
 
 def _answers(**values: Any) -> dict[str, Any]:
-    """Return functions with a constant answer, all distinct, because torch's compiler inspects
-    them."""
+    """Return functions with constant answers; they are all distinct, because torch's compiler
+    inspects them."""
 
     def always(value: Any) -> Any:
         return lambda *_, **__: value

@@ -27,7 +27,7 @@ from forgekit.text import without_colours
 
 _MLIR_PLACE = re.compile(r'\("(?P<file>[^"]+)":(?P<line>\d+):\d+\)')
 _ARROW_PLACE = re.compile(r"-->\s*(?P<file>\S[^\n]*?):(?P<line>\d+)(?::\d+)?\s*$", re.MULTILINE)
-# Lines of the compiler's text that repeat the source or name compiler internals.
+# Lines in the compiler's text that repeat the source or name compiler internals.
 _NOISE = re.compile(
     r"^\s*(-->.*|in function `.*|>?\s*\d*\s*\|.*|File \".*|Traceback \(most.*|=+|note: .*see "
     r"current operation.*"
@@ -44,7 +44,7 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
     """Return the CompileError that explains `exc`, which CuTe DSL raised while compiling `fn`.
 
     Args:
-        exc: the exception of `cute.compile` or of a direct call of a jit function.
+        exc: the exception raised by `cute.compile` or by a direct call of a jit function.
         fn: the compiled function; used to find mistakes for which the compiler reports no line.
 
     Returns:
@@ -65,7 +65,7 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
 
 
 def older_name(exc: BaseException) -> str | None:
-    """Return the text for a name from an older CuTe DSL that is missing; None for other errors."""
+    """Return the text for a missing name that an older CuTe DSL had; None for other errors."""
     rule, fields = recognise([_text(exc)], None, [], getattr(exc, "obj", None))
     if rule.kind != "renamed-api":
         return None
@@ -101,7 +101,7 @@ def _place_of(exc: BaseException, text: str) -> SourceLine | None:
             if is_user_file(match["file"]):
                 return source_line(match["file"], int(match["line"]))
     if type(exc).__name__ in _NO_LINE_IN_TRACEBACK:
-        return None  # it was raised after reading the kernel, so the traceback ends in compile()
+        return None  # raised after the kernel was read, so the traceback ends in compile()
     return user_line(exc.__traceback__)
 
 

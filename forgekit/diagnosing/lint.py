@@ -1,6 +1,7 @@
-"""Find certain mistakes that compile, in the source of a student's CuTe DSL functions.
+"""Find certain mistakes that compile without an error, in the source of a student's CuTe DSL
+functions.
 
-The checks are conservative: code that may be right is not reported.
+The checks are conservative: code that might be right is not reported.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from forgekit.errors import SourceLine
 
 # Calls that return different values in different threads, so they are never known at compile time.
 _THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
-# Attributes of a tensor that may be static, and calls that inspect a value without its run-time
-# number.
+# Attributes of a tensor that may be static, and calls that inspect a value without needing its
+# run-time content.
 _STATIC = {"layout", "shape", "stride", "element_type", "dtype", "memspace", "iterator", "type"}
 _STATIC_CALLS = {"type", "len", "isinstance"}
 _CLUSTER_CALLS = {"cluster_arrive", "cluster_arrive_relaxed", "cluster_wait", "map_dsmem_ptr",

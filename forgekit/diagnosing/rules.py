@@ -26,7 +26,7 @@ class Rule:
         pattern, line, source: regular expressions, see the module's docstring.
         explanation, remedy: templates of one or two sentences.
         at: `kernel` if the mistake is in the kernel, `call` if it is in the call that compiles it.
-        find: if the compiler names no line, the message names the first line of the functions that
+        find: if the compiler names no line, the message names the first line in the functions that
             matches this expression.
     """
 

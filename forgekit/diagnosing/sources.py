@@ -27,7 +27,7 @@ class FunctionSource:
     tree: ast.AST
 
     def line(self, node: ast.expr | ast.stmt) -> SourceLine:
-        """Return the line on which a node of the tree begins."""
+        """Return the source line on which a node of the tree begins."""
         index = node.lineno - 1
         return SourceLine(self.filename, self.first_line + index, self.lines[index].strip())
 

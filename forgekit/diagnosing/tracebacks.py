@@ -1,4 +1,4 @@
-"""Make errors of forgekit and CuTe DSL end at the user's own line, not in a library file.
+"""Make errors from forgekit and CuTe DSL end at the user's own line, not in a library file.
 
 In a script, `install` adds a hook in front of Python's hook, which prints uncaught exceptions; the
 exception keeps all its frames for a debugger. In a notebook it adds a handler in front of
@@ -20,7 +20,7 @@ _SIMULATOR = "forgekit.vgpu"
 
 
 def install() -> None:
-    """Install the hook in front of the present hook and, in a notebook, the handler."""
+    """Install the hook in front of the current hook and, in a notebook, the handler."""
     _install_hook()
     if "IPython" in sys.modules:
         _install_handler()

@@ -1,4 +1,4 @@
-"""Share the columns of a matrix among threads: vectors side by side, rows below each other.
+"""Distribute the columns of a matrix over threads: vectors side by side, rows below each other.
 
 A `ColumnTile` is compiled into a kernel, which calls its methods.
 """
@@ -21,7 +21,7 @@ class ColumnTile:
     lanes: threads side by side, each with a vector of columns. rows: rows of threads, one below the
     other; a power of two. loads: rows of the matrix that a thread reads at a time. vector: columns
     per access, contiguous in memory; it divides N and the distance between rows. once: True if all
-    rows of the matrix are read together, so that values needed twice can be kept.
+    rows of the matrix are read at once, so that values needed twice can be kept.
     """
 
     lanes: int
@@ -43,10 +43,11 @@ class ColumnTile:
     # -- inside a kernel --------------------------------------------------------------------------
     @cute.jit
     def place(self, tiles: Int32):  # type: ignore[no-untyped-def]
-        """Return the thread's matrix and its vector of columns there, and its place in the block, x
-        and y.
+        """Return the thread's matrix, its vector of columns in that matrix, and its position in the
+        block, x and y.
 
-        tiles: blocks side by side over a matrix; blockIdx.x counts first them, then matrices.
+        tiles: blocks side by side over a matrix; blockIdx.x runs over these first, then over
+        matrices.
         """
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
@@ -55,8 +56,8 @@ class ColumnTile:
 
     @cute.jit
     def load(self, gX: cute.Tensor, rX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
-        """Load rX (vector, loads), the thread's vectors of gX (M, N) from `row` on; vectors outside
-        gX do not change."""
+        """Load rX (vector, loads), the thread's vectors of gX (M, N), starting at `row`; vectors
+        outside gX stay unchanged."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
                 gRow = gX[row + k * self.rows, None]  # (N):(1)
@@ -65,7 +66,7 @@ class ColumnTile:
 
     @cute.jit
     def store(self, rX: cute.Tensor, gX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
-        """Store rX (vector, loads) to the thread's vectors of gX (M, N) from `row` on."""
+        """Store rX (vector, loads) to the thread's vectors of gX (M, N), starting at `row`."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
                 gRow = gX[row + k * self.rows, None]  # (N):(1)
@@ -80,11 +81,10 @@ class ColumnTile:
 
     @cute.jit
     def reduce(self, values: tuple, merge: cutlass.Constexpr, tx, ty):  # type: ignore[no-untyped-def]
-        """Merge each of `values` (vector) over all threads in the same column; each gets the
-        result.
+        """Merge each of `values` (vector) over all threads in the same column; every thread gets
+        the result.
 
-        merge: a function of the values of a thread and of another thread below it; it changes the
-        first values.
+        merge: a function of the values of a thread and of a thread below it; it updates the former.
         """
         if cutlass.const_expr(self.rows > 1):
             shared, height = [self.scratch() for _ in values], self.rows
@@ -104,5 +104,5 @@ class ColumnTile:
                 cute.autovec_copy(shared[i][0, tx, None], values[i])
 
     def sum(self, rSum: cute.Tensor, tx: Int32, ty: Int32) -> None:
-        """Sum rSum (vector) over all threads below each other; all of them get the sum."""
+        """Sum rSum (vector) over all threads in the same column; every thread gets the sum."""
         self.reduce((rSum,), lambda rS, below: rS.store(rS.load() + below.load()), tx, ty)

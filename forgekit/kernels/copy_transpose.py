@@ -17,8 +17,8 @@ from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 
 
 def word_of(bits: int):  # type: ignore[no-untyped-def]
-    """Return the type as which elements of this width are moved: floats move as integers, which
-    preserves NaNs."""
+    """Return the type used to move elements of this width: floats move as integers, which preserves
+    NaNs."""
     return getattr(cutlass, f"Uint{bits}")
 
 
@@ -34,18 +34,19 @@ class VectorTranspose:
         self.word, self.tile, self.vector = word_of(bits), tile, vector
         self.squares = tile[0] // vector, tile[1] // vector  # down the tile and across
         # Chunk c of row r of shared memory lies at c ^ (r / V): the threads that write 128 bytes
-        # together, a quarter-warp if each has 16, are V rows apart, and would access the same
-        # banks. Bits count bytes: the bits of r / V are XORed into those of c, from the bit of a
-        # chunk on. If few squares lie across, the lowest bits of c also distinguish these threads.
+        # together, a quarter-warp if each has 16, are V rows apart and would otherwise access the
+        # same banks. Bits count bytes: the bits of r / V are XORed into those of c, starting at the
+        # bit that counts chunks. If there are few squares across, the lowest bits of c also
+        # distinguish these threads.
         chunk_bytes = vector * bits // 8
         together = (128 // chunk_bytes).bit_length() - 1
         down, across = (min(together, squares.bit_length() - 1) for squares in self.squares)
         kept = max(0, down - across)
         chunk_bits, row_bits = chunk_bytes.bit_length() - 1, tile[0].bit_length() - 1
         self.swizzle = (down - kept, chunk_bits + kept, row_bits - kept)
-        # Blocks of a tall tile begin with different rows of Y, which are far apart in memory. On an
-        # H200 this gains 0.4 % at 1,048,576 × 64 float16 and 0.9 % at × 32; wider types become
-        # slower, and bytes do not change.
+        # Blocks with a tall tile begin with different rows of Y, which are far apart in memory. On
+        # an H200 this gains 0.4 % at 1,048,576 × 64 float16 and 0.9 % at × 32; wider types become
+        # slower, and 1-byte types are unaffected.
         self.first = 3 if tile[0] > tile[1] and bits == 16 else 0
 
     @cute.jit
@@ -77,7 +78,7 @@ class VectorTranspose:
             gX = cute.local_tile(mX, (V, V), (bm * SM + i, bn * SN + j))  # (V,V):(ld,1)
             for k in cutlass.range_constexpr(V):
                 cute.autovec_copy(gX[k, None], rX[k, None])
-        # Transpose it: a renaming of registers, and for narrow types a byte permutation.
+        # Transpose it by renaming registers and, for narrow types, permuting bytes.
         for k in cutlass.range_constexpr(V):
             for m in cutlass.range_constexpr(V):
                 rY[k, m] = rX[m, k]
@@ -86,7 +87,7 @@ class VectorTranspose:
             cute.autovec_copy(rY[k, None], tYsY[k, None])
         cute.arch.sync_threads()
 
-        # Store rows of Y; now the threads of a row of Y are side by side.
+        # Store rows of Y; now the threads along a row of Y are side by side.
         row, chunk = tidx // SM, tidx % SM
         step = lambda k: (k + bm * self.first) & (V - 1) if self.first else k  # noqa: E731
         for k in cutlass.range_constexpr(V):
@@ -102,12 +103,13 @@ class VectorTranspose:
 
 class GatherTranspose:
     """Loads 4-byte words, gathers elements in shared memory, and stores 16 bytes at a time. A row
-    of Y that does not begin at a sector has its own division into tiles, shifted left to the sector
-    boundary: a block loads a few more rows of X, and stores only whole sectors. A row of X that
-    does not begin at a word is read from the beginning of that word.
+    of Y that does not begin at a sector boundary is divided into tiles separately, shifted left to
+    that boundary: a block loads a few more rows of X and stores only whole sectors. A row of X that
+    does not begin at a word boundary is read from the start of its first word.
 
-    tile: rows and columns of X per block. shifted: False if all rows of Y begin at sectors.
-    contiguous: True if elements of a row of X are contiguous; otherwise they are loaded one by one.
+    tile: rows and columns of X per block. shifted: False if all rows of Y begin at sector
+    boundaries. contiguous: True if elements of a row of X are contiguous; otherwise they are loaded
+    one by one.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class GatherTranspose:
         self.per_word = self.word.width // bits
         self.vector, self.sector = VECTOR_BYTES * 8 // bits, SECTOR_BYTES * 8 // bits
         self.extra = self.sector if shifted else 0  # rows of X read before the tile's own rows
-        self.columns = tile[1] - (self.per_word - 1)  # columns in every row, from any word boundary
+        self.columns = tile[1] - (self.per_word - 1)  # columns per row, from any word boundary
         self.lanes = tile[1] // self.per_word  # threads, and words, per row of the tile
         self.step = threads // self.lanes  # rows of X that the block reads at a time
         self.rows = -(-(tile[0] + self.extra) // self.step) * self.step
@@ -140,7 +142,7 @@ class GatherTranspose:
         M, N = mX.shape
         bn, bm = bidx // tiles_m, bidx % tiles_m
         m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # start of shared memory
-        # One word of padding: neighbouring rows are in neighbouring banks.
+        # One word of padding puts neighbouring rows in neighbouring banks.
         words = cute.make_layout((self.rows, lanes), stride=(lanes + 1, 1))
         sW = cutlass.memory.SmemAllocator().allocate_tensor(self.word, words, 16)
         elements = cute.make_layout((self.rows, lanes * W), stride=((lanes + 1) * W, 1))
@@ -150,7 +152,7 @@ class GatherTranspose:
         down = cutlass.Int32(mX.stride[0])
         start = cutlass.Int32(mX.iterator.toint() // (self.element.width // 8) % W) + n0
         q = lambda m: (start + m * down) & (W - 1)  # noqa: E731
-        last_word = (M - 1) * mX.stride[0] + N - W  # the part that lies completely in X
+        last_word = (M - 1) * mX.stride[0] + N - W  # the part that lies entirely within X
         row, lane = tidx // lanes, tidx % lanes
         rW = cute.make_rmem_tensor(self.rows // step, self.word)
         for k in cutlass.range_constexpr(self.rows // step):
@@ -182,7 +184,7 @@ class GatherTranspose:
             first = self.extra + chunk * V - (shift if self.extra else 0)  # row of shared memory
             m = m0 + first
             if n0 + col < N and col < self.columns:
-                # rows W apart begin at the same offset in a word
+                # rows that are W apart begin at the same offset in a word
                 for p in cutlass.range_constexpr(V):
                     rY[p] = sX[first + p, col + q(m + p % W)]
                 gY = cute.domain_offset((n0 + col, m), mY)
@@ -197,8 +199,8 @@ class GatherTranspose:
 
 class FlatTranspose:
     """A thread gathers 16 bytes of Y; Y is contiguous. It suits an X whose columns are contiguous,
-    so that a copy suffices, or an X with few rows or few columns, in which a cache line holds the
-    data of neighbouring threads.
+    so that a copy suffices, or an X with few rows or few columns, where a cache line holds the data
+    of neighbouring threads.
 
     vector_loads: True if columns of X are contiguous and, like rows of Y, begin at 16-byte
     boundaries.

@@ -1,4 +1,4 @@
-"""Row sums that lead to `reduce_sum.RowSum` in steps of one idea; pure CuTe DSL.
+"""Row sums that lead to `reduce_sum.RowSum`, one idea per step; pure CuTe DSL.
 
     NaiveRowSum     one thread per row: neighbouring threads read one row apart
     SharedRowSum    one block per row: neighbours read neighbours; a tree in shared memory
@@ -40,8 +40,8 @@ class NaiveRowSum:
 
 
 class SharedRowSum:
-    """The threads of a block read a row side by side; then half of them add the values of the other
-    half, repeatedly."""
+    """The threads of a block read a row side by side; then, repeatedly, half of the active threads
+    add the values of the other half."""
 
     threads = 256  # a power of two, so that it can be halved
 
@@ -74,8 +74,8 @@ class SharedRowSum:
 
 
 class ShuffleRowSum(SharedRowSum):
-    """Like `SharedRowSum`, but lanes of a warp exchange sums directly, and warps combine theirs in
-    shared memory."""
+    """Like `SharedRowSum`, but the lanes of a warp exchange sums directly, and warps combine their
+    sums in shared memory."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

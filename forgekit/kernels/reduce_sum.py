@@ -4,8 +4,8 @@
     ShortRowSum y[m] = sum of x[m, :], where threads hold whole rows
     ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, as in RowSum
 
-The compiled-in numbers and, for unaligned rows, the row's address fix the order of every sum, so a
-repeated call gives the same bits.
+The compiled-in numbers and, for unaligned rows, the row's address determine the order of every sum,
+so repeating a call gives the same bits.
 """
 
 import cutlass
@@ -47,22 +47,24 @@ class RowSum(RowKernel):
         at = tile.unaligned_element(prefix, mX.shape[1], lane)
         total += tile.load_unaligned(mX, row, at, 0.0)
         total = tile.sum(total, sPart, mbar)
-        # The first thread of a cluster, or of a part, stores; no row has both.
+        # The first thread of a cluster, or of a part, stores the sum; no row has both clusters and
+        # parts.
         if valid and lane % (tile.threads * tile.cluster) == 0:
             mY[row * tile.split + lane // tile.threads % tile.split] = total.to(mY.element_type)
 
 
 class ShortRowSum:
-    """mY (M) = sums of the rows of mX (M, N), each held whole by its threads.
+    """mY (M) = sums of the rows of mX (M, N), each of which its threads hold as a whole.
 
-    turns: rows per group of threads, 1 if a row has several warps; all are loaded before the first
-    is added, because a single short row keeps too few bytes in flight.
+    turns: rows per group of threads, 1 if several warps share a row; all rows are loaded before the
+    first is added, because a single short row keeps too few bytes in flight.
     """
 
     def __init__(self, tile: RowTile, turns: int = 1) -> None:
         self.tile, self.turns = tile, turns
-        # A load of a row's whole 128 bytes bypasses L1: 1.5 % faster on an H200. If two loads share
-        # such a line, bypassing is 11 % slower; longer pieces of a row were not measured.
+        # A load of a row's whole 128-byte line bypasses L1, which is 1.5 % faster on an H200. If
+        # two loads share such a line, bypassing is 11 % slower; longer pieces of a row were not
+        # measured.
         exact = tile.whole == tile.loads
         self.past_l1 = exact and tile.vector > 1 and tile.threads * VECTOR_BYTES == 128
 
@@ -101,7 +103,7 @@ class ShortRowSum:
             for k in cutlass.range_constexpr(1, tile.loads):
                 rSum = rSum + tXrX[None, 0, k, turn].load().to(Float32)
             total = tile.sum(rSum.reduce(cute.ReductionOp.ADD, 0.0, 0), sPart, mbar)
-            # Lane i of a row keeps the sum of its ith turn until each lane has a sum to store.
+            # Lane i of a row keeps the sum of the ith turn until every lane has a sum to store.
             place = turn % tile.threads
             if lane == place:
                 mine = total
@@ -166,7 +168,7 @@ class ColumnSum:
 
     @cute.jit
     def cluster_reduce(self, rSum: cute.Tensor, rank: Int32, tx, ty):  # type: ignore[no-untyped-def]
-        """Set rSum of the cluster's first block to the sum over all blocks of the cluster, in their
+        """Set the first block's rSum to the sum over all blocks of the cluster, added in block
         order."""
         tile = self.tile
         shape = (self.cluster, tile.lanes, tile.vector)

@@ -1,9 +1,9 @@
-"""Share the rows of a matrix among threads, and combine their results.
+"""Distribute the rows of a matrix over threads, and combine the threads' results.
 
-A `RowTile` is compiled into a kernel, which calls its methods. They do the common work of all
+A `RowTile` is compiled into a kernel, which calls its methods. They do the work common to all
 kernels over rows: they decide which thread reads which part of a row, and combine the values of all
-threads that share a row. Values meet within a warp by shuffles, across warps in shared memory, and
-across the blocks of a cluster in each other's shared memory.
+threads that share a row. Values are combined by shuffles within a warp, through shared memory
+across warps, and through each other's shared memory across the blocks of a cluster.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class RowTile:
     threads: threads of a block that share a row: a power of two up to 32, or whole warps. rows:
     rows per block. loads: accesses that a thread has in flight. vector: elements per access.
     cluster: blocks that share a row and exchange their results. split: blocks that share a row and
-    store one result each. If several blocks share a row, a block has only that row.
+    store one result each. If several blocks share a row, each of them works only on that row.
 
-    whole: the loads that every thread has, regardless of the row's address; only the other loads
-    need a predicate. In a kernel that works in rounds: all loads, if every round is full.
-    unaligned: True if rows may begin or end inside a vector. The elements before the first whole
-    vector and after the last are then read one by one, by at least 2 * vector threads.
+    whole: the number of loads that every thread performs, whatever the row's address; only the
+    other loads need a predicate. In a kernel that works in rounds, it is all loads if every round
+    is full. unaligned: True if rows may begin or end inside a vector. The elements before the first
+    whole vector and after the last are then read one by one, by at least 2 * vector threads.
     """
 
     threads: int
@@ -63,7 +63,7 @@ class RowTile:
 
     @property
     def parts(self) -> int:
-        """Return the number of warps in a cluster that share a row and exchange values."""
+        """Return the number of warps in a block or cluster that share a row and exchange values."""
         return -(-self.threads // WARP) * self.cluster
 
     @property
@@ -72,7 +72,7 @@ class RowTile:
         return -(-self.parts // WARP)
 
     def launch_shape(self, rows):  # type: ignore[no-untyped-def]
-        """Return grid, block and cluster of a launch for a matrix with this many rows."""
+        """Return the grid, block and cluster of a launch for a matrix with this many rows."""
         blocks = cute.ceil_div(rows, self.rows) * self.blocks
         shape: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (self.block, 1, 1)}
         if self.cluster > 1:
@@ -82,12 +82,11 @@ class RowTile:
     # -- the part that each thread reads -----------------------------------------------------------
     @property
     def tiler(self) -> tuple[int, int]:
-        """Return the rows and columns of a tile, which the threads read at the same time."""
+        """Return the rows and columns of a tile, which the threads read together."""
         return 1, self.step * self.loads * self.vector
 
     def tiled_copy(self, dtype: Any, past_l1: bool = False):  # type: ignore[no-untyped-def]
-        """Return the copy of a tile: a row's threads side by side, with one vector each, `loads`
-        times.
+        """Return the tiled copy: a row's threads side by side, one vector each, `loads` times.
 
         past_l1: load without allocating in L1.
         """
@@ -104,7 +103,7 @@ class RowTile:
         """Return the thread's row, its index among the threads of that row, and True if the row
         exists.
 
-        Threads beyond the last row read the last row again, and must not store anything.
+        Threads beyond the last row read the last row again and must not store anything.
         """
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
@@ -214,12 +213,13 @@ class RowTile:
         cute.arch.cluster_arrive_relaxed()
 
     def warp_reduce(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """Combine `value` over the threads of a warp that share a row; return it to all of them."""
+        """Combine `value` over the threads of a warp that share a row; return the result to all of
+        them."""
         return cute.arch.warp_reduction(value, op, threads_in_group=min(self.threads, WARP))
 
     @cute.jit
     def exchange(self, values: tuple, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-        """Store the values of each warp where all threads that share the row can read them."""
+        """Store each warp's values where all threads that share the row can read them."""
         tidx, _, _ = cute.arch.thread_idx()
         row, warp, lane = tidx // self.threads, tidx % self.threads // WARP, cute.arch.lane_idx()
         if const_expr(self.cluster == 1):
@@ -246,12 +246,13 @@ class RowTile:
         return value
 
     def reduce_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """Combine `value` over the lanes that have read all parts; return it to all of them."""
+        """Combine `value` over the lanes that have read the parts; return the result to all of
+        them."""
         return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
 
     def add_up(self, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
-        """Return the sum of a thread's elements ((V,1),1,loads), added first over the loads,
-        because those sums do not wait for each other."""
+        """Return the sum of a thread's elements ((V,1),1,loads), added over the loads first,
+        because those sums do not depend on each other."""
         ADD = cute.ReductionOp.ADD
         return x.reduce(ADD, 0.0, (None, 1, 1)).reduce(ADD, 0.0, 0)
 
@@ -269,14 +270,14 @@ class RowTile:
 
 
 def group_of(parts: int) -> int:
-    """Return the number of lanes that combine this many parts: the next power of two, at most a
-    warp."""
+    """Return the number of lanes that combine this many parts: the next power of two, at most
+    32."""
     return min(WARP, 1 << (parts - 1).bit_length())
 
 
 class RowKernel:
     """Launch a kernel over the rows of mX (M, N) in the shape of its tile; a subclass defines
-    `kernel` of mX and mY."""
+    `kernel`, which takes mX and mY."""
 
     def __init__(self, tile: RowTile) -> None:
         self.tile = tile

@@ -6,10 +6,10 @@
 
 The constructor gets a `RowTile`, whose threads read the whole row together. The statistics are
 combined as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a
-maximum and the sum of exponentials relative to it, (m, s), become those of a larger part by
+pair (m, s), a maximum and the sum of exponentials relative to it, is extended to a larger part by
 rescaling s.
 
-Kernels that compute each vector's place by hand are at most 1 % faster on an H200 (2026-11-22),
+Kernels that compute each vector's address by hand are at most 1 % faster on an H200 (2026-11-22),
 except 2 % for 1000 x 1000 float32, 3 % for the gradient of 2048 x 1024 bfloat16, and 6 % for 512 x
 4096 float32 in registers, a size that now uses shared memory.
 """
@@ -26,24 +26,25 @@ from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.rows import RowKernel
 
 LOG2_E = math.log2(math.e)
-LINE_BYTES = 128  # asynchronous copies of a warp that start elsewhere take twice as long
+LINE_BYTES = 128  # a warp's asynchronous copies that start elsewhere take twice as long
 
 
 def exp(x):  # type: ignore[no-untyped-def]
-    """Return e^x, by the special function unit's exp2, of a number or of all elements."""
+    """Return e^x of a number or of all elements, computed with the special function unit's exp2."""
     return cute.math.exp2(x * LOG2_E, fastmath=True)
 
 
 @cute.jit
 def finite_max(m: Float32) -> Float32:
-    """Return the value to subtract: the maximum, or 0 if there is none yet, because -inf - -inf is
-    NaN."""
+    """Return the value to subtract: the maximum, or 0 if the maximum is still -inf, because -inf -
+    -inf is NaN."""
     return Float32(0.0) if m == -Float32.inf else m
 
 
 @cute.jit
 def reduce_warps(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-    """Combine the maxima and sums of exponentials of the warps that share a row into the row's."""
+    """Combine the maxima and sums of exponentials of the warps that share a row into those of the
+    row."""
     if const_expr(tile.parts > 1):
         tile.exchange((m, s), sPart, mbar)
         m = -Float32.inf
@@ -68,8 +69,8 @@ def online_update(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no
 
 @cute.jit
 def block_reduce(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-    """Combine the maxima and sums of exponentials of the threads that share a row into the
-    row's."""
+    """Combine the maxima and sums of exponentials of the threads that share a row into those of the
+    row."""
     m_warp = tile.warp_reduce(m, cute.arch.fmax)
     s = tile.warp_reduce(s * exp(m - finite_max(m_warp)), operator.add)
     return reduce_warps(tile, m_warp, s, sPart, mbar)
@@ -114,7 +115,7 @@ class Softmax(RowKernel):
             s += rest
         s = tile.warp_reduce(s, operator.add)
 
-        # Then all warps rescale from the warp's maximum to the row's.
+        # Then every warp rescales from its own maximum to the row's.
         m_row, s = reduce_warps(tile, m, s, sPart, mbar)
         scale = cute.arch.rcp_approx(s)
         if const_expr(tile.parts > 1):
@@ -127,9 +128,9 @@ class Softmax(RowKernel):
 
 class StagedSoftmax(Softmax):
     """The same softmax for rows of aligned 16-byte vectors, kept in shared memory. A thread starts
-    asynchronous copies of all its vectors there, bypassing registers, and reads them twice: for the
-    statistics, as they arrive, and for the result. A block therefore needs few registers for a row
-    of any length, and an SM has room for many elements in flight.
+    asynchronous copies of all its vectors into shared memory, bypassing registers, and reads them
+    twice: for the statistics, as they arrive, and for the result. A block therefore needs few
+    registers for a row of any length, and an SM has room for many elements in flight.
     """
 
     @cute.kernel
@@ -158,7 +159,7 @@ class StagedSoftmax(Softmax):
             cute.copy(copy, tXgX[None, None, k], tXsX[None, None, k], pred=tXpX[None, None, k])
             cute.arch.cp_async_commit_group()
 
-        # First read, in the order of arrival: update the maximum and the sum so far.
+        # First read, in order of arrival: update the maximum and the sum so far.
         m, s = -Float32.inf, Float32(0.0)
         for k in cutlass.range_constexpr(tile.loads):
             cute.arch.cp_async_wait_group(tile.loads - 1 - k)
@@ -166,7 +167,7 @@ class StagedSoftmax(Softmax):
                 m, s = online_update(m, s, tXsX[None, None, k].load().to(Float32))
         m, s = block_reduce(tile, m, s, sPart, mbar)
 
-        # Second read: only the row's maximum and sum are kept from the first.
+        # Second read: only the row's maximum and sum remain from the first.
         scale = cute.arch.rcp_approx(s)
         tXrY = cute.make_rmem_tensor_like(tXgY[None, None, 0])
         for k in cutlass.range_constexpr(tile.loads):

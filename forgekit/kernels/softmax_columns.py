@@ -1,7 +1,8 @@
 """Softmax down the columns of a matrix and its gradient, long columns read twice; pure CuTe DSL.
 
-A thread has a vector of neighbouring columns, in rows at a fixed distance; threads below each other
-combine their statistics in shared memory. The softmax is online, as in `softmax_streaming.py`.
+Each thread handles a vector of neighbouring columns, in rows at a fixed distance; threads below
+each other combine their statistics in shared memory. The softmax is online, as in
+`softmax_streaming.py`.
 """
 
 import cutlass
@@ -58,7 +59,7 @@ class ColumnSoftmax:
 
 
 def merge(rM: cute.Tensor, rS: cute.Tensor, below_m: cute.Tensor, below_s: cute.Tensor) -> None:
-    """Combine rM, rS (V), maximum and sum of exponentials, with those of other rows of the same
+    """Combine rM, rS (V), the maxima and sums of exponentials, with those of other rows in the same
     columns."""
     for v in range(cute.size(rM)):
         m = cute.arch.fmax(rM[v], below_m[v])

@@ -18,14 +18,14 @@ from forgekit.kernels.softmax import block_reduce, exp, finite_max, reduce_warps
 
 
 class _RowSoftmax(RowKernel):
-    """The common part of the three kernels: one block per row."""
+    """The part common to the three kernels: one block per row."""
 
     def __init__(self, threads: int = 256, loads: int = 1) -> None:
         super().__init__(RowTile(threads, loads=loads))
 
 
 class ThreePassSoftmax(_RowSoftmax):
-    """The safe softmax of a textbook, which reads the row three times."""
+    """The textbook's safe softmax, which reads the row three times."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -72,7 +72,7 @@ class TwoPassSoftmax(_RowSoftmax):
 
 
 class OnlineSoftmax(_RowSoftmax):
-    """The row stays in registers: at most threads * loads elements."""
+    """The row stays in registers, so it has at most threads * loads elements."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -123,14 +123,15 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
 # -- many blocks per row ------------------------------------------------------------------------
 def rows_at_a_time(mX: cute.Tensor, held: int):  # type: ignore[no-untyped-def]
-    """Return the number of rows that L2 holds from the first read to the second, at least 1."""
+    """Return the number of rows that L2 can hold between the first read and the second, at least
+    1."""
     return cutlass.max(Int32(held) // (mX.shape[1] * (mX.element_type.width // 8)), Int32(1))
 
 
 @cute.jit
 def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-def]
-    """Return the block's row, counted from `first`, its part of the row, and the thread's place in
-    the row."""
+    """Return the block's row, counted from `first`, its part of that row, and the thread's position
+    in the row."""
     tidx, _, _ = cute.arch.thread_idx()
     part, row, _ = cute.arch.block_idx()
     return first + row, part, part * tile.threads + tidx
@@ -140,7 +141,7 @@ class SplitSoftmax(StreamingSoftmax):
     """Like `StreamingSoftmax`, but the `split` blocks of its tile share each row.
 
     mParts (M, split, 2), float32: the maximum and the sum of each part. The first launch fills it;
-    the second combines the parts of a row, in each warp and in the same order. overlap: begin the
+    in the second, every warp combines a row's parts, always in the same order. overlap: begin the
     second launch while the first one ends, which needs sm_90. held: bytes of rows between the two
     launches.
     """

@@ -1,4 +1,4 @@
-"""CuTe's layout algebra in plain Python, which computes with layouts anywhere, without a GPU."""
+"""CuTe's layout algebra in plain Python: it runs anywhere, without a GPU."""
 
 from forgekit.layouts.algebra import (
     coalesce,

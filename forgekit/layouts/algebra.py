@@ -1,7 +1,7 @@
 """Compute the layout algebra: coalesce, composition, complement and the inverses.
 
-The results have CuTe's form, not only its values: the nesting and the order of modes are those
-that CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
+Results match CuTe's in form, not only in value: the nesting and the order of modes are those that
+CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def merged(modes: list[Mode]) -> list[Mode]:
 
 @checked()
 def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
-    """Return the same function of the linear index with as few modes as possible.
+    """Return a layout that is the same function of the linear index, with as few modes as possible.
 
     With a tuple as `profile`, such as (1, 1), each top-level mode is coalesced separately, and
-    modes beyond the profile do not change. Raises UsageError for `?` and for a profile with more
-    modes than the layout.
+    modes beyond the profile do not change. Raises UsageError for a dynamic mode (`?`) and for a
+    profile with more modes than the layout.
     """
     if isinstance(layout, ComposedLayout):
         return replace(layout, outer=coalesce(layout.outer, profile))
@@ -126,7 +126,7 @@ def by_mode(
 ) -> list[Any]:
     """Apply `function(mode, entry)` to each mode of a layout. A mode is unchanged if its
     entry is None or the tiler has none for it."""
-    # raise from the deepest frame possible
+    # raise from as deep a frame as possible
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)
     if len(tiler) > layout.rank:
         needed = f"at most {layout.rank}, the modes of {outer_of(layout)}"

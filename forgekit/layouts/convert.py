@@ -18,11 +18,11 @@ _KINDS = "a layout, a tensor, CuTe's text of one, or a tuple (shape, stride)"
 def of(value: object) -> Layout | ComposedLayout:
     """Return the layout that a value describes.
 
-    Accepts layouts of forgekit and CuTe, CuTe tensors (their layout), PyTorch tensors, CuTe's
-    printed text of any of these, a tuple `(shape, stride)` and an integer (a compact size). CuTe's
-    own layouts and tensors live only while the `@cute.jit` function that made them is traced, so
-    call `of` inside it; a `@cute.jit` function may return the result of `of`. Dynamic modes become
-    `?`. Raises UsageError for anything else, and for a CuTe object whose function has ended.
+    Accepts forgekit and CuTe layouts, CuTe tensors (their layout), PyTorch tensors, CuTe's printed
+    text of any of these, a tuple `(shape, stride)` and an integer (a compact size). CuTe's own
+    layouts and tensors live only while the `@cute.jit` function that made them is traced, so call
+    `of` inside it; a `@cute.jit` function may return the result of `of`. Dynamic modes become `?`.
+    Raises UsageError for anything else, and for a CuTe object whose function has ended.
     """
     return read(value).layout
 
@@ -31,7 +31,7 @@ Layout._of = staticmethod(of)
 
 
 def read(value: object) -> Described:
-    """Return all facts that a value states about a layout or tensor; accepts the same values as
+    """Return everything that a value states about a layout or tensor; accepts the same values as
     `of`."""
     if isinstance(value, Described):
         return value
@@ -59,8 +59,8 @@ def _read_torch(tensor: Any) -> Described:
 
 
 def _read_cute(value: Any) -> Described:
-    """Convert through CuTe's printed text. Refuse a value of an ended trace, which points to freed
-    memory."""
+    """Convert through CuTe's printed text. Refuse a value whose trace has ended, because it points
+    to freed memory."""
     handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
     if _is_mlir_value(handle):
         if has_ended(handle):

@@ -1,4 +1,4 @@
-"""Convert coordinates to offsets and back: crd2idx and idx2crd of CuTe.
+"""Convert coordinates to offsets and back: CuTe's crd2idx and idx2crd.
 
 A linear index counts colexicographically, the leftmost mode fastest. Like CuTe, these functions
 accept coordinates outside the shape: the last mode continues.

@@ -23,7 +23,7 @@ ModeRow = tuple[str, str, str]
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Shown):
-    """The result of `explain`; print it, or name it at the end of a cell, to show it.
+    """The result of `explain`; print it, or make it the last expression of a cell, to show it.
 
     Attributes:
         subject: the layout in CuTe's notation.
@@ -54,7 +54,7 @@ def _table(rows: Sequence[Row]) -> Table:
 def explain(value: object) -> Explanation:
     """Describe a CuTe layout or tensor in words, mode by mode.
 
-    Accepts a layout of forgekit or CuTe, a tensor, CuTe's printed text of either (such as
+    Accepts a forgekit or CuTe layout, a tensor, CuTe's printed text of either (such as
     `tensor<ptr<f32, gmem> o ((1,32),(?,?)):((0,1),(?,32))>`), or a tuple (shape, stride). Offsets
     and strides count elements. Raises UsageError for anything else.
     """

@@ -32,7 +32,7 @@ from forgekit.layouts.tuples import (
 
 
 class Shaped(ABC):
-    """The facts that a layout, plain or composed, derives only from its shape, and its modes."""
+    """What a layout, plain or composed, derives from its shape alone, and its modes."""
 
     shape: IntTuple
     is_static: bool
@@ -242,7 +242,7 @@ def _dynamic(what: str, layout: str) -> UsageError:
 
 @checked()
 def slice_layout(layout: Layout, coord: object) -> Layout:
-    """Return the modes of `layout` at which `coord` is None, in order, like `layout(coord)` in
+    """Return the modes of `layout` for which `coord` is None, in order, like `layout(coord)` in
     CuTe.
 
     The offset of the fixed modes is dropped; `slice_and_offset` also returns it. A tuple in the
@@ -269,7 +269,7 @@ def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
 
 
 def _kept(coord: IntTuple, value: IntTuple) -> tuple[IntTuple, ...]:
-    """Return the parts of a value at which the coordinate is None; tuples open nested parts."""
+    """Return the parts of a value for which the coordinate is None; tuples open nested parts."""
     if isinstance(coord, tuple):
         return tuple(p for c, v in zip(coord, value, strict=True) for p in _kept(c, v))
     return (value,) if coord is None else ()

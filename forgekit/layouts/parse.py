@@ -26,7 +26,7 @@ _SPACES = ("gmem", "smem", "rmem", "generic", "tmem", "dsmem")
 
 @dataclass(frozen=True)
 class Described:
-    """All facts of a printed layout or tensor.
+    """Everything that a printed layout or tensor states.
 
     Attributes:
         layout: the Layout or ComposedLayout.
@@ -67,8 +67,8 @@ class _Reader:
         return usage_error(f'reading "{shown}"', rest, needed, _EXAMPLE)
 
     def take(self, pattern: str) -> str | None:
-        """Consume and return the text that a pattern matches here, and skip spaces; None if it does
-        not match."""
+        """Consume and return the text that a pattern matches here, then skip spaces; None if it
+        does not match."""
         match = re.compile(rf"({pattern})\s*").match(self.text, self.at)
         if match is None:
             return None

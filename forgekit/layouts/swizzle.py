@@ -24,12 +24,12 @@ _OFFSET_BITS = 32
 
 @dataclass(frozen=True, repr=False)
 class Swizzle:
-    """A permutation of offsets that XORs `bits` bits of them with `bits` others.
+    """A permutation of offsets that XORs `bits` bits of an offset with `bits` others.
 
     The `bits` bits from position `base` up are XORed with the bits `shift` places above them
     (below, if `shift` is negative). A swizzle with `bits` of 0 is the identity. CuTe DSL 4.8.1
     silently replaces invalid parameters (abs(shift) below bits, a negative bits or base, more than
-    32 bits in all) by the identity S<0,4,3>; here they raise UsageError. Source: CUTLASS,
+    32 bits in total) with the identity S<0,4,3>; here they raise UsageError. Source: CUTLASS,
     include/cute/swizzle.hpp.
     """
 

@@ -1,6 +1,6 @@
-"""Tile layouts: divides cut a layout into tiles, products repeat a layout as a tile.
+"""Tile layouts: divides cut a layout into tiles; products repeat a layout as a tile.
 
-The results have CuTe's form. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
+Results have CuTe's form. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 
 def _unzip(divided: Any, tiler: Any) -> Any:
-    """Group the first parts of the modes that a tiler cut into one mode, their second parts into
+    """Of the modes that a tiler cut, group the first parts into one mode and the second parts into
     another."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:

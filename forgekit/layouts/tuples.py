@@ -14,7 +14,7 @@ from forgekit.arguments import integer_or_none
 from forgekit.errors import brief, usage_error
 
 # An int, or a nested tuple of ints (in a stride also of Basis). mypy cannot follow recursive types
-# through the algebra, so this name only serves as documentation.
+# through the algebra, so this name serves only as documentation.
 IntTuple: TypeAlias = Any
 
 _DEEPEST = 50  # nesting levels; Python's own recursion ends at 1000
@@ -88,8 +88,8 @@ def flat(value: IntTuple) -> tuple[Any, ...]:
 
 
 def leaf_map(function: Callable[..., Any], *values: IntTuple) -> IntTuple:
-    """Return the first value with each leaf replaced by `function` of all values' leaves at that
-    place."""
+    """Return the first value with each leaf replaced by `function`, applied to all values' leaves
+    at that place."""
     if isinstance(values[0], tuple):
         return tuple(leaf_map(function, *same) for same in zip(*values, strict=True))
     return function(*values)

@@ -1,4 +1,4 @@
-"""Describe a layout or tensor; each function returns a sentence or a phrase."""
+"""Describe a layout or tensor in words; each function returns a sentence or a phrase."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def _sizes(shape: IntTuple) -> str:
 
 
 def order(layout: Layout) -> str:
-    """Return a text about `row-major` or `column-major` for such a matrix; otherwise an empty
-    text."""
+    """Return a text about a `row-major` or `column-major` matrix; an empty string for any other
+    layout."""
     if layout.rank != 2 or layout.depth != 1:
         return ""
     (rows, columns), (down, right) = layout.shape, layout.stride
@@ -85,14 +85,14 @@ def order(layout: Layout) -> str:
 
 
 def _larger(stride: Any, size: Any) -> bool:
-    """Return True if a stride steps over a whole row; this is assumed for unknown numbers."""
+    """Return True if a stride steps over a whole row; assumed for unknown numbers."""
     if isinstance(stride, int) and isinstance(size, int):
         return stride >= size
     return not isinstance(stride, Basis) and stride != 0
 
 
 def coverage(layout: Layout) -> str:
-    """Describe the reached offsets, and whether each is reached once; empty if unknown."""
+    """Describe the offsets that are reached, and whether each is reached once; empty if unknown."""
     if any(isinstance(d, Basis) for d in flat(layout.stride)):
         return ""
     repeats = any(s != 1 and d == 0 for s, d in flat_modes(layout))
@@ -212,7 +212,7 @@ def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -
 
 
 def _example_coordinate(layout: Layout) -> IntTuple | None:
-    """Return a small coordinate with distinct numbers in the modes that are large enough."""
+    """Return a small coordinate, with distinct numbers in modes that are large enough."""
     numbers = itertools.count(1)
 
     def pick(size: Any) -> int:

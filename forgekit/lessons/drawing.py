@@ -1,4 +1,4 @@
-"""Draw reports, notes and progress for a notebook, on light and on dark pages."""
+"""Draw reports, notes and progress for a notebook, on light and dark pages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _group(colour: str, mark: str, name: str, seen: str = "") -> str:
 
 
 def _happened(text: str) -> str:
-    """Return the first line unchanged, and the rest, quoted from a tool, with its own line
+    """Return the first line unchanged, and the rest, which quotes a tool, with its own line
     breaks."""
     first, _, rest = text.partition("\n")
     quoted = (
@@ -78,8 +78,8 @@ _SMALL = "font-size:12px;opacity:.8"
 
 
 def progress_html(p: Progress) -> str:
-    """Return the card, week by week: a bar, the notebooks as links, a mark for each exercise; for a
-    single week also a table."""
+    """Return the card, week by week: a bar, the notebooks as links, a mark for each exercise and,
+    for a single week, a table."""
     parts = [
         '<div style="font-size:13px;max-width:780px;padding:16px 22px;border:1px solid '
         'rgba(127,127,127,.4);border-top:5px solid #009E73;border-radius:6px">'
@@ -113,7 +113,7 @@ def _bar(part: float) -> str:
 
 
 def _notebook(rows: Sequence[Row]) -> str:
-    """Return a line: the notebook, the marks of its exercises, the number of passed ones."""
+    """Return a line: the notebook, its exercises' marks, and the number passed."""
     return (
         f'<div><span style="display:inline-block;width:190px">{_link(rows[0])}</span>'
         f'{_dots(rows)} <span style="{_SMALL}">{done(rows)} of {len(rows)}</span></div>'
@@ -121,7 +121,7 @@ def _notebook(rows: Sequence[Row]) -> str:
 
 
 def _link(row: Row) -> str:
-    """Return a link to its notebook; JupyterLab opens it in a separate tab."""
+    """Return a link to the exercise's notebook; JupyterLab opens it in a separate tab."""
     name = escape(row.exercise.notebook or "in no notebook")
     return f'<a href="{escape(quote(row.address))}">{name}</a>' if row.address else name
 

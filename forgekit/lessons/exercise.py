@@ -1,8 +1,9 @@
-"""Define exercises: each has a task, a solution with marked lines, hints, and the gates to pass.
+"""Define exercises, each of which has a task, a solution with marked lines, hints, and gates to
+pass.
 
 An exercise `week0/scale` is a folder of its week, `week0_copy_transpose/exercises/scale`:
 `exercise.py` holds `EXERCISE` (texts and gates), `solution.py` the solution, written as a student
-would write it, with marks around the lines that students write (`skeleton.py`), and `wrong.py`
+would write it, with marks around the lines that students write (`skeleton.py`), and `wrong.py` some
 wrong solutions. The notebook's cells are generated from them.
 """
 
@@ -30,12 +31,12 @@ class Exercise(Definition):
     """An exercise; `fk.exercise("week0/scale")` finds it by its name.
 
     Attributes:
-        title: the activity, with a verb. task: Markdown. hints: three, each revealing more.
-        analysis: Markdown, shown under the solution. entry: the submitted name, a function or a
-            variable of the skeleton. groups: the gates to pass, in order. praise: one line after a
-            pass. given: an object that the notebook shows next to the task, such as puzzles in a
-            table.
-        arch: the architecture for the virtual GPU if the usual one is not enough; else None.
+        title: what to do, beginning with a verb. task: Markdown. hints: three, each revealing more.
+        analysis: Markdown, shown under the solution. entry: the name that is submitted, a function
+            or a variable in the skeleton. groups: the gates to pass, in order. praise: one line
+            after a pass. given: an object that the notebook shows next to the task, such as puzzles
+            in a table.
+        arch: the virtual GPU's architecture if the usual one is not enough; else None.
         stays: True if the submission cannot leave its process, so that no other process can judge
             it.
         name, folder: set when the exercise is found.
@@ -54,13 +55,12 @@ class Exercise(Definition):
         submission is the course's own solution.
 
         Args:
-            submission: the object that the task asks for: a `@cute.jit` function, a Python
-                function, a value.
-            arch: the architecture for the virtual GPU, such as "sm_80"; leave it out for the usual
-                one.
+            submission: the object that the task asks for: a `@cute.jit` function, a Python function
+                or a value.
+            arch: the virtual GPU's architecture, such as "sm_80"; omit it for the usual one.
 
         Returns:
-            A report, which is true if all groups are passed; a notebook shows it.
+            A report, which is true if the submission passed all groups; a notebook shows it.
 
         Raises:
             UsageError: there is no submission, or the virtual GPU lacks the architecture.
@@ -69,7 +69,7 @@ class Exercise(Definition):
             remedy = f"write .grade({self.entry})"
             raise usage_error("grade", "nothing", "what the task asks for", remedy)
         if arch is not None:
-            # refuse it here; later it would look like the kernel's mistake
+            # reject it here; later it would look like the kernel's mistake
             current_target("virtual", arch)
 
         report = grade(self, submission, arch or self.arch, untouched=self.is_skeleton(submission))
@@ -84,10 +84,10 @@ class Exercise(Definition):
 
     @property
     def failed(self) -> FailedCall:
-        """Return the call at which the last grade stopped, for pictures: `fk.footprint(*e.failed)`.
+        """Return the call at which the last grade stopped, for drawing: `fk.footprint(*e.failed)`.
 
         Raises:
-            UsageError: no grade in this process has stopped at a call of a kernel.
+            UsageError: no grade in this process has stopped at a kernel call.
         """
         if self.name not in FAILED:
             remedy = "run the cell that grades the exercise first"
@@ -97,8 +97,8 @@ class Exercise(Definition):
         return FAILED[self.name]
 
     def hint(self) -> Note:
-        """Return the next hint: the first call gives the first of three hints, each further call
-        reveals more."""
+        """Return the next hint: the first call gives the first of three hints, and each further
+        call reveals more."""
         with records.changing(self.name) as known:
             number = known.hints = min(known.hints + 1, len(self.hints))
         more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
@@ -107,7 +107,7 @@ class Exercise(Definition):
     def solution(self) -> Note:
         """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # after a pass it does not count as help
+            known.solution_seen |= not known.passed  # after a pass, this is not help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
@@ -130,7 +130,7 @@ def exercise(name: str) -> Exercise:
     """Find the exercise with a name such as "week0/scale"; `fk.progress("week0")` lists a week's
     exercises.
 
-    The search goes from the current folder upwards, then continues next to forgekit.
+    The search goes upwards from the current folder, then continues next to forgekit.
 
     Raises:
         UsageError: there is none; the message lists similar names, or the searched folders.

@@ -1,4 +1,4 @@
-"""Hold an exercise's texts, solution and gates; run a submission through the gates."""
+"""Hold an exercise's texts, solution and gates, and run a submission through the gates."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Definition:
         return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
 
     def reference(self) -> Any:
-        """Return the solution's entry, with whose counts gates compare."""
+        """Return the solution's entry, whose counts gates use for comparison."""
         return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
 
     def as_given(self) -> Any:
-        """Return the skeleton's entry, with whose time gates compare."""
+        """Return the skeleton's entry, whose time gates use for comparison."""
         return operator.attrgetter(self.entry)(self.source.skeleton_module())
 
     def solution_text(self) -> str:
@@ -96,7 +96,7 @@ class FailedCall:
         """Run the call on the virtual GPU and check its first wrong result, or its last result.
 
         Raises:
-            KernelError: the kernel is stopped, as in the grade.
+            KernelError: the kernel is stopped, as it was when graded.
         """
         from forgekit.checking.compare import compare
         from forgekit.show import in_notebook
@@ -122,7 +122,7 @@ class FailedCall:
         return f"the call of {self.kernel.name} with {self.case.label}"
 
 
-FAILED: dict[str, FailedCall] = {}  # exercise's name -> the call at which its last grade stopped
+FAILED: dict[str, FailedCall] = {}  # exercise name -> the call at which its last grade stopped
 
 
 def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
@@ -154,7 +154,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
             return report([group.name, *left], failure, failure.unanswered)
         except ForgekitError as error:  # an error that no gate expected, but with a message
             return report(names[number:], GateError(str(error)), False)
-        # for example an odd value in an answer; students see no traceback
+        # for example an unusual value in an answer; students see no traceback
         except Exception as error:
             return report(names[number:], _unexpected(error), False)
     FAILED.pop(exercise.name, None)
@@ -180,7 +180,7 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
     """Return a group's summary of a pass; None if the group fails."""
     try:
         return Pass(group.name, group.run(submission))
-    except Exception:  # the reason is reported once the groups before it are passed
+    except Exception:  # the reason is reported once the groups before it have passed
         return None
 
 

@@ -1,5 +1,4 @@
-"""Generate the cells of exercises in a notebook's .py, so that they cannot diverge from the
-exercise.
+"""Generate the exercise cells in a notebook's .py, so that they cannot diverge from the exercise.
 
 For each exercise, the .py has four cells that name it and their part:
 
@@ -26,8 +25,8 @@ _CELL = re.compile(r"^# %%.*$", re.MULTILINE)
 _OURS = re.compile(
     r'^# %%(?P<markdown> \[markdown\])?.*\bexercise="(?P<name>[^"]*)".*\bpart="(?P<part>[^"]*)"'
 )
-_WIDTH = 98  # width of a line, which follows "# "
-_MARKUP = re.compile(  # no line of a plain paragraph begins like this
+_WIDTH = 98  # width of a line after "# "
+_MARKUP = re.compile(  # no line in a plain paragraph begins like this
     r"\s*([-+*>] |[#|<]|```|\d+[.)] )|    "
 )
 
@@ -119,7 +118,7 @@ def _wanted(e: Exercise, part: str, number: int) -> str:
 
 
 def _gap(before: str, after: str) -> int:
-    """Return the number of line ends between two cells; ruff requires two blank lines around a
+    """Return the number of newlines between two cells; ruff requires two blank lines around a
     function or a class, and around the comments above it."""
     last = before.strip("\n").rpartition("\n")[2]
     definition = re.match(r"\n*(#.*\n)*(@|def |class )", after)
@@ -140,7 +139,7 @@ def _fitted(text: str) -> str:
 
 
 def _wrapped(block: str) -> str:
-    """Return a paragraph in the widest lines that fit and of which none begins like markup."""
+    """Return a paragraph in the widest lines that fit, such that none begins like markup."""
     for width in range(_WIDTH, _WIDTH - 20, -1):
         lines = textwrap.wrap(block, width, break_long_words=False, break_on_hyphens=False)
         if not any(map(_MARKUP.match, lines)):

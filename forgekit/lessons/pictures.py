@@ -1,4 +1,4 @@
-"""Draw where elements go, for a puzzle's task: tensors of a few cells, in colours."""
+"""Draw where elements go, for a puzzle's task: coloured tensors with a few cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def picture(
     """Draw tensors side by side, or below each other if they are single rows.
 
     Args:
-        panels: name -> its cells. hue: returns the colour number of a cell without one, from its
+        panels: name -> its cells. hue: computes the colour number of a cell without one from its
             text; None leaves it grey. Cells of the same colour belong together.
     """
     used = [_hue(cell, hue) for rows in panels.values() for row in rows for cell in row]

@@ -1,4 +1,4 @@
-"""Show your progress over all weeks: the card that a notebook shows, and its text."""
+"""Show your progress over all weeks: as a card in a notebook, and as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.lessons.records import Record
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-MARKS = {  # marks of a whole kernel and of any other exercise; CSS
+MARKS = {  # marks for a whole kernel and for any other exercise; CSS
     "passed": ("■●", "background:#009E73"),
     "passed, solution seen first": ("◧◐", "box-shadow:inset 0 0 0 3px #009E73"),
     "begun": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
@@ -90,7 +90,7 @@ class Progress(Shown):
 
     @property
     def closing(self) -> str:
-        """Return the next exercise, and the day of the latest pass."""
+        """Return a line with the next exercise and the day of the latest pass."""
         if not self.rows:
             return "No exercises found here: run this in the course, or in a week's folder."
         said = "Every exercise is passed."
@@ -122,7 +122,7 @@ class Progress(Shown):
 
 
 def progress(week: str | None = None) -> Progress:
-    """Show the exercises you have passed and tried, over all weeks, or one week exercise by
+    """Show the exercises you have passed and tried: over all weeks, or for one week, exercise by
     exercise; its `.reset()` forgets them.
 
     Raises:

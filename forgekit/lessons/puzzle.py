@@ -1,9 +1,9 @@
-"""Define puzzles: whole kernels to write, specified by their result as a line of torch.
+"""Define puzzles: whole kernels to write, whose result is specified by a line of torch.
 
-`puzzle` makes an exercise from its particulars: texts, the drawing of inputs, the result. It adds
-the usual gates: values at awkward sizes, with types and sizes drawn from the submission's text; the
-sanitizer in adversarial schedules; the task's facts; and waste relative to the solution's own
-counts. The sanitizer and the counts cover each type, and a size that no submission can know.
+`puzzle` makes an exercise from its texts, a function that draws inputs, and the expected result. It
+adds the usual gates: values at awkward sizes, with types and sizes drawn from the submission's
+text; the sanitizer in adversarial schedules; the task's facts; and waste relative to the solution's
+own counts. The sanitizer and the counts cover each type and a size that no submission can know.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Draw:
     def integers(
         self, low: int, high: int, *shape: int, dtype: torch.dtype | None = None
     ) -> torch.Tensor:
-        """Draw whole numbers from `low` to `high` (exclusive); a narrow float type holds them
-        exactly within its range."""
+        """Draw integers from `low` to `high` (exclusive); a narrow float type holds them exactly
+        within its range."""
         import forgekit as fk
 
         of = dtype or self.dtype
@@ -66,7 +66,7 @@ class Draw:
 
     def fractions(self, *shape: int) -> torch.Tensor:
         """Draw values between -8 and 8 for sums. float32 adds them exactly in every order; narrower
-        types do not add them exactly, nor read them exactly beyond their precision."""
+        types do not add them exactly, and represent them exactly only within their precision."""
         import torch
 
         bits = {torch.float16: 11, torch.bfloat16: 8}.get(self.dtype, 14)
@@ -80,7 +80,7 @@ class Draw:
         of eight warps, and the first of the last 256; the smallest element is one step further in
         this cycle.
 
-        finite: plain rows replace the rows of -∞.
+        finite: True replaces the rows of -∞ with plain rows.
         """
         import torch
 
@@ -100,7 +100,8 @@ class Draw:
 
     def places(self, *shape: int) -> torch.Tensor:
         """Return values that identify their position: 1, 2, 3, … in row-major order, as far as the
-        type can tell them apart (then they start again). Within `reseeded` they start elsewhere."""
+        type can tell them apart (then they start over). Within `reseeded` they start at another
+        number."""
         import math
 
         import torch
@@ -144,10 +145,11 @@ def puzzle(
         result: computes the outputs from the inputs; one tensor or a tuple of them. It gets
             floating-point tensors in float64 unless `exact`; float64 outputs are then converted to
             the case's dtype, others keep theirs.
-        task: the `Exercise`'s task. asked: the facts that its last line states and a gate checks,
-            as in `words_of`. praise: the `Exercise`'s praise; by default the facts are repeated.
+        task: the `Exercise`'s task. asked: the facts that the task's last line states and a gate
+            checks, as in `words_of`. praise: the `Exercise`'s praise; by default the facts are
+            repeated.
         sizes: for the values, the easiest to read first; the sanitizer uses the last two.
-        count: a small size and a large size for the counts.
+        count: a small size and a large size, for the counts.
         dtypes: names. exact: True if results must be equal bit for bit.
         in_place: True if there is no output and the result overwrites the first input.
         legal: turns a drawn size into an allowed size, such as whole tiles.
@@ -155,7 +157,7 @@ def puzzle(
             function of the size that returns such a dict.
         waste: as in `economical`. misconceptions: recognised by values and findings. more: takes a
             function that makes a Case, as in `values`, and returns the groups after the usual ones.
-            rtol, atol: as in `fk.check`; rtol of results in a narrow type allows for a single
+            rtol, atol: as in `fk.check`; rtol for results in a narrow type allows for a single
             rounding.
         texts: title, hints, analysis, entry, given of the `Exercise`.
     """

@@ -1,4 +1,4 @@
-"""Store each exercise's record of tries and passes in one small file of the user.
+"""Store each exercise's record of tries and passes in one small file per user.
 
 FORGEKIT_PROGRESS names the file (default: forgekit/progress.json in the user's data folder);
 FORGEKIT_PROGRESS=off keeps everything in memory only. Writes are atomic and made under a lock, so
@@ -21,7 +21,7 @@ from typing import Any
 from forgekit import environment, shared_files
 
 _VERSION, _NAME = 1, "progress.json"
-_memory: dict[str, Record] = {}  # used if there is no file, or none that can be written
+_memory: dict[str, Record] = {}  # used if there is no writable file
 _unwritable: set[Path] = set()
 _threads = threading.RLock()
 
@@ -82,7 +82,7 @@ def all_records() -> dict[str, Record]:
     except PermissionError as error:
         _set_aside(file, error)
         return {}
-    except OSError:  # there is no file yet, or none that can be written
+    except OSError:  # there is no file yet, or no writable one
         return {}
     try:
         data = json.loads(content)

@@ -1,4 +1,4 @@
-"""Write texts for a student: the report on a submission, and a hint or a solution as a note."""
+"""Write texts for a student: the report on a submission, and notes with a hint or the solution."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GradeReport(Shown):
 
     @property
     def headline(self) -> str:
-        """The report in one line."""
+        """Return the report in one line."""
         if self:
             return f"PASSED  {self.name}: {self.title}"
         if self.untouched:
@@ -97,7 +97,7 @@ class GradeReport(Shown):
 
 
 def _indented(text: str) -> list[str]:
-    """Break lines between words at the width of a notebook's output."""
+    """Break lines between words at the width of a notebook's output area."""
     return textwrap.indent(wrapped("\n".join(text.splitlines())), "      ").split("\n")
 
 

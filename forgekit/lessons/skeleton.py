@@ -1,6 +1,6 @@
 """Derive the skeleton from a solution with marked lines, so that the two cannot diverge.
 
-In a solution file, marks with the code's indentation enclose the lines that students write:
+In a solution file, marks indented like the code enclose the lines that students write:
 
     if i < n:
         # [fill]
@@ -8,9 +8,8 @@ In a solution file, marks with the code's indentation enclose the lines that stu
         mY[i] = mX[n - 1 - i]
         # [/fill]
 
-The skeleton has `# FILL ME IN (roughly 1 line)` in their place and, below it, the lines that begin
-with `#|`, if any, as a starting point. Students see the part after the file's docstring and
-imports.
+In the skeleton, `# FILL ME IN (roughly 1 line)` replaces these lines, followed by any lines that
+begin with `#|`, as a starting point. Students see the part after the file's docstring and imports.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Source:
     skeleton: str
 
     def skeleton_module(self) -> ModuleType:
-        """Run the skeleton as a separate module without a file."""
+        """Execute the skeleton as a separate module that has no file."""
         text = f"{self.imports}\n{self.skeleton}"
         name = f"{self.path.parent.name}_as_given"
         file = str(self.path.with_name(f"{name}.py"))

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A mistake and the text that its report must contain, or an alternative.
+    """A mistake with the text that its report must contain, or an alternative solution.
 
     Attributes:
-        name: the mistake. swaps: text of the solution -> its replacement, each exactly once. says:
-            a piece of the explanation that only this mistake of its exercise gets. text: the
-            complete wrong solution, in place of swaps.
+        name: the mistake. swaps: text in the solution, which must occur exactly once -> its
+            replacement. says: part of the explanation, which no other mistake in the exercise gets.
+            text: the complete wrong solution, in place of swaps.
     """
 
     name: str
@@ -56,7 +56,7 @@ def wrong_solutions(e: Exercise) -> tuple[Wrong, ...]:
 
 
 def alternatives(e: Exercise) -> tuple[Wrong, ...]:
-    """Return other correct solutions of an exercise, none if it has no alternatives.py."""
+    """Return an exercise's other correct solutions; none if it has no alternatives.py."""
     known = (e.folder / "alternatives.py").is_file()
     found: tuple[Wrong, ...] = load_part(e.folder, "alternatives").ALTERNATIVES if known else ()
     return found

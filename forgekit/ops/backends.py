@@ -20,7 +20,7 @@ from torch import Tensor
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
 
-# Functions by operator and backend, and the backend of an operator, if set.
+# Functions by operator and backend, and each operator's chosen backend, if any.
 functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` adds itself
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
@@ -33,7 +33,7 @@ def register_backend(
     """Register your function as `backend=name` of an operator, in this process.
 
     op is one of the following; your function receives these arguments (dim counts from 0, even for
-    a tensor without dimensions) and must return a new contiguous tensor of the input's dtype and
+    a tensor without dimensions) and must return a new contiguous tensor with the input's dtype and
     device:
 
         copy_transpose    forward(x (M, N)) -> (N, M)
@@ -41,9 +41,10 @@ def register_backend(
         softmax           forward(x, dim) -> x's shape
         softmax_backward  forward(grad, y, dim) -> y's shape
 
-    A softmax has gradients if its name is also registered for softmax_backward; derivatives of the
-    other operators need no function. replace: True to replace an earlier function. If your function
-    calls the operator itself, the call uses forgekit's kernel unless it passes `backend=`.
+    A softmax backend supports gradients if its name is also registered for softmax_backward; the
+    other operators' derivatives need no function. replace: True to replace an earlier function. If
+    your function calls the operator itself, the call uses forgekit's kernel unless it passes
+    `backend=`.
 
     Raises:
         UsageError: the operator does not exist, the name is in use, or the object cannot be called.
@@ -103,8 +104,8 @@ def set_default_backend(name: str, op: str | None = None) -> None:
 
 
 def current_backend(op: str, backend: str | None = None) -> str:
-    """Return the name of the backend that would now compute a call of an operator; backend: the
-    call's argument.
+    """Return the name of the backend that would currently compute a call of an operator; backend:
+    the call's argument.
 
     Raises:
         UsageError: the operator has no such backend.

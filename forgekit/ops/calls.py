@@ -1,5 +1,5 @@
-"""Collect the facts about a call that decide how it is computed, and view tensors of any rank as
-(outer, reduced, inner)."""
+"""Collect the properties of a call that determine how it is computed, and view tensors of any rank
+as (outer, reduced, inner)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Launch = Callable[..., None]  # dtypes of the operands, and of the result
 
 
 class Call(NamedTuple):
-    """All facts of a call except the values; frozen, the input of `operators.plan`.
+    """Everything about a call except the tensors' values; frozen, because it is the input of
+    `operators.plan`.
 
     op: the operator's name. arch: the virtual GPU's architecture, None for the GPU. shape: the
     shape of all operands.
@@ -49,7 +50,8 @@ class Call(NamedTuple):
         return "sum" if self.op == "reduce_sum" else self.op
 
     def contiguous(self, shape: tuple[int, ...], dim: int) -> Call:
-        """Return the call with contiguous operands of this shape, which begin at vectors."""
+        """Return the call with contiguous operands of this shape that begin at vector
+        boundaries."""
         n = len(self.strides)
         strides, addresses = (contiguous_strides(shape),) * n, (0,) * n
         return self._replace(shape=shape, strides=strides, addresses=addresses, dim=dim)
@@ -72,9 +74,9 @@ class View:
 def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> View | None:
     """Return a view of operands that share a shape, or None if their dimensions do not fold.
 
-    strides: those of each operand, in elements. dim: the reduced dimension. Dimensions fold into a
-    single one if every operand steps through them evenly; dimensions of size 1 always fold. The
-    stride of a mode of size 1 is 0.
+    strides: those of each operand, in elements. dim: the reduced dimension. Dimensions fold into
+    one if every operand steps through them evenly; dimensions of size 1 always fold. The stride of
+    a mode of size 1 is 0.
     """
     before = _merge(shape[:dim], [s[:dim] for s in strides])
     behind = _merge(shape[dim + 1 :], [s[dim + 1 :] for s in strides])
@@ -104,7 +106,7 @@ def _merge(
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return strides of a contiguous tensor, in elements, as in torch."""
+    """Return the strides of a contiguous tensor, in elements, as torch does."""
     steps, step = [], 1
     for size in reversed(shape):
         steps.append(step)

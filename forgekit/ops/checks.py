@@ -1,4 +1,4 @@
-"""Check the operators' arguments; messages state got, needed, remedy."""
+"""Check the operators' arguments; messages state what was passed, what is needed, and a remedy."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
 
 
 def normal_dim(dim: object, ndim: int) -> int:
-    """Return dim counted from 0; 0 for a tensor without dimensions, whose only element is its only
-    row.
+    """Return dim as a nonnegative index; 0 for a tensor without dimensions, whose only element is
+    its only row.
 
     Raises:
         UsageError: `dim` is not an int, or not a dimension of such a tensor.

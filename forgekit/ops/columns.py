@@ -1,4 +1,4 @@
-"""Choose and compile the kernel for the columns of a call.
+"""Choose and compile the kernel for a call that reduces columns.
 
 Only `choose_columns` decides the configuration. It was measured on one H200 on 2026-11-21;
 `book/measured/tiles_h200.json` holds the last runs.
@@ -49,15 +49,15 @@ def choose_columns(
     shared = False  # blocks that share the same columns
     if size <= 8:  # a thread has its own columns
         return ColumnChoice(min(128, max(WARP, most)), 1, _below(size, 8), vector, once=True)
-    # there are enough blocks for all SMs, so columns need not be shared
+    # there are enough blocks for all SMs, so blocks need not share columns
     if op == "sum" and wide >= 6 * SMS:
         lanes, threads = WARP, 256
-    elif op == "sum" and wide >= 3 * SMS:  # half as many blocks need twice the threads per block
+    elif op == "sum" and wide >= 3 * SMS:  # with half as many blocks, each needs twice the threads
         lanes, threads = WARP, 512
     elif op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):
         # little work: use all threads, in one step
         lanes, threads = min(_lanes(16, vector), most), 512
-    else:  # clusters fill all SMs with blocks, or are still too few, so use more threads per block
+    else:  # clusters fill all SMs with blocks or still fall short, so use more threads per block
         shared, threads = True, 256 if tiles * 8 >= 2 * SMS else 512
     rows = _below(-(-size // 4), threads // lanes)
     if op != "sum":
@@ -85,8 +85,8 @@ def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
 
 
 def _below(size: int, most: int) -> int:
-    """Return the number of threads below each other: a power of two, not many more than the
-    rows."""
+    """Return the number of threads below each other: a power of two, not much larger than the
+    number of rows."""
     return min(most, 1 << max(size - 1, 1).bit_length())
 
 
@@ -114,7 +114,7 @@ def launch_columns(call: Call, view: View) -> Launch:
 def _sum_in_two_steps(
     call: Call, run: Launch, choice: ColumnChoice, sizes: tuple[int, ...], step: tuple[int, ...]
 ) -> Launch:
-    """Launch the sums of the columns' parts, and then the sums of those."""
+    """Launch the sums of the columns' parts, then the sums of those partial sums."""
     outer, _, inner = sizes
     columns = outer * inner
     second = choose_columns("sum", 1, choice.split, columns, 4 if columns % 4 == 0 else 1, 1)
@@ -134,7 +134,7 @@ def _sum_in_two_steps(
 def column_vectors(
     columns: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int
 ) -> int:
-    """Return the elements per access to columns: the largest number that divides all sizes
+    """Return the elements per access to columns: the largest vector width that divides all sizes
     involved."""
     vector = VECTOR_BYTES // itemsize
     while vector > 1 and (

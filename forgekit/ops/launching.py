@@ -1,5 +1,4 @@
-"""Share the common parts of all launches: devices, clusters, and operands that must be copied
-first."""
+"""The parts common to all launches: devices, clusters, and operands that must be copied first."""
 
 from __future__ import annotations
 
@@ -13,11 +12,11 @@ import torch
 from forgekit.errors import PlatformError, got_needed
 from forgekit.kernels import VECTOR_BYTES
 
-PIECE = 2**30  # kernels use 32-bit sizes, which must leave room for a tile beyond the end
+PIECE = 2**30  # kernels use 32-bit sizes, which must leave room for one tile beyond the end
 
 
 def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
-    """Return the quickest way to call a compiled kernel; on a GPU, TVM-FFI itself checks the
+    """Return the fastest way to call a compiled kernel; on a GPU, TVM-FFI itself checks the
     arguments."""
     call: Callable[..., None] = compiled if arch else compiled.launch
     return call if arch or torch.cuda.device_count() == 1 else on_its_device(call)
@@ -26,8 +25,8 @@ def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
 def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
     """Launch on the GPU of the first argument, which may differ from the current GPU.
 
-    The returned function raises PlatformError for a GPU of a different kind from the current GPU,
-    for which the kernel was compiled.
+    The returned function raises PlatformError if that GPU is of a different kind from the current
+    GPU, for which the kernel was compiled.
     """
     capability = torch.cuda.get_device_capability
     compiled_for = capability()
@@ -67,7 +66,7 @@ def clusters_of(arch: str | None) -> int:
 
 
 def aligned(x: torch.Tensor) -> torch.Tensor:
-    """Return a contiguous tensor that begins at a whole vector; `contiguous` does not copy a tensor
-    that is already contiguous."""
+    """Return a contiguous tensor that begins at a vector boundary, which `contiguous` does not
+    ensure: it returns a tensor that is already contiguous as it is."""
     x = x.contiguous()
     return x.clone() if x.data_ptr() % VECTOR_BYTES else x

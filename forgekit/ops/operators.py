@@ -1,6 +1,6 @@
-"""Make an operator: a function that launches directly and is also registered with PyTorch. It
-bypasses PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a trace
-needs it. Work that does not depend on values is done once per kind of call.
+"""Make an operator: a function that launches kernels directly and is also registered with PyTorch.
+It bypasses PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a
+trace needs it. Work that does not depend on the tensors' values is done once per kind of call.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ Options = tuple[Any, ...]
 
 
 def needed(x: Any) -> int:
-    """Return the part of PyTorch that an operand needs besides the kernel: 0 for none; AUTOGRAD to
-    record a gradient; the whole DISPATCHER for a subclass, a fake tensor or a negated view.
+    """Return the part of PyTorch that an operand needs in addition to the kernel: 0 for none;
+    AUTOGRAD to record a gradient; the whole DISPATCHER for a subclass, a fake tensor or a negated
+    view.
 
-    A `batched` operand also needs the dispatcher, but testing for it before each launch costs too
-    much. Reading its address fails instead, and the error handler does the test.
+    A `batched` operand also needs the dispatcher, but testing for one before each launch costs too
+    much. Instead, reading its address fails, and the error handler tests for it.
     """
     if type(x) in _PLAIN and (x.is_cuda or x.is_cpu) and not x.is_neg():
         return AUTOGRAD if x.requires_grad and _grad_enabled() else 0
@@ -51,12 +52,12 @@ def needed(x: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """An operator over one operand, or two of the same shape, dtype and device.
+    """An operator that takes one operand, or two of the same shape, dtype and device.
 
     schema: operands, options, and finally `str? backend`. The last option is the requested kernel.
     reference(*operands, *options except the last): the backend "ref". check(*operands, *options):
     raises UsageError for unsupported arguments. launcher: maps a `Call` to a function that fills a
-    contiguous result, None if the result has no elements. result_shape(shape, *options).
+    contiguous result, or to None if the result has no elements. result_shape(shape, *options).
     keep(*operands, result): the tensors that `backward` needs. backward(context, gradient of the
     result, *kept): the operands' gradients; the context has `shape`, `options`, `backend` and
     `needs_input_grad`.
@@ -102,8 +103,8 @@ class Operator:
         return self._dispatch(x, options, backend, y)
 
     def run(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
-        """Allocate the result and launch. A single look-up decides, because host time matters for
-        small tensors."""
+        """Allocate the result and launch. A single look-up selects the launch, because host time
+        matters for small tensors."""
         if backend is not None or chosen.get() or defaults:
             name = current_backend(self.name, backend)
             if name != "kernel":
@@ -159,7 +160,7 @@ class Operator:
     @functools.cached_property
     def _recorded(self) -> Callable[..., Tensor]:
         """Return `run` with a derivative, without the dispatcher: a function of x, y and (options,
-        backend), because each argument costs PyTorch time."""
+        backend), because each further argument costs time in PyTorch."""
         operator = self
 
         class Recorded(torch.autograd.Function):
@@ -211,7 +212,7 @@ class Operator:
         return empty
 
     def _remember(self, ctx: Any, inputs: Options, output: Tensor) -> None:
-        """Save what `backward` needs. inputs: all inputs, each kept once."""
+        """Save what `backward` needs. inputs: all inputs; each tensor is saved once."""
         backend = inputs[-1]
         ctx.shape, ctx.options = inputs[0].shape, inputs[self.operands : -1]
         # torch.compile traces this look-up in its backward pass as well as in its forward pass.
@@ -242,7 +243,7 @@ def plan(
     stride, address: those of the first operand, in elements and in bytes modulo 16; other_stride,
     other_address: those of the second operand, if any. This is the only cache above that of
     `compile`. Its key is flat, because making a `Call`, or any nested tuple, costs more than the
-    look-up; only the first call of its kind makes a `Call`.
+    look-up; only the first call of each kind makes a `Call`.
     """
     strides = (stride,) if other_stride is None else (stride, other_stride)
     addresses = (address, other_address)[: len(strides)]

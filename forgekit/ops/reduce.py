@@ -1,4 +1,5 @@
-"""`reduce_sum(x, dim)`: sum along a dimension with forgekit's own kernels; and its operator."""
+"""`reduce_sum(x, dim)`: sum along a dimension with forgekit's own kernels; and the PyTorch
+operator."""
 
 from __future__ import annotations
 
@@ -21,20 +22,20 @@ def reduce_sum(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    """Return the sums of x along dim: a new contiguous tensor of x's dtype and of x's shape without
+    """Return the sums of x along dim: a new contiguous tensor with x's dtype and x's shape without
     dim.
 
-    x: float16, bfloat16 or float32, of any shape and strides. The sums are added in float32 and
-    rounded once, in an order that depends only on x's shape, strides and address, so the same call
-    gives the same bits. An empty sum is 0; a tensor without dimensions is its own sum. dim: counts
-    from 0, or from -1 backwards. keepdim: True keeps dim, with size 1. variant: the kernel,
+    x: float16, bfloat16 or float32, of any shape and strides. The sums are accumulated in float32
+    and rounded once, in an order that depends only on x's shape, strides and address, so the same
+    call gives the same bits. An empty sum is 0; a tensor without dimensions is its own sum. dim:
+    counts from 0, or from -1 backwards. keepdim: True keeps dim, with size 1. variant: the kernel,
     "naive", "smem", "shuffle", "vectorized" or "split"; by default the fastest for the tensor.
     backend: see `forgekit.ops.use_backend`.
 
     On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
-    runs on the virtual GPU. It supports gradients of any order. It never falls back to torch.
-    Forward mode and torch.func.grad raise, because PyTorch lacks them for operators written in
-    Python. torch.func.vmap computes slice by slice.
+    runs on the virtual GPU. The operator supports gradients of any order and never falls back to
+    torch. Forward mode and torch.func.grad raise, because PyTorch does not support them for
+    operators written in Python. torch.func.vmap computes slice by slice.
 
     Raises:
         UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no

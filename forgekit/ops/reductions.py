@@ -1,6 +1,6 @@
 """Turn a call of a sum, a softmax or its gradient into a launch, for any shape and strides.
 
-Kernels take rows (M, N) or columns (O, M, N). This module decides between them, and whether
+Kernels take rows (M, N) or columns (O, M, N). This module chooses between them and decides whether
 operands are first copied or cut into pieces.
 """
 
@@ -21,7 +21,7 @@ from forgekit.ops.launching import PIECE, aligned, clusters_of
 from forgekit.ops.row_launch import STEPS, launch_rows
 
 _SOFTMAX = (*STEPS["softmax"], "vectorized", "cluster")
-VARIANTS = {  # supported dtypes; a gradient supports those of its softmax
+VARIANTS = {  # supported dtypes; the gradient supports those of softmax
     "reduce_sum": (*STEPS["reduce_sum"], "vectorized", "split"),
     "softmax": _SOFTMAX,
     "softmax_backward": _SOFTMAX,
@@ -53,7 +53,7 @@ def launcher(call: Call) -> Launch | None:
         remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
         raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
     call = call._replace(dim=normal_dim(call.dim, len(call.shape)))
-    if not call.shape:  # the only element forms a row
+    if not call.shape:  # the single element forms a row
         call = call.contiguous((1,), 0)._replace(addresses=call.addresses)
     sums = call.kind == "sum"
     if 0 in (_without(call.shape, call.dim) if sums else call.shape):
@@ -66,14 +66,14 @@ def launcher(call: Call) -> Launch | None:
 
 # -- ways -----------------------------------------------------------------------------------------
 class Way(NamedTuple):
-    """The way to read operands in place: by rows or by columns, according to the view."""
+    """How to read operands in place: by rows or by columns of the view."""
 
     launch: Callable[[Call, View], Launch]
     view: View
 
 
 def _way(call: Call) -> Way | None:
-    """Return the way to read the operands in place; None if they must be copied first."""
+    """Return how to read the operands in place; None if they must be copied first."""
     return _way_of_sum(call) if call.kind == "sum" else _way_of_softmax(call)
 
 
@@ -86,8 +86,8 @@ def _way_of_sum(call: Call) -> Way | None:
     columns = _as_columns(view)
     if columns is not None and call.variant in BY_COLUMNS:
         return Way(launch_columns, columns)
-    # Rows at even steps: there is one dimension besides the reduced one, and the view is not better
-    # read by columns.
+    # Evenly spaced rows: there is one dimension besides the reduced one, and columns are not the
+    # better way to read the view.
     rows = view.outer == 1 or (columns is None and view.inner == 1)
     return Way(launch_rows, view) if rows else None
 
@@ -123,8 +123,8 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _launch_by(call: Call, way: Way) -> Launch:
-    """Return the launch of a kernel, or of several if its 32-bit sizes are too small for the
-    elements."""
+    """Return the launch of a kernel, or of several if there are more elements than its 32-bit sizes
+    can count."""
     sums, shape, dim, view = call.kind == "sum", call.shape, call.dim, way.view
     if not sums and view.reduced > PIECE:
         remedy = "compute it piece by piece"

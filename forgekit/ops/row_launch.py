@@ -1,4 +1,4 @@
-"""Choose and compile the kernel for the rows of a call."""
+"""Choose and compile the kernel for a call that reduces rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.ops.calls import Call, Launch, View
 from forgekit.ops.launching import clusters_of, runner, strided
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows
 
-# The variants of the lessons, in order of speed; `_step` maps them to classes.
+# The lessons' variants, in order of speed; `_step` maps them to classes.
 STEPS: dict[str, tuple[str, ...]] = {
     "reduce_sum": ("naive", "smem", "shuffle"),
     "softmax": ("three_pass", "two_pass", "online"),
@@ -43,7 +43,7 @@ def launch_rows(call: Call, view: View) -> Launch:
 
 
 def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int) -> RowChoice:
-    """Return the table's choice, within the limits of the variant."""
+    """Return the table's choice, within the variant's limits."""
     op = call.kind
     if op == "sum":
         apart = apart[:1]
@@ -80,7 +80,7 @@ def row_vectors(
 
 
 def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
-    """Return the same choice with two blocks per row instead of one, to measure the cost."""
+    """Return the same choice with two blocks per row instead of one, to measure what that costs."""
     if choice.cluster > 1:
         return choice
     vectors = -(-size // choice.vector)
@@ -204,8 +204,8 @@ def _step(variant: str, size: int) -> Any:
 
 
 def online_tile(size: int) -> tuple[int, int]:
-    """Return the threads, and the elements per thread, with which the variant "online" keeps a row
-    in registers.
+    """Return the number of threads, and of elements per thread, with which the variant "online"
+    keeps a row in registers.
 
     Raises:
         UsageError: a row has more than 32,768 elements.

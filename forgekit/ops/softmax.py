@@ -1,5 +1,5 @@
-"""`softmax(x, dim)` and `softmax_backward(grad, y, dim)` with forgekit's own kernels; and their
-operators."""
+"""`softmax(x, dim)` and `softmax_backward(grad, y, dim)` with forgekit's own kernels; and the
+PyTorch operators."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from forgekit.ops.reductions import check_operand, launcher
 def softmax(
     x: Tensor, dim: int = -1, *, variant: str | None = None, backend: str | None = None
 ) -> Tensor:
-    """Return exp(x) divided by its sums along dim: a new contiguous tensor of x's shape and dtype.
+    """Return exp(x) divided by its sums along dim: a new contiguous tensor with x's shape and
+    dtype.
 
     x: float16, bfloat16 or float32, of any shape and strides; computed in float32 from x minus the
-    maximum along dim, and rounded once. Infinities and NaN give the same results as in torch. dim:
+    maximum along dim, and rounded once. Infinities and NaN give the same results as torch. dim:
     counts from 0, or from -1 backwards. variant: the kernel, "three_pass", "two_pass", "online",
     "vectorized" or "cluster"; by default the fastest for the tensor. backend: see
     `forgekit.ops.use_backend`.
 
     On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
-    runs on the virtual GPU. Gradients of any order use `softmax_backward` of the same backend. It
-    never falls back to torch. Forward mode and torch.func.grad raise, because PyTorch lacks them
-    for operators written in Python. torch.func.vmap computes slice by slice.
+    runs on the virtual GPU. Gradients of any order use the same backend's `softmax_backward`. The
+    operator never falls back to torch. Forward mode and torch.func.grad raise, because PyTorch does
+    not support them for operators written in Python. torch.func.vmap computes slice by slice.
 
     Raises:
         UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no

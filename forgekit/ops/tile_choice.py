@@ -1,16 +1,16 @@
-"""Decide, in this module only, which configuration serves which rows, and why.
+"""The only module that decides which configuration serves which rows, and why.
 
 A row's length is counted in vectors of 16 bytes, because a thread reads one vector at a time. In
-each table, the first rule that fits the length, and the number of rows if the rule limits it, is
+each table, the first rule that fits the length (and the number of rows, if the rule limits it) is
 used; the last rule serves all longer rows. Reasons with a number were measured on an H200 on
-2026-11-21. `book/measured/tiles_h200.json` holds the last runs of the sizes that matter most;
+2026-11-21. `book/measured/tiles_h200.json` holds the latest runs for the sizes that matter most;
 `short_rows_h200.json` those of short sums and `softmax_rows_h200.json` those of softmax and its
 gradient (2026-11-22); `few_rows_h200.json` those of few long rows (2026-11-23); and
 `middle_rows_h200.json` those of up to 528 rows of 6 to 128 kB (2026-11-24). Unaligned rows, and
 rows read element by element, use the rule for rows with as many accesses.
 
-Loads past L1 were tried for softmax and its gradient and rejected: they are 4 to 11 % slower for
-many rows.
+Loads that bypass L1 were tried for softmax and its gradient and rejected, because they are 4 to 11
+% slower for many rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KERNELS: dict[Op, tuple[Kernel, ...]] = {
     "softmax_backward": ("registers", "streaming", "split"),
 }
 
-SMS = 132  # SMs of an H200; block numbers are multiples of this number
+SMS = 132  # SMs of an H200; block counts are multiples of this number
 SHARED_BYTES = 96 * 1024  # bytes per block on any GPU since sm_80; twice that for clusters of 16
 
 
@@ -38,12 +38,12 @@ class Rule:
     """A rule for rows. vectors: the longest row that it serves. kernel: "sum" loops over a row,
     "short" loads a whole row before adding; "registers" and "shared" keep a row there between its
     two uses; "streaming" reads it twice, and so does "split", in two launches of many blocks. few:
-    the most rows that it serves; beyond: it serves only rows of more vectors. clusters: True if it
-    applies only where a cluster may have several blocks.
-    loads: vectors per thread, which determine the threads. threads: the most threads per block,
-    which determine the blocks per cluster. rows: the most rows per block; by default as many as
-    fill 128 threads. turns: the "short" rows that the same threads read in turn if there are many
-    rows. why: the observed effect."""
+    the maximum number of rows that it serves; beyond: it serves only rows with more vectors than
+    this. clusters: True if it applies only where a cluster may have several blocks. loads: vectors
+    per thread, which determine the threads. threads: the maximum threads per block, which determine
+    the blocks per cluster. rows: the maximum rows per block; by default as many as fill 128
+    threads. turns: the "short" rows that the same threads read in turn if there are many rows. why:
+    the observed effect."""
 
     vectors: int
     kernel: Kernel
@@ -164,16 +164,16 @@ def choose_rows(
 
     itemsize: bytes per element. vector: elements per access; 1 if elements are not contiguous, in
     unaligned rows of less than 4 vectors, and if operands have different offsets within a vector.
-    unaligned: True if rows do not begin and end at vectors. clusters: maximum blocks per cluster, 1
-    on GPUs without clusters.
+    unaligned: True if rows do not begin and end at vector boundaries. clusters: maximum blocks per
+    cluster, 1 on GPUs without clusters.
     """
     choice = _choose(op, rows, size, itemsize, vector, unaligned, clusters)
     return replace(choice, whole=whole_loads(choice, size))
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
-    """Return the loads that all threads have in rows of `size` elements, for any address of the
-    rows."""
+    """Return the loads that all threads have in rows of `size` elements, whatever the rows'
+    address."""
     c = choice
     together = c.threads * c.cluster * c.split  # vectors per load
     if c.kernel in ("sum", "streaming", "split"):  # in rounds
@@ -205,7 +205,7 @@ def _choose(
         kernel, loads = "sum", max(loads, 2)
     if vector == 1 and size <= 8:  # one thread per row: a fifth of a warp's instructions for size 5
         return RowChoice(kernel if op == "sum" else "registers", 1, 128, size, 1)
-    if vector == 1:  # short rows prefer lanes, long rows as many loads as registers allow
+    if vector == 1:  # short rows prefer more lanes, long rows as many loads as registers allow
         loads = 1 if size <= WARP else 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
     threads = block_threads(-(-vectors // loads), 2 * vector if unaligned else 1)
     if kernel == "short":
@@ -252,7 +252,8 @@ def _split(
 
 
 def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
-    """Configure blocks of about 256 threads; several rows in turn if there are many blocks."""
+    """Configure blocks of about 256 threads that read several rows in turn if there are many
+    blocks."""
     vectors = -(-size // vector)
     threads = block_threads(-(-vectors // loads), 1)
     beside = max(1, 256 // threads)

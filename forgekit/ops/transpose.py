@@ -1,4 +1,4 @@
-"""`copy_transpose(x)`: transpose x into new memory with forgekit's own kernels; and its
+"""`copy_transpose(x)`: transpose x into new memory with forgekit's own kernels; and the PyTorch
 operator."""
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _COMPLEX = (torch.complex32, torch.complex64)  # as wide as integers, so they co
 def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = None) -> Tensor:
     """Return a new contiguous tensor (N, M) with y[n, m] = x[m, n], bit for bit.
 
-    x (M, N): any sizes and strides, including 0; floats, integers, booleans, complex numbers of at
-    most 64 bits. On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the
-    same kernel runs on the virtual GPU. tile: rows and columns of a block's tile, 16, 32 or 64; by
-    default the fastest for the tensor. Tensors that need no tiles (one row or column, contiguous
+    x (M, N): any sizes and strides, including 0; floats, integers, booleans and complex numbers of
+    at most 64 bits. On a GPU the kernel runs there, on the current stream; for a tensor on the CPU
+    the same kernel runs on the virtual GPU. tile: rows and columns of a block's tile, 16, 32 or 64;
+    by default the fastest for the tensor. Tensors that need no tiles (one row or column, contiguous
     columns) are copied without them. backend: see `forgekit.ops.use_backend`.
 
-    It supports gradients: its derivative is the transpose. It never falls back to torch. Forward
-    mode and torch.func.grad raise, because PyTorch lacks them for operators written in Python.
-    torch.func.vmap computes slice by slice.
+    The operator supports gradients, because its derivative is the transpose, and never falls back
+    to torch. Forward mode and torch.func.grad raise, because PyTorch does not support them for
+    operators written in Python. torch.func.vmap computes slice by slice.
 
     Raises:
         UsageError: x is not a 2-D tensor or is a dual tensor, its dtype is wider than 64 bits, no

@@ -1,5 +1,5 @@
-"""Compile the launch of a copy_transpose call once. Only `choose` decides which kernel transposes
-a tensor; its numbers are in `book/measured/transpose_h200.json`.
+"""Compile the launch of a copy_transpose call once. Only `choose` decides which kernel transposes a
+tensor; the measurements behind it are in `book/measured/transpose_h200.json`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from forgekit.ops.launching import PIECE, runner
 
 TILES = (16, 32, 64)  # allowed values of tile=
 FEW_ROWS = 24  # rows or columns of X below which tiles leave most threads idle
-FEW_WHOLE_ROWS = 16  # the same if X is large and both sides can be accessed 16 bytes at a time
+FEW_WHOLE_ROWS = 16  # the same for a large X if both sides allow 16-byte accesses
 FEW_COLUMNS = 4
 FEW_BLOCKS = 192  # with fewer blocks on the 132 SMs of an H200, smaller tiles are faster
-# Types that are moved as integers of their width, because DLPack or TVM-FFI lacks them.
+# Types that are moved as integers of the same width, because DLPack or TVM-FFI lacks them.
 _MOVED_AS = {
     torch.bool: torch.uint8,
     torch.float8_e4m3fn: torch.uint8,
@@ -40,9 +40,9 @@ class Choice:
 
     kernel: its class. tile: rows and columns of X that a block reads, (0, 0) for "flat". vector:
     elements per access to X; it divides M, N and the rows' strides. contiguous: True if elements of
-    a row of X are contiguous. shifted: True if rows of Y do not begin at sectors. view: the
-    kernel's argument for x, "x" itself, "row" (its transpose, a column) or "line" (its memory as
-    one column).
+    a row of X are contiguous. shifted: True if rows of Y do not begin at sector boundaries. view:
+    the kernel's argument for x, "x" itself, "row" (its transpose, a column) or "line" (its memory
+    as one column).
     """
 
     kernel: Literal["vector", "gather", "flat"]
@@ -65,7 +65,7 @@ def choose(
 
     shape (M, N); stride in elements; address of its first element in bytes (modulo 16 suffices);
     itemsize in bytes; tile: the caller's choice, None for the fastest; apart: elements from one row
-    of y to the next, None for M, that is a contiguous y.
+    of y to the next; None for M, which means a contiguous y.
     """
     (M, N), (down, across) = shape, stride
     widest = VECTOR_BYTES // itemsize
@@ -89,7 +89,7 @@ def choose(
     few = tile is None and y_contiguous and (M < FEW_ROWS or N < FEW_COLUMNS)
     if few:
         cuts = cuts[:-1] if M >= FEW_WHOLE_ROWS and N >= FEW_COLUMNS else []
-    # Use 16-byte accesses on both sides if every row of x and of y begins at 16 bytes.
+    # Use 16-byte accesses on both sides if every row of x and of y begins at a 16-byte boundary.
     for cut in cuts:
         vector = min(widest, 8 if cut[0] != cut[1] else cut[0] // 8)
         whole = not any(n % vector for n in (M, N, down, apart))
@@ -97,7 +97,7 @@ def choose(
             return Choice("vector", cut, vector)
     if few:
         return Choice("flat")
-    # This handles everything else: odd sizes, strided rows and columns.
+    # Everything else: odd sizes, strided rows and columns.
     shifted = apart * itemsize % SECTOR_BYTES != 0
     cut = (tile, tile) if tile else _cut(M, N, widest)
     return Choice("gather", cut, 1, across == 1, shifted)
@@ -106,8 +106,8 @@ def choose(
 def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
     """Return tiles of "vector", the fastest first; the last fits all remaining tensors.
 
-    A large x gets sides of 256 bytes, or the power of two that holds a narrow x, so that a block
-    still reads, or writes, 256 bytes of a row. A small x gets smaller squares.
+    A large x gets tiles with sides of 256 bytes, or of the power of two that holds a narrow x, so
+    that a block still reads, or writes, 256 bytes of a row. A small x gets smaller squares.
     """
     full = 16 * widest
     rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))
@@ -163,7 +163,7 @@ def _as_integers(call: Call) -> Launch:
 
 
 def _whole(call: Call) -> Launch:
-    """Launch once, or once per piece if a kernel cannot count the rows or columns."""
+    """Launch once, or once per piece if there are more rows or columns than a kernel can count."""
     return _in_pieces(call) if max(call.shape) > PIECE else _one_launch(call)
 
 
@@ -190,7 +190,7 @@ def _as_a_line(run: Launch) -> Launch:
 
 
 def _in_pieces(call: Call) -> Launch:
-    """Launch piece by piece if a kernel cannot count all rows or columns."""
+    """Launch piece by piece if there are more rows or columns than a kernel can count."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):
@@ -229,7 +229,7 @@ def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
 
 
 def _threads(tile: tuple[int, int], itemsize: int) -> int:
-    """Return the threads per block of "gather", which each do about 20 loads but store at least 16
+    """Return the threads per block of "gather": each does about 20 loads and stores at least 16
     bytes."""
     vectors = tile[0] * tile[1] * itemsize // VECTOR_BYTES
     return min(512, (64 if tile[1] == 64 else 128) * itemsize, vectors)

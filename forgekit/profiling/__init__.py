@@ -1,1 +1,1 @@
-"""Profiles by Python source line: the cost of a kernel's instructions and memory accesses."""
+"""Profile a kernel by Python source line: the cost of its instructions and memory accesses."""

@@ -1,4 +1,4 @@
-"""List constants of GPUs with their sources; find a GPU by name."""
+"""Constants of GPUs, with their sources; look up a GPU by name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Gpu:
     """A GPU's memory system.
 
     bandwidth: peak bytes per second to device memory, from the data sheet; multiprocessors;
-    l2_bytes: None if NVIDIA does not publish it; device: a pattern for the driver's name of the
-    GPU; source: the origin of the numbers. fp32_peak: FP32 operations per second without tensor
+    l2_bytes: None if NVIDIA does not publish it; device: a pattern for the GPU's name in the
+    driver; source: the origin of the numbers. fp32_peak: FP32 operations per second without tensor
     cores (a fused multiply-add counts as two), from the data sheet at the boost clock (B200: an
     eighth of HGX B200); fp32_lanes: FP32 lanes per multiprocessor; None if unknown.
     """
@@ -32,7 +32,8 @@ class Gpu:
     fp32_lanes: int | None = None
 
     def seconds(self, size_bytes: float) -> float:
-        """Return the shortest time in which this many bytes of device memory can move."""
+        """Return the shortest time, in seconds, in which this many bytes can move to or from device
+        memory."""
         return size_bytes / self.bandwidth
 
     @property
@@ -93,7 +94,7 @@ DEFAULT = "H200"
 
 
 def gpu_named(name: str) -> Gpu:
-    """Return a GPU of the table by its name, in any case and spacing.
+    """Return a GPU from the table by name, ignoring case and spacing.
 
     Raises:
         UsageError: no GPU has that name.

@@ -1,4 +1,4 @@
-"""Keep the table of metrics: short name, Nsight Compute's name, unit, meaning; look them up."""
+"""The table of metrics: short name, Nsight Compute's name, unit, meaning; look up a metric."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ SHARED_KINDS = {
     "shared_async": ("ldgsts", "cp.async's writes to shared memory"),
 }
 
-# Counts for cp.async that ncu gets by instrumenting the machine code, not from hardware counters.
+# Counts for cp.async that ncu obtains by instrumenting the machine code, not from hardware
+# counters.
 _SASS_UNIT = "smsp__sass_l1tex_"
 
 
@@ -37,7 +38,7 @@ class Metric:
 
     name: the short name; ncu: Nsight Compute's name, "" if ncu has no equivalent (ncu counts
     machine instructions, this table PTX instructions); unit; meaning: a sentence; ratio: a derived
-    metric's numerator, denominator, factor, and value for a zero denominator.
+    metric's numerator, denominator, factor, and its value if the denominator is zero.
     """
 
     name: str
@@ -91,7 +92,7 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         requests, units, each = "", f"{prefix}data_pipe_lsu_wavefronts_{end}", ""
         counted = "passes over the 32 banks"
         ideal = "passes needed without bank conflicts"
-        # ncu's counter of cp.async conflicts counts data on arrival, and its values vary between
+        # ncu's counter for cp.async conflicts counts data on arrival, so its values vary between
         # runs
         conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_{end}" if in_hardware else ""
         beyond = f"{words}: wavefronts beyond the ideal"
@@ -118,7 +119,7 @@ METRICS: tuple[Metric, ...] = (
 )
 _BY_NAME = {m.name: m for m in METRICS} | {m.ncu: m for m in METRICS if m.ncu}
 
-# ncu's metrics of machine code -> the closest metric of this table
+# ncu's machine-code metrics -> the closest metric in this table
 _MACHINE_CODE = {
     "smsp__inst_executed.sum": "warp_instructions",
     "smsp__thread_inst_executed.sum": "thread_instructions",
@@ -128,8 +129,8 @@ _MACHINE_CODE = {
 
 
 def metric(name: str) -> Metric:
-    """Look up a metric by its short name or by Nsight Compute's. Raise UsageError, which lists
-    similar names, if there is none."""
+    """Look up a metric by its short name or by Nsight Compute's. If there is none, raise UsageError
+    with similar names."""
     name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:

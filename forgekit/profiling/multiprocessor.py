@@ -1,4 +1,4 @@
-"""Compute how many blocks a multiprocessor holds, and which resource limits the number."""
+"""Compute how many blocks a multiprocessor holds, and which resource limits that number."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 _QUARTERS = 4  # each quarter has its own warps and registers
 _REGISTERS = 65536
-_REGISTERS_UNIT = 256  # a warp gets a multiple of this many registers
-_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves the second number in each block
+_REGISTERS_UNIT = 256  # registers are allocated to a warp in multiples of this number
+_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves the second number per block
 
 
 @dataclass(frozen=True)

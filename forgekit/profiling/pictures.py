@@ -1,4 +1,4 @@
-"""Draw the accesses of one line of a profile: the sectors and banks that they use."""
+"""Draw the memory accesses of one line of a profile: the sectors and banks that they use."""
 
 from __future__ import annotations
 

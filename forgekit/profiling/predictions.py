@@ -1,8 +1,8 @@
-"""Keep predictions: numbers written down before a run, shown next to its counts.
+"""Record predictions: numbers written down before a run and shown next to its counts.
 
 A prediction of metrics uses their names: the next `fk.profile` shows it next to the counts. Any
 other prediction has a question in words, and the notebook supplies the answer. Wrong predictions
-are kept as well.
+stay in the record.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from forgekit.profiling.metrics import Counts, metric
 from forgekit.profiling.predicting.predicted import PredictedTime
 from forgekit.show import Shown
 
-MICROSECONDS = "microseconds"  # the name of a predicted time, which `Profile.time` answers
+MICROSECONDS = "microseconds"  # the name under which a time is predicted; `Profile.time` answers it
 _TODO = "write your number in place of None and run this cell again"
-_LONG = 400  # characters of a shown value
+_LONG = 400  # maximum characters of a displayed value
 _CLOSE = 0.01  # relative tolerance of a metric or a fraction; measurements are not predicted
 
 
@@ -86,7 +86,7 @@ class Prediction:
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Shown):
-    """A list of predictions; as the last line of a cell it shows one prediction per line."""
+    """A list of predictions; as the last expression of a cell, it shows one prediction per line."""
 
     all: tuple[Prediction, ...] = ()
 
@@ -98,12 +98,12 @@ class Predictions(Shown):
 
     @property
     def to_do(self) -> str:
-        """Return a hint if a number is missing; else an empty text."""
+        """Return a hint if a number is missing, else an empty string."""
         return _TODO if any(p.open and p.answer is None for p in self.all) else ""
 
 
 class _Waiting(threading.local):
-    """The predictions that wait for this thread's next profile."""
+    """The predictions that are waiting for this thread's next profile."""
 
     all: tuple[Prediction, ...] = ()
 
@@ -151,13 +151,13 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
 
 def predictions() -> Predictions:
-    """Return all predictions of this process with known answers, the first of each question
-    first."""
+    """Return this process's predictions with known answers, ordered by when each question was first
+    asked."""
     return Predictions(tuple(p for several in list(_answered.values()) for p in several))
 
 
 def take(counts: Counts) -> Predictions:
-    """Remove the predictions that wait for a profile, and return them with its numbers as
+    """Remove the predictions that are waiting for a profile, and return them with its numbers as
     answers."""
     waiting = tuple(p for p in _waiting.all if p.metric != MICROSECONDS)
     _waiting.all = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
@@ -168,7 +168,8 @@ def take(counts: Counts) -> Predictions:
 
 
 def take_time(found: PredictedTime) -> None:
-    """Print the predictions that wait for a predicted time next to it, and remove them."""
+    """Print the predictions that are waiting for a predicted time next to that time, and remove
+    them."""
     if found.us is None or found.high is None:
         return
     waiting = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)

@@ -42,7 +42,7 @@ class Profile(ProfileData, Shown):
         launches: each launch of a kernel with its own counts, in order.
         lines: the displayed source lines, summed over launches; in source order unless sorted.
         gpu: the GPU whose bandwidth bounds the time.
-        predicted: the predictions of `fk.predict` for it, with the answers.
+        predicted: the predictions that `fk.predict` recorded for this profile, with the answers.
         first_accesses: (line, kind such as "global_load") -> the first accesses of the first warps
             of block 0; empty for a script's profile.
         call: the kernel, and copies of its arguments before the call; None for a script's profile.
@@ -72,13 +72,13 @@ class Profile(ProfileData, Shown):
         kernel: str | None = None,
         at_least: Mapping[str, float] | None = None,
     ) -> Profile:
-        """Return a profile of some lines or of some launches; its totals cover only those launches.
+        """Return a profile of some of the lines or launches; its totals cover only those launches.
 
         Args:
-            line: a line's number or a piece of its text.
+            line: a line number or part of a line's text.
             kind: "global", "shared" or a single kind such as "global_load": keep lines with such
                 accesses.
-            kernel: keep only launches of this kernel. at_least: metric -> the smallest value of a
+            kernel: keep only launches of this kernel. at_least: metric -> the minimum value for a
                 displayed line.
 
         Raises:
@@ -125,8 +125,8 @@ class Profile(ProfileData, Shown):
 
     @checked()
     def compare(self, other: Profile) -> Comparison:
-        """Compare this profile with another in one table, with the lines of each kind of access
-        paired."""
+        """Compare this profile with another in one table that pairs the lines of each kind of
+        access."""
         return Comparison(self, other)
 
     @checked()
@@ -134,11 +134,11 @@ class Profile(ProfileData, Shown):
         """Predict how long the launches take on a GPU whose caches hold none of their data.
 
         The model of `forgekit.profiling.predicting.model` computes it from the counts;
-        `book/virtual_gpu.md` compares its results with times of an H200.
+        `book/virtual_gpu.md` compares its results with times measured on an H200.
 
         Args:
-            gpu: a name of `forgekit.profiling.gpus.GPUS`, or a file of `forgekit calibrate`; by
-                default the GPU of the profile.
+            gpu: a name in `forgekit.profiling.gpus.GPUS`, or a file written by `forgekit
+                calibrate`; by default the profile's GPU.
 
         Raises:
             UsageError: the GPU is unknown or the file cannot be read.
@@ -159,7 +159,7 @@ class Profile(ProfileData, Shown):
         """Draw a line's memory accesses: sectors of global memory, banks of shared memory.
 
         Args:
-            line: its number, a piece of its text, or a line of `lines`; by default the worst line.
+            line: its number, part of its text, or an element of `lines`; by default the worst line.
             options: `block`, `warp`, `index`, as in `forgekit.coalescing` and `forgekit.banks`,
                 which draw the pictures.
 
@@ -181,22 +181,23 @@ def profile(
     """Run a kernel on the virtual GPU and count the cost of each source line.
 
     The kernel runs on copies, so your tensors do not change, and its prints are hidden. Counts are
-    exact and the same in every run; `book/virtual_gpu.md` compares them with a GPU's. Counting
-    roughly doubles the time of a run.
+    exact and the same in every run; `book/virtual_gpu.md` compares them with a GPU's counters.
+    Counting roughly doubles the run time.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        gpu: name of the GPU (`forgekit.profiling.gpus.GPUS`) whose bandwidth bounds the time; by
-            default this machine's GPU, or an H200.
+        gpu: the name of the GPU (in `forgekit.profiling.gpus.GPUS`) whose bandwidth bounds the
+            time; by default this machine's GPU, or an H200.
         blocks: the number of blocks to run per launch, at least 8, if running all would take too
-            long: the first, the last, and others drawn from equal parts between them. Counts are
-            then estimates.
+            long: the first, the last, and others drawn from equal intervals between them. Counts
+            are then estimates.
 
     Raises:
         UsageError: the kernel is not compiled, the arguments do not fit it, the GPU is unknown, or
             `blocks` is below 8.
-        KernelError: the kernel made a mistake, and the cost of a wrong kernel means nothing.
+        KernelError: the virtual GPU stopped the kernel; the cost of an incorrect kernel means
+            nothing.
     """
     found = count(kernel, args, gpu, blocks)
     found.predicted = take(found.total)
@@ -207,7 +208,7 @@ def count(
     kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None,
     blocks: int | None = None,
 ) -> Profile:  # fmt: skip
-    """Count like `profile`, but leave the predictions alone."""
+    """Count like `profile`, but do not use up predictions."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     if blocks is not None:

@@ -1,4 +1,4 @@
-"""Hold the data of a profile: the counts of each launch and line, and derived values."""
+"""Hold a profile's data: the counts of each launch and line, and values derived from them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ProfileData(ByName):
 
     @property
     def worst(self) -> Waste | None:
-        """Return the displayed line that wastes most, with the reason; None if no line stands
+        """Return the displayed line that wastes the most, with the reason; None if no line stands
         out."""
         return next(iter(self.findings), None)
 
@@ -87,7 +87,7 @@ class ProfileData(ByName):
     @checked()
     def bound_s(self, gpu: str | Gpu | None = None) -> float:
         """Return the seconds to move `bytes_touched` at a GPU's peak bandwidth: no kernel that
-        touches these bytes without finding them in a cache can be faster.
+        touches these bytes can be faster, unless it finds them in a cache.
 
         Raises:
             UsageError: the GPU is not in forgekit.profiling.gpus.GPUS.

@@ -99,8 +99,8 @@ class Launch(_Counted):
 
     Attributes:
         kernel: its name in Python; grid, block, cluster: (x, y, z).
-        counts: the counts of the whole launch, also available as attributes and items; lines: the
-            counts by source line;
+        counts: the counts of the whole launch, also available as the launch's attributes and items;
+            lines: the counts by source line;
         tensors: name -> device memory touched; shared_bytes: shared memory of one block.
         pace: the inputs of its predicted time, and its counts; None if `Profile.time` must run the
             kernel again to get them.
@@ -126,7 +126,7 @@ class Launch(_Counted):
 
 
 def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ...]:
-    """Return the counts of each launch by source line; pace: add the inputs of its predicted
+    """Return each launch's counts by source line; pace: True to add the inputs of its predicted
     time."""
     launches = []
     counted = recording.counts
@@ -170,7 +170,7 @@ def kernel_name(mangled: str, first: SourceLine | None) -> str:
 
 
 def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
-    """Merge the lines of several launches: sum over shared lines, including kernels'
+    """Merge the lines of several launches, summing shared lines, including the kernels'
     instructions."""
     if len(launches) == 1:
         return launches[0].lines

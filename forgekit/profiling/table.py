@@ -1,4 +1,5 @@
-"""Format a profile as text: its table, the line that wastes most, the device memory it touched."""
+"""Format a profile as text: its table, the line that wastes the most, the device memory it
+touched."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 HEADS = ("line", "source", "PTX\ninstr.", "lanes", "access", "requests", "each\n(ideal)", "moved")
-WORDS = (1, 4)  # the columns that hold words
+WORDS = (1, 4)  # columns that hold words
 LEGEND = (
     "PTX instr.: executed, counted once per warp (machine code has a different number). lanes: "
     "active, out of 32. each: sectors per global-memory request, wavefronts per shared-memory "
@@ -30,7 +31,7 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """A row of the table: a line and its first kind of access, or one of its further kinds.
+    """A row of the table: a line with its first kind of access, or one of its other kinds.
 
     file: the file that begins here, if there are several. worst: the profile's worst finding, if it
     concerns this line.
@@ -113,8 +114,7 @@ def heading(p: ProfileData) -> str:
 
 
 def sampling(p: ProfileData) -> str:
-    """Describe which part of the blocks ran, and how reliable the counts are; return "" if all
-    ran."""
+    """Describe which blocks ran and how reliable the counts are; return "" if all blocks ran."""
     parts = [launch.sample for launch in p.launches if launch.sample is not None]
     if not parts:
         return ""
@@ -189,7 +189,7 @@ class Comparison(Shown):
 
 
 def _by_kind(p: ProfileData) -> dict[str, list[tuple[str, str, str]]]:
-    """Map each kind of access to the (source, units per request, moved) of its lines."""
+    """Map each kind of access to (source, units per request, units moved) for its lines."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for row in rows(p):
         if row.access is not None:

@@ -1,10 +1,10 @@
-"""Find the lines of a profile that stand out: those that waste most, with the reasons.
+"""Find the lines of a profile that stand out because they waste the most, with the reasons.
 
 Different kinds of waste are compared in cycles of a multiprocessor, which per cycle issues four
 warp instructions, serves one wavefront of shared memory, receives two sectors from L2 (NVIDIA H100
 Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory per cycle; NVIDIA A100
-Tensor Core GPU Architecture: 64 bytes of L2 per cycle). This number of cycles ranks lines; it is
-not a time.
+Tensor Core GPU Architecture: 64 bytes of L2 per cycle). These cycles rank lines; they are not a
+time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LANES, BANK_BYTES, BANKS = HARDWARE.LANES, HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 IDLE_LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # per cycle
-_WORTH = 0.05  # share of the whole kernel's cycles; smaller shares do not stand out
+_WORTH = 0.05  # share of the whole kernel's cycles; lines with smaller shares do not stand out
 
 _VERBS = {
     "load": "load", "store": "store", "atomic": "atomic operation", "reduction": "reduction",

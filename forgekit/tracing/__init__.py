@@ -1,1 +1,1 @@
-"""Provide views of a kernel's run as data: footprint, accesses of warps, timeline."""
+"""Views of a kernel's run as data: footprint, warp accesses, timeline."""

@@ -1,4 +1,4 @@
-"""Find the banks of shared memory that a warp's access needs, and bank conflicts."""
+"""Find the shared-memory banks that a warp's access needs, and its bank conflicts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BankPass:
     """Lanes that shared memory serves together: a whole warp, half a warp or a quarter of a warp.
 
     lanes: their numbers, active or not. words: bank -> the words that it serves, one per wavefront,
-    by address, each with the lanes that request it.
+    in order of address, each with the lanes that request it.
     """
 
     lanes: range
@@ -38,7 +38,7 @@ class BankPass:
 
 @dataclass(frozen=True)
 class BankUse:
-    """The cost of an access to shared memory: wavefronts, the minimum, and the cause of the extra
+    """The cost of a shared-memory access: wavefronts, the minimum, and the cause of any extra
     ones."""
 
     wavefronts: int
@@ -67,7 +67,7 @@ def bank_use(access: WarpAccess) -> BankUse:
 
 
 def _pass(access: WarpAccess, lanes: range) -> BankPass:
-    """Build a pass. Lanes that request the same word share it, except for atomics and asynchronous
+    """Build a pass. Lanes that request the same word share it, except in atomics and asynchronous
     copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:
@@ -145,8 +145,7 @@ def banks(
     index: int = 0,
     warps: int = 1,
 ) -> BankConflicts:
-    """Run a kernel on the virtual GPU and show the banks of shared memory that a warp's accesses
-    need.
+    """Run a kernel on the virtual GPU and show the shared-memory banks that a warp's accesses need.
 
     A bank serves one 4-byte word per wavefront, to all lanes that request it. The arguments are
     those of `forgekit.coalescing`; an asynchronous copy into shared memory is a store.

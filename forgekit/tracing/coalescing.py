@@ -1,4 +1,4 @@
-"""Find the sectors and lines of memory that a warp's access touches, which shows whether it is
+"""Find the memory sectors and lines that a warp's access touches, which show whether it is
 coalesced."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forgekit.vgpu import HARDWARE
 
 SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
-LINE_BYTES = 128  # line of the L1 and L2 caches: four sectors
+LINE_BYTES = 128  # a line in the L1 and L2 caches: four sectors
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def coalescing(
     index: int = 0,
     warps: int = 1,
 ) -> Coalescing:
-    """Run a kernel on the virtual GPU and show the sectors of memory that a warp's accesses touch.
+    """Run a kernel on the virtual GPU and show the memory sectors that a warp's accesses touch.
 
     Without `line` and `kind`, the warp's first access on each line with accesses is shown. The
     kernel runs on copies, as in `forgekit.footprint`. A failing kernel does not raise; the picture
@@ -91,12 +91,11 @@ def coalescing(
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        line: show only accesses of this Python line: its number, a piece of its text or a
-            SourceLine.
+        line: show only accesses by this Python line: its number, part of its text or a SourceLine.
         kind: "load", "store" or "atomic" shows only these (an asynchronous copy is a load).
         block: its linear number or coordinate. warp: its number within the block.
-        index: the number of the warp's access on a line, if there are several, as in a loop. warps:
-            show this many warps, starting at `warp`.
+        index: which of the warp's accesses on a line to show if there are several, as in a loop.
+            warps: show this many warps, starting at `warp`.
 
     Raises:
         UsageError: the kernel is not compiled, the arguments do not fit it, or there is no access

@@ -1,4 +1,4 @@
-"""Record which thread touched which element of a kernel's tensors, as data and text."""
+"""Record which thread touched which element of a kernel's tensors, as data and as text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Footprint(Picture):
         grid, block: blocks in the grid and threads in a block, each (x, y, z), of the largest
             launch. launches: the number of kernels that the function launched.
         by: the meaning of the colours, "block", "warp", "thread" or "count". kind: "any", "load"
-            or "store". lines: the Python lines that count; empty: all.
+            or "store". lines: the Python lines whose accesses count; empty: all.
         error: the error that stopped the kernel, else None.
     """
 
@@ -73,7 +73,7 @@ class Footprint(Picture):
 
     @property
     def summary(self) -> str:
-        """Return all facts of the picture as text, one line per tensor."""
+        """Return everything that the picture shows as text, one line per tensor."""
         lines = [f"footprint of {self.headline}"]
         lines += [f"  {name}: {self.describe(name)}" for name in self.touched]
         return "\n".join(lines + [f"  {note}" for note in self.notes])
@@ -132,12 +132,11 @@ def footprint(
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
         tensor: show only the tensor of this parameter.
-        by: the meaning of the colours: "block", "warp", "thread", or "count", the number of reads
-            or of writes of an element, whichever is larger; by default the block, or the thread if
-            there is only one block.
+        by: the meaning of the colours: "block", "warp", "thread", or "count", an element's number
+            of reads or of writes, whichever is larger; by default the block, or the thread if there
+            is only one block.
         kind: "load" or "store" shows only these (an atomic operation counts as a store).
-        line: show only accesses of this Python line: its number, a piece of its text or a
-            SourceLine.
+        line: show only accesses by this Python line: its number, part of its text or a SourceLine.
 
     Raises:
         UsageError: the kernel is not compiled, the arguments do not fit it, the tensor name, `by`
@@ -169,7 +168,7 @@ def footprint(
         lines = chosen_lines(line, touches.sources, "makes a global access")
     found = {name: touches.tensors.get(name) for name in shapes}
     touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
-    if lines and tensor is None:  # only the accesses of a line
+    if lines and tensor is None:  # only the accesses of one line
         touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
     launches = call.recording.launches
     sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in launches]

@@ -1,5 +1,5 @@
-"""Share the parts of all views of a run: blocks by number or coordinate, and the error that stopped
-a kernel."""
+"""The parts common to all views of a run: blocks by number or coordinate, and the error that
+stopped a kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LANES = HARDWARE.LANES
 
 
 class Launches(Listener):
-    """Counts launches: `launches` holds an object per launch."""
+    """Counts launches: `launches` holds one object per launch."""
 
     def __init__(self) -> None:
         self.launches: list[object] = []

@@ -1,7 +1,7 @@
 """Record calls, so that a compiled kernel runs once for all views of the same call.
 
 Two calls are the same if the kernel is the same and the arguments hold the same bytes in the same
-layout. They are compared with copies from before the run, so a changed element always makes a
+layout. Arguments are compared with copies made before the run, so a changed element always makes a
 different call.
 """
 
@@ -53,9 +53,9 @@ class Call:
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """If a wrong access stopped the kernel, read blocks as if they ran one after the other.
+        """If an invalid access stopped the kernel, read blocks as if they ran one after the other.
 
-        Blocks run together, and the first wrong access stops them all, so the kernel runs again.
+        Blocks run together, and the first invalid access stops them all, so the kernel runs again.
         """
         launches = self.recording.launches
         several = bool(launches) and math.prod(launches[-1].grid) > 1
@@ -82,7 +82,8 @@ def recorded(
     """Record a call with copies of these arguments, or return the recording of an equal call.
 
     The kernel's prints are hidden. makes: constructors of the listeners that will read it;
-    findings: keep the sanitizer's findings; shares: True if the recording's `shared` is needed.
+    findings: keep the sanitizer's findings; shares: True if the recording's `shared` data is
+    needed.
     """
     before = copied(args)
     with options() as chosen:
@@ -104,7 +105,7 @@ def recorded(
 def sampled(
     kernel: CompiledKernel, args: tuple[Any, ...], blocks: int, *makes: Make
 ) -> tuple[tuple[Any, ...], Recording]:
-    """Run some blocks of each launch with copies of the arguments.
+    """Run some blocks of each launch on copies of the arguments.
 
     Returns:
         The copies after the run, and the events.

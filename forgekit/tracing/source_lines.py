@@ -11,9 +11,9 @@ LineChoice: TypeAlias = int | str | SourceLine
 
 
 def is_meant(line: object, source: SourceLine | None) -> bool:
-    """Return True if a number, a piece of text, a SourceLine or a profile's line means this line;
-    None means all lines."""
-    line = getattr(line, "source", None) or line  # a line of a profile
+    """Return True if a number, a piece of text, a SourceLine or a profile's line refers to this
+    line; None refers to all lines."""
+    line = getattr(line, "source", None) or line  # a profile's line
     if line is None or source is None:
         return line is None
     if isinstance(line, str):
@@ -29,9 +29,10 @@ def is_meant(line: object, source: SourceLine | None) -> bool:
 def chosen_lines(
     line: LineChoice, present: Iterable[SourceLine | None], doing: str
 ) -> frozenset[SourceLine]:
-    """Return the lines of `present` that the argument means. Raise UsageError if there are none.
+    """Return the lines in `present` to which the argument refers. Raise UsageError if there are
+    none.
 
-    doing: text for the message on what these lines do, such as `makes a global access`.
+    doing: what these lines do, for the message, such as `makes a global access`.
     """
     known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
     found = frozenset(s for s in known if is_meant(line, s))

@@ -1,5 +1,4 @@
-"""Show the actions of a block's warps in program order: barriers, divergence, loops, but no
-times."""
+"""Show what a block's warps do, in program order: barriers, divergence and loops, but no times."""
 
 from __future__ import annotations
 
@@ -30,11 +29,12 @@ class Timeline(Picture):
     """The instructions of a block's warps; a notebook shows them as a picture.
 
     Attributes:
-        name: the host function's name. block: its linear number. warps: their number. steps: the
-            executed steps, in the machine's order. meetings: barriers that opened. splits: branches
-            that split the lanes of a warp. launch: this launch's number. launches: the count of the
-            function's launches. lines: the displayed Python lines; empty: all. error: the error
-            that stopped the kernel, else None. complete: True if the whole run was recorded.
+        name: the host function's name. block: its linear number. warps: the number of warps. steps:
+            the executed steps, in the machine's order. meetings: barriers that opened. splits:
+            branches that split the lanes of a warp. launch: this launch's number. launches: the
+            number of launches by the function. lines: the displayed Python lines; empty: all.
+            error: the error that stopped the kernel, else None. complete: True if the whole run was
+            recorded.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Timeline(Picture):
 
     @property
     def summary(self) -> str:
-        """Return all facts of the picture as text."""
+        """Return everything that the picture shows as text."""
         lines = [f"timeline of {self.headline}", f"  {ORDER}"]
         lines += [f"  {line}" for line in (*self._by_line(), *self._loops(), *self._waits())]
         lines += [f"  {line}" for line in (*self._parted(), *self.notes)]
@@ -146,19 +146,18 @@ def timeline(
     launch: int = 0,
     line: LineChoice | None = None,
 ) -> Timeline:
-    """Run a kernel on the virtual GPU and show what the warps of a block execute, step by step.
+    """Run a kernel on the virtual GPU and show what a block's warps execute, step by step.
 
-    The order is the virtual GPU's, which runs all warps together as far as branches allow; it does
-    not represent time. The kernel runs on copies, as in `forgekit.footprint`. A failing kernel does
-    not raise; the picture then shows the steps up to the failure.
+    The order is that of the virtual GPU, which runs all warps together as far as branches allow; it
+    does not represent time. The kernel runs on copies, as in `forgekit.footprint`. A failing kernel
+    does not raise; the picture then shows the steps up to the failure.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
         block: its linear number or coordinate. launch: its number, if the function launches several
             kernels.
-            line: show only steps of this Python line: its number, a piece of its text or a
-                SourceLine.
+            line: show only steps of this Python line: its number, part of its text or a SourceLine.
 
     Raises:
         UsageError: the kernel is not compiled, the arguments do not fit it, or the block, launch or

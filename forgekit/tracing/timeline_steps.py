@@ -22,9 +22,9 @@ _LIMIT = 60_000  # maximum number of instructions recorded for a group of thread
 class Step:
     """Consecutive instructions of the same kind on the same source line.
 
-    kind: one of KINDS; does: `load`, `store` or `atomic` for memory; instructions: their number.
-    lanes: (warps, 32), the executing lanes. loops: (first instruction, iteration) of each enclosing
-    loop, from the outermost to the innermost; iterations count from 1.
+    kind: one of KINDS; does: `load`, `store` or `atomic` for memory; instructions: how many there
+    are. lanes: (warps, 32), the executing lanes. loops: (first instruction, iteration) of each
+    enclosing loop, from the outermost to the innermost; iterations count from 1.
     """
 
     source: SourceLine | None
@@ -92,7 +92,7 @@ class BlockTimeline(Launches):
         self._recorded = 0
         self._row: int | None = None
         self._loops: _Iterations
-        self._arrived: Array  # the step since which each lane has waited
+        self._arrived: Array  # the step from which each lane has been waiting
         self._busy: Array  # the last step of each lane's warp
         # For the running instructions: the threads that accessed memory in each, and (instruction,
         # number, threads) of each opened barrier.
@@ -176,7 +176,8 @@ class BlockTimeline(Launches):
 
     def _meet(self, m: Moment, pc: int, number: int, who: Array) -> None:
         since = np.where(who, self._arrived, -1).reshape(-1, LANES)
-        # Other threads may have waited for exiting threads; in that case `pc` is not a barrier.
+        # Other threads may have been waiting for threads that exit; in that case `pc` is not a
+        # barrier.
         stops = [s for s in self.steps if s.kind == "barrier"]
         source = stops[-1].source if stops else m.program.line_at(pc)
         if is_meant(self.line, source):
@@ -223,7 +224,7 @@ class _Iterations:
         self.last = np.full(threads, -1)
 
     def at(self, pc: int, start: int, who: Array) -> tuple[tuple[int, int], ...]:
-        """Return (first instruction, iteration) of the loops around the threads, from `start`
+        """Return (first instruction, iteration) of each loop around the threads, from `start`
         on."""
         found = []
         for first, end in self.loops:

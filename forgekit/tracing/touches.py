@@ -27,7 +27,7 @@ class TensorTouches:
     def __init__(self, region: Any) -> None:
         info = region.info
         self.itemsize, self.size = info.itemsize, region.size_bytes // info.itemsize
-        # Element -> its place in the tensor's memory, which may have gaps.
+        # Element -> its position in the tensor's memory, which may have gaps.
         place = np.full((), (region.first - region.start) // info.itemsize)
         for index, stride in zip(np.indices(info.shape, sparse=True), info.strides, strict=True):
             place = place + index * stride
@@ -78,7 +78,7 @@ class Touches(Launches):
     Asynchronous copies count as loads when they are issued; bulk copies as accesses of at most 16
     bytes by the thread that starts them.
 
-    columns: the recorded ones of `loads`, `stores` and `atomics`; line: the recorded Python line,
+    columns: which of `loads`, `stores` and `atomics` to record; line: the Python line to record;
     None for all lines.
 
     Attributes:

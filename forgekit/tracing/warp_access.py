@@ -1,4 +1,4 @@
-"""Describe accesses of single warps, extracted from a run: the bytes that each lane requests."""
+"""Describe accesses by single warps, extracted from a run: the bytes that each lane requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WARPS = 32  # dimensions of the largest block
 
 @dataclass(frozen=True, eq=False)
 class WarpAccess:
-    """An access of a warp, by an instruction of a source line.
+    """An access by a warp, made by an instruction of a source line.
 
     Attributes:
         kind: `load`, `store`, `atomic`, `async load` or `async store`.
@@ -29,8 +29,8 @@ class WarpAccess:
         index, times: this is access number `index` of `times` by this warp on this line.
         address: (32,) bytes; virtual in global memory, offsets in shared memory.
         active: (32,) True for active lanes. width: bytes per lane. element: (32,) each lane's
-            element, such as `mX[3, 0]`; empty for shared memory. other: the addresses in the other
-            memory, for an asynchronous copy. past_l1: True if it bypasses the L1 cache.
+            element, such as `mX[3, 0]`; empty for shared memory. other: for an asynchronous copy,
+            the addresses in the other memory. past_l1: True if it bypasses the L1 cache.
     """
 
     kind: str
@@ -93,7 +93,7 @@ class WarpAccess:
 
     @property
     def pattern(self) -> str:
-        """Describe how the addresses change from lane to lane; return an empty text for a single
+        """Describe how the addresses change from lane to lane; return an empty string for a single
         lane."""
         lanes, address = self.lanes, self.address[self.active]
         if len(lanes) < 2:
@@ -110,13 +110,13 @@ class WarpAccess:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WarpAccesses(Picture):
-    """Accesses of warps to a kind of memory; a notebook shows them as a picture.
+    """Accesses by warps to one kind of memory; a notebook shows them as a picture.
 
     Attributes:
         name: the host function's name.
         accesses: the displayed accesses, each with its addresses by lane. omitted: the number of
-            accesses that do not fit into a picture. error: the error that stopped the kernel, else
-            None. notes: red text of the picture.
+            accesses that do not fit into the picture. error: the error that stopped the kernel,
+            else None. notes: the picture's red text.
     """
 
     name: str

@@ -42,8 +42,8 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """An instruction's access by the whole block; other: an asynchronous copy's addresses in the
-    other memory."""
+    """An access by the whole block in one instruction; other: an asynchronous copy's addresses in
+    the other memory."""
 
     site: Site
     width: int
@@ -80,7 +80,7 @@ class BlockTrace(Listener):
         mask, event, address = m.expand(access.mask)[row], None, None
         for space, address, there in access.by_space(m.shape):
             event = self._record(m, access, space, mask & there[row], address[row]) or event
-        if address is not None and access.kind == "async load":  # the other half follows
+        if address is not None and access.kind == "async load":  # the other half comes later
             self._source, self._load = address[row], event
         elif address is not None and access.kind == "async store":
             if self._load is not None:
@@ -114,7 +114,7 @@ class BlockTrace(Listener):
         return found
 
     def access(self, event: _Event, block: int, warp: int, index: int) -> WarpAccess:
-        """Return a warp's access in an event, its number `index` at that site."""
+        """Return a warp's access in an event: number `index` of its accesses at that site."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         active, address = event.mask[part], event.address[part]
         element, tensor = [""] * LANES, ""

@@ -1,4 +1,4 @@
-"""The virtual GPU runs the PTX of CuTe DSL's compiler on the CPU, warp by warp.
+"""The virtual GPU runs the PTX that CuTe DSL's compiler produces on the CPU, warp by warp.
 
     import forgekit.vgpu
     forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
@@ -15,8 +15,8 @@ The rest of forgekit imports only these names; the exceptions are in `forgekit.e
     HARDWARE        the numbers of the GPU: lanes, banks, architectures, limits, costs
     HOST            access to CuTe DSL and torch's tensors for the compiler
 
-It depends on PTX and NumPy, not on the rest of forgekit. From the bottom to the top; each module
-imports only from those above it, even for annotations:
+It depends on PTX and NumPy, not on the rest of forgekit. The modules, from the bottom of the stack
+to the top; each imports only from those listed above it, even for annotations:
 
     wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
     plugins.py      host code's requests to a GPU besides launches; `forgekit.cuda` is a plug-in
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.recording import Moment, Recording
     from forgekit.vgpu.sanitizer import Finding
 
-# These are imported on first use, because `forgekit.errors` needs this package, but not NumPy.
+# These are imported on first use, because `forgekit.errors` needs this package but not NumPy.
 _HOME = {
     "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
     "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",

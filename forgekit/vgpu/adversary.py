@@ -1,5 +1,4 @@
-"""Make adversarial schedules: orders of threads that a GPU may also choose, and that expose
-mistakes.
+"""Make adversarial schedules: thread orders that a GPU could also choose and that expose mistakes.
 
 In the usual order warps run in lockstep, which makes many races look harmless. An adversary cuts
 the threads that leave a barrier into parts, by warps or by single lanes, and lets each part run as
@@ -45,7 +44,8 @@ class Adversary:
         return [threads for threads in found if threads.any()]
 
     def impatient(self) -> bool:
-        """Return True if a wait that may end without success does so, even if it could succeed."""
+        """Return True if a wait that may end without success should do so even though it could
+        succeed."""
         return bool(self._draw.integers(4) == 0)
 
     def register(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:

@@ -1,13 +1,13 @@
 """Hold the state of a batch of blocks: registers, memory, and each thread's program counter.
 
 A register is one array over the batch, of any shape that broadcasts to (blocks, threads): values
-that are equal for a whole block have shape (B, 1), values that depend only on the thread index (1,
+that are uniform within a block have shape (B, 1), values that depend only on the thread index (1,
 T), and a constant (1, 1), so uniform work is nearly free. T is rounded up to whole warps.
 
 Every thread has a program counter. Threads with the same program counter form a group, a boolean
 mask. A group may overwrite registers of other threads as long as those threads will not read them
-again. Liveness (computed once per kernel) shows when a merge is needed, so most divergent code runs
-at full speed.
+again. Liveness (computed once per kernel) shows when values must be merged, so most divergent code
+runs at full speed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Vote(NamedTuple):
     """The threads' input to a barrier that reduces.
 
     yes: the threads with a true predicate, a full mask; take: called with the numbers of true
-    predicates and of voters per block, and a full mask of the threads that get the answer.
+    predicates and of voters per block, and a full mask of the threads that receive the answer.
     """
 
     yes: Array
@@ -55,8 +55,8 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Barrier:
-    """The threads that have arrived at a barrier and are not released yet, in all blocks of the
-    batch."""
+    """The threads that have arrived at a barrier and have not yet been released, in all blocks of
+    the batch."""
 
     # (blocks,): number of awaited threads, EVERYONE for the whole block, -1 if unknown
     counts: Array
@@ -93,7 +93,7 @@ class Batch:
         self.record = record
         self.memory = memory
         self.blocks = blocks
-        self.part: Part | None = None  # the part of a sample
+        self.part: Part | None = None  # which part of a sample this is
         self.adversary = adversary
         self.n_blocks = len(blocks)
         self.block_threads = int(np.prod(record.block))
@@ -113,7 +113,7 @@ class Batch:
         self.pc = 0
         self.protected = 0  # registers (a bit set) that threads of other groups may still read
         self.runnable: dict[int, Array | None] = {0: everyone}
-        # at a warp instruction for which lanes are missing
+        # at a warp instruction that still lacks lanes
         self.parked: dict[int, Array | None] = {}
         self.held: list[tuple[int, Array]] = []  # held by an adversary, until the others have run
         self.at_barriers: dict[int, Barrier] = {}  # barriers of a block, by number
@@ -156,7 +156,8 @@ class Batch:
             self.regs[register] = value
 
     def write_where(self, register: int, value: Array, guard: Array | None) -> None:
-        """Do `write` for a guarded instruction; threads whose guard is false keep their value."""
+        """Like `write`, for a guarded instruction: threads whose guard is false keep their
+        value."""
         if guard is None:
             self.write(register, value)
         else:
@@ -176,7 +177,7 @@ class Batch:
         return self.program.where(self.pc if pc is None else pc)
 
     def marked(self, error: E, kind: str) -> E:
-        """Add the facts that a program can read, its slug and the running line, to the error."""
+        """Add what a program can read, the slug and the running line, to the error."""
         source = self.program.instructions[self.pc].source
         error.kind, error.lines = kind, () if source is None else (source,)
         return error

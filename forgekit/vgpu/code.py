@@ -16,7 +16,7 @@ from forgekit.vgpu.user_lines import SourceLine, source_line
 
 _NEAR = 20  # maximum number of lines between a kernel's first decorator and its `def`
 
-# NumPy's type for the bits of each PTX type; bf16 and the packed types are handled as bits.
+# NumPy's type for each PTX type; bf16 and the packed types are handled as bits.
 DTYPES: dict[str, np.dtype] = {
     name: np.dtype(kind)
     for name, kind in {
@@ -29,13 +29,13 @@ DTYPES: dict[str, np.dtype] = {
 
 
 class Code(Dataflow):
-    """The facts in PTX about a kernel: its dataflow, addresses of variables, source lines."""
+    """What PTX states about a kernel: its dataflow, variables' addresses, source lines."""
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel)
         self.module = module
         self.target = module.target
-        # No instruction that the decoder supports uses a register of another type.
+        # No instruction that the decoder supports uses a register of any other type.
         self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
         self._lines: dict[int, SourceLine | None] = {}
         self._place_variables()
@@ -70,8 +70,8 @@ class Code(Dataflow):
         """Return the Python line of an instruction; None if the PTX has no line information.
 
         Code that the compiler puts in column 0 (branches, loop arithmetic) has the line after the
-        function; it counts for the line before it, as in messages. The prologue has the first
-        decorator's line; it counts for the `def`.
+        function; it is attributed to the line before it, as in messages. The prologue has the first
+        decorator's line; it is attributed to the `def`.
         """
         if pc not in self._lines:
             self._lines[pc] = self._line_at(pc)
@@ -90,7 +90,8 @@ class Code(Dataflow):
         return found
 
     def where(self, pc: int) -> str:
-        """Return the Python line of an instruction, or its PTX line without line information."""
+        """Return the Python line of an instruction, or its PTX line if there is no line
+        information."""
         pc = min(pc, len(self.instructions) - 1)
         instruction = self.instructions[pc]
         if instruction.source is None:

@@ -1,10 +1,10 @@
 """Compute log2, sin, cos and tanh of float32, correctly rounded, with the same bits on every
 machine.
 
-C libraries and vector extensions differ in the last bits of their float64 results. Such a result is
-used only if every number close to it rounds to the same float32. For the rest, about one value in
-ten million, decimal arithmetic decides: a result that is not a float64 number is irrational, so
-enough digits show its side of a tie.
+C libraries and vector extensions differ in the last bits of their float64 results. A result is used
+only if every number close to it rounds to the same float32. For the rest, about one value in ten
+million, decimal arithmetic decides: a result that is not a float64 number is irrational, so enough
+digits show its side of a tie.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def _tanh(x: Decimal) -> Decimal:
 
 
 def _series(angle: Decimal, term: Decimal, power: int) -> Decimal:
-    """Sum Taylor's series of sine or cosine, from its first term, with this power of the angle."""
+    """Sum the Taylor series of sine or cosine, starting at its first term, which has this power of
+    the angle."""
     total, before = term, None
     while total != before:
         before, power = total, power + 2

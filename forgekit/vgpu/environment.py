@@ -1,4 +1,4 @@
-"""Inspect the process's surroundings: variables whose names begin with FORGEKIT_, IPython."""
+"""Inspect the process's environment: variables whose names begin with FORGEKIT_, and IPython."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_on(name: str, default: bool) -> bool:
 
 
 def number(name: str, default: int) -> int:
-    """Return the integer, 1 or more, in a variable; `default` if it is unset or empty.
+    """Return the positive integer in a variable; `default` if it is unset or empty.
 
     Raises:
         UsageError: the variable has any other value.

@@ -62,7 +62,8 @@ class UsageError(ForgekitError, ValueError):
 
 
 def usage_error(what: str, got: object, needed: object, remedy: str) -> UsageError:
-    """Make a UsageError with forgekit's order of parts; the arguments are those of `got_needed`."""
+    """Make a UsageError whose message has forgekit's usual parts; the arguments are those of
+    `got_needed`."""
     return UsageError(got_needed(what, got, needed, remedy))
 
 
@@ -71,7 +72,7 @@ class ArgumentMismatchError(UsageError):
 
 
 class PlatformError(ForgekitError):
-    """This machine lacks something: a requested GPU, a compiler for this system."""
+    """This machine lacks something, such as a requested GPU or a compiler for this system."""
 
 
 class KernelError(ForgekitError):
@@ -98,7 +99,7 @@ class MemoryAccessError(KernelError):
 
 
 class DeadlockError(KernelError):
-    """The threads of a kernel wait for each other indefinitely; the message lists them."""
+    """A kernel's threads wait for each other indefinitely; the message lists them."""
 
     kind = "deadlock"
 
@@ -118,8 +119,8 @@ class LaunchError(KernelError):
 class SanitizerError(KernelError):
     """A kernel ran to its end, but its behaviour is undefined on a GPU.
 
-    Its results are in the tensors. `findings` lists the most serious mistakes that the sanitizer of
-    the virtual GPU found.
+    Its results are in the tensors. `findings` lists the most serious mistakes that the virtual
+    GPU's sanitizer found.
     """
 
     def __init__(self, message: str = "", findings: Sequence[Any] = ()) -> None:
@@ -128,7 +129,7 @@ class SanitizerError(KernelError):
 
 
 class UnsupportedPtxError(KernelError):
-    """PTX that the virtual GPU does not know yet."""
+    """The kernel uses PTX that the virtual GPU does not support yet."""
 
 
 class PtxSyntaxError(KernelError):

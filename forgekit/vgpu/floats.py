@@ -23,7 +23,7 @@ _TINY32 = np.float32(2.0**-126)  # smallest normal float32
 _MAGNITUDE = {2: np.uint16(0x7FFF), 4: np.uint32(0x7FFFFFFF)}
 _MANTISSA = {2: np.uint16(10), 4: np.uint32(23)}  # bits
 _BITS: dict[int, np.dtype[Any]] = {2: np.dtype("u2"), 4: np.dtype("u4")}
-# The GPU's NaN result of arithmetic, regardless of the operands' payloads.
+# The NaN that a GPU's arithmetic returns, whatever the operands' payloads.
 CANONICAL_NAN_16 = np.uint16(0x7FFF)  # float16 and bfloat16
 _CANONICAL_NAN: dict[int, Any] = {
     2: CANONICAL_NAN_16.view(np.float16), 4: np.uint32(0x7FFFFFFF).view(np.float32),
@@ -62,7 +62,7 @@ def canonical_nan(x: Array) -> Array:
 
 
 def first_nan(result: Array, *operands: Array) -> Array:
-    """Give float64 NaN results the bits of the first NaN operand, made quiet.
+    """Give float64 NaN results the bits of the first NaN operand, quieted.
 
     Without a NaN operand, the sign is negative and the payload zero. Processors differ in both
     properties.
@@ -203,7 +203,7 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     tame = (largest < 2.0**990) & (size < 2.0**990) & ((size > 2.0**-900) | (a == 0) | (b == 0))
     if not tame.all():
         result = np.where(tame, result, simple)
-        plain = np.isinf(c) & np.isfinite(a) & np.isfinite(b)  # also if a*b overflows
+        plain = np.isinf(c) & np.isfinite(a) & np.isfinite(b)  # also when a*b overflows
         result = np.where(plain, c, result)
         for at in np.argwhere(~tame & np.isfinite(largest)):
             i = tuple(at)
@@ -217,7 +217,7 @@ def _exact_fma(a: float, b: float, c: float, simple: float) -> float:
     if total == 0:
         return simple
     try:
-        return float(total)  # to nearest even, including subnormal results
+        return float(total)  # to nearest even, for subnormal results as well
     except OverflowError:
         return np.inf if total > 0 else -np.inf
 

@@ -38,8 +38,8 @@ def to_f32(codes: Array, name: str) -> Array:
 
 
 def from_f32(x: Array, name: str) -> Array:
-    """Round to nearest even with `.satfinite`: too large or infinite values become the largest
-    number."""
+    """Round to nearest even with `.satfinite`: values that are too large or infinite become the
+    largest number."""
     finite = values(name)[:128]
     finite = finite[np.isfinite(finite)]
     magnitude = np.minimum(np.abs(x), finite[-1])

@@ -1,4 +1,4 @@
-"""Provide the numbers of the modelled hardware, and the cost of a warp's access."""
+"""Provide the parameters of the modelled hardware, and the cost of a warp's access."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Hardware:
         return _only(read), _only(written)
 
     def load_parts(self, address: Array, active: Array, width: int) -> int:
-        """Return the number of parts of a warp that a load of shared memory serves in turn."""
+        """Return the number of parts into which a shared-memory load divides a warp, served in
+        turn."""
         return int(rules.load_parts(np.maximum(address, 0)[None], active[None], width)[0])
 
 

@@ -1,6 +1,6 @@
-"""Describe a launch as requested by the host code, and the coordinates of its blocks.
+"""Describe a launch as the host code requested it, and the coordinates of its blocks.
 
-Blocks are numbered so that the blocks of a cluster follow each other, in order of their rank.
+Blocks are numbered so that the blocks of a cluster are consecutive, in order of rank.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Define listeners, which observe the machine; counting, checking, tracing and drawing plug in
-here.
+"""Define listeners, which observe the machine; this is where counting, checking, tracing and
+drawing plug in.
 
 Semantics do not depend on listeners, and a machine without listeners pays no cost.
 """
@@ -20,7 +20,7 @@ from forgekit.vgpu.memory import SHARED_RESERVED, WINDOW_MASK, WINDOW_SHIFT
 
 
 class Access(NamedTuple):
-    """An instruction's access to memory by all threads of a group together.
+    """A memory access that an instruction makes for all threads of a group.
 
     kind: `load`, `store`, `atomic`, `async load`, `async store`; space: the instruction's,
     `global`, `shared`, `cluster` (shared memory of any block of the cluster), `local` or `generic`;
@@ -43,7 +43,8 @@ class Access(NamedTuple):
     def by_space(self, shape: tuple[int, int]) -> Iterator[tuple[str, Array, Array]]:
         """Yield (space, addresses, mask of that space) for global and shared memory.
 
-        Both arrays are (blocks, threads); addresses of shared memory are offsets in the block's.
+        Both arrays are (blocks, threads); shared addresses are offsets within the block's shared
+        memory.
         """
         address = np.broadcast_to(self.address, shape).astype(np.uint64)
         for space, window, first in (("global", 0, 0), ("shared", 1, SHARED_RESERVED)):
@@ -65,7 +66,7 @@ class Awaited:
 
 @dataclass(eq=False)
 class Product(Awaited):
-    """The product that a `wgmma` has started in some warpgroups.
+    """A product that a `wgmma` has started in some warpgroups.
 
     accumulators, held: numbers of the registers of C and D, and of A; which: the warpgroups;
     who, start: for each 16-byte piece of the operands, a thread of the warp that reads it, in
@@ -97,8 +98,8 @@ class Listener:
         """Called when a batch of blocks starts."""
 
     def on_access(self, m: Batch, access: Access) -> None:
-        """Called when threads access memory. An access that fails is not reported, because the run
-        ends there."""
+        """Called when threads access memory. A failing access is not reported, because the run ends
+        there."""
 
     def on_async_done(self, m: Batch, access: Access) -> None:
         """Called when an asynchronous copy writes shared memory; `access` is as in its `async

@@ -1,4 +1,4 @@
-"""Define plug-ins, which answer host code's requests to a GPU besides kernel launches.
+"""Define plug-ins, which answer host code's GPU requests other than kernel launches.
 
 The virtual GPU itself treats every tensor as a CPU tensor and runs each launch immediately. A
 plug-in changes that while it is active: it registers in `known`, and `install` starts it by name.
@@ -47,7 +47,7 @@ class Plugin:
         return 0
 
     def keep(self, stream: int, work: Callable[[], object]) -> bool:
-        """Return True if work of a stream is recorded for later and must not run now."""
+        """Return True if work submitted to a stream is recorded for later and must not run now."""
         return False
 
 

@@ -32,7 +32,7 @@ class Program(Code):
     def _forgetting(self, step: Step, dying: list[int]) -> Step:
         """Return the step, followed by the release of registers that are no longer read.
 
-        Their memory serves the next instruction while it is still in the cache.
+        The next instruction can then reuse their memory while it is still in the cache.
         """
         if not dying:
             return step
@@ -52,7 +52,7 @@ class Program(Code):
 
 @functools.lru_cache(maxsize=256)
 def load(text: str) -> dict[str, Program]:
-    """Parse PTX and prepare each of its kernels, by name. The result is cached by the text."""
+    """Parse PTX and prepare its kernels, by name. The result is cached under the text."""
     module = parse(text)
     for kernel in module.kernels.values():
         kernel.instructions = attribute(kernel.instructions)

@@ -5,9 +5,10 @@
     recording.counts[0].accesses[pc, "global_load"].requests
     recording.read(MyListener)
 
-A recording holds the events of a run in order: arrays that the machine computes anyway, so keeping
-them costs little. Reading replays the events to a listener as if the kernel ran again. Events that
-need too much memory are not kept; the listeners named in advance then receive them during the run.
+A recording holds the events of a run in order. These are arrays that the machine computes anyway,
+so keeping them costs little. Reading replays the events to a listener as if the kernel ran again.
+Events that need too much memory are not kept; the listeners named in advance then receive them
+during the run.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Recording:
         self._running: AbstractContextManager[Options]
         if sanitize:
             self._options["findings"] = self.findings
-        elif current().findings is not None:  # a script's own list, which this must not hide
+        elif current().findings is not None:  # a script's own list, which must not be hidden
             del self._options["sanitize"]
         if not keep:
             self._go_live()
@@ -165,7 +166,7 @@ class Recording:
 
     @property
     def shared(self) -> list[Shared]:
-        """Return the sharing between blocks of each launch."""
+        """Return how the blocks of each launch share memory."""
         return self.read(Sharing).launches
 
     @property

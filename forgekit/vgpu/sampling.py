@@ -1,8 +1,8 @@
-"""Choose the blocks that run of a large launch that is only counted, and their weights.
+"""Choose which blocks of a large launch run if it is only counted, and their weights.
 
-The first and the last cluster of blocks represent themselves. The others are cut into equal runs,
-and a cluster drawn from each run represents it (stratified sampling). Two halves, drawn
-alternately, show how far samples disagree. Some neighbours also run, with weight 0: they show the
+The first and the last cluster of blocks represent themselves. The others are divided into equal
+intervals, each represented by a cluster drawn from it (stratified sampling). Two halves, drawn
+alternately, show how much samples disagree. Some neighbours also run, with weight 0: they show the
 sharing between blocks that run at the same time.
 """
 
@@ -35,8 +35,8 @@ class Part(NamedTuple):
 def parts(record: LaunchRecord, most: int | None) -> list[Part]:
     """Return the parts of a launch to run; most: blocks to count, at least FEWEST; None for all.
 
-    A launch with only a few more blocks runs completely, and so does one whose blocks wait for each
-    other.
+    A launch that has only a few more blocks runs completely, and so does one whose blocks wait for
+    each other.
     """
     n_blocks, team = math.prod(record.grid), record.cluster_blocks
     teams, wanted = n_blocks // team, max((most or 0) // team, FEWEST)

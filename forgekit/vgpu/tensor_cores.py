@@ -6,9 +6,11 @@ Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909
 Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021):
 
 1. Products of a row and a column are exact; the largest exponent among the K products and c is
-found (a product's exponent is the sum of its factors', a subnormal number's is that of the smallest
-normal). 2. All terms are truncated, towards zero, 25 binary places below that exponent, and added
-without rounding. 3. The sum is truncated to float32, or rounded to nearest even to float16.
+   found (a product's exponent is the sum of its factors' exponents; a subnormal number has the
+   exponent of the smallest normal number).
+2. All terms are truncated, towards zero, 25 binary places below that exponent, and added without
+   rounding.
+3. The sum is truncated to float32, or rounded to nearest even to float16.
 
 `wgmma` adds its K products in the same way. `mma.sync` has no unit for FP8 (see
 `_fp8_multiply_add`); `wgmma` has a unit that keeps 13 places of terms and of results (`FP8_UNIT`).
@@ -28,8 +30,8 @@ from forgekit.vgpu.floats import Array
 
 
 class Unit(NamedTuple):
-    """places: bits kept of a term below the largest exponent; fraction: bits kept of a
-    float32 sum."""
+    """places: bits of a term that are kept below the largest exponent; fraction: bits of a float32
+    sum that are kept."""
 
     places: int
     fraction: int
@@ -38,7 +40,7 @@ class Unit(NamedTuple):
 UNIT = Unit(25, 23)  # Hopper's
 FP8_UNIT = Unit(13, 13)  # of `wgmma`
 _NOTHING = -8000  # the exponent of zero, below that of any product
-# Least exponent of a normal number.
+# The minimum exponent of a normal number.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
 # Products with exponents between these, and their scale factors, are normal in float32.
@@ -227,7 +229,7 @@ def _wide_power_of_two(exponent: Array) -> Array:
 
 
 def multiply_add_integers(a: Array, b: Array, c: Array, *, saturate: bool) -> Array:
-    """Do the same for int8 or uint8 matrices and int32 sums, which wrap or saturate."""
+    """Like `multiply_add`, for int8 or uint8 matrices and int32 sums, which wrap or saturate."""
     # At most 32 products of 16 bits are exact in float32.
     product = np.matmul(
         np.moveaxis(a, -1, 0).astype("f4"), np.moveaxis(b, -1, 0).swapaxes(1, 2).astype("f4")

@@ -1,4 +1,4 @@
-"""Find the user's own line, in a traceback or among the running calls, and name it."""
+"""Find the user's own line, in a traceback or among the running calls, and describe it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CELL = re.compile(r"(^|[/\\])ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of source: its file (or a cell's pseudo path), its 1-based number, its text."""
+    """A source line: its file (or a cell's pseudo-path), its 1-based number, its text."""
 
     filename: str
     line: int
@@ -32,7 +32,7 @@ class SourceLine:
     @property
     def where(self) -> str:
         """Return text such as `kernels.py, line 12` or `cell, line 3`, without a folder, so that it
-        is equal on every machine."""
+        is the same on every machine."""
         return f"{display_path(self.filename)}, line {self.line}"
 
     def __str__(self) -> str:

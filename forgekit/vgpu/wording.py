@@ -1,4 +1,4 @@
-"""Format messages (got, needed, remedy), values and commands in readable form."""
+"""Format messages (got, needed, remedy), values and commands readably."""
 
 from __future__ import annotations
 

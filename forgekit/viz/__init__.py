@@ -1,4 +1,4 @@
-"""Draw pictures. Pictures made of cells are a Scene, which becomes SVG and PNG; plots use
+"""Draw pictures. A picture made of cells is a Scene, which becomes SVG and PNG; plots use
 matplotlib.
 
     runs/       a kernel's accesses: footprint, coalescing, banks, timeline

@@ -1,4 +1,4 @@
-"""Put blocks on a card: title, description, the grids in rows, a legend and notes."""
+"""Lay out a card: title, description, the grids in rows, a legend and notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST, _PAGE = 340.0, 1040.0  # width of the content, px
 
 
 def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
-    """Place grids side by side; if one of them is large, place overviews above and their corners
+    """Place grids side by side; if one is large, place the overviews above and the enlarged corners
     below."""
     if not any(g.is_large for g in grids):
         return _wrapped([g.block() for g in grids])
@@ -50,9 +50,9 @@ def compose(
     """Compose the whole picture.
 
     title: in CuTe's notation, or plain text; lines: texts below the title; alarms: errors; rows:
-    the grids, where None leaves a place empty; swatches, notes: at the bottom; words: the
-    description; aligned: the number of rows in which the cells of a column's blocks begin at the
-    same x.
+    the grids, where None leaves a place empty; swatches, notes: shown at the bottom; words: the
+    description; aligned: the number of rows in which the cells of the blocks in a column begin at
+    the same x.
     """
     places, body_width, body_height = _place(rows, aligned)
     legend_width = max((_swatch_width(s) for s in swatches), default=0.0)

@@ -15,11 +15,11 @@ from forgekit.layouts.tuples import flat
 from forgekit.viz.palette import INK, PAPER
 from forgekit.viz.scene import Cell, Item, Label, Line, Pixels, Rect, moved, text_width
 
-_MOST_SIDE, _MOST_DRAWN = 64, 2048  # number of cells drawn one by one: along a side, and in all
+_MOST_SIDE, _MOST_DRAWN = 64, 2048  # maximum cells drawn one by one: along a side, in total
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
-_MOST_LINES = 128  # maximum number of lines between groups of an overview; more would hide it
-_TICK = 10.5  # px, letter size of axes
-_LEVEL = 17.0  # px, one level of a nested axis
+_MOST_LINES = 128  # maximum number of lines between groups in an overview; more would hide it
+_TICK = 10.5  # px, font size of axes
+_LEVEL = 17.0  # px per level of a nested axis
 _CAPTION = 24.0
 
 
@@ -53,8 +53,7 @@ def plain_axis(size: int, step: int = 1) -> Axis:
 
 
 def nested_axis(shape: Any) -> Axis:
-    """Return the coordinates of a nested mode: the innermost entry next to the cells, then
-    outwards."""
+    """Return the coordinates of a nested mode, with the innermost entry next to the cells."""
     leaves = [leaf for leaf in flat(shape) if leaf > 1] or [1]
     size = math.prod(leaves)
     levels, span = [], 1
@@ -76,7 +75,7 @@ def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class Block:
-    """Items positioned relative to the block's upper left corner; left, top: where its cells begin,
+    """Items positioned relative to the block's upper-left corner; left, top: where its cells begin,
     used to align grids."""
 
     name: str
@@ -210,7 +209,7 @@ class Grid:
 
     # -- large grids --------------------------------------------------------------------------
     def corner(self) -> Grid:
-        """Return the upper left part that is drawn in full next to an overview."""
+        """Return the upper-left part that is drawn in full next to an overview."""
         rows, columns = (8, 16) if self.columns > 2 * self.rows else (16, 8)
         rows, columns = min(rows, self.rows), min(columns, self.columns)
         cell = max(self.cell[0], 34.0), max(self.cell[1], 30.0)
@@ -256,7 +255,8 @@ class Grid:
 
 
 def ticks(size: int, most: int = 8) -> range:
-    """Return multiples of a power of two, as tile sizes usually are; at most `most` of them."""
+    """Return at most `most` multiples of a power of two, because tile sizes are usually powers of
+    two."""
     step = 1
     while size > step * most:
         step *= 2
@@ -278,7 +278,7 @@ def _caption(grid: Grid, left: float) -> tuple[list[Item], float]:
 
 
 def _text_size(contents: list[Content], width: float, height: float) -> float:
-    """Return the letter size at which every cell's text fits."""
+    """Return the font size at which every cell's text fits."""
     lines = max((len(c.lines) for c in contents), default=1)
     letters = max((len(line) for c in contents for line in c.lines), default=1)
     wide = (width - 5) / (max(letters, 1) * (0.62 if lines > 1 else 0.58))

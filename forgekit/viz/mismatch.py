@@ -21,8 +21,8 @@ from forgekit.viz.scene import Array, Item, Line, Rect, Scene, Swatch
 
 _COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last colour is for _BEYOND
 _LABELS = ("equal", "wrong value", "0 or never written", "NaN")
-_BEYOND = -1  # code of a cell after the end of a wrapped 1-D tensor
-_MAX_GRID = 32  # up to this many cells along an axis, lines separate the cells
+_BEYOND = -1  # code of a cell beyond the end of a wrapped 1-D tensor
+_MAX_GRID = 32  # lines separate the cells if there are at most this many along an axis
 _MAX_TILE_LINES = 64
 _MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # share of the picture's side
 _CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px, of an element, and of the longer side
@@ -30,7 +30,7 @@ _CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px, of an element, and of the longe
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mismatches(Picture):
-    """A picture of the elements that differ, according to a CheckReport."""
+    """A picture of the elements that differ according to a CheckReport."""
 
     report: CheckReport
     tile: tuple[int, ...] | None
@@ -46,11 +46,11 @@ def mismatch_map(
     expected: object = None,
     tile: int | tuple[int, ...] | None = None,
 ) -> Mismatches:
-    """Draw the elements in which `actual` and `expected` differ.
+    """Draw the elements at which `actual` and `expected` differ.
 
-    A 2-D tensor is drawn directly, a 1-D one in rows (the axis states their width); leading
-    dimensions of others are merged. A cell for a block of elements has the colour of its worst
-    element.
+    A 2-D tensor is drawn directly, a 1-D one in rows (the axis states their width); the leading
+    dimensions of other tensors are merged. A cell that covers a block of elements has the colour of
+    its worst element.
 
     Args:
         report_or_actual: a CheckReport, or the actual values, compared as `check` does.
@@ -106,9 +106,9 @@ def draw(shown: Mismatches) -> Scene:
 def _tiles(
     codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
 ) -> tuple[list[Item], str]:
-    """Draw thin borders of the kernel's tiles, and a frame around tiles with mismatches; return
-    their number, such as `2 of 8 tiles`. A 1-D tensor gets no borders, because a row of its picture
-    is already a tile or holds few tiles."""
+    """Draw thin borders around the kernel's tiles, and a frame around tiles with mismatches; return
+    the count, such as `2 of 8 tiles`. A 1-D tensor gets no borders, because a row of its picture is
+    already a tile or holds few tiles."""
     rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
     # rows of a matrix; tiles end with the matrix
     each = max(codes.shape[-2], 1) if codes.ndim > 1 else 1
@@ -132,7 +132,7 @@ def _tiles(
     bottoms, rights = [*tops[1:], down], [*lefts[1:], across]
     for i, k in hit:
         columns, lines = rights[k] - lefts[k], bottoms[i] - tops[i]
-        if min(columns / across, lines / down) >= _LEAST_FRAME:  # else the frame hides its content
+        if min(columns / across, lines / down) >= _LEAST_FRAME:  # otherwise it hides its content
             items.append(Rect(lefts[k] * wide, tops[i] * high_px, columns * wide,
                               lines * high_px, None, "ink", 2, sort="wrong tile"))  # fmt: skip
     return items, counted
@@ -165,7 +165,7 @@ def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, st
 
 
 def _size(rows: int, columns: int) -> tuple[float, float]:
-    """Return width and height of all cells, near the tensor's proportions."""
+    """Return the width and height of all cells together, close to the tensor's proportions."""
     long_side = min(_MOST, max(_LEAST, _CELL * max(rows, columns)))
     ratio = min(max(rows / columns, 0.12), 2.0)
     wide, high = (long_side, long_side * ratio) if ratio <= 1 else (long_side / ratio, long_side)

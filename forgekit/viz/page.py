@@ -1,8 +1,8 @@
-"""Write HTML that a script makes interactive; until the script runs, or if it may not run, a still
-picture is shown.
+"""Write HTML that a script makes interactive; until the script runs, or if it is not allowed to
+run, a still picture is shown.
 
 The page is self-contained: it needs no network and no kernel. JupyterLab removes scripts and their
-content from a notebook that is not trusted.
+content from an untrusted notebook.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
     """Return `still` in an element of this class, and a script that refers to the element as
-    `root`. The element is the one around the script or, in a notebook that runs scripts elsewhere,
+    `root`. That element is the one around the script or, in a notebook that runs scripts elsewhere,
     the next one not yet started.
 
     The element's name derives from the script and its data without their PNGs, and not from the
@@ -56,8 +56,8 @@ def in_script(value: object) -> str:
 
 
 def packed(value: Any) -> Any:
-    """Return the payload with each long list of integers as runs [first, step, count, ...], if that
-    is shorter, because a layout's offsets are mostly regular. `unpacked` in shared.js reverses
+    """Return the payload with each long list of integers written as runs [first, step, count, ...]
+    if that is shorter; a layout's offsets are mostly regular. `unpacked` in shared.js reverses
     it."""
     if isinstance(value, dict):
         return {key: packed(entry) for key, entry in value.items()}

@@ -1,4 +1,4 @@
-"""Define the colours and their meaning in every picture, on light and dark pages.
+"""Define the colours and what they mean in every picture, on light and dark pages.
 
 Orange: waste, or wrong. Grey: untouched. Viridis: the lane or the thread. The hues of Okabe and Ito
 (https://jfly.uni-koeln.de/color/), which readers with common forms of colour blindness can
@@ -20,7 +20,7 @@ THEME = {
     "rule": ("#858D98", "#78818D"),  # brackets of axes, edges of empty cells
     "quiet": ("#F1F3F5", "#282B31"),  # unremarkable: equal elements, idle lanes
     "alarm": ("#B34700", "#FF9A57"),  # text about errors
-    "nan": ("#7A2E00", "#FFB27F"),  # a wrong element that is not a number
+    "nan": ("#7A2E00", "#FFB27F"),  # a wrong element that is NaN
     "waste": ("#FBE4D3", "#4A2A14"),  # the inside of an edge of WRONG
     "focus": ("#0B62C4", "#7CB8FF"),  # the selection
 }
@@ -29,19 +29,19 @@ _LIGHT = ("[data-jp-theme-light=true]", "[data-theme=light]", ".vscode-light")
 _DARK = ("[data-jp-theme-light=false]", "[data-theme=dark]", ".vscode-dark")
 INK, PAPER = "#16191D", "#FFFFFF"  # text on cells, which are light on every page, and between them
 NOTHING = "#E9EBEE"  # a cell that no thread holds
-WRONG = "#D55E00"  # Okabe and Ito's vermillion: waste, or wrong; visible on both pages
+WRONG = "#D55E00"  # Okabe and Ito's vermillion: waste, or wrong; visible on light and dark pages
 RIGHT, NOTE = "#009E73", "#0072B2"  # their bluish green and blue, also visible on both pages
 UNTOUCHED = "#868C95"  # visible on both pages
 
 # Neighbours in the list differ most. The oranges are left out, because they mean waste; three
 # colours are added.
 _HUES = ("#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#7A6FBF", "#5B8C2A", "#882255")
-_TINTS = (0.38, 0.5, 0.62, 0.74)  # share of white; neighbouring banks differ in it
-# Matplotlib's viridis without its first quarter, mixed with two fifths of white.
+_TINTS = (0.38, 0.5, 0.62, 0.74)  # proportion of white, which differs between neighbouring banks
+# Matplotlib's viridis without its first quarter, mixed with two fifths white.
 _VIRIDIS = ("#8997B9", "#80AABB", "#7ABDBA", "#7ECEB3", "#9EDFA1", "#CEEA83", "#FEF17C")
 
-# Lightness falls throughout, so the order stays visible without hue; dark text is readable on every
-# colour.
+# Lightness falls throughout, so the order is visible even without hue; dark text is readable on
+# every colour.
 _RAMP = ("#FCFBDC", "#DDF0BC", "#ADDDB5", "#7CC7BF", "#5FB0CE", "#6698D2", "#7C82CC")
 _STEPS = 128
 
@@ -79,7 +79,7 @@ def _along(ramp: Sequence[str], share: float) -> str:
 def offset_colour(offset: int, span: int) -> str:
     """Return an offset's colour: light for the first offset of `span`, dark for the last."""
     share = offset / max(span - 1, 1)
-    if span > _STEPS:  # neighbours of a large layout share a colour
+    if span > _STEPS:  # neighbours in a large layout share a colour
         share = round(share * (_STEPS - 1)) / (_STEPS - 1)
     return _along(_RAMP, share)
 

@@ -17,7 +17,7 @@ _STYLE = (
     ".fk-card{background:var(--fk-card);color:var(--fk-dim);border:1px solid var(--fk-rim);"
     "border-radius:8px;padding:14px 18px;width:fit-content;min-width:min(100%,24rem);"
     f"max-width:100%;box-sizing:border-box;font:12px/1.5 {SANS}}}"
-    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells, regardless of the texts
+    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells, whatever the texts' width
     ".fk-card .fk-texts p{margin:0 0 2px;overflow-wrap:anywhere}"
     ".fk-card p.alarm{color:var(--fk-alarm)}"
     ".fk-card p.title{font-size:14.5px;font-weight:600;color:var(--fk-ink)}"
@@ -60,7 +60,7 @@ def _card(scene: Scene) -> str:
         shape = f'<svg {width} height="16" style="flex:none">{drawn(swatch.items(1, 1))}</svg>'
         keys.append(f"<span>{shape * bool(swatch.fills)}{escape(swatch.text)}</span>")
     foot = [f"<p>{escape(text)}</p>" for text in scene.notes]
-    # The accessible name of the picture between these texts already contains them.
+    # The accessible name of the picture between these texts already contains the texts.
     return (
         f'<div class="fk-picture fk-card"><style>{_STYLE}</style>'
         f'<div class="fk-texts" aria-hidden="true">{"".join(head)}</div>'
@@ -71,7 +71,7 @@ def _card(scene: Scene) -> str:
 
 
 class LayoutPicture(Picture):
-    """A picture. The last line of a cell shows it; `print` shows its text.
+    """A picture. The last expression of a cell shows it; `print` shows its text.
 
     Attributes:
         scene: the drawing, as data.

@@ -11,7 +11,7 @@ from forgekit.text import Cell, Table
 if TYPE_CHECKING:
     from forgekit.profiling.predicting.predicted import PredictedTime
 
-PREDICTED = "#CC79A7"  # Okabe and Ito's purple: never used for measurements
+PREDICTED = "#CC79A7"  # Okabe and Ito's purple, never used for measurements
 _BAR_PX = 260
 
 

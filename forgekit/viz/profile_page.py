@@ -1,7 +1,7 @@
 """Show a profile in a notebook: its table, and the accesses of the clicked line.
 
 The page contains the first accesses of each line; `profile.js` draws them. Without scripts it shows
-a picture of the line that wastes most, and describes all accesses in words.
+a picture of the line that wastes the most, and describes all accesses in words.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
 
 
 def _elements(a: WarpAccess) -> list[Any]:
-    """Return the tensor's name and its lanes' coordinates, mode by mode; several names if there are
+    """Return the tensor's name and the lanes' coordinates, mode by mode; several names if there are
     several tensors."""
     found = [_ELEMENT.fullmatch(text) for text in a.element]
     names = {m[1] for m in found if m}
@@ -128,8 +128,8 @@ def _elements(a: WarpAccess) -> list[Any]:
 
 
 def _words(p: Profile, sites: dict[int, Site]) -> str:
-    """Return the HTML for pages without scripts: a picture of the line that wastes most, and all
-    accesses in words."""
+    """Return the HTML for pages without scripts: a picture of the line that wastes the most, and
+    all accesses in words."""
     first = {site: _shown(p.first_accesses[site][:1], site[1]) for site in sites.values()}
     worst = p.worst and (p.worst.line.source, p.worst.kind)
     picture = ""

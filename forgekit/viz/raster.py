@@ -32,8 +32,8 @@ _NARROW = 0.92  # DejaVu is wider than the fonts of most pages
 
 
 def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
-    """Return a PNG for a light page, with `scale` pixels per CSS pixel; equal library versions give
-    equal bytes."""
+    """Return a PNG for a light page, with `scale` pixels per CSS pixel; with the same library
+    versions, the bytes are the same."""
     size = (round(scene.width * scale), round(scene.height * scale))
     image = Image.new("RGB", size, PAPER)
     draw = Draw(image)
@@ -44,7 +44,7 @@ def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
 
 
 def small_png(image: Image.Image, colours: int = 256) -> bytes:
-    """Return the image as a PNG with few colours, a third of the size of a full-colour PNG."""
+    """Return the image as a PNG with few colours, a third the size of a full-colour PNG."""
     out = io.BytesIO()
     small = image.convert("RGB").quantize(colours, method=Image.Quantize.FASTOCTREE,
                                           dither=Image.Dither.NONE)  # fmt: skip
@@ -116,7 +116,7 @@ def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, i
 def _line(draw: ImageDraw, line: Line, s: float) -> None:
     colour, thick = _light(line.stroke), max(round(line.width * s), 1)
     x1, y1, x2, y2 = (v * s for v in (line.x1, line.y1, line.x2, line.y2))
-    if x1 == x2:  # a box is exact, but a line of Pillow can be a pixel off
+    if x1 == x2:  # a box is exact, but one of Pillow's lines can be a pixel off
         left = round(x1 - thick / 2)
         draw.rectangle((left, round(y1), left + thick - 1, round(y2)), colour)
     elif y1 == y2:

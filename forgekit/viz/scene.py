@@ -49,7 +49,7 @@ class Line:
 @dataclass(frozen=True)
 class Label:
     """Text on a line whose middle is at height `y`; `anchor` is start, middle or end; upright text
-    reads from below, and (x, y) is the middle of its line.
+    reads from bottom to top, and (x, y) is the middle of its line.
     """
 
     x: float
@@ -68,7 +68,7 @@ class Label:
 class Cell:
     """A square of a grid with up to two lines of text.
 
-    size: letter size, px; corner: small text in the upper right corner; hatched: for a cell that no
+    size: font size, px; corner: small text in the upper-right corner; hatched: for a cell that no
     thread holds; data: its meaning, written as `data-…` attributes.
     """
 
@@ -159,19 +159,19 @@ class Scene:
 
 
 def text_width(text: str, size: float, mono: bool = False) -> float:
-    """Estimate the width of a text, px; slightly more than in most fonts."""
+    """Estimate the width of a text, px; slightly more than its width in most fonts."""
     return len(text) * size * (0.61 if mono else 0.58)
 
 
 def fitting(choices: Sequence[str], width: float, size: float) -> str:
-    """Return the first text that fits into a width in letters of this size; an empty text if none
+    """Return the first text that fits into a width at this font size; an empty string if none
     fits."""
     return next((text for text in choices if text_width(text, size) <= width), "")
 
 
 def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
-    """Split a text into as few lines as fit into a width in letters of this size, of about equal
-    length."""
+    """Split a text into as few lines as possible that fit into a width at this font size, of about
+    equal length."""
     letters = max(int(width / text_width("0", size) * 1.08), 20)
     lines = textwrap.wrap(text, letters)
     while len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines) > 1:
@@ -195,7 +195,7 @@ def cell_texts(cell: Cell) -> list[Label]:
 
 
 def hatch_lines(box: Cell | Rect) -> list[tuple[float, float, float, float]]:
-    """Return strokes across a box, from lower left to upper right, as x1, y1, x2, y2."""
+    """Return strokes across a box, from lower left to upper right, as (x1, y1, x2, y2)."""
     lines, reach = [], _HATCH / 2
     while reach < box.width + box.height:
         x1, x2 = max(reach - box.height, 0.0), min(reach, box.width)

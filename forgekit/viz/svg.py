@@ -24,13 +24,14 @@ from forgekit.viz.scene import (
 
 SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
-_BASELINE = 0.35  # distance from the middle of the line to the baseline, in letter sizes
+_BASELINE = 0.35  # distance from the middle of the line to the baseline, in units of the font size
 _LEAST = 0.88  # a page narrower than this share of the width scrolls
 _NARROW = 360.0  # px; this width fits everywhere
 
 
 def _style() -> str:
-    # Renderers without variables use the attribute beside the class, the light colour.
+    # Renderers without CSS variables use the attribute next to the class, which holds the light
+    # colour.
     light, dark = variables(THEME)
     light += "--fk-on-light:inline;--fk-on-dark:none"
     dark += "--fk-on-light:none;--fk-on-dark:inline"
@@ -80,8 +81,8 @@ def responsive(
 
 
 def _common(item: Item) -> str:
-    """Return the element that surrounds equal neighbours, with % in their place; an empty text for
-    others."""
+    """Return the element that surrounds equal neighbours, with % in their place; an empty string
+    for others."""
     match item:
         case Cell():
             return f'<g fill="{INK}" text-anchor="middle">%</g>'
@@ -99,7 +100,7 @@ def _common(item: Item) -> str:
 
 
 def _number(value: float) -> str:
-    # Python 3.12 adds floats more exactly than 3.11, so sums that differ in the last bit must round
+    # Python 3.12 sums floats more exactly than 3.11, so sums that differ in the last bit must round
     # alike.
     return f"{value + 1e-7:.2f}".rstrip("0").rstrip(".") or "0"
 
@@ -179,7 +180,8 @@ def _strokes(box: Cell | Rect, colour: str) -> str:
 
 
 def _pixels(pixels: Pixels) -> str:
-    """Return one image for both pages, or one for each page if its colours depend on the page."""
+    """Return one image for light and dark pages, or one for each if its colours depend on the
+    page."""
     themed = any(colour in THEME for colour in pixels.colours if colour)
     n, out = _number, []
     size = (

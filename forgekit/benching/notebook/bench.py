@@ -3,9 +3,9 @@
     fk.bench({"naive": a, "padded": b, "torch": lambda x, y: x.T.contiguous()}, x, y)
     fk.sweep(variants, lambda n: (fk.randn(n, n), fk.empty(n, n)), [256, 512, 1024]).plot()
 
-On a GPU they report medians of times with a cold L2 cache, next to the copy that bounds them. On
-the virtual GPU they report exact counts and a predicted instead of a measured time, next to the
-times of a recorded run.
+On a GPU they report median times with a cold L2 cache, next to the copy that bounds them. On the
+virtual GPU they report exact counts and a predicted instead of a measured time, next to the times
+of a recorded run.
 """
 
 from __future__ import annotations
@@ -56,27 +56,26 @@ def bench(
     ceiling is measured in the same run. On the virtual GPU each variant runs once, without the
     sanitizer; its launches are counted, and its time is predicted from these counts. A function
     that launches no kernel there, such as torch's on the CPU, is listed as "not counted here". A
-    variant that raises or returns a wrong result is not measured; the table lists the reason, and
-    the other variants are measured. If none is left, the first error is raised.
+    variant that raises or returns a wrong result is not measured; the table gives the reason, and
+    the other variants are still measured. If none can be measured, the first error is raised.
 
     Args:
-        variants: name -> a compiled kernel or a function of the arguments.
+        variants: name -> a compiled kernel, or a function that takes the arguments.
         args: passed to each variant.
-        moved_bytes: the bytes that a call must move, a number or a function of the arguments; by
+        moved_bytes: the bytes that a call must move, as a number or a function of the arguments; by
             default each tensor among the arguments counts once, and so does the result if every
             variant returns one.
         reference: the expected result, or a function of the arguments that returns it, computed
             before any variant runs. A variant's result is the tensor that it returns, or else its
             last tensor argument, which is filled with NaN (as by `fk.empty`) first.
         rtol, atol: tolerances as in `fk.check`.
-        recorded: a recorded run, or its name, shown next to the counts; its steps with the
+        recorded: a recorded run, or its name, to show next to the counts; the steps with the
             variants' names and the first tensor's dtype are used.
         repeats: timed calls on a GPU.
 
     Raises:
         UsageError: there are no variants, a name is not text, a variant cannot be called, a tensor
-            is on another device than the kernels, a number is impossible, or the recorded run does
-            not exist.
+            is not on the kernels' device, a number is invalid, or the recorded run does not exist.
         Exception: the error of the first variant, if none could be measured; CheckError if its
             result was wrong.
     """
@@ -131,17 +130,18 @@ def sweep(
     """Run `bench` at each of several sizes.
 
     Args:
-        variants: as in `bench`; or a function of the arguments that returns such a dict, for
-            kernels compiled per size.
+        variants: as in `bench`, or a function of the arguments that returns such a dict, for
+            kernels that are compiled per size.
         make_arguments: size -> the arguments, a tuple (or one tensor).
-        sizes: numbers, or tuples of numbers such as (rows, columns), which are then ordered by
-            their product.
-        axis: the meaning of a size, for the axis and the table, such as "N of N×N float32".
+        sizes: numbers, or tuples of numbers such as (rows, columns), which are ordered by their
+            product.
+        axis: what a size means, for the axis and the table, such as "N of N×N float32".
         options: those of `bench`; here `reference` and `moved_bytes` must be functions of the
             arguments.
 
     Raises:
-        UsageError: there are no sizes, `bench` lacks an option, or `bench` raises it.
+        UsageError: there are no sizes, `bench` does not have one of the options, or `bench` raises
+            it.
         Exception: `bench` raises it if nothing can be measured at some size.
     """
     wanted = _sizes(sizes)
@@ -196,7 +196,7 @@ def _moved(given: Number | None, args: tuple[Any, ...]) -> int | None:
 
 
 def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
-    """Return the expected result, in its own memory."""
+    """Return the expected result, in separate memory."""
     value = reference(*args) if callable(reference) else reference
     if value is None and reference is not None:
         needed = "the expected tensor, or a function that returns it"

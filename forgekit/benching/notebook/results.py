@@ -1,4 +1,5 @@
-"""Hold the results of `fk.bench` and `fk.sweep`: data, and its quantities, tables and texts."""
+"""Hold the results of `fk.bench` and `fk.sweep`: the data, and the quantities, tables and texts
+made from it."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ Size = int | tuple[int, ...]
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
-_SHORT, _SHORT_NAME = 44, 28  # maximum characters of a reason in the table, of a name on a line
+_SHORT, _SHORT_NAME = 44, 28  # maximum characters: of a reason in the table, of a name on a line
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of a variant.
+    """A quantity reported for each variant.
 
     title: includes its unit. value: a function of the measurement and the ceiling in GB/s that
     returns the number, or None. digits: after the decimal point.
@@ -44,8 +45,8 @@ class Quantity:
 def _ratio(
     above: str, below: str, factor: int = 1
 ) -> Callable[[Measured, float | None], float | None]:
-    """Return a function that divides a count by another, or by the bytes to move; it returns None
-    if unknown."""
+    """Return a function that divides one count by another, or by the bytes to move; it returns None
+    if either is unknown."""
 
     def value(m: Measured, ceiling: float | None) -> float | None:
         if m.counters is None:
@@ -94,11 +95,11 @@ class Benchmark(Shown):
 
     Attributes:
         outcomes: one per variant, in the given order. `b["naive"]` is the Measured of that variant.
-        kind: "gpu" (times) or "virtual" (counts). where: its name.
+        kind: "gpu" (times) or "virtual" (counts). where: the target's name.
         arguments: a text with sizes and types; shape, dtype: those of the first tensor.
             moved_bytes: the basis of GB/s and bytes; moved_given: True if the user passed it.
         ceiling_gbps: the rate of a copy in the same run; None on the virtual GPU. checked: True if
-            the results were compared with a reference. recorded: the recorded times of a GPU, None
+            the results were compared with a reference. recorded: times recorded on a GPU; None
             unless passed. date: the date of the run.
     """
 
@@ -155,12 +156,12 @@ class Benchmark(Shown):
     # -- words ------------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
-        """Describe the place, the date and the subject."""
+        """Describe where, when and what was measured."""
         return f"{self.place}: {self.arguments}"
 
     @property
     def place(self) -> str:
-        """Describe the place; on a GPU also the date. (Counts do not depend on the date.)"""
+        """Name the target and, for a GPU, the date. (Counts do not depend on the date.)"""
         timed = self.kind == "gpu"
         return f"{self.where}, {self.date}" if timed else f"Counted on the {self.where}"
 
@@ -181,8 +182,8 @@ class Benchmark(Shown):
         return draw(self, "bars")
 
     def roofline(self) -> Picture:
-        """Draw PTX instructions per byte against instructions per second, below the limits of an
-        H200's memory and issue rate.
+        """Draw instructions per second against PTX instructions per byte, below the limits set by
+        an H200's memory and issue rate.
 
         Each point is a bound, not a measurement: the data sheet's limit for a kernel that executes
         these instructions and moves these bytes; recorded rates are below it. Source: Williams,
@@ -199,7 +200,7 @@ class Sweep(Shown):
     """Variants over sizes; a notebook shows them as tables.
 
     Attributes:
-        sizes: as given. benchmarks: one Benchmark per size. axis: the meaning of a size, for the
+        sizes: as given. benchmarks: one Benchmark per size. axis: what a size means, for the plot's
             axis.
     """
 
@@ -209,7 +210,7 @@ class Sweep(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the variants of all sizes, in order."""
+        """Return the names of the variants across all sizes, in order."""
         return tuple(dict.fromkeys(o.name for b in self.benchmarks for o in b.outcomes))
 
     @property
@@ -224,7 +225,7 @@ class Sweep(Shown):
         return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"
 
     def __getitem__(self, length: Size) -> Benchmark:
-        """Return the Benchmark of a size. Raise UsageError if it was not swept."""
+        """Return the Benchmark for a size. Raise UsageError if the sweep lacks that size."""
         if length in self.sizes:
             return self.benchmarks[self.sizes.index(length)]
         known = ", ".join(map(str, self.sizes))
@@ -262,7 +263,7 @@ _HEADS = {
 
 
 def columns(b: Benchmark) -> Table:
-    """Return the table of a benchmark of one size, with the recorded times next to it if given."""
+    """Return the table of a single-size benchmark, with the recorded times next to it if given."""
     cells_of = _timed if b.kind == "gpu" else _counted
     there = b.recorded if b.recorded_shape is not None else None
     heads, rows = _HEADS[b.kind] + _predicted_heads(b), []
@@ -305,7 +306,7 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
 
 # -- predicted times ----------------------------------------------------------------------------
 def _predicted(b: Benchmark) -> dict[str, PredictedTime]:
-    """Map each variant to its predicted time, including withheld times."""
+    """Map each variant to its predicted time, including withheld predictions."""
     found = {o.name: o.measured.predicted for o in b.outcomes if o.measured is not None}
     return {name: p for name, p in found.items() if p is not None}
 

@@ -23,7 +23,7 @@ _CHUNK = 2**26  # elements per chunk of a comparison
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The facts that all variants share. tensors: the tensors in args. expected: the result to
+    """What all variants have in common. tensors: the tensors in args. expected: the result to
     compare with, or None."""
 
     args: tuple[Any, ...]
@@ -62,8 +62,8 @@ def check_variants(variants: object) -> None:
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
-    """Raise UsageError for a tensor on another device than the kernels, whose time would mean
-    nothing and whose work is not counted."""
+    """Raise UsageError for a tensor that is not on the kernels' device: its times would mean
+    nothing, and its work is not counted."""
     for tensor in tensors:
         if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
             remedy = f'make it with fk.randn or similar, or .to("{target.torch_device.type}")'
@@ -74,8 +74,8 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
 def run_variant(
     name: str, call: Callable[..., Any], plan: Plan, target: Target
 ) -> tuple[Measured, int]:
-    """Check a variant's result. Return its cost, and the bytes of the new tensor that it returns, 0
-    if it writes to an argument.
+    """Check a variant's result. Return its cost, and the bytes of the new tensor that it returns (0
+    if it writes to an argument).
 
     Raises:
         Exception: the variant's error; the last argument is then restored.
@@ -90,7 +90,7 @@ def run_variant(
     try:
         return _checked_and_measured(name, call, plan, target)
     except Exception:
-        if before is not None:  # the output may be another tensor
+        if before is not None:  # the output may be a different tensor
             plan.tensors[-1].copy_(before)
         raise
 
@@ -108,7 +108,7 @@ def _checked_and_measured(
     if target.kind == "gpu":  # check the result before timing
         once()
         torch.cuda.synchronize()
-    else:  # the same run is counted and checked
+    else:  # a single run is both counted and checked
         measured = measure(once, moved_bytes=0, predict=True)
     result = kept[0]
     fresh = isinstance(result, torch.Tensor) and not _shares(result, plan.tensors)
@@ -121,7 +121,7 @@ def _checked_and_measured(
 
 # -- results --------------------------------------------------------------------------------------
 def _poison(call: object, plan: Plan) -> None:
-    """Remove the results of other variants from the output of a compiled kernel."""
+    """Erase other variants' results from a compiled kernel's output."""
     writes = isinstance(call, CompiledKernel)  # a compiled kernel returns None
     if plan.expected is not None and writes and len(plan.tensors) > 1:
         plan.tensors[-1].fill_(poison(plan.tensors[-1].dtype))
@@ -186,6 +186,7 @@ def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> in
 
 
 def _reached(tensor: torch.Tensor) -> int:
-    """Return the bytes of distinct elements; a dimension of stride 0 is one element wide."""
+    """Return the bytes of distinct elements; a dimension with stride 0 counts as one element
+    wide."""
     sizes = zip(tensor.shape, tensor.stride(), strict=True)
     return math.prod(n if step or not n else 1 for n, step in sizes) * tensor.element_size()

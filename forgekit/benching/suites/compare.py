@@ -1,11 +1,11 @@
-"""Compare the results of two runs of a suite, row by row, and find slower rows.
+"""Compare the results of two runs of a suite, row by row, and find rows that became slower.
 
 A timed row is slower if its median is longer by more than the threshold *and* its 20th percentile
-is above the baseline's 80th, because overlapping percentiles are noise. Counters of the virtual GPU
-have no noise, so a row is slower if one of `COUNTED` is higher by more than the threshold. Only
-forgekit's rows in both runs are compared. A row that was right and is now wrong, fails, or launches
-no kernel counts as slower. The report includes the change of the peers' times: if they changed too,
-the machine changed.
+is above the baseline's 80th, because overlapping percentiles are noise. The virtual GPU's counters
+have no noise, so a row is slower if one of `COUNTED` rose by more than the threshold. Only
+forgekit's rows that occur in both runs are compared. A row that was right and is now wrong, fails,
+or launches no kernel counts as slower. The report includes the change of the peers' times: if those
+changed as well, the machine changed.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Change:
 @dataclass(frozen=True)
 class Comparison:
     """compared: the number of rows in both runs; new, gone: forgekit's rows in only one of the
-    runs; slower, faster: the largest change first; peers_percent: the median change of the peers'
-    times, None without peers."""
+    runs; slower, faster: rows with the largest change first; peers_percent: the median change in
+    the peers' times; None without peers."""
 
     results: SuiteResults
     baseline: SuiteResults
@@ -79,8 +79,8 @@ class Comparison:
 def check_baseline(
     baseline: SuiteResults, gpus: Iterable[str], keys: Iterable[Key] | None, suite: str
 ) -> None:
-    """Raise UsageError if a baseline has no row to compare, because it was measured on a GPU other
-    than `gpus` or has none of a suite's rows `keys`. A gate would then always pass."""
+    """Raise UsageError if a baseline has no row to compare, because it was measured on a GPU not
+    among `gpus` or has none of a suite's rows `keys`; a gate would then always pass."""
     for gpu in gpus:
         if baseline.gpus != (gpu,):
             got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
@@ -119,7 +119,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
 
 
 def _change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
-    """Describe how the row changed; None if it did not, or not beyond the noise."""
+    """Describe how the row changed; None if it did not change beyond the noise."""
     if row.status != "ok":
         return Change(row, math.inf, f"was correct, but is now {row.status}: {row.error}")
     if row.timing and old.timing:

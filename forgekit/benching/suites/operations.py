@@ -1,8 +1,8 @@
 """Define the operators of the suites: inputs, minimum traffic, result and check.
 
-A result is right by the rule of `forgekit.check`, with the tolerances of `dtypes.py`. In this
-module torch applies the rule on the device, part by part, because a result may have 2^31 elements.
-The reference is `forgekit.ref` of the same inputs in float64.
+A result is right if it satisfies `forgekit.check`'s rule with the tolerances in `dtypes.py`. In
+this module torch applies the rule on the device, part by part, because a result may have 2^31
+elements. The reference is `forgekit.ref`, applied to the same inputs in float64.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forgekit.dtypes import dtype_info
 _EXACT = ("copy", "copy_transpose")
 _PART = 2**25  # elements per chunk: 256 MB in float64
 _COPIES = 6  # peak memory of a comparison, in bytes per element of a part
-_RESERVE = 512 * 2**20  # the buffer that flushes the L2 cache, and the compiler's memory
+_RESERVE = 512 * 2**20  # the buffer that flushes the L2 cache, plus the compiler's memory
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ BENCHED_OPS = {
 
 
 def make_inputs(case: Case, device: torch.device) -> tuple[Tensor, ...]:
-    """Return normally distributed inputs, the same at each call; for softmax_backward the gradient
-    and a softmax y. They are drawn on the device, in their own type, because there may be billions
-    of them."""
+    """Return normally distributed inputs, the same at each call; for softmax_backward, the gradient
+    and a softmax y. The values are drawn on the device, in the inputs' own type, because there may
+    be billions of them."""
     dtype = getattr(torch, case.dtype)
 
     def drawn(seed: int) -> Tensor:
@@ -87,7 +87,7 @@ def memory_needed(case: Case) -> int:
 
 
 def lacking_memory(case: Case, target: Target) -> str:
-    """Explain why memory is too small for a case; return an empty text if it suffices."""
+    """Explain why memory is too small for a case; return an empty string if it suffices."""
     if target.kind != "gpu":
         return ""
     torch.cuda.empty_cache()
@@ -98,7 +98,7 @@ def lacking_memory(case: Case, target: Target) -> str:
 
 
 def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | None:
-    """Return None if the result is right; otherwise describe how much of it is wrong, and the worst
+    """Return None if the result is right; otherwise report how much of it is wrong, and the worst
     element."""
     want = (result_shape(case), getattr(torch, case.dtype))
     if (tuple(result.shape), result.dtype) != want:
@@ -142,14 +142,14 @@ def _result_axis(case: Case) -> int:
 
 
 def _allowed(case: Case, expected: Tensor) -> Tensor | float:
-    """Return the allowed error, element by element. For exact operations it is 0."""
+    """Return the allowed error for each element; 0 for exact operations."""
     info = dtype_info(getattr(torch, case.dtype))
     if case.op in _EXACT:
         return info.smallest / 2
     scale = float(expected.square().mean().sqrt())
     atol = max(info.atol * min(1.0, scale), info.smallest)
     if case.op in ("reduce_sum", "softmax_backward"):
-        # Numbers around 0 cancel, so the size of a usual result determines the allowed rounding
-        # error.
+        # Sums near 0 come from cancellation, so the magnitude of a typical result determines the
+        # allowed rounding error.
         atol = max(atol, info.rtol * scale)
     return atol + info.rtol * expected.abs()

@@ -41,7 +41,7 @@ def _torch(case: Case, inputs: Inputs) -> Call:
 
 
 def _torch_compile(case: Case, inputs: Inputs) -> Call:
-    torch._dynamo.reset()  # otherwise each size counts as a recompilation and sizes become dynamic
+    torch._dynamo.reset()  # otherwise each size counts as a recompilation, and sizes become dynamic
     compiled = torch.compile(BENCHED_OPS[case.op].torch, dynamic=False)
     return partial(compiled, *inputs, dim=case.dim)
 
@@ -84,7 +84,7 @@ def contenders(
 ) -> list[Contender]:
     """Return the contenders in the order of the tables; forgekit's own come first.
 
-    variants: each of these is also measured; "best" is forgekit's own choice.
+    variants: each of these is measured as well; "best" is forgekit's own choice.
 
     Raises:
         UsageError: the peer, backend or variant does not exist.

@@ -26,7 +26,7 @@ def markdown(results: SuiteResults) -> str:
 
 
 def headline(results: SuiteResults) -> str:
-    """Describe the place, date and commit, and explain the numbers."""
+    """Give the machine, date and commit, and explain the numbers."""
     if not results.machines:
         return f"Suite {results.suite}, {results.date}: no measurements."
     one = results.machines[0]
@@ -98,7 +98,7 @@ def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
         return "–"
     if row.gbps is None:
         return row.status
-    percent = results.percent(row)  # a space that does not break in a narrow cell
+    percent = results.percent(row)  # a no-break space, for narrow cells
     share = "" if percent is None else f"\u00a0({percent:.0f}\u00a0%)"
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
@@ -119,8 +119,8 @@ def _ratio(own: SuiteRow | None, peer: SuiteRow | None) -> float | None:
 
 
 def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[float, float, int]]:
-    """Map (forgekit's contender, peer) to the factor by which it is as fast: the geometric mean,
-    the minimum, and the number of cases in which both were timed."""
+    """Map (forgekit's contender, peer) to the speedup: its geometric mean, its minimum, and the
+    number of cases in which both were timed."""
     cases = _by_case(rows).values()
     found = {}
     for own, peer in itertools.product(*_contenders(rows)):

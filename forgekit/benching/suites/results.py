@@ -48,7 +48,7 @@ STATUSES = ("ok", "wrong", "error", "skipped")
 
 
 def is_own(contender: str) -> bool:
-    """Return True for a contender of forgekit, with or without a backend or a variant."""
+    """Return True for one of forgekit's contenders, with or without a backend or a variant."""
     return contender.split()[0] == "forgekit"
 
 
@@ -65,7 +65,7 @@ class MachineInfo:
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """A contender's result at a case."""
+    """A contender's result for a case."""
 
     case: Case
     contender: str
@@ -83,7 +83,7 @@ class SuiteRow:
 
     @property
     def own(self) -> bool:
-        """Return True for a contender of forgekit."""
+        """Return True for one of forgekit's contenders."""
         return is_own(self.contender)
 
     @property
@@ -94,7 +94,7 @@ class SuiteRow:
 
 @dataclass
 class SuiteResults:
-    """The results of a suite, so far."""
+    """The results of a suite so far."""
 
     suite: str
     date: str
@@ -108,7 +108,7 @@ class SuiteResults:
     def add(
         self, rows: Iterable[SuiteRow], machine: MachineInfo | None, left_out: Iterable[str] = ()
     ) -> None:
-        """Add the measurements of a process; machine: None if it never answered."""
+        """Add a process's measurements; machine: None if the process never answered."""
         if machine is not None and machine not in self.machines:
             self.machines.append(machine)
         index = None if machine is None else self.machines.index(machine)
@@ -206,8 +206,8 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def _fits(kind: Any, value: Any, name: str) -> bool:
-    """Return True for a text that is not blank, a flag, or a number that is not negative; a float,
-    such as a time or a rate, must be above 0."""
+    """Return True for a nonblank text, a flag, or a nonnegative number; a float, such as a time or
+    a rate, must be above 0."""
     if name in _KNOWN:
         return value in _KNOWN[name]
     if kind is str:
@@ -234,5 +234,5 @@ def read_results(file: Path) -> SuiteResults:
 
 
 def write_results(results: SuiteResults, file: Path) -> None:
-    """Write results to the file of --out; an existing file is replaced atomically."""
+    """Write results to the file given by --out; an existing file is replaced atomically."""
     write_output("--out", file, json.dumps(results.to_dict(), indent=1) + "\n")

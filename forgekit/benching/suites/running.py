@@ -32,14 +32,14 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import ceiling_gbps, host_us, package_versions
 from forgekit.devices import Target, gpu_report, use_target
 
-# elements of the largest case that the virtual GPU counts in about a second
+# elements in the largest case that the virtual GPU counts in about a second
 VIRTUAL_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a suite's run. backends, variants, peers: see peers.contenders. device, arch:
-    those of fk.use_target; None leaves the usual choice."""
+    """The options of a suite run. backends, variants, peers: see peers.contenders. device, arch:
+    those of fk.use_target; None keeps the default choice."""
 
     backends: tuple[str, ...] = ("kernel",)
     variants: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class CaseOutcome:
 
 
 def run_case(case: Case, settings: Settings) -> CaseOutcome:
-    """Check, then measure, all contenders at one case; an error becomes a row."""
+    """Check, then measure, all contenders for one case; an error becomes a row."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         if target.kind == "virtual" and case.elements > VIRTUAL_ELEMENTS:
@@ -84,7 +84,7 @@ def run_case(case: Case, settings: Settings) -> CaseOutcome:
 
 
 def _unmeasured(case: Case, settings: Settings, status: str, why: str) -> tuple[SuiteRow, ...]:
-    """Return the rows of a case at which no contender was measured."""
+    """Return the rows of a case for which no contender was measured."""
     moved = moved_bytes(case)
     return tuple(SuiteRow(case, c.name, status, moved, error=why) for c in settings.contenders())
 
@@ -116,8 +116,7 @@ def _measured(
     case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int
 ) -> SuiteRow:
     call, moved = contender.prepare(case, inputs), moved_bytes(case)
-    # The allocator reuses the memory that was freed last, which still holds the previous, right
-    # result.
+    # The allocator reuses the memory freed last, which still holds the previous, correct result.
     inputs[0].new_full(result_shape(case), float("nan"))
     if wrong := why_wrong(case, inputs, call()):
         return SuiteRow(case, contender.name, "wrong", moved, error=wrong)
@@ -126,7 +125,7 @@ def _measured(
 
 
 def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) -> None:
-    """Add the microseconds of host time per call, on 64×64 elements of float16, to the results."""
+    """Add the microseconds of host time per call, for 64×64 float16 elements, to the results."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         for op in ops:
@@ -142,14 +141,14 @@ def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) 
 
 
 def new_results(suite: str) -> SuiteResults:
-    """Return SuiteResults of today's commit, without rows."""
+    """Return SuiteResults for today's date and the current commit, without rows."""
     return SuiteResults(suite, datetime.date.today().isoformat(), _commit())
 
 
 def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
     """Yield (index, outcome) for each case, in order, in this process.
 
-    A case that breaks the GPU's context ends the run: the remaining rows report it.
+    A case that breaks the GPU's context ends the run, and the remaining rows report that.
     """
     lost: CaseOutcome | None = None
     for index, case in enumerate(cases):
@@ -247,7 +246,8 @@ def error_line(error: BaseException) -> str:
 
 
 def lost_context() -> str:
-    """Explain why the GPU's context is broken after an error; return an empty text if it is not."""
+    """Explain why the GPU's context is broken after an error; return an empty string if it is
+    not."""
     if not torch.cuda.is_available():
         return ""
     try:

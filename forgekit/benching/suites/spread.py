@@ -2,7 +2,7 @@
 GPU.
 
     --scheduler local:2                    two workers here; on GPUs, they use GPUs 0 and 1
-    --scheduler tcp://10.0.0.5:8786        workers that wait at this address
+    --scheduler tcp://10.0.0.5:8786        workers waiting at this address
 
 A worker is one process with one thread, so that no two pieces share a GPU:
 
@@ -63,8 +63,8 @@ def check_scheduler(scheduler: str) -> None:
 
 
 def local_workers(scheduler: str) -> int | None:
-    """Return the number of workers that `local:N` starts here; None for an address, where workers
-    wait."""
+    """Return the number of workers that `local:N` starts here; None for an address, at which
+    workers are already waiting."""
     found = re.fullmatch(r"local:([1-9]\d*)", scheduler)
     return int(found[1]) if found else None
 
@@ -78,9 +78,9 @@ def spread(
 ) -> Iterator[tuple[int, Result]]:
     """Yield (index, result) of `function` for each item, as they arrive.
 
-    function: a module's function, importable on the workers. scheduler: `local:N` or an address.
-    failed: (item, error) -> the result if `function` raises, or if three workers were lost while
-    running the item.
+    function: a module-level function, importable on the workers. scheduler: `local:N` or an
+    address. failed: (item, error) -> the result if `function` raises, or if three workers were lost
+    while running the item.
 
     Raises:
         UsageError, PlatformError: as in check_scheduler; also if there is no answer, or a worker
@@ -99,7 +99,7 @@ def spread(
                     result = future.result()
                 except Exception as error:
                     result = failed(items[index], error)
-                future.release()  # otherwise losing a worker later would recompute it
+                future.release()  # otherwise losing a worker later would cause it to be recomputed
                 yield index, result
         finally:
             client.cancel(futures)
@@ -129,7 +129,7 @@ def _client(scheduler: str) -> Iterator[Client]:
 
 
 def _cluster(count: int) -> Any:
-    """Start local workers, each with its own GPU if there are GPUs; lost workers are replaced."""
+    """Start local workers, each with its own GPU if there are any; lost workers are replaced."""
     from distributed import Nanny, Scheduler, SpecCluster
 
     quiet = {"dashboard": False, "silence_logs": logging.CRITICAL}

@@ -1,8 +1,8 @@
-"""Read suites, the sizes and types at which operators are measured, from TOML files in `suites/`.
+"""Read suites (the sizes and types at which operators are measured) from TOML files in `suites/`.
 
 A suite is a list of groups; a group holds `ops`, `dtypes`, `why`, and either `shapes` or the two
-lists `M` and `N`, which mean every pair. `dim`, by default -1, is the dimension of a sum or a
-softmax. Name your own file by its path.
+lists `M` and `N`, which stand for all pairs. `dim`, by default -1, is the dimension of a sum or a
+softmax. Refer to your own file by its path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Case:
-    """An operator at a size, with a type; dim: -1 or 0, ignored for a transpose."""
+    """An operator at one size, in one type; dim: -1 or 0, ignored for a transpose."""
 
     op: str
     shape: tuple[int, int]
@@ -46,10 +46,10 @@ def suite_names() -> list[str]:
 
 
 def load_suite(name: str) -> list[Case]:
-    """Return the cases of a suite, each once, ordered by operator and then as in the file; cases of
-    more than 2^31 elements come last.
+    """Return the cases of a suite, each once, ordered by operator and then as in the file; cases
+    with more than 2^31 elements come last.
 
-    name: a suite of forgekit, or the path of a TOML file.
+    name: one of forgekit's suites, or the path of a TOML file.
 
     Raises:
         UsageError: the suite does not exist, or the file does not define one.
@@ -72,7 +72,7 @@ def load_suite(name: str) -> list[Case]:
             cases += _cases(group)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise usage_error(f"{file}, group", group, _GROUP, remedy) from None
-    # Cases that may break the GPU's context, and with it all later cases, come last.
+    # Cases that may break the GPU's context, and thereby all later cases, come last.
     return sorted(dict.fromkeys(cases), key=lambda c: (c.elements > 2**31, OPERATORS.index(c.op)))
 
 
@@ -113,7 +113,7 @@ def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None
 def select(
     cases: Iterable[Case], *, ops: Sequence[str] = (), dtypes: Sequence[str] = ()
 ) -> list[Case]:
-    """Select the cases of some operators and types, or of all if none is named. Raise UsageError if
+    """Select the cases with some operators and types; naming none selects all. Raise UsageError if
     no case is left."""
     chosen = [c for c in cases if c.op in (ops or OPERATORS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:

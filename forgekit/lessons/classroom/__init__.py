@@ -1,4 +1,4 @@
-"""Grade a class: each submission runs in a sandbox and is judged from outside the sandbox.
+"""Grade a class: each submission runs in a sandbox and is judged from outside it.
 
 found.py     the submitted notebooks, by student
 running.py   distributes them to judges, on the cores of this machine or with Dask

@@ -1,4 +1,4 @@
-"""Find the submitted notebooks: their students, and the exercises that they answer."""
+"""Find the submitted notebooks, their students, and the exercises that they answer."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class SubmittedNotebook:
 
     name: the notebook's name, without .ipynb. cells: its code cells, in order. tasks: title -> the
     exercise text in this notebook. exercises: the exercises to grade, in order. unknown: names
-    graded in it that are not exercises of this course. problem: why it cannot be graded at all.
-    seed: decides the values that its kernels get; the judge's secret. time_s: when it was written,
-    in seconds since 1970. handed_in: name and time of each submission of these exercises, this one
-    last. files: the week's helper files and the files next to the notebook, by name, in Base64.
+    graded in it that are not exercises in this course. problem: why it cannot be graded at all.
+    seed: determines the values that its kernels get; the judge's secret. time_s: when it was
+    written, in seconds since 1970. handed_in: name and time of each submission for these exercises,
+    this one last. files: the week's helper files and the files next to the notebook, by name, in
+    Base64.
     """
 
     student: str
@@ -59,12 +60,13 @@ class SubmittedNotebook:
 def find_submissions(
     paths: Sequence[str], *, best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Find the notebooks in these files and folders; return them by student and time, with remarks.
+    """Find the notebooks in these files and folders; return them ordered by student and time, with
+    remarks.
 
     If a student has submitted several notebooks for the same exercises, the latest one is returned;
-    best: return all of them.
+    best: True to return all of them.
 
-    The student's name is that of the folder below `submitted`, else that of the first folder below
+    The student's name is the name of the folder below `submitted`, else of the first folder below
     the given one. For a notebook directly in the given folder it is the file's name or, if that is
     a name from the course (`10_practice`), the folder's name.
 
@@ -90,9 +92,9 @@ def find_submissions(
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """Return everything named .ipynb below a folder, of any kind, and the folders that were
-    skipped: unreadable folders, and links to folders in a student's place or with notebooks, which
-    are not followed."""
+    """Return everything below a folder that is named .ipynb, whatever its kind, and the folders
+    that were skipped: unreadable folders, and links to folders that stand for a student or contain
+    notebooks, which are not followed."""
     closed: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=closed.append):
         yield from (Path(place, name) for name in [*folders, *names] if name.endswith(".ipynb"))
@@ -151,15 +153,15 @@ def _order(h: SubmittedNotebook) -> tuple[object, ...]:
 def _when(time_s: float) -> str:
     try:
         return f"{datetime.fromtimestamp(time_s):%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError, OSError):  # a file can have any time
+    except (ValueError, OverflowError, OSError):  # a file's time can have any value
         return "at an impossible time"
 
 
 def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
-    """Return a regular file's status and its first bytes, one more than `most`.
+    """Return a regular file's status and its first `most` + 1 bytes.
 
-    Raises OSError for a link, which may lead to another student's file, and for files that could
-    block.
+    Raises OSError for a link, which may lead to another student's file, and for a file whose
+    reading could block.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(file, flags), "rb") as opened:
@@ -170,7 +172,7 @@ def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
 
 
 def _beside(file: Path) -> dict[str, str]:
-    """Return the files next to a notebook, the smallest first, as far as the limit allows."""
+    """Return the files next to a notebook, smallest first, up to the limit."""
     beside, left = {}, _BESIDE_MIB << 20
     for path in sorted(file.parent.iterdir(), key=lambda p: (p.lstat().st_size, p))[:_MOST_FILES]:
         with contextlib.suppress(OSError):
@@ -183,7 +185,7 @@ def _beside(file: Path) -> dict[str, str]:
 def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     """Read a notebook, or explain in `problem` why it cannot be read.
 
-    alone: True if the folder, and so the files next to the notebook, are the student's.
+    alone: True if the folder, and hence the files next to the notebook, belong to the student.
     """
     submitted = SubmittedNotebook(student, file.stem, str(file))
     try:

@@ -36,7 +36,7 @@ from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
 from forgekit.tensors import reseeded
 
-_MEMORY_GIB = 8  # a judge's memory limit, for the virtual GPU
+_MEMORY_GIB = 8  # a judge's memory limit, which covers the virtual GPU
 _WORDS = 6000  # maximum number of characters of a text in a verdict
 _STAYS = (
     "This submission works only inside its own process, so its result cannot be judged from "
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _import_all() -> None:
-    """Import the modules that notebooks use, once for all of them, and nothing that knows an
+    """Import the modules that notebooks use, once for all of them, but nothing that contains an
     exercise."""
     import forgekit
     from forgekit.vgpu import HOST
@@ -86,7 +86,7 @@ def _import_all() -> None:
 
 
 class Sitting:
-    """A submission in the course of its judgement."""
+    """A submission that is being judged."""
 
     def __init__(
         self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook
@@ -126,7 +126,7 @@ class Sitting:
         return [found[name] for name in wanted] + unknown
 
     def _run(self, where: str, what: str, *args: Any) -> None:
-        """Have the student's process do something, within the time limit, before it is judged."""
+        """Have the student's process do something within the time limit, before it is judged."""
         if self.why or not args[-1]:
             return
         if isinstance(text := args[-1], str):
@@ -159,7 +159,7 @@ class Sitting:
         return f"it took more than {self.limits.total_seconds:g} s in all"
 
     def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
-        """Limit the seconds to those that the submission has left."""
+        """Limit the seconds to what the submission has left."""
         left = max(self.end - time.monotonic(), 0.01)
         if seconds < left:
             return _at_most(seconds, f"grading took more than {seconds:g} s")
@@ -202,7 +202,7 @@ class Sitting:
                 "The notebook has a different version of the task; the grade uses the current "
                 "version."
             )
-        if "NameError" in found.happened:  # an earlier error may be the reason
+        if "NameError" in found.happened:  # an earlier error may be the cause
             found.notes += self.errors[:3]
         return found
 

@@ -1,4 +1,4 @@
-"""Read the instructor's additions: a roster of the class, and `review.toml` next to the results.
+"""Read the instructor's additions: a class roster, and `review.toml` next to the results.
 
 [points]                            # the exercises that count, and their points; without it each
 counts one point
@@ -36,7 +36,7 @@ class Marks:
     """The content of `review.toml`.
 
     points: exercise -> its points; empty if each counts one point. reviews: (student, exercise) ->
-    points, or None to keep them, and a comment. where: the place in the file of each review.
+    points, or None to keep them, and a comment. where: each review's place in the file.
     """
 
     points: dict[str, float] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Marks:
         return replace(v, settled=share, verdict="passed" if share == 1 else "failed", group=group)
 
     def comment(self, student: str) -> str:
-        """Return the comment on all of a student's submissions."""
+        """Return the comment that applies to all of a student's submissions."""
         return self.reviews.get((student, ""), (None, ""))[1]
 
     def worth(self, exercise: str) -> float:
@@ -89,8 +89,8 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
     lines = ["".join(line.split()) for line in text.splitlines()]
 
     def where(begin: str, number: int = 0) -> str:
-        """Find the line that begins with this text, ignoring spaces; of several, the one with this
-        number."""
+        """Find the line that begins with this text, ignoring spaces; if there are several, the one
+        with this number."""
         at = [k for k, line in enumerate(lines, 1) if line.startswith(begin)][number : number + 1]
         return f"{file}, line {at[0]}" if at else str(file)
 
@@ -140,10 +140,11 @@ def _refused(got: str, remedy: str) -> UsageError:
 
 
 def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Read a roster: student -> the student's entries by column, in the roster's order.
+    """Read a roster: student -> the student's entries by column, in roster order.
 
     A roster is a list of names, or a table whose first line names the columns. The column `student`
-    holds the names of the folders; without that column, the one with most of these students does.
+    holds the names of the folders; without that column, the column that contains the most of these
+    students does.
 
     Raises:
         UsageError: the roster cannot be read, or names a student twice.

@@ -1,8 +1,8 @@
 """Write the course's notebooks for nbgrader: answers to fill in, locked grade cells with points.
 
 A grade cell raises if its exercise is not passed, because nbgrader counts exceptions. Solutions are
-omitted. The output is `source/ASSIGNMENT/NAME.ipynb`, and a configuration with which `nbgrader
-generate_assignment` keeps the skeletons unchanged.
+omitted. The output is `source/ASSIGNMENT/NAME.ipynb` and a configuration that makes `nbgrader
+generate_assignment` keep the skeletons unchanged.
 """
 
 from __future__ import annotations

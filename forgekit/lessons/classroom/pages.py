@@ -72,7 +72,7 @@ def _student(report: ClassReport, student: Student) -> str:
 
 
 def _student_markdown(report: ClassReport, student: Student) -> str:
-    """Return the page in Markdown; output of tools is in <pre>, which keeps its columns and escapes
+    """Return the page in Markdown; tool output is in <pre>, which preserves columns and escapes
     marks."""
     parts = [f"# {marked(student.name)}", *map(marked, _head(report, student))]
     for row in student.rows:
@@ -102,7 +102,7 @@ def _of_notebook(row: Row) -> list[str]:
 
 
 def _notes(report: ClassReport, student: Student, v: Verdict) -> list[str]:
-    """Return a verdict's notes, then its points or the reason why it does not count."""
+    """Return a verdict's notes, then its points, or the reason why it does not count."""
     if v.name not in report.worth:
         return v.notes
     if student.verdicts[v.name] is not v:
@@ -123,8 +123,8 @@ def _report(v: Verdict) -> GradeReport:
 def _of_roster(
     report: ClassReport, heads: Sequence[str], own: str
 ) -> list[tuple[Student, list[str]]]:
-    """Yield each student of the roster (without a roster: every student): the roster's columns,
-    then the total.
+    """Yield a row for each student on the roster (without a roster, for every student): the
+    roster's columns, then the total.
 
     own: the column for the student's name if the roster lacks one.
     """
@@ -142,7 +142,7 @@ def _canvas(report: ClassReport) -> str:
 
 
 def _moodle(report: ClassReport) -> str:
-    """Return a CSV file for Moodle's import of grades, with comments and open exercises."""
+    """Return a CSV file for Moodle's grade import, with comments and open exercises."""
     rows = []
     for s, row in _of_roster(report, _MOODLE, "Username"):
         open_ = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]

@@ -1,4 +1,4 @@
-"""Draw a ClassReport: a bar for each exercise, and below it the misconceptions with their
+"""Draw a ClassReport: a bar for each exercise and, below it, the misconceptions with their
 counts."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, UNTOUCHED, WRONG
 from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, wrap
 
-_LEFT, _WIDTH, _BAR, _SHOWN = 200.0, 760.0, 18.0, 4  # px; most misconceptions shown per exercise
+_LEFT, _WIDTH, _BAR, _SHOWN = 200.0, 760.0, 18.0, 4  # px; maximum misconceptions shown per exercise
 _LOOKS = {"passed": "#009E73", "failed": WRONG, "open": UNTOUCHED, "no answer": "#9A90D6"}
 
 

@@ -1,5 +1,5 @@
-"""Stand in for a student's function in the judge: compiled there; launched, run and counted
-here."""
+"""Stand in for a student's function in the judge: compiled in the student's process; launched, run
+and counted here."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class RemoteFunction(RefFunction, Elsewhere):
         return [str(text) for text in self.peer.ask("mistakes", self)]
 
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """Compile in the student's process from the arguments' specs, never from their values; run
-        here."""
+        """Compile in the student's process, from the arguments' specs and never from their values;
+        run here."""
         specs = [spec(a) if isinstance(a, torch.Tensor) else a for a in example]
         said = self.peer.ask("compile", self, specs, arch)
         with reading():
@@ -66,7 +66,8 @@ class RemoteFunction(RefFunction, Elsewhere):
 def _with_known_files(ptx: str) -> str:
     """Return PTX in which every `.file` names a cell or a file of forgekit; drop all others.
 
-    Messages show the lines that PTX names, and this process can read more files than the student.
+    Messages show the lines that PTX names, and this process can read more files than the student
+    can.
     """
 
     def kept(directive: re.Match[str]) -> str:
@@ -89,8 +90,8 @@ def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Param
 
 
 class _Launcher:
-    """Runs a kernel whose PTX the student's process has produced. It requests the launches there,
-    without sending any data, and runs them here, on this process's virtual GPU."""
+    """Runs a kernel whose PTX the student's process has produced. It requests the launches from
+    that process, without sending any data, and runs them on this process's virtual GPU."""
 
     def __init__(self, job: Job, held: Any, ptx: str) -> None:
         self.job, self.held, self.ptx = job, held, ptx
@@ -131,8 +132,8 @@ def _layout(x: torch.Tensor, storages: dict[int, tuple[int, torch.UntypedStorage
 
 
 def _translated(params: bytes, slots: Any, moved: list[tuple[int, int, int]]) -> bytes:
-    """Translate pointers into the tensors there to pointers into the tensors here; keep any other
-    value."""
+    """Translate pointers into the other process's tensors to pointers into this one's; keep any
+    other value."""
     words = bytearray(params)
     for at in slots:
         value = int.from_bytes(words[at : at + 8], "little")

@@ -19,9 +19,9 @@ from forgekit.text import Cell, Table, plural, shortened
 
 @dataclass
 class Student:
-    """A student. rows: one per notebook. entry: the roster's line, by column; None if the roster
-    lacks the student. verdicts: exercise -> the verdict that counts; points: exercise -> its
-    points."""
+    """A student. rows: one per notebook. entry: the student's line in the roster, by column; None
+    if the roster lacks the student. verdicts: exercise -> the verdict that counts; points: exercise
+    -> its points."""
 
     name: str
     rows: list[Row]
@@ -43,7 +43,8 @@ class Student:
 
     @property
     def handed_in(self) -> list[str]:
-        """Return the name and time of each submission, and why a notebook was not graded."""
+        """Return the name and time of each submission, and any reason why a notebook was not
+        graded."""
         found = [time for row in self.rows for time in row.handed_in]
         found += [f"{row.notebook}: {row.problem}" for row in self.rows if row.problem]
         return list(dict.fromkeys(found)) if self.rows else ["nothing"]
@@ -54,8 +55,8 @@ class ClassReport(Picture):
     """The results of a class, shown as a picture that counts exercises and misconceptions.
 
     rows: one per notebook, each student's in chronological order; marks: the instructor's
-    additions. roster: student -> the roster's entries. best: True if a student's best result of an
-    exercise counts, else the latest counts.
+    additions. roster: student -> the roster's entries. best: True if a student's best result for an
+    exercise counts; otherwise the latest counts.
     """
 
     rows: list[Row]
@@ -71,7 +72,7 @@ class ClassReport(Picture):
 
     @functools.cached_property
     def students(self) -> list[Student]:
-        """Return one entry per student, those of the roster first, in its order."""
+        """Return one entry per student: first those on the roster, in its order."""
         rows: dict[str, list[Row]] = {name: [] for name in self.roster or ()}
         for row in self.rows:
             rows.setdefault(row.student, []).append(row)
@@ -94,7 +95,7 @@ class ClassReport(Picture):
 
     @property
     def most(self) -> float:
-        """Return the points of a student who has passed everything."""
+        """Return the points that a student who passed everything gets."""
         return sum(self.worth.values())
 
     @property
@@ -109,7 +110,7 @@ class ClassReport(Picture):
 
     @property
     def exercises(self) -> dict[str, list[Verdict]]:
-        """Map each exercise's name to the verdicts that count, in the order of the notebooks."""
+        """Map each exercise's name to the verdicts that count, in notebook order."""
         given = [name for s in self.students for name in s.verdicts]
         return {name: [s.verdicts[name] for s in self.students if name in s.verdicts]
                 for name in _in_order([*self.worth, *given])}  # fmt: skip
@@ -142,8 +143,7 @@ class ClassReport(Picture):
         return "\n".join(lines)
 
     def mistakes(self, name: str) -> list[tuple[str, int]]:
-        """Return (group and text of a mistake in an exercise, its count), the most frequent
-        first."""
+        """Return (group and text of a mistake in an exercise, its count), most frequent first."""
         failed = [v for v in self.exercises[name] if v.verdict == "failed"]
         said = Counter(f"{v.group}: {v.words}" for v in failed)
         return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -193,7 +193,7 @@ class ClassReport(Picture):
         return as_csv([*heads, "points"], rows)
 
     def grades(self) -> str:
-        """Return a CSV line for each student: points in total and by exercise, times, comment."""
+        """Return a CSV line for each student: total points, points by exercise, times, comment."""
         rows = [[s.name, number(s.total), number(self.most), "; ".join(s.handed_in), s.comment,
                  *(number(s.points.get(name, 0)) for name in self.worth)]
                 for s in self.students]  # fmt: skip

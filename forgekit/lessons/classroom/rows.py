@@ -1,5 +1,5 @@
-"""Hold verdicts on exercises and the rows that contain them: as data, on disk, and safe in any
-file."""
+"""Hold verdicts on exercises and the rows that contain them, as data and on disk; make texts safe
+for any file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forgekit.output_files import check_output
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # includes wide letters
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # leaves room for wide characters
 _LINES, _BEGINS = "results.jsonl", b'{"student": '
 VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
 
@@ -56,7 +56,7 @@ class Verdict:
 
     @property
     def share(self) -> float:
-        """Return the share of the exercise's points: a review's share, else the share of gates that
+        """Return the share of the exercise's points: from a review, else the share of gates that
         passed."""
         if self.settled is not None:
             return self.settled
@@ -110,7 +110,7 @@ class Row:
 # -- storage: one JSON line per submission ----------------------------------------------------
 def stored(folder: Path) -> list[Row]:
     """Return the rows in the folder, which is created if needed. A later row replaces an earlier
-    one of the same student and notebook.
+    one for the same student and notebook.
 
     Raises:
         UsageError: the folder holds other files' results, or cannot be written to.
@@ -169,8 +169,8 @@ def _unwritable(folder: Path, error: OSError) -> UsageError:
 
 # -- texts ----------------------------------------------------------------------------------------
 def printable(value: Any) -> Any:
-    """Return data in whose texts control characters, lone surrogates and changes of direction are
-    escaped, so that no file, page or terminal interprets them."""
+    """Return the data with control characters, lone surrogates and changes of direction escaped in
+    its texts, so that no file, page or terminal interprets them."""
     if isinstance(value, str):
         return _ODD.sub(lambda found: ascii(found[0])[1:-1], value.replace("\r\n", "\n"))
     if isinstance(value, dict):
@@ -191,7 +191,7 @@ def number(value: float) -> str:
 
 
 def as_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as CSV in which no cell is a formula, although a student's text may look like
+    """Return a table as CSV in which no cell is a formula, even if a student's text looks like
     one."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -19,7 +19,7 @@ from forgekit.lessons.classroom.found import SubmittedNotebook
 from forgekit.lessons.classroom.sandbox import Limits
 
 _JUDGE = [sys.executable, "-m", "forgekit.lessons.classroom.judge"]
-_SLACK_S = 300  # a judge's own time, in addition to a submission's; starting it must also fit
+_SLACK_S = 300  # seconds for a judge's own work and start-up, in addition to a submission's
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
     "FORGEKIT_DEVICE": "virtual", "FORGEKIT_PROGRESS": "off", "MPLBACKEND": "agg",
@@ -31,7 +31,7 @@ Piece = tuple[SubmittedNotebook, Limits]
 
 
 class Judge:
-    """A judge's process, which starts when it is first needed."""
+    """A judge's process, which is started when first needed."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -58,8 +58,8 @@ class Judge:
         self.process = None
 
     def kill(self) -> None:
-        """End the process from any thread; the thread that communicates with it sees the pipe
-        end."""
+        """End the process from any thread; the thread that communicates with it then sees the pipe
+        close."""
         if (process := self.process) is not None:
             process.kill()
 
@@ -75,7 +75,7 @@ class Judge:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 env=kept | _ENVIRONMENT, start_new_session=True,  # only this process handles Ctrl-C
             )  # fmt: skip
-        if _ended.is_set():  # started too late for the call that killed all judges
+        if _ended.is_set():  # started after the call that killed all judges
             raise OSError("ended")
         self._tell(asdict(self.limits))
         self._hear(0)

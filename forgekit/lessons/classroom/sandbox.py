@@ -1,4 +1,5 @@
-"""Limit what a student's process can reach: readable system libraries and Python, a scratch folder.
+"""Limit what a student's process can reach to system libraries and Python (read-only) and a scratch
+folder.
 
 Linux namespaces, without root, isolate processes, network, file system and inter-process
 communication. The file system consists of the listed paths, read-only, and a small one in memory
@@ -23,7 +24,7 @@ from forgekit import course
 
 HOME = "/tmp/home"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/opt", "/nix/store")
-# without zero, because a shared map of it is memory
+# /dev/zero is missing, because a shared mapping of it is memory
 _DEVICES = ("null", "full", "random", "urandom")
 _NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
@@ -33,7 +34,7 @@ _AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
 _MOUNT_SETATTR, _PIVOT_ROOT, _CAPSET = (
     (442, 155, 126) if os.uname().machine == "x86_64" else (442, 41, 91))  # fmt: skip
 _PARENT_DEATH, _DUMPABLE, _SECCOMP, _NO_NEW_PRIVILEGES = 1, 4, 22, 38
-# For the filter of system calls: the architecture, the highest call number, mmap; and the refused
+# For the system-call filter: the architecture, the highest call number, mmap; and the refused
 # calls: memfd_create, memfd_secret, shmget, semget, msgget.
 _CALLS = (
     (0xC000003E, 0x3FFFFFFF, 9, 319, 447, 29, 64, 68) if os.uname().machine == "x86_64"
@@ -46,9 +47,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 @dataclass(frozen=True)
 class Limits:
     """The limits of a submission. seconds: for a cell; total_seconds: for all cells and grades;
-    memory_mib: for all its processes, beyond an idle one; files_mib: in HOME and temporary files;
-    processes: their number.
-    sandbox: False if the submissions are trusted."""
+    memory_mib: for all its processes, beyond an idle one; files_mib: for HOME and temporary files;
+    processes: the maximum number. sandbox: False if the submissions are trusted."""
 
     seconds: float = 120
     total_seconds: float = 1800
@@ -64,7 +64,7 @@ def die_with_parent() -> None:
 
 
 def not_to_be_traced() -> None:
-    """Forbid other processes of the same user to inspect this one."""
+    """Forbid the user's other processes to inspect this one."""
     _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
 
 
@@ -121,7 +121,7 @@ def enter(limits: Limits, paths: Iterable[str]) -> None:
 
 
 def _new_root(limits: Limits, paths: list[str]) -> None:
-    """Build a file system from these paths, harmless devices, and /tmp."""
+    """Build a file system from these paths, harmless devices and /tmp."""
     root = "/tmp"  # the new /tmp covers it during the setup
     _mount("tmpfs", root, "tmpfs", _NO_SUID_NO_DEV, f"size={limits.files_mib}m,nr_inodes=100k")
     old = f"{root}/old"
@@ -172,8 +172,8 @@ def limit(limits: Limits) -> None:
 
 
 def no_hidden_memory() -> None:
-    """Deny this process and its descendants memory that no process owns and that no process limit
-    counts: files in memory, System V objects, shared anonymous maps.
+    """Deny this process and its descendants memory that no process owns and to which no process
+    limit applies: files in memory, System V objects, shared anonymous maps.
 
     A filter of system calls returns EPERM for these, and ends the process for a call of another
     architecture.
@@ -187,7 +187,7 @@ def no_hidden_memory() -> None:
     code = [  # operation, value, jump if true, jump if false
         (_LOAD, 4, 0, 0), (_EQUAL, native, 0, kill),
         (_LOAD, 0, 0, 0), (_ABOVE, highest, kill, 0), *((_EQUAL, n, deny, 0) for n in refused),
-        (_EQUAL, mmap, 0, allow), (_LOAD, 40, 0, 0),  # its flags
+        (_EQUAL, mmap, 0, allow), (_LOAD, 40, 0, 0),  # mmap's flags
         (_AND, 0x21, 0, 0), (_EQUAL, 0x21, deny, allow),
         (_RETURN, 0x80000000, 0, 0), (_RETURN, 0x00050001, 0, 0), (_RETURN, 0x7FFF0000, 0, 0),
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Run the student's process: it runs the cells of a notebook and answers the judge's requests.
 
 `template` is a process that has imported the modules that notebooks use and nothing about the
-exercises. For each submission it forks a process, which enters a sandbox before the student's code
+exercises. For each submission it forks a process that enters a sandbox before the student's code
 runs.
 """
 
@@ -135,7 +135,7 @@ def _serve(sock: socket.socket, limits: Limits, home: str) -> None:
 
 
 def _place(files: dict[str, str]) -> None:
-    """Write the files that were submitted with the notebook."""
+    """Write the files submitted with the notebook."""
     for name, data in files.items():
         Path(name).write_bytes(base64.b64decode(data))
 
@@ -158,7 +158,7 @@ class Cells:
             setattr(part, name, replaced)
 
     def run(self, number: int, text: str) -> str:
-        """Run a cell without its grades; return its exception in one line, or an empty text."""
+        """Run a cell without its grades; return its exception in one line, or an empty string."""
         self.cell = number
         result = self.shell.run_cell(without_grades(text), store_history=False)
         error = result.error_before_exec or result.error_in_exec

@@ -1,7 +1,7 @@
 """Exchange values as JSON between a judge and a student's process; reading JSON runs no code.
 
-Numbers, texts, containers, tensors with their layout, dtypes and specs are sent. Functions, and
-objects of user-defined classes, stay where they are; the other side gets a `Ref`.
+Numbers, texts, containers, tensors with their layout, dtypes and specs are sent. Functions and
+objects of user-defined classes stay where they are; the other side gets a `Ref`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def reading() -> Iterator[None]:
 
 
 class Ref:
-    """A function or an object of the other side. about: its description."""
+    """A function or an object on the other side. about: its description."""
 
     def __init__(self, peer: Values, number: int, about: Mapping[str, Any]) -> None:
         self.peer, self.number, self.about = peer, number, about
@@ -63,8 +63,8 @@ class RefFunction(Ref):
 
 
 class Values(ABC):
-    """Encodes sent values and decodes received values of a connection, and keeps the objects that
-    stay here.
+    """Encodes the values that a connection sends and decodes those it receives, and keeps the
+    objects that stay here.
 
     about: returns a function's description for the other side. found: makes a stand-in for a
     function of the other side.
@@ -91,7 +91,7 @@ class Values(ABC):
             array = np.asarray(value)
             return {"array": [array.dtype.str, array.shape, _text(array.tobytes())],
                     "scalar": isinstance(value, np.generic)}  # fmt: skip
-        for kind, plain in _PLAIN.items():  # it may be of a student's class
+        for kind, plain in _PLAIN.items():  # its class may be a student's
             if isinstance(value, kind):
                 return plain(value)
         if isinstance(value, bytes | bytearray):
@@ -170,14 +170,14 @@ class Values(ABC):
         return simple[kind](held)
 
     def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
-        """Write into our tensors the data that the other side reports to have written there."""
+        """Write into our tensors the data that the other side reports having written to them."""
         with reading():
             for tensor, one in zip(tensors, said, strict=True):
                 if "meta" in one:
                     continue
                 if id(tensor) in self._own:
                     _write(tensor, _raw(one["tensor"][-1]))
-                else:  # a tensor of theirs, of which this side holds a copy
+                else:  # one of their tensors, of which this side holds a copy
                     self._decode(one)
 
     def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> Any:

@@ -1,9 +1,9 @@
-"""Connect a judge and a student's process. A message consists of a length and JSON.
+"""Connect a judge and a student's process. A message consists of a length and a JSON text.
 
 The judge asks and the student's process only answers, one message at a time in each direction. An
 answer is a result, an error, or a need: student code has called a function that stays with the
-judge. The judge meets the need, for which it may ask something else first, and then gets the next
-answer.
+judge. The judge calls the function, may ask something else before it replies, and then gets the
+next answer.
 
     {"do": "call", …}  ->
                        <-  {"need": "call", …}
@@ -37,7 +37,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class _End(Values):
-    """The common part of both ends.
+    """The part common to both ends.
 
     serves: name -> a function that the other side may call here. about, found: as in `Values`.
     on_silence: interrupts the other side when it has not answered in time.
@@ -68,9 +68,9 @@ class _End(Values):
             result = self.encode(self.serves[what](*decoded))
             # Include the arguments of a call, which the function may have changed in place.
             return {"return": result, "tensors": [self.encode(t) for t in tensors]}
-        except LostError:  # not the student's error, unlike all others
+        except LostError:  # unlike all others, not the student's error
             raise
-        # KeyboardInterrupt and SystemExit also count as the student's
+        # KeyboardInterrupt and SystemExit also count as the student's errors
         except BaseException as error:
             self._kept.append(error)
             words = type(error).__name__, _ADDRESS.sub("", str(error))[:20_000]
@@ -104,7 +104,7 @@ class _End(Values):
 
     # -- frames ---------------------------------------------------------------------------------
     def _wait(self) -> None:
-        """Let the socket wait until the deadline. Raise TimeoutError after it."""
+        """Let the socket wait until the deadline; raise TimeoutError once it has passed."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -151,7 +151,7 @@ class _End(Values):
 class JudgeEnd(_End):
     """The end that asks.
 
-    seconds: the time that an answer may take, including its needs. waiting: True while the other
+    seconds: the time that an answer may take, including any needs. waiting: True while the other
     side must answer.
     """
 

@@ -1,4 +1,4 @@
-"""Gates: the tests that a submission must pass, in named groups, one idea per group."""
+"""Gates: the tests that a submission must pass, in named groups with one idea each."""
 
 from forgekit.lessons.gates.answers import (
     Pair,

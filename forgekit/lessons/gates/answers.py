@@ -1,4 +1,4 @@
-"""Judge answers other than kernels: numbers, words from a list, a Python function, a key."""
+"""Judge answers that are not kernels: numbers, words from a list, a Python function, a key."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _OPEN = "There is no answer yet: write it in place of None."
 def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at: str = "") -> Group:
     """Return a group with a single question.
 
-    check: takes the submission and returns a sentence to the student about its mistake, or None if
-    it is right. It is not called if an answer is missing (None or `...`, even inside).
+    check: takes the submission and returns a sentence that tells the student the mistake, or None
+    if the submission is right. It is not called if an answer is missing (None or `...`, also inside
+    a container).
     """
 
     def run(submission: Submission) -> str:
@@ -30,7 +31,7 @@ def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at:
             raise GateError(_OPEN, unanswered=True)
         try:
             wrong = check(submission.value)
-        except Exception as error:  # a check compares and computes, which an odd answer may refuse
+        except Exception as error:  # a check's operations may fail on an unusual answer
             raise GateError(
                 f"{submission.value!r:.200} cannot be used as an answer: {error}"
             ) from None
@@ -51,7 +52,7 @@ def answers(
     """Return a group with several questions; the submission is a dict of answers.
 
     Args:
-        right: question -> the answer; compared with `==`, floats within 0.5 %.
+        right: question -> the answer, compared with `==`, or within 0.5 % for floats.
         misconceptions: (question, wrong answer) -> the reasoning that leads to it.
     """
     known = dict(misconceptions or {})
@@ -134,8 +135,8 @@ def choices(
 ) -> Group:
     """Return a group of questions; the submission is a dict of words.
 
-    It reports the number of wrong answers and explains the first, without naming the others: with
-    few words to choose from, trial and error teaches nothing.
+    It reports the number of wrong answers and explains the first without naming the others, because
+    with few words to choose from, trial and error teaches nothing.
 
     Args:
         right: question -> the word. words: the possible answers; names: their other names.
@@ -159,7 +160,7 @@ def choices(
 
 
 def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]:
-    """Return the submission if it is a function that can be called like the skeleton.
+    """Return the submission if it is a function that can be called like the skeleton's.
 
     skeleton: its first line, such as "cache_key(x)".
 
@@ -182,7 +183,7 @@ def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tensors, described in words; says: the reason to give if their keys wrongly differ or
+    """Two tensors, described in words; says: the explanation if their keys wrongly differ or
     agree."""
 
     one: torch.Tensor
@@ -202,7 +203,7 @@ def keys(
     """Return a group that compares the keys of pairs of tensors.
 
     skeleton: as in `python_function`. same: True if the keys of a pair must be equal. more: further
-    arguments of the function, besides the tensor.
+    arguments of the function, after the tensor.
     """
 
     def run(submission: Submission) -> str:

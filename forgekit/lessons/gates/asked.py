@@ -1,4 +1,4 @@
-"""Check the facts that a task states in its last line, in the launch and the run.
+"""Check the launch and the run against the facts that a task states in its last line.
 
 The task's line, the gate and the praise come from the same dict, so they cannot differ.
 """
@@ -35,9 +35,10 @@ class Fact:
     Attributes:
         noun, rest: "thread" and " per block" make "128 threads per block". measure: computes the
             number from a profile.
-        most: True if fewer are as good. none: the text for 0, if not "no threads per block".
-        ptx: the counted instructions, whose lines a failure names. enough: the part of the value
-            that suffices, if more is as good. look_at: a call that draws it.
+        most: True if a smaller number also passes. none: the text for 0, if not "no threads per
+            block".
+        ptx: the counted instructions, whose lines a failure names. enough: the fraction of the
+            value that suffices, if a larger number also passes. look_at: a call that draws it.
     """
 
     noun: str
@@ -99,7 +100,7 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier
 _CLUSTER = r"barrier\.cluster\.arrive"
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.f32"
-# not the shuffle that computes the warp's index
+# not the shuffle that broadcasts the warp's index
 _SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"
 
 FACTS: dict[str, Fact] = {
@@ -142,14 +143,14 @@ FACTS: dict[str, Fact] = {
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
 _WORK = re.compile(r"(\S+) (lane|thread|warp|block|cluster)s? per (?:([\w,]+) )?(\w+?)s?")
-_MODES = {"row": "m", "column": "n", "segment": "m"}  # other facts are named after what they count
+_MODES = {"row": "m", "column": "n", "segment": "m"}  # other facts are named for what they count
 
 
 def words_of(asked: Asked) -> str:
     """Write the facts in one line: `one warp per row, 256 threads per block, no barriers`.
 
     asked: `work`, such as "one warp per row" or "one block per 32 columns", and names from `FACTS`,
-    each with a number, or with its text and a function of the size that computes the number. The
+    each with a number, or with a text and a function that computes the number from the size. The
     function's parameters name its inputs: modes of the size, `itemsize`, `block` for the threads
     per block.
     """
@@ -177,7 +178,7 @@ def as_asked(
     """Return a group that counts calls, compares their values, and then compares the task's facts
     with the counts.
 
-    The first call runs again at a size whose blocks are all full, which reveals an extra block.
+    The first call also runs at a size that fills all blocks, which reveals an extra block.
 
     asked: as in `words_of`. modes: the names of a size's numbers. legal: as in `values`.
     """
@@ -252,7 +253,8 @@ def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
 
 
 def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> Any:
-    """Return the number of the thread or warp that loads each element first, -1 for none."""
+    """Return, for each element, the number of the thread or warp that loads it first; -1 for
+    none."""
     from forgekit.tracing.footprint import footprint
 
     run = submission.compiled(case)
@@ -264,7 +266,7 @@ def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> 
 
 
 def _blocks(work: str, known: dict[str, int]) -> int:
-    """Count the blocks of `one warp per row`, given the launch's block and cluster."""
+    """Count the blocks that `one warp per row` requires, given the launch's block and cluster."""
     count, unit, per, mode = _parsed(work, known)
     block = known["block"]
     threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(unit, 1)
@@ -272,7 +274,7 @@ def _blocks(work: str, known: dict[str, int]) -> int:
 
 
 def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a size that fills blocks of up to 1,024 threads without a remainder."""
+    """Return a size that blocks of up to 1,024 threads cover without a remainder."""
     count, unit, per, mode = _parsed(work, modes)
     threads = {"warp": 32, "block": 512, "cluster": 512}.get(unit, 1)
     most = per * 1024 // (threads * count)

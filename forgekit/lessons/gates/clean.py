@@ -26,10 +26,10 @@ def clean(
     misconceptions: Sequence[Misconception] = (),
     look_at: str = WATCH,
 ) -> Group:
-    """Return a group that runs the sanitizer in adversarial orders, different ones for each size.
+    """Return a group that runs the sanitizer in adversarial orders, which differ for each size.
 
-    `values` also uses a run that is right and has no finding. Otherwise the size runs in the usual
-    order and in all adversarial orders, for the report.
+    `values` reuses a run whose result is right and that has no finding. Otherwise the size runs in
+    the usual order and in all adversarial orders, for the report.
 
     make, sizes, misconceptions, look_at: as in `values`. more: returns further calls. seeds: the
     number of orders over all calls; each call gets at least one.
@@ -67,7 +67,7 @@ def clean(
 
 
 def _first(text: str, lines: int = 24) -> str:
-    """Return the beginning of a long report: one mistake often causes several findings."""
+    """Return the beginning of a long report, because one mistake often causes several findings."""
     parts = text.splitlines()
     rest = len(parts) - lines
     return text if rest <= 3 else "\n".join([*parts[:lines], f"… and {rest} lines more"])

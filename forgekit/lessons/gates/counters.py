@@ -1,4 +1,5 @@
-"""Gates on a profile's counts. They never use time, so they are the same on every machine."""
+"""Gates on a profile's counts. They never use time, so they give the same verdict on every
+machine."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counter:
-    """A threshold for a number of a profile.
+    """A threshold for one number in a profile.
 
     Attributes:
         measure: a metric of `fk.Profile`, or a function of the profile.
         at_most, at_least: the threshold, one or both.
         called: the number's name, which precedes "is 12", such as "sectors per store request".
-        baseline: the value of the given skeleton; ideal: the best possible value.
+        baseline: the given skeleton's value; ideal: the best possible value.
         misconceptions: reasons for a number that is too large or too small.
-        look_at: a call to look at if no misconception fits.
+        look_at: the call to suggest if no misconception fits.
     """
 
     measure: str | Callable[[Any], float]
@@ -107,8 +108,8 @@ def _describe(gate: Counter, value: float, label: str) -> str:
 
 
 def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> str:
-    """Return the lines that use more of a metric than they need or access elements again, with the
-    reason; if there are none, the line with at least half of the metric.
+    """Return the lines that use more of a metric than they need or that access elements again, with
+    the reason; if there are none, the line that accounts for at least half of the metric.
 
     excess: the superfluous part of the metric. Lines with less than a tenth of it are omitted, and
     no line is named only for its share if the excess is less than a tenth of the metric.
@@ -145,7 +146,8 @@ def _excess(a: AccessCounts | None, measure: str) -> list[str]:
 
 
 def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[Place, list[str]]:
-    """Count, per line, the elements that are accessed several times, or by another line as well."""
+    """Count, per line, the elements that it accesses several times or that another line also
+    accesses."""
     from forgekit.tracing.footprint import footprint
 
     if profile.call is None:

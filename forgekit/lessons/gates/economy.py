@@ -1,7 +1,7 @@
-"""Detect waste: compare a call's moves, stores and launches with the solution's.
+"""Detect waste: compare the bytes a call moves, its stores and its launches with the solution's.
 
 The limits are not written by hand: the course's own solution is counted on the same call, and a
-submission may use a stated factor more of each quantity. A new exercise therefore gets its limits
+submission may use a stated multiple of each quantity. A new exercise therefore gets its limits
 automatically.
 """
 
@@ -43,9 +43,9 @@ class Quantity:
 
     Attributes:
         called: the text before "are 12". measure: computes it from a profile. factor, slack:
-            allowed are `factor` times the solution's value plus `slack`. line: the metric whose
+            the limit is `factor` times the solution's value plus `slack`. line: the metric whose
             line is named.
-        says: the meaning of more than that, true for every kernel; {mine} and {best} are the bytes
+        says: what exceeding the limit means, true for every kernel; {mine} and {best} are the bytes
             that a thread moves here and in the solution. look_at: a call that draws it.
     """
 
@@ -164,7 +164,7 @@ class WarpShares(Listener):
 
     @property
     def unevenness(self) -> float:
-        """Divide the instructions of the busiest warp by those of an average warp."""
+        """Return the busiest warp's instructions divided by those of an average warp."""
         each = np.concatenate(self._batches) if self._batches else np.ones(1)
         return float(each.max() / max(each.mean(), 1.0))
 
@@ -184,8 +184,8 @@ def economical(
         make: as in `values`. sizes: a small size and a large size, so that the grid must adapt. A
             size whose values were already compared costs no further run. more: returns further
             calls.
-        waste: a quantity from `QUANTITIES` -> the allowed factor in place of the usual one; None
-            omits it.
+        waste: a quantity from `QUANTITIES` -> the allowed factor instead of the usual one; None
+            omits the quantity.
 
     Raises:
         UsageError: a quantity is unknown.
@@ -238,7 +238,7 @@ def _compare(
         return
     why, bytes_ = quantity, QUANTITIES["loaded"]
     if key == "load_sectors" and bytes_.measure(profile) > bytes_.factor * ideal["loaded"]:
-        why = bytes_  # not a matter of alignment: more is requested
+        why = bytes_  # not caused by alignment: more bytes are requested
     called = quantity.called[0].upper() + quantity.called[1:]
     raise GateError(
         f"{called}: {value:,.0f} with {label}; the solution needs {ideal[key]:,.0f}, and at most "
@@ -273,7 +273,7 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
 def _ideal(
     solution: Callable[[], Any], call: CallKey, arch: str | None, secret: int
 ) -> dict[str, Any]:
-    """Return the solution's quantities for a call, whose inputs the secret may decide."""
+    """Return the solution's quantities for a call, whose inputs may depend on the secret."""
     case = case_of(*call)
     shares = WarpShares()
     profile, _ = Submission(solution(), arch).counted(case, shares)

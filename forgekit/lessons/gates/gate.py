@@ -1,4 +1,4 @@
-"""Define the errors of gates, and the misconceptions that gates recognise by evidence."""
+"""Define the gates' errors, and the misconceptions that gates recognise by evidence."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PLACE = re.compile(
 class GateError(Exception):
     """A failed gate, explained to a student.
 
-    happened: the expectation, the event and its place; likely: the misconception behind it, if
-    known; look_at: what to look at next. Each is a text of one or more lines.
-    unanswered: True if the only fault is a missing answer, which does not count as a try.
+    happened: what was expected, what happened and where; likely: the misconception behind it, if
+    known; look_at: what to look at next. Each is a text of one or more lines. unanswered: True if
+    the only problem is a missing answer, which does not count as a try.
     """
 
     happened: str
@@ -39,7 +39,7 @@ class UnexplainedError(GateError):
 
 
 def _plain(text: str) -> str:
-    """Drop colours, and places outside a student's code."""
+    """Remove colours, and places outside the student's code."""
     shown = without_colours(text)
     return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", shown)
 
@@ -51,10 +51,10 @@ class Evidence:
 
     kinds: of the sanitizer's findings (without notes on possible intentions), or of the error that
     stopped the kernel, such as "shared-race" or "out-of-bounds"; hints: facts about wrong values,
-    as `fk.check` reports them; got: parameter's position -> the tensor after the run; case: the
-    call; counts: the profile; error: the error that stopped the kernel; time: the predicted time;
-    never: the wrong elements of the first wrong result that no thread stored. Fields that do not
-    apply are empty or None.
+    as `fk.check` reports them; got: parameter position -> the tensor after the run; case: the call;
+    counts: the profile; error: the error that stopped the kernel; time: the predicted time; never:
+    in the first wrong result, the wrong elements that no thread stored. Fields that do not apply
+    are empty or None.
     """
 
     kinds: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ class Evidence:
 class Misconception:
     """A misconception and its evidence.
 
-    says: its explanation, one or two sentences to the student. when: returns True if the evidence
-    shows this misconception; an exception counts as False.
+    says: its explanation, one or two sentences addressed to the student. when: returns True if the
+    evidence shows this misconception; an exception counts as False.
     """
 
     says: str
@@ -122,7 +122,7 @@ def looks_like(
     would then hold, or a tuple with an entry for each expected tensor, None for those that the
     mistake leaves right. rtol: the allowed difference if the mistake lets rounding errors grow and
     the right result differs more; by default the tolerance of the call's right result. unstored:
-    True if NaN in `alternative` marks elements that no thread stores; otherwise a result with wrong
+    True if NaN in `alternative` marks elements that no thread stores; if False, a result with wrong
     elements that no thread stored does not match.
     """
 
@@ -148,7 +148,7 @@ def looks_like(
             return False
         want = e.case.expected[results[number][0]]
         if rtol is not None and compare(want, made, **allowed).ok:
-            return False  # the right result is as near
+            return False  # the right result is equally close
         return compare(got, made, **allowed).ok
 
     return Misconception(says, when)

@@ -1,4 +1,5 @@
-"""Explain why threads left a tensor, but only if the numbers of all of them prove it."""
+"""Explain why threads accessed memory outside a tensor, but only if the numbers of all these
+threads prove it."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ from typing import Any
 
 
 def overrun_diagnosis(o: Any) -> str:
-    """Return one or two sentences about a vector over the edge, a missing predicate, a wrong bound,
-    a shifted index or an edge of a matrix; "" if the numbers leave the cause open. o: a
-    KernelError's `overrun`."""
+    """Return one or two sentences about a vector that crosses the edge, a missing predicate, a
+    wrong bound, a shifted index or an edge of a matrix; "" if the numbers leave the cause open. o:
+    a KernelError's `overrun`."""
     if o is None or not len(o.threads):
         return ""
     begins_inside = (o.numbers >= 0) & (o.numbers < o.elements)
@@ -64,8 +65,8 @@ def _of_one_mode(o: Any, unit: str) -> str:
 
 def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
     """Return True if these are exactly the threads whose element, shifted by this much, is outside
-    the `count`. Only warps that appear here count, because the others may not have come so far. A
-    single thread could have computed anything."""
+    the `count`. Only warps that appear here count, because the others may not have got this far. A
+    single thread proves nothing, because it could have computed anything."""
     last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
@@ -76,12 +77,12 @@ def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
 def _of_matrix(o: Any) -> str:
     """Explain which edge was crossed, if the threads' y and x are proved to be row and column, or
     vice versa."""
-    if min(o.shape) < 2:  # a place could have been computed from either index
+    if min(o.shape) < 2:  # the position could have been computed from either index
         return ""
     for row, column, names in ((1, 0, ("y", "x")), (0, 1, ("x", "y"))):
         rows, columns = o.places[:, row], o.places[:, column]
         if names == ("y", "x") and not rows.any():
-            continue  # threads in one dimension may also count through the whole matrix
+            continue  # one-dimensional threads may also index the whole matrix linearly
         if (rows * o.strides[0] + columns * o.strides[1] != o.numbers).any():
             continue
         if ((rows < o.shape[1]) & (columns < o.shape[0])).all():

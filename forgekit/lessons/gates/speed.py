@@ -1,4 +1,5 @@
-"""Gate on the predicted time, which is never measured and therefore the same on every machine."""
+"""Gate on the predicted time, which is never measured and is therefore the same on every
+machine."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 GPU = "H200"
 _MARK = -768.0  # the outputs' content before the call; exact in every floating-point type
-_NEIGHBOURS = 16  # neighbouring blocks that run with a sample: see forgekit.vgpu
-_LEAST = 0.8  # share of the elements that a sample's blocks write if all blocks write equally many
+_NEIGHBOURS = 16  # neighbouring blocks that run together with a sample: see forgekit.vgpu
+_LEAST = 0.8  # minimum share, relative to blocks that all write equally many elements
 
 _given: dict[Hashable, PredictedTime] = {}  # times of the given kernels
 
@@ -35,12 +36,12 @@ def faster_than_given(
     """Return a group that compares the predicted time on an H200 with that of the given kernel.
 
     A call passes if its whole interval lies below the given kernel's time divided by `times`; nine
-    of ten predictions are that accurate, so chance does not pass it. The outputs are compared where
-    the blocks of the sample write, and the blocks must write their part.
+    of ten predictions lie within their interval, so a call does not pass by chance. The outputs are
+    compared where the sample's blocks write, and those blocks must write their share.
 
     Args:
-        make: as in `values`, for floating-point outputs. size: a size at which the launch does not
-            bound the given kernel. blocks: the number of blocks of each launch that run, as in
+        make: as in `values`, for floating-point outputs. size: a size at which the given kernel is
+            not bound by its launch. blocks: the number of blocks of each launch that run, as in
             `fk.profile`.
         misconceptions: recognised by the profile's counts.
         rtol: relative to the largest expected value.
@@ -75,7 +76,7 @@ def faster_than_given(
 
 
 def _time_of(profile: Profile) -> PredictedTime:
-    """Return the time of a profile, but leave predictions of `fk.predict` for the student's own
+    """Return a profile's predicted time, but leave `fk.predict`'s predictions for the student's own
     profile."""
     paces = [launch.pace for launch in profile.launches if launch.pace is not None]
     return predicted_time(profile.name, paces, GPU)
@@ -110,7 +111,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
     assert pace is not None
     sample = pace[1].sample
     part = 1.0
-    if sample:  # a sample's neighbours also write, and some of them belong to the sample
+    if sample:  # a sample's neighbours also write, and some of them are part of the sample
         part = sample.blocks / pace[0].blocks
         part += _NEIGHBOURS * (1 - part) / pace[0].blocks
     for position, want in case.expected.items():

@@ -1,4 +1,4 @@
-"""Represent a submission, the calls that the gates make of it, and the groups of gates."""
+"""Represent a submission, the gates' calls of it, and the groups of gates."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Case:
     """A call of a student's function and its expected results.
 
     args: tensors on the CPU (made with `device="virtual"`), numbers, and values of parameters
-    annotated Constexpr, in order. expected: argument's position -> the values that it should hold
-    afterwards. specs: argument's position -> the `fk.spec` to compile for, if the tensor itself is
-    not enough. label: such as "33×65 float16". tolerances: rtol and atol of `fk.check`.
+    annotated Constexpr, in order. expected: argument position -> the values that it should hold
+    afterwards. specs: argument position -> the `fk.spec` to compile for, if the tensor alone is not
+    enough. label: such as "33×65 float16". tolerances: rtol and atol of `fk.check`.
     """
 
     args: tuple[Any, ...]
@@ -45,7 +45,7 @@ class Case:
 
     @property
     def itemsize(self) -> int:
-        """Return the bytes of an element of the first tensor."""
+        """Return the bytes per element of the first tensor."""
         return next(x.element_size() for x in self.args if hasattr(x, "element_size"))
 
     def arguments(self, kernel: CompiledKernel) -> dict[int, Any]:
@@ -63,8 +63,8 @@ CallKey = tuple[MakeCase, tuple[int, ...], str]
 
 
 def secret() -> int:
-    """Return the number that decides the drawn sizes: the judge's secret in a class, else that of
-    this process."""
+    """Return the number that determines the drawn sizes: the judge's secret in a class, else this
+    process's."""
     from forgekit.tensors import shifted
 
     return shifted(0) or _SECRET
@@ -99,8 +99,8 @@ class Submission:
         value: a `@cute.jit` function, a Python function, or an answer. arch: the architecture for
             the virtual GPU, None for the usual one. solution, given: return the entry of the
             exercise's solution and of its skeleton, for gates that compare with them. groups: the
-            groups that it runs through, for the runs that they request. last: the case of the
-            latest call; after a failure this is the call that failed.
+            groups that it must pass, which request runs. last: the case of the latest call; after a
+            failure, the case that failed.
     """
 
     value: Any
@@ -205,7 +205,7 @@ class Submission:
             raise GateError(f"It does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
             raise GateError(f"It cannot be compiled for {case.label}.\n{error}") from None
-        self._kernels[known] = case, kernel  # kept, so that its id stays unique
+        self._kernels[known] = case, kernel  # kept so that its id stays unique
         return kernel
 
     def _check_function(self, arguments: int) -> None:
@@ -261,7 +261,7 @@ class Submission:
             key = self._keys.get(id(case))
             if key in self.orders or key in self._counts:
                 after = recorded(run, given, findings=key in self.orders).result()
-            else:  # it is not needed again
+            else:  # not needed again
                 after = run_again(run, given)
         except KernelError:
             raise
@@ -287,7 +287,7 @@ class Submission:
                 for seed in self.orders.get(self._keys[id(case)], ()):
                     run, args = self.compiled(case), self.arguments(case)
                     after, _ = in_another_order(run, tuple(args.values()), findings, seed)
-                    results.append(dict(zip(args, after, strict=False)))  # none if it stopped
+                    results.append(dict(zip(args, after, strict=False)))  # none if the run stopped
             except ForgekitError:
                 results = []
             wrong = any(f.severity == "error" for f in findings)
@@ -301,9 +301,9 @@ class Group:
 
     name: its idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns a
     summary of the pass, such as "8 shapes in 3 types"; separate: True if it is judged even after an
-    earlier group has failed, like one of several answers. orders: returns the calls that it runs in
-    adversarial orders, with their seeds; counts: returns the calls that it counts. An earlier group
-    compares the results of the same runs.
+    earlier group has failed, as for one of several answers. orders: returns the calls that it runs
+    in adversarial orders, with their seeds; counts: returns the calls that it counts. An earlier
+    group may compare the results of these runs.
     """
 
     name: str
@@ -326,7 +326,7 @@ def file_text(function: Any) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop the output of this thread while it compiles; keep that of other threads."""
+    """Drop this thread's output while it compiles; keep that of other threads."""
     from forgekit.vgpu import HOST
 
     with HOST.lock:  # the DSL also replaces sys.stdout
@@ -335,7 +335,7 @@ def _quiet() -> Iterator[None]:
         try:
             yield
         finally:
-            aside.quiet = False  # for code that has stored a reference to it meanwhile
+            aside.quiet = False  # for code that has meanwhile stored a reference to it
             if sys.stdout is aside:
                 sys.stdout = before
 

@@ -1,4 +1,4 @@
-"""Gates on values: many small sizes in several types, especially awkward ones."""
+"""Gates on values: many small sizes, especially awkward ones, in several types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SMALL = 64  # maximum number of elements of a result
 _WIDTH = 90  # width of a picture in a report, whose lines are indented
 
-_LONG = 20_000  # longer sizes in `beyond` are not exceeded, because their calls already take long
+_LONG = 20_000  # longer sizes in `beyond` are not exceeded: their calls already take long
 SHOW = "{failed}.show() runs this very call again and draws what is wrong."
 
 
@@ -50,13 +50,12 @@ def values(
     order only if that run is wrong.
 
     On a machine with a GPU each case that is right on the virtual GPU also runs on the GPU, in this
-    order, because a wrong access on a GPU can end the notebook's kernel.
+    order, because an invalid access on a GPU can kill the notebook's kernel.
 
     Args:
         make: `make(*size, dtype=)` returns a Case; dtype is torch's. sizes: the easiest to read
-            first, because the first one that fails is explained. dtypes: names such as "float16".
-        misconceptions: the misconceptions to recognise. look_at: a call to look at if none is
-            recognised.
+            first, because the first one to fail is explained. dtypes: names such as "float16".
+        misconceptions: those to recognise. look_at: the call to suggest if none is recognised.
         drawn: the number of further sizes, up to the largest given, that are drawn from
             `Submission.seed`; if there are any, one `secret_size` per mode is added. legal: turns a
             drawn size into an allowed size. beyond: as in `secret_size`.
@@ -132,7 +131,7 @@ def drawn_sizes(
     seed: int,
     legal: Callable[..., tuple[int, ...]] | None = None,
 ) -> list[tuple[int, ...]]:
-    """Draw sizes between 1 and the largest of `sizes`, mode by mode; small and large ones are
+    """Draw sizes between 1 and the largest of `sizes`, mode by mode; small and large sizes are
     equally likely."""
     draw, largest = random.Random(seed), [max(mode) for mode in zip(*sizes, strict=True)]
     found = [tuple(max(1, round(m ** draw.random())) for m in largest) for _ in range(count)]
@@ -147,7 +146,7 @@ def secret_size(
 ) -> tuple[int, ...]:
     """Return the listed size that is largest in a mode, enlarged there by 25 to 50 %.
 
-    A secret decides by how much: the judge's secret in a class, elsewhere one that each process
+    A secret determines the amount: the judge's secret in a class, elsewhere one that each process
     draws.
 
     beyond: sizes listed elsewhere, which the result also exceeds.
@@ -164,8 +163,9 @@ def secret_size(
 def unknown_size(
     sizes: Sequence[tuple[int, ...]], legal: Callable[..., tuple[int, ...]] | None = None
 ) -> tuple[int, ...]:
-    """Return a size that the `secret` decides: the first mode is 1 to 25 % larger than any listed,
-    the other modes, which a task may limit, are at least half as large as the largest listed."""
+    """Return a size that the `secret` determines: the first mode is 1 to 25 % larger than any
+    listed, the other modes, which a task may limit, are at least half as large as the largest
+    listed."""
     draw, largest = random.Random(secret()), [max(mode) for mode in zip(*sizes, strict=True)]
     size = [draw.randint(-(-most // 2), most) for most in largest]
     size[0] = largest[0] + draw.randint(1, max(8, largest[0] // 4))
@@ -213,7 +213,7 @@ def check_values(
     changed = _changed_input(args, case)
     if changed is not None:
         change = _changed_error(names[changed], case.args[changed], args[changed].cpu(), case.label)
-        if case.args[changed].is_floating_point():  # for an atomic counter the results reveal more
+        if case.args[changed].is_floating_point():  # for an atomic counter, the results reveal more
             raise change
     for position, want in case.expected.items():
         report = compare(
@@ -269,7 +269,7 @@ def _smallest(
         try:
             case = submission.case(make, of, dtype)
             args = submission.run(case)
-        except Exception:  # the call stopped, or the size is not allowed: a different mistake
+        except Exception:  # the call stopped, or the size is not allowed: not the same mistake
             return False
         chosen = case.tolerances | tolerances
         return not all(compare(args[k], v, **chosen).ok for k, v in case.expected.items())
@@ -313,7 +313,7 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
 
 
 def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
-    """Make the error for an input that a call has changed."""
+    """Return the error for an input that a call has changed."""
     at = tuple((after.nan_to_num() != before.nan_to_num()).nonzero()[0].tolist())
     place = f"{name}[{', '.join(map(str, at))}]"
     return GateError(
@@ -326,7 +326,7 @@ def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
 
 def _never_stored(submission: Submission, case: Case, position: int, codes: Any) -> Any:
     """Return the wrong elements of an output that no thread stores; None if there are too many to
-    look at."""
+    inspect."""
     import torch
 
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
@@ -414,7 +414,7 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
 
 
 def _changed_input(args: dict[int, Any], case: Case) -> int | None:
-    """Return the position of an input that the call has changed, None if there is none."""
+    """Return the position of an input that the call has changed; None if there is none."""
     import torch
 
     for position, after in args.items():

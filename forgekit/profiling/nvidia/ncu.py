@@ -1,5 +1,4 @@
-"""Run Nsight Compute over a command: choose the metrics, and make a table of the command's
-kernels."""
+"""Run a command under Nsight Compute: choose the metrics, and tabulate the command's kernels."""
 
 from __future__ import annotations
 
@@ -104,10 +103,10 @@ def launches(text: str) -> list[dict[str, str]]:
 # -- the command's kernels -------------------------------------------------------------------------
 def kernels(rows: Sequence[dict[str, str]], asked: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Summarise the raw page: return one dict per name, grid and block, in order, with medians over
-    its launches.
+    the launches.
 
     function: the name as in Python; name, grid, block: as ncu writes them; launches: their number;
-    the numbers of METRICS, and dram_gbps: bytes read from and written to DRAM, in 10^9 bytes per
+    the values of METRICS, and dram_gbps: bytes read from and written to DRAM, in 10^9 bytes per
     second, None if ncu lacks them; stalls: reason for waiting -> percent of a warp's time, the
     largest first; metrics: the requested metrics, by ncu's names.
     """
@@ -180,7 +179,7 @@ COLUMNS = {
 
 
 def as_table(found: Sequence[dict[str, Any]], asked: Sequence[str] = ()) -> str:
-    """Format the kernels as text of at most 100 columns; asked: the metrics to show in place of the
+    """Format the kernels as text of at most 100 columns; asked: the metrics to show instead of the
     usual ones."""
     if asked:
         return "\n\n".join(map(_metrics, found))
@@ -215,7 +214,7 @@ def _metrics(k: dict[str, Any]) -> str:
 
 # -- reasons for a missing report ------------------------------------------------------------------
 def explain(log: str, kernel: str) -> ForgekitError:
-    """Read from ncu's log why there is no report; kernel: the requested name pattern."""
+    """Explain, from ncu's log, why there is no report; kernel: the requested name pattern."""
     if "ERR_NVGPUCTRPERM" in log:
         needed = "the permission to read the GPU's performance counters"
         remedy = (

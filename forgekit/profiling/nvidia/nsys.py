@@ -1,4 +1,4 @@
-"""Run Nsight Systems over a command: make tables of its kernels, its CUDA calls and its copies."""
+"""Run a command under Nsight Systems: tabulate its kernels, its CUDA calls and its copies."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, seconds, shortened
 
-# A row: function (as in Python), name, count, total_ns, median_ns, percent (of its table's time).
+# A row: function (as in Python), name, count, total_ns, median_ns, percent (of the table's total
+# time).
 Tables = dict[str, list[dict[str, Any]]]
 
 PROFILE = ("--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node")
-# Table -> its report, the counting column (which identifies the tables of `nsys stats`), the
-# heading of its names, the text for an empty table.
+# Table -> its report, the count column (which identifies the table in the output of `nsys stats`),
+# the heading of its names, and the text for an empty table.
 TABLES = {
     "kernels": ("cuda_gpu_kern_sum", "Instances", "kernel", "No kernel ran on the GPU."),
     "api": ("cuda_api_sum", "Num Calls", "CUDA call of the host", "The program made no CUDA call."),

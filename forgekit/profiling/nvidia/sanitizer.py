@@ -1,4 +1,4 @@
-"""Run Compute Sanitizer over a command: one run per tool, and a table of the findings."""
+"""Run a command under Compute Sanitizer: one run per tool, and a table of the findings."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ TOOLS = {
     "initcheck": "reads of unwritten global memory",
     "synccheck": "misused barriers",
 }
-# PyTorch cuts its tensors from larger allocations, which hides a tensor's end from these two tools.
+# PyTorch cuts its tensors from larger allocations, which hides the end of a tensor from these two
+# tools.
 _BY_ALLOCATION = ("memcheck", "initcheck")
 TEXT_WIDTH = 76
 NO_CACHING = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 
 _SAID = re.compile(r"(?m)^========= ?(.*?) *$")
-# The tool's messages about its run, not about a kernel.
+# The tool's messages about its own run rather than a kernel.
 _TALK = re.compile(
     r"COMPUTE-SANITIZER|(ERROR|RACECHECK|LEAK) SUMMARY|Target application|Error: process didn"
 )

@@ -21,7 +21,7 @@ _STDERR = 2  # the file descriptor, because sys.stderr may not be a file
 @dataclass(frozen=True)
 class Tool:
     """An NVIDIA program: its command, its product name, patterns of folders to search if it is not
-    on PATH, instructions for installing it, and forgekit's substitute for machines without it."""
+    on PATH, installation instructions, and forgekit's substitute on machines without it."""
 
     name: str
     product: str
@@ -78,8 +78,8 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """Return the tool's path. Raise PlatformError, which names everything missing (the tool, a
-    GPU), if it cannot run."""
+    """Return the tool's path. If it cannot run, raise PlatformError, naming everything that is
+    missing (the tool, a GPU)."""
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:
         return path

@@ -1,4 +1,4 @@
-"""Read and write files with the constants of GPUs, measured or derived from a data sheet."""
+"""Read and write files of GPU constants, measured or derived from a data sheet."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _NAMES = tuple(f.name for f in fields(Constants))
 class Calibration:
     """The constants for predicting times on one GPU.
 
-    gpu: its name. measured: the measurement, its place and date; "" if the constants derive from
-    the data sheet. factors: bound, or "all" -> the factor within which nine of ten predictions lie.
+    gpu: its name. measured: what was measured, where and when; "" if the constants derive from the
+    data sheet. factors: bound, or "all" -> the factor within which nine of ten predictions match
+    the measured time.
     """
 
     gpu: str

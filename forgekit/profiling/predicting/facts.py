@@ -1,4 +1,4 @@
-"""Collect the inputs of a predicted time: plain numbers, counted and not measured."""
+"""Collect the inputs of a predicted time: plain numbers, counted rather than measured."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Facts:
     transfer. bulk_bytes: moved by bulk copies.
 
     beyond: operations that no calibration kernel uses, in words. sample: the fraction of blocks
-    that were counted; disagreement: between two halves of them.
+    that were counted; disagreement: the relative difference between two halves of the sample.
     """
 
     blocks: int

@@ -12,7 +12,7 @@ from forgekit.profiling.predicting.model import BOUNDS, Constants, bounds, micro
 HELD_OUT = 3  # every third kernel is held out
 _FIRST_STEP, _SHRINK, _ROUNDS = 0.3, 0.65, 9
 _FEW, _FEW_KINDS = 12, 3  # samples needed for a bound's own interval
-_FAR_OFF = 1.0  # a logarithm; larger errors count no more than this
+_FAR_OFF = 1.0  # in logarithms; errors are capped at this value
 
 # Constants from data sheets and the programming guide are not fitted.
 KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp64", "special",
@@ -37,7 +37,8 @@ class Sample:
 @dataclass(frozen=True)
 class Accuracy:
     """Errors of predicted times: the median and the 90th percentile, both relative; the fraction
-    within 35 %; the fraction of pairs in the right order, among pairs that differ by 25 %."""
+    within 35 %; the fraction of pairs predicted in the right order, among pairs that differ by 25
+    %."""
 
     count: int
     median: float

@@ -3,9 +3,10 @@
 The resource that a kernel keeps busy longest bounds it: device memory, caches, issue slots, block
 launches, or pure waiting. Each bound is work divided by rate. The time is their 3-norm plus the
 start of the launch, so two equal bounds cost more than either alone (S. Williams, A. Waterman, D.
-Patterson, "Roofline", 2009, uses the maximum). Waiting follows Little's law: the resident blocks,
-each lasting as long as its warps wait, as in S. Hong and H. Kim, "An analytical model for a GPU
-architecture with memory-level and thread-level parallelism awareness", 2009.
+Patterson, "Roofline", 2009, uses the maximum). Waiting follows Little's law, applied to the
+resident blocks, each of which lasts as long as its warps wait, as in S. Hong and H. Kim, "An
+analytical model for a GPU architecture with memory-level and thread-level parallelism awareness",
+2009.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from forgekit.profiling.predicting.facts import Facts
 
 SECTOR, PAIR, LINE_SECTORS = 32, 64, 4
 _NORM = 3.0
-AGAIN_US = 1.0  # for a launch that follows another
+AGAIN_US = 1.0  # for a launch right after another
 
 # Per multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
 _WARPS, _BLOCKS = 64, 32
@@ -50,16 +51,16 @@ _PIPES = ("fp32", "int", "fp64", "special", "shuffle", "barrier")
 class Constants:
     """The model's constants of a GPU, stored in files in `forgekit/profiling/predicting/gpus`.
 
-    multiprocessors; clock: GHz; shared_kb per multiprocessor; start_us: the time to start a launch;
-    blocks: blocks started per ns; cluster_blocks: the same for blocks in clusters. dram, l2: TB/s.
-    l2_mb: the part of L2 that hits on repeated accesses; far, far_stores: bytes moved per byte of
-    accesses that miss. partial: extra cost of partly stored sectors.
+    multiprocessors; clock: GHz; shared_kb per multiprocessor; start_us: the time needed to start a
+    launch; blocks: blocks started per ns; cluster_blocks: the same for blocks in clusters. dram,
+    l2: TB/s. l2_mb: the part of L2 that hits on repeated accesses; far, far_stores: bytes moved per
+    byte of accesses that miss. partial: extra cost of partly stored sectors.
 
     Per clock and multiprocessor: lines through L1 (a scattered sector counts as `scattered` lines);
     shared wavefronts; issue, fp32, int, fp64, special, shuffle, barrier: warp instructions; fmas of
     tensor cores. atomics: per ns, on the same 512 bytes.
 
-    Waiting: latency and l2_latency, relative to nominal 600 cycles; waits: factor for the other
+    Waiting: latency and l2_latency, relative to a nominal 600 cycles; waits: factor for the other
     waits of `forgekit.vgpu.counters.waits`; serial: cycles per line in a warp; block_cycles: cycles
     per warp of a block; uneven: the part of the longest block's excess that counts.
     """
@@ -109,7 +110,7 @@ def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
     clock = gpu.clock * 1e3  # cycles per us
     room = gpu.multiprocessors * resident_blocks(f, gpu)
     busy = float(gpu.multiprocessors)
-    if f.blocks <= room:  # some multiprocessors have one more block than others
+    if f.blocks <= room:  # some multiprocessors get one block more than others
         busy = f.blocks / -(-f.blocks // gpu.multiprocessors)
     stored = f.sectors.get("global_store", 0)
     whole = f.ideal.get("global_store", 0) / stored if stored else 1.0
@@ -193,12 +194,12 @@ def _union(each: float, near: float, all_: float, together: int, neighbours: int
 
 
 def _atomics(f: Facts) -> float:
-    """Return the time of atomic operations that follow each other on the same 512 bytes."""
+    """Return the time of atomic operations that are serialized on the same 512 bytes."""
     kinds = ("global_reduction", "global_atomic")
     requests, units, ideal = (
         sum(of.get(kind, 0) for kind in kinds) for of in (f.requests, f.sectors, f.ideal)
     )
-    if units <= 1.05 * ideal:  # neighbours: one line at a time
+    if units <= 1.05 * ideal:  # neighbouring addresses: one line at a time
         passes = max(requests, units / LINE_SECTORS)
     elif ideal <= 1.5 * requests:  # one address: each lane separately
         passes = units

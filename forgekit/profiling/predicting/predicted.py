@@ -23,7 +23,7 @@ from forgekit.text import plural
 if TYPE_CHECKING:
     from forgekit.profiling.gpus import Gpu
 
-# largest difference between two halves of a sample; above it, no prediction is made
+# maximum difference between two halves of a sample; above it, no prediction is made
 DISAGREEMENT = 0.1
 _LEAST_SHARE = 0.02  # fraction of the longest bound; shorter bounds are hidden
 _BAR, _LINES = 24, 3
@@ -36,13 +36,13 @@ class PredictedTime(Shown):
     Attributes:
         name: the host function's name. gpu: the GPU. measured: the measurement behind the
             constants, "" if they derive only from a data sheet.
-        us: microseconds; None if the prediction is unreliable, because of `reasons`.
+        us: microseconds; None if the prediction is unreliable; `reasons` gives the causes.
         low, high: nine of ten predictions with the same bound lie within this interval; None if
         `us` is None.
         bounds: name -> microseconds of this bound alone, the longest first.
         without: microseconds without the longest bound; None if `us` is None.
         lines: (source line, its share of the longest bound), the largest first.
-        sampled: the counted part of the launches, in words; "" if all blocks were counted.
+        sampled: the part of the launches that was counted, in words; "" if all blocks were counted.
         assumed: values assumed for unknown facts, in words; "" if all facts are known.
     """
 
@@ -93,8 +93,8 @@ class PredictedTime(Shown):
 
     @property
     def uncalibrated(self) -> str:
-        """Describe the origin of constants that were not fitted to this GPU; return "" if they
-        were."""
+        """Describe the origin of the constants if they were not fitted to this GPU; otherwise
+        return ""."""
         if self.measured:
             return ""
         return f"not calibrated: an H200's constants, scaled by the data sheet of the {self.gpu}"
@@ -193,7 +193,7 @@ def _assumed(facts: Sequence[Facts]) -> str:
 def _lines(
     bound: str, launches: Sequence[tuple[Facts, Any]]
 ) -> tuple[tuple[SourceLine | None, float], ...]:
-    """Return each source line's share of the work behind a bound."""
+    """Return each source line's share of the work that causes a bound."""
     found: dict[SourceLine | None, float] = {}
     for _, counts in launches:
         for pc, times in enumerate(counts.warp_instructions):

@@ -1,4 +1,4 @@
-"""Handle accesses of threads to memory: their targets, and mistakes.
+"""Handle threads' memory accesses: their targets, and mistakes.
 
 addressing.py       addresses of an access -> places in memory, inside and aligned
 clusters.py         shared memory of the other blocks of a cluster

@@ -32,8 +32,8 @@ class Target(NamedTuple):
     mask: Array | None  # the threads of this target
     space: str  # global, shared, local or param
     allocation: Allocation | None = None  # in global memory
-    skipped: int = 0  # bytes of the memory before the first row
-    inside: int = 0  # bytes of the only row that belong to the tensor; 0 means every row completely
+    skipped: int = 0  # bytes of memory before the first row
+    inside: int = 0  # bytes of the only row that belong to the tensor; 0 means that whole rows do
 
 
 class _Request(NamedTuple):
@@ -80,7 +80,7 @@ def load(found: list[Target], count: int) -> list[Array]:
     """Return `count` arrays of unsigned elements, one per position of the vector."""
     result = gather(found[0])
     for target in found[1:]:
-        assert target.mask is not None  # only several targets have separate masks
+        assert target.mask is not None  # targets have separate masks only if there are several
         keep = target.mask if count == 1 else target.mask[..., None]
         result = np.where(keep, gather(target), result)
     if count == 1:
@@ -121,8 +121,8 @@ def compress(mask: Array | None, *arrays: Array) -> list[Array]:
 
 
 def _slice_target(request: _Request, memory: Slices, owner: Array | None = None) -> Target:
-    """Return the target in shared or local memory: equal slices, one per block or thread, or those
-    of `owner`."""
+    """Return the target in shared or local memory: equal slices, one per block or thread, or the
+    slices of `owner`."""
     m, kind, address, mask, elem, count, width = request
     offset = address - address.dtype.type(memory.base)
     index = offset >> offset.dtype.type(width.bit_length() - 1)
@@ -157,7 +157,7 @@ def cluster_rows(
     """Return the blocks' rows in the batch, arbitrary for threads outside the mask.
 
     Raises:
-        MemoryAccessError: the block does not exist, or all of its threads have exited.
+        MemoryAccessError: the block does not exist, or all its threads have exited.
     """
     bad = (rank < 0) | (rank >= m.cluster_blocks)
     if bad.any():
@@ -201,7 +201,8 @@ def _global_targets(request: _Request) -> list[Target]:
 
 
 def _scattered(request: _Request) -> list[Target]:
-    """Take the slow path: threads reach several allocations, or one that starts between vectors."""
+    """Take the slow path, for threads that reach several allocations, or one that starts between
+    vectors."""
     m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()
@@ -232,7 +233,7 @@ def _scattered(request: _Request) -> list[Target]:
 
 
 def _parameter_target(request: _Request) -> Target:
-    """Return the target in the kernel's parameters, which are only read."""
+    """Return the target in the kernel's parameters, which are read-only."""
     m, kind, address, mask, elem, count, width = request
     params = m.record.params
     rows = np.frombuffer(params[: len(params) // width * width], f"u{elem}")
@@ -290,7 +291,7 @@ def _generic_targets(request: _Request) -> list[Target]:
 def _used(m: Batch, count: int) -> int:
     """Return the number of elements of a loaded vector that are used.
 
-    If memory is aligned, the compiler loads three neighbours as four elements and drops the last
+    From aligned memory, the compiler loads three neighbours as four elements and drops the last
     one.
     """
     target = m.program.instructions[m.pc].operands[0]

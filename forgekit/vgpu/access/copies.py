@@ -1,4 +1,5 @@
-"""Represent asynchronous copies (bulk copies, tensor copies and `st.async`) and their two ends."""
+"""Represent asynchronous copies (bulk copies, tensor copies and `st.async`), each with its two
+ends."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ class End:
                 yield Run(allocation, *rows)
 
     def _rows(self, of: Array, size: Array) -> tuple[Array, Array, Array]:
-        """Return contiguous bytes that the operations `of` access: owners, starts, lengths."""
+        """Return the contiguous bytes that the operations `of` access: owners, starts, lengths."""
         return of, self.start[of], size[of]
 
     def places(self, i: int, size: int) -> Array:
@@ -68,7 +69,7 @@ class End:
         return memory[start : start + size]
 
     def put(self, i: int, found: Array, shared: Array, update: Update | None = None) -> None:
-        """Write the bytes. update: (old elements, new elements) -> stored elements, if they are not
+        """Write the bytes. update: (old elements, new elements) -> the elements to store, if not
         the new ones."""
         assert update is None
         self.take(i, len(found), shared)[:] = found
@@ -89,8 +90,8 @@ def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | N
 
 @dataclass
 class AsyncOperation:
-    """The operations that an instruction has started; operation i belongs to thread `who[i]`,
-    ascending.
+    """The operations that an instruction has started; operation i belongs to thread `who[i]`, in
+    ascending order.
 
     source: None if the bytes are `values`, (n, size). words: the mbarrier to signal, or NO_MBARRIER
     if the thread waits for the `group` (0: not committed). update: the effect of a reduction on
@@ -108,7 +109,7 @@ class AsyncOperation:
     left: Array = field(init=False)
     group: Array = field(init=False)
     held: dict[int, Array] = field(default_factory=dict)  # bytes already read
-    moved: bool = False  # arrived early, which no code may rely on
+    moved: bool = False  # arrived early, which code must not rely on
     token: object = None  # used by a listener
 
     def __post_init__(self) -> None:
@@ -116,7 +117,7 @@ class AsyncOperation:
         self.group = np.zeros(len(self.who), np.int64)
 
     def runs(self) -> Iterator[tuple[str, Run]]:
-        """Return the accesses to tensors, with the kind of access in the listeners' terms."""
+        """Return the accesses to tensors, each with its kind in the listeners' terms."""
         ends = ((self.source, "async load"), (self.target, "atomic" if self.update else "store"))
         for end, kind in ends:
             for run in [] if end is None else end.runs(self.size):

@@ -1,4 +1,4 @@
-"""Write the message for a stopped kernel: the thread, its action, the place, and the remedy."""
+"""Write the message for a stopped kernel: the thread, what it did, where, and the remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Overrun(NamedTuple):
     tensor, shape, strides: its name, modes, strides in elements; threads: their numbers over all
     blocks; places: (threads, 2), their x and y over all blocks; numbers: the first element that
     each accesses, counted from the tensor's first element in memory; width: elements per access;
-    present: numbers of all threads that ran with them.
+    present: numbers of all threads that ran together with them.
     """
 
     tensor: str
@@ -60,7 +60,8 @@ def _error(
     m: Batch, bad: Array | None, kind: str, title: str, does: str, advice: str, place: str = "",
     error: type[KernelError] = MemoryAccessError,
 ) -> KernelError:  # fmt: skip
-    """Build the error for the threads `bad`; programs read its kind, line, thread and place.
+    """Build the error for the threads `bad`, with a kind, line, thread and place for programs to
+    read.
 
     does: a clause about the first thread, with its full stop.
     """
@@ -86,7 +87,7 @@ def _bytes(count: int) -> str:
 
 
 def _more(width: int, itemsize: int) -> str:
-    """Return the words for the rest of a vector access, after its first element."""
+    """Describe the rest of a vector access, after its first element."""
     return f" and the {width // itemsize - 1} after it" if width > itemsize else ""
 
 
@@ -290,7 +291,7 @@ def uneven_size(m: Batch, kind: str, sizes: Array, bad: Array, step: int) -> Ker
 
 
 def apart(m: Batch, mask: Array) -> KernelError:
-    """Report an asynchronous store and its mbarrier that are not in the same block."""
+    """Report an asynchronous store whose mbarrier is not in the same block."""
     return _error(
         m, mask, "mbarrier", "Misused mbarrier",
         "stores into one block's shared memory and signals another block's mbarrier.",
@@ -346,7 +347,7 @@ def box_corner(
 
 
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
-    """Report a tensor copy that gets `what`, which it cannot use."""
+    """Report a tensor copy that got `what`, which it cannot use."""
     return _error(
         m, who, "tensor-map", "Misused tensor map", f"passes {what} to the copy.",
         "Make the tensor map on the host, with make_tiled_tma_atom() on the tensor of this call, "

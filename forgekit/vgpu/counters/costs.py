@@ -1,4 +1,4 @@
-"""Compute the costs of an instruction's accesses, once for equal warps."""
+"""Compute the costs of an instruction's accesses, once for all equal warps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forgekit.vgpu.counters.warps import Alike, Unlike, warps
 from forgekit.vgpu.floats import Array
 
 _ORIGIN = 1 << 40  # a base address that keeps all lanes at 0 or above
-_MOST_PATTERNS = 4096  # limit of the cache, because scattered accesses all differ
+_MOST_PATTERNS = 4096  # limits the cache, because scattered accesses all differ
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -21,9 +21,9 @@ _LOW = np.uint64(0xFFFFFFFF)
 class AccessCounts:
     """Accesses of one kind, such as `global_load`, by one or more instructions.
 
-    width: maximum bytes per lane; requests: warps with an active lane; bytes_asked: their active
-    lanes times their width; units: sectors of global memory, wavefronts of shared memory; ideal:
-    the minimum; low, high: the minimum and maximum units per request; strides: bytes between
+    width: maximum bytes per lane; requests: warps with an active lane; bytes_asked: the warps'
+    active lanes times their width; units: sectors of global memory, wavefronts of shared memory;
+    ideal: the minimum; low, high: the minimum and maximum units per request; strides: bytes between
     neighbouring active lanes -> units beyond the ideal of such requests; None: uneven lanes.
     """
 
@@ -89,8 +89,8 @@ class AccessCounts:
 class Rule:
     """The rule by which accesses of one kind are charged.
 
-    moduli: shifts of each address that do not change the cost; cost: maps the lanes' addresses (one
-    array per modulus), the active lanes and the width to (units, ideal), one pair per memory
+    moduli: shifts of each address that leave the cost unchanged; cost: maps the lanes' addresses
+    (one array per modulus), the active lanes and the width to (units, ideal), one pair per memory
     involved.
     """
 
@@ -118,8 +118,8 @@ RULES = {
 
 
 def paired(source: Array, target: Array) -> Array:
-    """Combine addresses in global and in shared memory into one number per lane, so that
-    differences stay distinct."""
+    """Combine the global and shared addresses into one number per lane, such that different pairs
+    of differences stay distinct."""
     return (source.astype(np.uint64) << np.uint64(32)) + target.astype(np.uint64)
 
 
@@ -133,7 +133,7 @@ def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
 
 
 class Costs:
-    """Costs of access patterns, computed once per pattern and place of its first lane."""
+    """The costs of access patterns, computed once per pattern and position of its first lane."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, bytes], _Pattern] = {}
@@ -149,7 +149,7 @@ class Costs:
     ) -> None:
         """Charge one access by all threads of a group; address and mask broadcast to `shape`.
 
-        counts: one per memory that the rule charges, None if it is not charged.
+        counts: one per memory that the rule covers; None if it is not to be charged.
         """
         for group in warps(address, mask, shape):
             if isinstance(group, Unlike):
@@ -168,13 +168,14 @@ class Costs:
 
 
 class _Pattern:
-    """The costs of a pattern at each place of its first lane within a sector or a row of banks."""
+    """The costs of a pattern for each position of its first lane within a sector or a row of
+    banks."""
 
     def __init__(self, group: Alike, rule: Rule, width: int) -> None:
         self.rule, self.width = rule, width
         self.active = group.active
         self.threads = int(np.count_nonzero(self.active))
-        # Inactive lanes get the first lane's address, which has no effect.
+        # Inactive lanes get the first lane's address, which adds no cost.
         self.lanes = [
             np.where(self.active, part, 0) + _ORIGIN
             for part in _parts(group.pattern, len(rule.moduli))
@@ -202,7 +203,7 @@ class _Pattern:
                 charged.add(cost[:, i], often, threads, self.strides[i])
 
     def _place(self, bases: Array) -> Array:
-        """Return the place of first lanes: the number of a row of `cost`."""
+        """Return the position of the first lanes, as row numbers of `cost`."""
         if len(self.places) == 1:
             kind = bases.dtype.type
             place: Array = (bases >> kind(self.shift)) & kind(self.places[0] - 1)
@@ -238,7 +239,8 @@ def _add_each(
 
 
 def _stride(used: Array, width: int) -> int | None:
-    """Return the bytes between neighbouring lanes, None if they differ; for one lane: its width."""
+    """Return the bytes between neighbouring lanes, or None if they vary; for a single lane, its
+    width."""
     steps = np.diff(used)
     if not len(steps):
         return width

@@ -1,4 +1,4 @@
-"""Counts like a hardware profiler: instructions, sectors, wavefronts, bytes touched.
+"""Count like a hardware profiler: instructions, sectors, wavefronts, bytes touched.
 
 counts = Counting()
 with forgekit.vgpu.options(listeners=(counts,)):
@@ -36,7 +36,7 @@ _SPACES = ("global", "shared")
 
 @dataclass
 class LaunchCounts:
-    """The counts of a launch.
+    """The counts of one launch.
 
     warp_instructions, thread_instructions, divergent: per PTX instruction; thread instructions
     include lanes whose guard predicate is false. accesses: (instruction, kind) -> counts; kind is
@@ -64,13 +64,13 @@ class LaunchCounts:
 
     @property
     def steps(self) -> Sequence[waits.Step]:
-        """Return the resources that each instruction keeps busy and its waits."""
+        """Return the resources that each instruction keeps busy, and its waits."""
         return waits.steps(self.program)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The part of a sampled launch that ran.
+    """The part of a sampled launch that was run.
 
     blocks: the number of counted blocks, of n_blocks.
     disagreement: the difference between two halves of the sample in instructions or sectors,
@@ -125,7 +125,7 @@ class Counting(Listener):
         launch = self._current
         assert launch is not None
         if access.kind == "async load":
-            self._source = access  # its other half follows
+            self._source = access  # its other half comes later
         elif access.kind == "async store":
             self._count_copy(m, self._source, access)
         elif access.space == "generic":
@@ -175,7 +175,7 @@ class Counting(Listener):
 
 
 class _Sampled:
-    """The parts of a running launch, and the blocks that they represent."""
+    """The parts of a running launch, and the blocks that each represents."""
 
     def __init__(self) -> None:
         self._parts: dict[str, _Launch] = {}
@@ -233,7 +233,7 @@ class _Sampled:
                 ("sectors", rules.SECTOR_BYTES),
                 ("pairs", 2 * rules.SECTOR_BYTES),
             ):
-                # Per tensor: blocks may share one tensor and divide another.
+                # Per tensor, because blocks may share one tensor and partition another.
                 count = 0
                 for at in allocations:
                     one, other, union = (t.distinct(way, size, at) for t in (even, odd, both))
@@ -250,7 +250,7 @@ def extrapolated(half: float, union: float, times: float) -> int:
     """
     if half <= 0:
         return 0
-    new = union / half - 1  # fraction of a second sample's items
+    new = union / half - 1  # as a fraction of a second sample's items
     if new > 1 - 1e-9:
         return round(half * times)
     return round(half * (1 - max(new, 0.0) ** times) / (1 - max(new, 0.0)))
@@ -268,7 +268,7 @@ def _disagreement(one: LaunchCounts, other: LaunchCounts) -> float:
 
 
 class _Launch:
-    """A running launch, or a part of it."""
+    """A running launch, or part of one."""
 
     def __init__(self, m: Batch) -> None:
         n = len(m.program.instructions)
@@ -280,7 +280,7 @@ class _Launch:
         self.sizes: dict[int, tuple[Array | None, int, int]] = {}
 
     def size(self, m: Batch, mask: Array | None) -> tuple[int, int]:
-        """Return (warps, threads) of a group; a batch has few different masks."""
+        """Return the number of (warps, threads) in a group; a batch has few distinct masks."""
         found = self.sizes.get(id(mask))
         if found is None:
             # kept, so that its id stays unique

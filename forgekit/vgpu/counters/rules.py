@@ -2,10 +2,10 @@
 memory.
 
 The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
-(tests/profiling/golden). Each function gets the addresses of many warps' lanes, (n, 32) in int64
-and not negative; `active`, the active lanes, (n, 32); and `width`, bytes per lane, which divides
-the addresses. It returns (units, ideal units) of each warp. The functions compute directly, and are
-fast only because `warps.py` calls them for few distinct warps.
+(tests/profiling/golden). Each function gets the addresses of many warps' lanes, as nonnegative
+int64 of shape (n, 32); `active`, the active lanes, (n, 32); and `width`, bytes per lane, which
+divides the addresses. It returns (units, ideal units) of each warp. The functions compute directly;
+they are fast enough only because `warps.py` calls them for a few distinct warps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from forgekit.vgpu.floats import Array
 LANES = 32
 SECTOR_BYTES = 32  # the unit of L1's requests to L2
 BANKS, BANK_BYTES = 32, 4
-ROW_BYTES = BANKS * BANK_BYTES  # one word of each bank; also a cache line
+ROW_BYTES = BANKS * BANK_BYTES  # one word from each bank; also a cache line
 
 Cost = tuple[Array, Array]
 
@@ -28,7 +28,7 @@ _NOBODY = np.int64(-1)  # below every address
 def sectors(rows: Array, active: Array, width: int) -> Cost:
     """Count, for loads and stores, the distinct 32-byte sectors that the active lanes touch.
 
-    Ideal: the fewest sectors that can hold the distinct requested bytes.
+    Ideal: the minimum number of sectors that can hold the distinct requested bytes.
     """
     return _distinct(np.where(active, rows // SECTOR_BYTES, _NOBODY)), _least(rows, active, width)
 
@@ -65,8 +65,8 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
     """Return the number of equal parts of each warp that a load serves one after the other.
 
     64-bit loads are served by half-warps, 128-bit loads by quarter-warps. They are served by whole
-    warps and half-warps if each active lane i has the address of lane i^1, or each that of lane
-    i^2, provided that lane is active.
+    warps and half-warps, respectively, if every active lane i has the address of lane i^1, or every
+    one that of lane i^2, provided that lane is active.
     """
     parts = max(width // BANK_BYTES, 1)
     if parts == 1:
@@ -80,7 +80,7 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
 
 
 def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Count wavefronts of loads: as for stores, but in the parts of `load_parts`."""
+    """Count wavefronts of loads: as for stores, but in the parts given by `load_parts`."""
     split = store_wavefronts(rows, active, width)
     most = max(width // BANK_BYTES, 1)
     merges = load_parts(rows, active, width) < most
@@ -137,8 +137,8 @@ def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple
     """Count `cp.async.ca`, (global, shared): sectors as for a load; a wavefront serves one lane per
     bank of source and target, for parts of a warp that copy 128 bytes.
 
-    The wavefronts are the minimum. An H200 needs exactly these for all regular patterns, and up to
-    two thirds more if source and target are both scattered at random.
+    The wavefronts are the minimum. An H200 needs exactly this many for all regular patterns, and up
+    to two thirds more if source and target are both scattered at random.
     """
     units = np.zeros(len(source), np.int64)
     ideal = np.zeros(len(source), np.int64)
@@ -183,13 +183,13 @@ def _equal(active: Array, *fields: Array) -> Array:
 
 
 def _firsts(same: Array, active: Array) -> Array:
-    """Return the number of lane classes: lanes without an equal lane before them."""
+    """Return the number of distinct lanes: those without an equal lane before them."""
     before = np.tril(np.ones((LANES, LANES), bool), -1)
     return np.count_nonzero(active & ~(same & before).any(axis=2), axis=1)
 
 
 def _distinct(values: Array) -> Array:
-    """Return the number of distinct values per row, among the counted lanes."""
+    """Return the number of distinct values per row among the counted lanes."""
     ordered = np.sort(values, axis=1)
     changes = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
     return changes + 1 - (ordered[:, 0] == _NOBODY)

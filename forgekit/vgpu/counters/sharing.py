@@ -1,5 +1,5 @@
-"""Observe sharing between blocks: the sectors of global memory that some blocks touch, each and
-together.
+"""Observe sharing between blocks: the global-memory sectors that some blocks touch, individually
+and together.
 
     sharing = recording.read(Sharing)
     sharing.launches[0].loads.of_each
@@ -31,10 +31,10 @@ _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "a
 
 @dataclass
 class Sectors:
-    """The sectors that a kind of access touches.
+    """The sectors touched by one kind of access.
 
     of_each: distinct sectors of each observed block, summed; together: distinct sectors of these
-    blocks. near_each, near_together: the same for neighbouring blocks.
+    blocks as a whole. near_each, near_together: the same for neighbouring blocks.
     """
 
     of_each: int = 0
@@ -62,7 +62,7 @@ class Shared:
 
 
 class Sharing(Listener):
-    """Observes some blocks of each launch: those of a sample, or a few of all blocks."""
+    """Observes some blocks of each launch: those of a sample, or a few out of all blocks."""
 
     def __init__(self) -> None:
         self._done: list[_Launch] = []

@@ -1,9 +1,9 @@
-"""Estimate, only from PTX, how long a lone warp waits for results, and which pipes its instructions
-use.
+"""Estimate, from PTX alone, how long a lone warp waits for results, and which pipes its
+instructions use.
 
 A warp issues its instructions in order, and each waits until its operands are available. A single
 pass over the code (two over loops), with the latency of each kind of result, gives each
-instruction's wait in cycles and its cause. Machine code has the same order, except that ptxas
+instruction's wait in cycles and its cause. Machine code keeps that order, except that ptxas
 sometimes moves loads up.
 """
 
@@ -21,12 +21,12 @@ from forgekit.vgpu.ptx import Instruction
 # nominal, because the caller knows which cache serves it.
 CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
 _AT_ONCE = 8  # maximum number of loads that ptxas moves up together
-_PREDICATED = 8  # longest branch that it replaces with predicates
-_UNROLLED = 4  # iterations of a short loop that it unrolls unless a pragma forbids it
+_PREDICATED = 8  # longest branch that ptxas replaces with predicates
+_UNROLLED = 4  # iterations of a short loop that ptxas unrolls unless a pragma forbids it
 _SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33
 
-# Machine instructions per PTX instruction, if not one; 0 means none, or part of another
-# instruction.
+# Machine instructions per PTX instruction, where not one; 0 means that there is none, or that it is
+# part of another instruction.
 _FREE = {"mov", "cvta", "ret", "exit", "bra"}
 _LONG = {"div": 10, "sqrt": 8, "rem": 18, "sin": 2, "cos": 2, "rcp": 2, "tanh": 1}
 _SPECIALS = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div")
@@ -136,7 +136,8 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
     """Move loads up, as ptxas does, together with their address arithmetic, so that they are in
     flight at once.
 
-    A load stays after stores to the same kind of memory, and after loads that produce its address.
+    A load stays behind stores to the same kind of memory, and behind loads that produce its
+    address.
     """
     wanted: set[str] = set()
     early, stays, late = set[int](), set[str](), set[int]()

@@ -1,4 +1,4 @@
-"""Reduce an access of a batch to its distinct warps: address patterns and their frequency.
+"""Reduce a batch's access to its distinct warps: address patterns and their frequency.
 
 Counting is cheap because warps are similar: relative to its first active lane, nearly every warp of
 an access has the same addresses. Sectors and wavefronts then depend only on that lane's place
@@ -15,7 +15,7 @@ import numpy as np
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.floats import Array
 
-_TRIES = 6  # patterns searched for individually before each remaining warp is counted separately
+_TRIES = 6  # patterns searched for individually before each remaining warp is counted on its own
 
 # Marks an inactive lane in a pattern; larger than any distance between two lanes.
 _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
@@ -48,7 +48,7 @@ class Unlike(NamedTuple):
 
 
 def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterator[Alike | Unlike]:
-    """Group the warps of an access with at least one active lane.
+    """Group the warps of an access that have at least one active lane.
 
     address: unsigned, of any shape that broadcasts to `shape`, (blocks, threads); mask: also of
     such a shape.

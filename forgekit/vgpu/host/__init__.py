@@ -1,4 +1,4 @@
-"""Lead from CuTe DSL's host code to a launch on the virtual GPU.
+"""The path from CuTe DSL's host code to a launch on the virtual GPU.
 
 intercept.py        `install` and `uninstall`
 hooks.py            the DSL's methods that are replaced

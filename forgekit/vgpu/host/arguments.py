@@ -49,7 +49,7 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
     """Add every tensor among the named arguments to the memory, in order.
 
     Raises:
-        UsageError: a tensor is on a GPU, or a pointer leads into memory of unknown size.
+        UsageError: a tensor is on a GPU, or a pointer points into memory of unknown size.
     """
     memory.live = storage_at
     regions: list[Region] = []
@@ -134,7 +134,7 @@ def describe(name: str, tensor: Any) -> TensorView:
         )  # fmt: skip
     pointer, itemsize = tensor.__array_interface__["data"][0], tensor.itemsize
     strides = tuple(s // itemsize for s in tensor.strides)
-    # the array that owns the memory counts as aligned, because its address is arbitrary
+    # the array that owns the memory is treated as aligned, because its address is arbitrary
     base = tensor
     while type(base.base) is type(base):
         base = base.base
@@ -165,7 +165,7 @@ def _region(name: str, view: TensorView, read_only: bool) -> Region:
 
 
 def _region_around(name: str, address: int, pointer: Any) -> Region:
-    """Return the memory into which a raw pointer points: a live tensor's whole storage.
+    """Return the memory that a raw pointer points into: a live tensor's whole storage.
 
     Raises:
         UsageError: no live tensor holds the address.
@@ -206,7 +206,7 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _reachable(address: int) -> tuple[int, int, object] | None:
-    """Do `storage_at` for a call whose kernels cannot reach the CPU's tensors."""
+    """Like `storage_at`, for a call whose kernels cannot reach the CPU's tensors."""
     found = storage_at(address)
     return None if found is None or plugins.active.on_host(found[2]) else found
 

@@ -1,4 +1,4 @@
-"""Run or list the launches of a host function's call.
+"""Run or list the launches of a call to a host function.
 
 with Call.without_running() as launches:
     run(x, y)                                # in one process
@@ -44,8 +44,8 @@ class Call:
         shared_bytes: int = 0,
         cooperative: bool = False,
     ) -> bool:
-        """Launch a kernel of the PTX; return False if there is no such kernel, or its parameters
-        have another size.
+        """Launch a kernel from the PTX; return False if there is no such kernel, or the size of its
+        parameters differs.
 
         translate: (parameters, offsets that may hold a pointer) -> the parameters with pointers
         into this process's tensors.
@@ -69,7 +69,7 @@ class Call:
     @staticmethod
     @contextmanager
     def without_running() -> Iterator[list[LaunchRecord]]:
-        """List the launches within the `with` block, with the parameters of the host code, without
+        """List the launches within the `with` block, with the host code's parameters, without
         running them."""
         found: list[LaunchRecord] = []
 

@@ -1,4 +1,5 @@
-"""Provide the CUDA runtime for the DSL's compiled host code: kernel handles and recorded launches.
+"""Provide the CUDA runtime that the DSL's compiled host code calls: kernel handles and recorded
+launches.
 
 The host code is linked against callbacks. Loading a library hands out kernel handles; a launch
 records grid, block, shared memory and parameter bytes. When the host function has returned, the
@@ -38,7 +39,7 @@ class Launch:
 
 
 def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
-    """Run launches in order, or let them be captured; return True if any ran."""
+    """Run launches in order, or leave them to a capture; return True if any ran."""
     ran = False
     for launch in launches:
         if not plugins.active.keep(launch.stream, functools.partial(launch.run, memory)):
@@ -64,7 +65,7 @@ def take_launches() -> list[Launch]:
 
 
 class Runtime:
-    """The CUDA runtime of a compiled host module."""
+    """The CUDA runtime for one compiled host module."""
 
     def __init__(self, ptx_text: str, arch: str, registers: Mapping[str, int]) -> None:
         self.ptx_text = ptx_text
@@ -231,7 +232,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
     constants = [op.attributes["value"] for op in declared.values() if "value" in op.attributes]
     machine = b"".join(getattr(value, "value_bytes", b"") for value in constants)
     runtime = Runtime(text, arch, machine_code.registers(machine))
-    if "cuda_load" in declared:  # only for code in a file; linking it takes longest
+    if "cuda_load" in declared:  # only for code in a file; linking it takes the longest
         declared.pop("cuda_load").erase()
     engine = _engine_class()(module, opt_level=0, shared_libs=())
     for name in sorted(n for n in declared if n.startswith(("_cu", "cuda_dialect_"))):

@@ -30,7 +30,8 @@ active = False  # True if new compilations are for the virtual GPU
 
 # The DSL compiles one function at a time, because its settings, its state and sys.stdout belong to
 # the process. The virtual GPU runs one call at a time, like a single stream, so no kernel sees
-# incomplete atomics of another, a listener sees one launch, and no text mixes with the DSL's own.
+# incomplete atomics of another, a listener sees one launch at a time, and no text mixes with the
+# DSL's own.
 lock = threading.RLock()
 
 _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
@@ -38,7 +39,7 @@ _SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
 
 @dataclass(frozen=True)
 class _Compilation:
-    """A compilation: the file to which the DSL writes the PTX, and the user's file (or None)."""
+    """One compilation: the file to which the DSL writes the PTX, and the user's file (or None)."""
 
     signature: CallSignature
     ptx_file: str
@@ -128,8 +129,7 @@ def _end_compilation() -> None:
 
 
 def _compiling() -> None:
-    """Make every compilation keep its PTX and do without TVM-FFI, regardless of the user's
-    options."""
+    """Make every compilation keep its PTX and avoid TVM-FFI, regardless of the user's options."""
     from cutlass.base_dsl import dsl
     from cutlass.base_dsl.compiler import EnableTVMFFI, KeepPTX
 
@@ -159,7 +159,8 @@ def _compiling() -> None:
 
 
 def _naming() -> None:
-    """Refuse a kernel's non-ASCII name, before the compiler reports all of its code as invalid."""
+    """Refuse a non-ASCII kernel name before the compiler reports all of the kernel's code as
+    invalid."""
     from cutlass.base_dsl import dsl
 
     @_replaces(dsl.BaseDSL, "_customize_generated_name")
@@ -202,7 +203,7 @@ def _in_32_bits(size: Any) -> Any:
 
 
 def _building() -> None:
-    """Link the engine of a compiled function against the virtual GPU."""
+    """Link a compiled function's engine against the virtual GPU."""
     from cutlass.base_dsl import compiler, dsl
 
     @_replaces(compiler.Compiler, "jit")
@@ -288,7 +289,7 @@ def _calling() -> None:
 
 
 def _loading() -> None:
-    """Load kernels as if there were a single device; the driver gets none of the virtual GPU's
+    """Load kernels as if there were a single device; the driver never sees the virtual GPU's
     handles."""
     from cutlass.cutlass_dsl import cuda_jit_executor
 
@@ -337,7 +338,7 @@ def _folder(parent: str, process: int) -> tempfile.TemporaryDirectory[str]:
 def _dump_dir() -> str:
     """Return a private folder, in memory if there is room, because the DSL passes PTX in files."""
     folder = _folder(scratch(), os.getpid()).name
-    # made again if a cleaner of temporary files removed it
+    # recreated if a clean-up of temporary files removed it
     os.makedirs(folder, mode=0o700, exist_ok=True)
     return folder
 

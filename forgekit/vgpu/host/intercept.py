@@ -21,17 +21,18 @@ from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
-_strict: bool | None = None  # value from the last install that passed it
+_strict: bool | None = None  # the value passed to the latest install that had one
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
     """Route every launch of code compiled from now on to the virtual GPU.
 
-    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a compile may still name its own. cuda: True if
-    torch's "cuda", torch.cuda and cuda-python's calls also mean the virtual GPU, for code written
-    for a GPU. strict: True raises SanitizerError after a launch with findings of the sanitizer;
-    False lets the script continue, prints the findings when it ends (in a notebook, after each
-    cell), and changes its exit status to 120. The default is False with `cuda`, else True.
+    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a call of `compile` may still choose another.
+    cuda: True if torch's "cuda", torch.cuda and cuda-python's calls also mean the virtual GPU, for
+    code written for a GPU. strict: True raises SanitizerError after a launch with findings of the
+    sanitizer; False lets the script continue, prints the findings when it ends (in a notebook,
+    after each cell), and changes its exit status to 120. The default is False with `cuda`, else
+    True.
 
     Raises:
         PlatformError: this machine lacks CuTe DSL, or `cuda` is requested and there is a GPU.
@@ -98,8 +99,8 @@ _blocks: list[_Block] = []  # active blocks, the latest last
 
 @contextlib.contextmanager
 def installed(arch: str | None = None) -> Iterator[None]:
-    """Do `install` during a `with` block. It affects the process, so blocks of several threads may
-    overlap; the latest block decides until it ends."""
+    """Apply `install` within a `with` block. It affects the whole process, so blocks in several
+    threads may overlap; the latest block decides until it ends."""
     block = _Block()
     with hooks.lock:
         block.before = hooks.import_dsl().envar.arch if is_installed() else None

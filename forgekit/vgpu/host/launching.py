@@ -25,7 +25,7 @@ from forgekit.vgpu.sampling import Part
 from forgekit.vgpu.sanitizer import Sanitizer
 from forgekit.vgpu.sanitizer.findings import unwritten
 
-# Shared and local memory of a batch. It is filled before every batch, so a smaller batch is also
+# Shared and local memory of a batch. It is filled before every batch, so smaller batches are also
 # faster.
 BATCH_BYTES = 64 << 20
 
@@ -35,7 +35,7 @@ _PROGRESS_AFTER_S = 2.0
 _LONG_S = 10.0  # seconds per launch; above this, suggest a sample of its blocks, once per process
 _advised = False
 
-# Fraction of an endless launch that is repeated.
+# The fraction of an endless launch that is repeated.
 _OF_AN_ENDLESS = 20
 
 
@@ -45,7 +45,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     Raises:
         LaunchError: geometry or shared memory exceeds the architecture's limits.
         KernelError: the kernel made a mistake; see `forgekit.errors`.
-        SanitizerError: the kernel made a mistake, but ran to its end.
+        SanitizerError: the kernel made a mistake but ran to its end.
     """
     try:
         check_limits(program, record)
@@ -139,8 +139,8 @@ def _run_batches(
 
 
 def _batches(parts: Sequence[Part], size: int, step: int) -> Iterator[Part]:
-    """Cut parts into batches. This is a generator, because the batches of the largest grid do not
-    fit into memory."""
+    """Divide the parts into batches. This is a generator, because the batches of the largest grid
+    do not fit into memory."""
     for part in parts:
         for start in range(0, len(part.blocks), size)[::step]:
             yield part._replace(blocks=part.blocks[start : start + size])
@@ -167,7 +167,7 @@ def run_batch(
 ) -> Machine:
     """Run some blocks of a launch to their end and print what they printed, in block order.
 
-    part: their part of a sample.
+    part: the part of a sample to which they belong.
     """
     chosen = current()
     machine = Machine(
@@ -224,7 +224,7 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
 
 
 def _advise(whole_s: float) -> None:
-    """Print once that a launch takes long, with advice on counting a sample of its blocks."""
+    """Print, once, that a launch is slow, with advice on counting a sample of its blocks."""
     global _advised
     if _advised or whole_s < _LONG_S or current().blocks is not None:
         return

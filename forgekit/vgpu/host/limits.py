@@ -1,4 +1,4 @@
-"""Check the launch limits of a GPU: sizes of grids, blocks and clusters, shared memory."""
+"""Check a GPU's launch limits: sizes of grids, blocks and clusters, and shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that an Int32 cannot hold
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
-MULTIPROCESSORS = 132  # number on an H100 or H200 SXM
+MULTIPROCESSORS = 132  # the number on an H100 or H200 SXM
 MAX_CLUSTER = 16  # blocks; sizes above 8 are "non-portable", which CuTe DSL allows
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
@@ -36,12 +36,12 @@ def name_beyond_ascii(name: str) -> str:
 
 
 def max_shared_bytes(arch: str) -> int:
-    """Return the shared memory per block, for architectures such as `sm_90a`."""
+    """Return the maximum shared memory per block, for architectures such as `sm_90a`."""
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 
 def blocks_at_once(threads: int) -> int:
-    """Return the most blocks of `threads` threads that a GPU runs at the same time."""
+    """Return the maximum number of blocks of `threads` threads that a GPU runs at the same time."""
     return MULTIPROCESSORS * min(BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR // threads)
 
 

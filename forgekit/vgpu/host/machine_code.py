@@ -1,8 +1,8 @@
-"""Read the registers of the kernels in compiled host code from the machine code inside it.
+"""Read kernels' register counts from the machine code inside compiled host code.
 
 The compiler stores an ELF file per GPU module (a cubin) in a constant of the host module. Its
-section `.nv.info` has entries of (format, attribute, size, value); one of these entries counts
-registers.
+section `.nv.info` has entries of (format, attribute, size, value); one of these entries holds a
+register count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def registers(module: bytes) -> dict[str, int]:
     found: dict[str, int] = {}
     at = module.find(_MAGIC)
     while at >= 0:
-        # This is not a cubin, or has another layout; its registers remain unknown.
+        # This is not a cubin, or its layout differs; the register counts remain unknown.
         with contextlib.suppress(struct.error, ValueError, IndexError):
             found |= dict(_of_cubin(module[at:]))
         at = module.find(_MAGIC, at + 1)

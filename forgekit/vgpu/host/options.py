@@ -1,4 +1,4 @@
-"""Manage the options of a run on the virtual GPU: per thread, per process, from the environment."""
+"""Manage the options of a virtual GPU run: per thread, per process, from the environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forgekit.vgpu.sanitizer import Finding
 from forgekit.vgpu.wording import brief
 
 # Threads in a batch, chosen so that the registers of an instruction fit into a core's L2 cache
-# (measured on an AMD EPYC with 1 MiB of L2 per core: 16 to 64 thousand are equally fast, fewer and
+# (measured on an AMD EPYC with 1 MiB of L2 per core: 16 to 64 thousand are equally fast; fewer or
 # more are slower).
 BATCH_THREADS = 32 * 1024
 
@@ -32,16 +32,17 @@ class Options:
 
     blocks: the number of blocks to run per launch if it is only counted, at least 8, drawn as in
     `forgekit.vgpu.sampling`; None for all. A kernel's results are then incomplete.
-    budget: the number of instructions of a batch after which a kernel counts as endless; listeners:
+    budget: the number of instructions in a batch after which a kernel counts as endless; listeners:
     observe every launch; batch_threads: threads that run in lockstep; progress: show a bar on long
     launches; prints: show kernels' output.
 
     sanitize: look for races, unwritten memory and other mistakes, and raise SanitizerError after
-    the launch. findings: a list that receives findings and notes in place of an exception; inner
-    blocks then cannot switch the sanitizer off. By default `COLLECTED` while a script continues
-    after a finding, else None. launched: a list that receives the name of each launched kernel.
-    schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders, asynchronous
-    copies arrive at adversarial times, and unwritten memory holds noise, all drawn from `seed`.
+    the launch. findings: a list that receives findings and notes instead of an exception being
+    raised; inner blocks then cannot switch the sanitizer off. By default `COLLECTED` while a script
+    continues after a finding, else None. launched: a list that receives the name of each launched
+    kernel. schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders,
+    asynchronous copies arrive at adversarial times, and unwritten memory holds noise, all drawn
+    from `seed`.
     """
 
     budget: int = field(

@@ -59,7 +59,7 @@ def _print() -> None:
 
 @functools.cache
 def _at_the_end() -> None:
-    """Print at the end of the process, and of each cell of a notebook."""
+    """Print at the end of the process and of each notebook cell."""
     atexit.register(_exit)
     os.register_at_fork(after_in_child=_forked)
     shell = environment.ipython()

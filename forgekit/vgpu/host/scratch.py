@@ -1,4 +1,4 @@
-"""Find the folder for the compiler's files: in memory if there is room, else among temporary
+"""Find a folder for the compiler's files: in memory if there is room, else among temporary
 files."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, with
 
 
 def scratch() -> str:
-    """Return a writable folder for temporary files with enough room now.
+    """Return a writable folder for temporary files that currently has enough room.
 
     The DSL writes PTX without checking for success, so this function checks first.
 

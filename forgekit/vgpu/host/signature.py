@@ -1,4 +1,4 @@
-"""Check calls against the signature of a compiled function, argument by argument.
+"""Check calls against a compiled function's signature, argument by argument.
 
 A compiled function without TVM-FFI accepts any argument, and a kernel then reads wrong sizes or
 wrong types. On the virtual GPU every call is compared with the compiled signature.
@@ -17,7 +17,7 @@ from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 from forgekit.vgpu.wording import brief, got_needed
 
-# A call's symbols: id -> value, and the place where it first occurred.
+# A call's symbols: id -> value, and where the symbol first occurred.
 Bound = dict[int, tuple[int, str]]
 
 
@@ -49,7 +49,7 @@ class TensorParameter:
             value = from_dlpack(value).mark_layout_dynamic()
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
-        str(value)  # before this, the DSL's mask of strides predates the last mark_…
+        str(value)  # without this, the DSL's mask of strides predates the last mark_…
         from cutlass.cute.typing import AddressSpace
 
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
@@ -105,8 +105,8 @@ class TensorParameter:
             )  # fmt: skip
 
     def bind(self, name: str, view: TensorView, bound: Bound) -> None:
-        """Raise ArgumentMismatchError if a symbol has another value elsewhere in the call, or a
-        value that its divisibility excludes. TVM-FFI ignores a stride if the size is 1."""
+        """Raise ArgumentMismatchError if a symbol has a different value elsewhere in the call, or a
+        value that violates its divisibility. TVM-FFI ignores a stride if the size is 1."""
         numbers = [(n, f"size {n} in mode {i}") for i, n in enumerate(view.shape)]
         numbers += [(n, f"stride {n} in mode {i}") for i, n in enumerate(view.strides)]
         free = (*(False for _ in view.shape), *(n == 1 for n in view.shape))
@@ -152,8 +152,8 @@ def beyond_32_bits(
     dynamic: Sequence[bool],
     stride_bits: Sequence[int | None],
 ) -> tuple[str, str, str] | None:
-    """Describe the part of a tensor's layout that wraps in a kernel: got, needed, remedy; None if
-    it fits.
+    """Describe the part of a tensor's layout that would wrap in a kernel (got, needed, remedy);
+    None if it fits.
 
     CuTe DSL passes dynamic sizes as 32-bit numbers, and computes an offset in 32 bits from strides
     that are compiled in (of less than 2**31) or passed in 32 bits.
@@ -187,7 +187,7 @@ def beyond_32_bits(
 
 
 class PackedTensor:
-    """A packed tensor argument, which keeps the tensor alive that it points into."""
+    """A packed tensor argument, which keeps alive the tensor that it points into."""
 
     def __init__(self, tensor: object, fields: Sequence[tuple[int, int]]) -> None:
         setattr(self, SOURCE_ATTRIBUTE, tensor)
@@ -333,7 +333,7 @@ class CallSignature:
 
 
 def _members(value: Any) -> Any:
-    """Return the known facts of each member of a tuple; None if there are none."""
+    """Return what is known about each member of a tuple; None if nothing is."""
     import cutlass
 
     if isinstance(value, tuple | list):
@@ -356,7 +356,7 @@ def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
 
 
 def integer_type(annotation: Any, value: Any) -> Any:
-    """Return CuTe DSL's type of an integer scalar parameter; None for any other parameter."""
+    """Return the CuTe DSL type of an integer scalar parameter; None for any other parameter."""
     import cutlass
 
     if isinstance(annotation, str):

@@ -1,4 +1,4 @@
-"""Give access to CuTe DSL's host side and torch's tensors, for compiling and calling functions."""
+"""Give access to CuTe DSL's host side and to torch tensors, for compiling and calling functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Host:
     lock: held during a compilation, because CuTe DSL compiles one function at a time. prepare:
     prepare CuTe DSL for functions of the virtual GPU, without switching to it. revive: return CuTe
     DSL's compiled function for its compiler's bytecode. name_beyond_ascii: the message about a
-    kernel with such a name; beyond_32_bits: the part of a layout that wraps in a kernel.
+    kernel with such a name; beyond_32_bits: the part of a layout that would wrap in a kernel.
     real_device: the type of the device that holds a tensor's memory. scratch: the folder for
     temporary files. finish: print the findings of a script that continued, and return its exit
     status.

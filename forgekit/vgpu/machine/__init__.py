@@ -1,4 +1,4 @@
-"""The machine runs a batch of blocks in lockstep, and wakes waiting threads.
+"""The machine runs a batch of blocks in lockstep and wakes waiting threads.
 
 machine.py          the scheduler
 groups.py           groups of threads: divergence, warp rules

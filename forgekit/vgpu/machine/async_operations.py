@@ -1,4 +1,4 @@
-"""Keep asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
+"""Manage asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
 
 They arrive as late as the rules allow: when no thread can continue without them, when a thread
 waits for its bulk group, or at the end. An eager adversary lets them arrive when they start.

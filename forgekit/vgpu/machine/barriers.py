@@ -24,7 +24,7 @@ BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
 
 
 class Barriers:
-    """The barriers of a batch. `waiting` holds those with arrived threads."""
+    """The barriers of a batch. `waiting` holds those at which threads have arrived."""
 
     def __init__(self, machine: Groups) -> None:
         # This is not a strong reference, because a cycle would keep a batch's registers until the
@@ -74,8 +74,8 @@ class Barriers:
         return wait
 
     def _too_many(self, barrier: Barrier, count: int, arriving: Array) -> bool:
-        """Return True if so many threads arrive together that the barrier opens before the last of
-        them."""
+        """Return True if so many threads arrive together that the barrier would open before the
+        last one arrives."""
         already = np.where(barrier.counts == -1, 0, self.arrived(barrier))
         several = arriving.reshape(len(arriving), -1, WARP).any(axis=2).sum(axis=1)
         new = arriving.sum(axis=1)
@@ -144,7 +144,7 @@ class Barriers:
 
     @staticmethod
     def _count(arrivals: list[Arrival], done: Array) -> None:
-        """Give the voters the result if a barrier opens."""
+        """Give the voters the result when a barrier opens."""
         voted = [(a.mask & done, a.vote) for a in arrivals if a.vote is not None]
         yes = sum((mask & vote.yes).sum(axis=1) for mask, vote in voted)
         voters = sum(mask.sum(axis=1) for mask, _ in voted)
@@ -185,7 +185,7 @@ class ClusterBarrier:
     """Implements `barrier.cluster`: every thread of a cluster that has not exited arrives, then
     waits.
 
-    A thread keeps the number of its arrival's phase until it has waited.
+    A thread keeps the number of the phase in which it arrived until it has waited.
     """
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:

@@ -1,4 +1,4 @@
-"""Manage groups of threads: merging, splitting, and events for listeners."""
+"""Manage groups of threads: merge them, split them, and report events to listeners."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class Groups(Batch, ABC):
 
     @property
     def clock(self) -> int:
-        """Return the number of instructions executed so far, which increases and is equal in every
-        run, but is not a time."""
+        """Return the number of instructions executed so far, which increases and is the same in
+        every run but is not a time."""
         return self.executed + self.pc - self._start
 
     def join(self, pc: int, mask: Array | None) -> None:
@@ -83,7 +83,7 @@ class Groups(Batch, ABC):
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
     def resume(self, pc: int, mask: Array | None) -> None:
-        """Do `join` for threads that start or leave a barrier, which an adversary may split."""
+        """Like `join`, for threads that start or leave a barrier, which an adversary may split."""
         if self.adversary is None:
             self.join(pc, mask)
             return

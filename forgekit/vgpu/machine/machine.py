@@ -1,4 +1,4 @@
-"""The machine runs a batch of thread blocks in lockstep, following the rules of warps.
+"""The machine runs a batch of thread blocks in lockstep, following the rules for warps.
 
 Of the groups of threads, the one with the lowest program counter runs, so diverged threads meet
 again at the earliest common instruction.
@@ -68,7 +68,7 @@ class Machine(Groups):
         instruction.
 
         Raises:
-            KernelError: a wrong access, a deadlock, or more instructions than the budget.
+            KernelError: an invalid access, a deadlock, or more instructions than the budget allows.
         """
         end = len(steps)
         if self.adversary is not None:
@@ -114,7 +114,7 @@ class Machine(Groups):
                 raise stuck.over_budget(self, self.budget)
 
     def _all_blocked(self) -> None:
-        """Let an asynchronous event happen, because every thread waits.
+        """Let an asynchronous event happen, because every thread is waiting.
 
         Raises:
             DeadlockError: no such event is left.
@@ -173,7 +173,7 @@ class Machine(Groups):
             self.cluster_barrier.release()
         for pc, waiting in list(self.parked.items()):
             again = self.expand(waiting) & self.expand(mask).any(axis=1, keepdims=True)
-            if again.any():  # they check again whether all their partners are there
+            if again.any():  # they check again whether all their partners have arrived
                 self.parked.pop(pc)
                 rest = self.expand(waiting) & ~again
                 if rest.any():

@@ -98,7 +98,7 @@ class Mbarriers:
         self._valid[words] = True
 
     def invalidate(self, words: Array) -> None:
-        """Execute `mbarrier.inval`: the memory may be reused."""
+        """Execute `mbarrier.inval`, after which the memory may be reused."""
         self.read(words)
         assert self._valid is not None
         self._valid[words] = False
@@ -107,8 +107,7 @@ class Mbarriers:
         """Return the words of mbarriers.
 
         Raises:
-            KernelError: a word is not an
-        mbarrier.
+            KernelError: a word is not an mbarrier.
         """
         found = self._words[words]
         good = (found >> np.uint64(_MARK)) == 1

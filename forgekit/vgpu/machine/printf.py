@@ -19,15 +19,15 @@ _SPEC = re.compile(
 
 
 _LONGEST = 1 << 20  # maximum number of bytes per string
-_WIDEST = 9999  # maximum number of width of a padded field
+_WIDEST = 9999  # maximum width of a padded field
 
-# Most lines that a launch may print. CUDA's own buffer is also bounded (1 MiB by default), and
-# longer output does not help in a notebook.
+# The maximum number of lines that a launch may print. CUDA's own buffer is also bounded (1 MiB by
+# default), and longer output would not help in a notebook.
 MAX_LINES = 4096
 
 
 class Printer:
-    """The output of a launch: collected batch by batch, shown in the order of the blocks."""
+    """The output of a launch, collected batch by batch and shown in block order."""
 
     def __init__(self, shown: bool = True) -> None:
         self.shown = shown

@@ -1,4 +1,4 @@
-"""Find threads that spin indefinitely, long before the instruction budget is spent.
+"""Find threads that spin indefinitely, long before the instruction budget is exhausted.
 
 A group that polls memory is in a loop. If every group returns to an earlier place with the same
 values in all registers that may still be read, and nothing else has changed meanwhile, no group
@@ -50,7 +50,7 @@ class Spinning:
         return self._picture is not None
 
     def changed(self) -> None:
-        """Start again after a while, because something has happened that may end a wait."""
+        """Start over after a while, because something has happened that may end a wait."""
         m = self.machine
         self._picture, self.acted, self._look_at = None, False, m.executed + _PAUSE
         m.listeners = tuple(one for one in m.listeners if one is not self._reads)

@@ -14,7 +14,7 @@ from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.ptx import SourceLocation
 
-_BLOCKS = 3  # maximum number of threads named per line at which they wait
+_BLOCKS = 3  # maximum number of threads named for each line at which they wait
 
 
 def deadlock(
@@ -58,7 +58,7 @@ def deadlock(
     error.lines = _sources(m, *barriers.pcs(), *m.parked, *asleep)
     alone = not (m.parked or m.asleep)
     if len(m.at_barriers) == 1 and alone and 0 in m.at_barriers:
-        error.kind = "divergent-barrier"  # the rest went past it, or took another path
+        error.kind = "divergent-barrier"  # the rest went past it or took another path
     return error
 
 
@@ -161,7 +161,7 @@ def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
 def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     pc = _looping(m)
     source = m.program.instructions[pc].source
-    # Column 0 marks the line after the function, and so a loop that the compiler left empty.
+    # Column 0 marks the line after the function, and hence a loop that the compiler left empty.
     empty = source is not None and not source.column
     where = f"a loop of {m.record.kernel} that does nothing" if empty else m.where(pc)
     error = InstructionBudgetError(

@@ -30,7 +30,7 @@ class WaitQueue:
         self._rounds = 0
 
     def wake(self, what: str, ended: Array) -> None:
-        """Release the threads that wait for a number k with `ended[k]`."""
+        """Release the threads that wait for a number k for which `ended[k]` is true."""
         self._rounds = 0
         m, left = self.machine, []
         for group in m.asleep:

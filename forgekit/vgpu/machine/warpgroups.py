@@ -1,4 +1,4 @@
-"""Keep matrix products of warpgroups in flight: `wgmma` and its future accumulators."""
+"""Manage warpgroups' matrix products in flight: `wgmma` and its future accumulators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Products:
             found.group = np.where(fresh, self._committed, found.group)
 
     def wait(self, mask: Array, keep: int) -> None:
-        """Give the threads of `mask` all products except those of their newest `keep` groups."""
+        """Deliver to the threads of `mask` all products except those of their newest `keep`
+        groups."""
         m, last = self.machine, self._committed - keep
         for product in self._reading:
             due = product.left & mask & (product.group > 0) & (product.group <= last)
@@ -57,7 +58,7 @@ class Products:
             self.land(registers, found.left & mask & (found.group > 0) & (found.group <= last))
 
     def land(self, registers: tuple[int, ...], due: Array) -> None:
-        """Store their product into the registers of the threads of `due`."""
+        """Store the product in the registers of the threads of `due`."""
         if not due.any():
             return
         m, found = self.machine, self.sums[registers]

@@ -1,4 +1,4 @@
-"""Provide the memories of a kernel, and global memory itself: allocations at virtual addresses.
+"""Provide a kernel's memories; this file holds global memory: allocations at virtual addresses.
 
 Device addresses are virtual: each tensor argument gets a separate range, far from the others and
 the same in every run, and keeps its alignment within its storage. Kernels read and write the
@@ -30,7 +30,7 @@ WINDOW_MASK = np.uint64((1 << 56) - 1)
 WINDOW_SHIFT = np.uint64(56)
 
 GLOBAL_BASE = 0x10_0000_0000
-GUARD_BYTES = 1 << 32  # the least distance between two allocations
+GUARD_BYTES = 1 << 32  # the minimum distance between two allocations
 STORAGE_ALIGN = 512  # alignment of a new tensor from cudaMalloc and PyTorch's allocator
 
 # The first KiB of a block's shared memory belongs to the system on sm_90, so address 0 is never a
@@ -40,8 +40,7 @@ SHARED_RESERVED = 1024
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """The facts that a message states about an allocation: its name, element type, shape and
-    strides."""
+    """What a message states about an allocation: its name, element type, shape and strides."""
 
     name: str
     dtype: str
@@ -97,7 +96,7 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class Region:
-    """A tensor's piece of real memory.
+    """The real memory that a tensor occupies.
 
     start: the real address of its lowest byte; first: the address of its element [0, …, 0] (higher
     only with a negative stride); align_offset: distance from its storage's (aligned) start.
@@ -145,7 +144,7 @@ class Allocation:
         """Return the tensor that a message names for a byte offset, and the offset from its first
         element.
 
-        Among overlapping tensors it is the first that holds the byte, else the largest.
+        Among overlapping tensors, this is the first that holds the byte, else the largest.
         """
         real = self.real_address + offset
         inside = [r for r in self.regions if r.start <= real < r.start + r.size_bytes]
@@ -182,7 +181,7 @@ class GlobalMemory:
         return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
 
     def adopt(self, real_address: int, *, as_it_is: bool = False) -> Allocation | None:
-        """Give an address also to the tensor that holds a real address found only in memory.
+        """Assign an address to a tensor that is known only by a real address found in memory.
 
         as_it_is: use the real address itself, for a kernel that has read it from a table of
         pointers.

@@ -1,4 +1,4 @@
-"""Track the elements of fresh tensors that kernels have written so far.
+"""Track which elements of fresh tensors kernels have written so far.
 
 `forgekit.empty` registers its tensors. A tensor counts as fresh until code other than a kernel of
 the virtual GPU changes it (torch counts its versions), or it is deleted.
@@ -27,7 +27,7 @@ class _Entry:
     written: Array
     version: int
     tensor: weakref.ref[Any]
-    poison: Array  # an element's initial bytes
+    poison: Array  # the initial bytes of an element
 
     @property
     def size_bytes(self) -> int:
@@ -111,7 +111,7 @@ class Blank:
         return self._entry.written[self._first : self._last]
 
     def is_written(self, size: int, unit: int, shift: int) -> Array:
-        """Return True for those of `size` units of `unit` bytes that hold values; the first unit
+        """Return, for each of `size` units of `unit` bytes, True if it holds values; the first unit
         begins `shift` bytes before `start`."""
         item = self._entry.itemsize
         known = np.ones(size * unit, bool)

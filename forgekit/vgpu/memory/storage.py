@@ -24,7 +24,8 @@ def _stride(size_bytes: int) -> int:
 
 
 def block_bytes(shared_bytes: int, threads: int, local_bytes: int) -> int:
-    """Return the host memory of a block: its shared memory and the local memory of its threads."""
+    """Return the host memory that a block needs, in bytes: its shared memory and its threads' local
+    memory."""
     return _stride(shared_bytes) + threads * _stride(local_bytes)
 
 

@@ -71,9 +71,9 @@ class TensorMap:
         return self.box_bytes // self.row_bytes * (self.swizzle or self.row_bytes)
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
-        """Return the reason why an H200 stops with an illegal instruction at a box there, or an
-        empty text. The cases are measured in `tests/vgpu/test_tensor_copies.py`; CUDA's programming
-        guide describes the second."""
+        """Explain why an H200 stops with an illegal instruction at a box there; return an empty
+        string if it does not. The cases are measured in `tests/vgpu/test_tensor_copies.py`; CUDA's
+        programming guide describes the second."""
         at = coordinates[0] * self.itemsize
         if at % _UNIT:
             return f"begins {at} bytes into the dense mode, which is not a multiple of {_UNIT}"
@@ -110,9 +110,8 @@ class TensorMap:
 class Clipped(NamedTuple):
     """Part of a box, the outermost mode first.
 
-    counts: those of the box; inside: the place of the part in it; extents, strides (bytes): those
-    of the part;
-    offset: bytes from the tensor's first element to the part's.
+    counts: those of the box; inside: the part's place in the box; extents, strides (bytes): those
+    of the part; offset: bytes from the tensor's first element to the part's first element.
     """
 
     counts: tuple[int, ...]
@@ -131,7 +130,7 @@ class Clipped(NamedTuple):
         return 0 in self.extents
 
     def offsets(self) -> Array:
-        """Return the byte offset of each element from the part's first, in the part's shape."""
+        """Return each element's byte offset from the part's first element, in the part's shape."""
         return _offsets(self.extents, self.strides)
 
 
@@ -202,7 +201,7 @@ def encode(
     swizzle: int = 0,
     nan_fill: bool = False,
 ) -> bytes:
-    """Return the 128 bytes of a tensor map. strides: in bytes, without the dense mode's.
+    """Return the 128 bytes of a tensor map. strides: in bytes, without that of the dense mode.
 
     Raises:
         ValueError: `cuTensorMapEncodeTiled` would refuse a value; the message states the

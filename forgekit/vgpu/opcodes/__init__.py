@@ -31,10 +31,10 @@ class UnknownVariantError(Exception):
 class Compute:
     """A pure instruction.
 
-    fn: arrays of the source types to an array (or tuple of arrays) of the result type.
-    sources: PTX types of the operands after the result.
-    result: PTX type of the result; a tuple with `targets` when there are several.
-    operands: the source operands, if they are not those after the first.
+    fn: maps arrays of the source types to an array (or tuple of arrays) of the result type.
+    sources: PTX types of the operands after the result. result: PTX type of the result; a tuple
+    with `targets` when there are several. operands: the source operands, if these are not the
+    operands after the first.
     """
 
     fn: Callable[..., Any]

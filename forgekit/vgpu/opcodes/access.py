@@ -19,7 +19,7 @@ SPACES = ("global", "shared", "local", "param", "const")
 
 def space_of(ins: Instruction) -> str:
     """Return the state space of an access: `cluster` for `.shared::cluster`, `generic` if none is
-    named."""
+    given."""
     for part in ins.opcode[1:]:
         name, _, rest = part.partition(":")
         if name in SPACES:

@@ -55,8 +55,8 @@ def _pending(m: Machine) -> _Pending:
 
 
 def in_flight(m: Batch) -> list[tuple[int, Array]]:
-    """Return the copies that their threads have not waited for: the instruction, and a full mask of
-    the threads."""
+    """Return the copies for which their threads have not waited: the instruction, and a full mask
+    of the threads."""
     pending = m.state.get("cp.async")
     copies = pending.copies if isinstance(pending, _Pending) else []
     return [(copy.pc, copy.left) for copy in copies if copy.left.any()]

@@ -56,7 +56,7 @@ def reduction(name: str, kind: str) -> Operation:
 
 
 def _float_sum(old: Array, x: Array) -> Array:
-    """Return the sum; its NaN is the GPU's, not the processor's."""
+    """Return the sum, with the GPU's NaN instead of the CPU's."""
     total = old + x
     return floats.first_nan(total, old, x) if total.itemsize == 8 else floats.canonical_nan(total)
 
@@ -74,7 +74,7 @@ def _swap_if_equal(old: Array, compare: Array, x: Array) -> Array:
 
 
 def _check_kind(name: str, kind: str) -> None:
-    """Refuse an operation that its type lacks."""
+    """Refuse an operation that does not exist for its type."""
     no_bits = kind[0] == "f" or kind.startswith("bf")
     if kind == "pred" or (no_bits and name in ("and", "or", "xor", "inc", "dec")):
         raise UnknownVariantError(f".{name}.{kind}")
@@ -103,7 +103,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     def update(m: Machine, mask: Array | None) -> None:
         where = address(m)
         olds = []
-        # Every thread acts, even if a whole block shares address and value.
+        # Every thread acts, even if a whole block shares its address and value.
         full = m.expand(mask)
         spread = np.broadcast_to(where, m.shape)
         found = addressing.targets(m, space, "updates", spread, full, elem, 1)

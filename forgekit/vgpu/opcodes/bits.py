@@ -160,7 +160,7 @@ def pack(kind: str, source: Vector) -> Compute:
 
 
 def _joined(low: Array, high: Array) -> Array:
-    """Return 128 bits as complex, NumPy's only type of that width."""
+    """Return 128 bits as a complex number, NumPy's only type of that width."""
     words = np.stack(np.broadcast_arrays(low, high), axis=-1)
     return words.view(np.complex128)[..., 0]
 

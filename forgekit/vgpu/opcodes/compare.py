@@ -153,7 +153,7 @@ def slct(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("testp")
 def testp(ins: Instruction, d: Decoder) -> Compute:
-    """True for normal numbers, including zeros."""
+    """Test for normal numbers, including zeros."""
     kind, what = ins.opcode[-1], (*ins.opcode, "")[1]
     allow(ins, what, "f32", "f64")
     tiny = np.finfo("f4" if kind == "f32" else "f8").tiny

@@ -112,7 +112,7 @@ def bar(ins: Instruction, d: Decoder) -> Step:
 
 
 def _votes(ins: Instruction, d: Decoder, result: Operand, says: Fetch) -> Callable[[Machine], Vote]:
-    """Return the threads' input to a barrier that counts (popc), or tests all (and) or any (or)."""
+    """Return the threads' input to a barrier that counts (popc) or tests all (and) or any (or)."""
     operation = one_of(ins, "operation", "popc", "and", "or")
     to, _ = d.destination(result, "u32" if operation == "popc" else "pred")
 

@@ -217,8 +217,8 @@ def _fp8(ins: Instruction, target: str, source: str) -> Compute:
 
 
 def _tf32(ins: Instruction) -> Compute:
-    """Round to 10 bits of mantissa; NaN becomes the same as on an H200: truncated (rna), else
-    0x7FFFE000."""
+    """Round to 10 bits of mantissa; NaN becomes what an H200 returns: the truncated value (rna),
+    else 0x7FFFE000."""
     allow(ins, "rna", "rn", "rz", "relu", "tf32", "f32")
     nearest_even, away = "rn" in ins.opcode, "rna" in ins.opcode
 

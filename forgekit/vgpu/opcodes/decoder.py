@@ -223,8 +223,8 @@ class Decoder:
 
 
 def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
-    """Handle the common case, unrolled by arity: no guard, and a single result of the register's
-    width."""
+    """Handle the common case (no guard, and a single result of the register's width), unrolled by
+    arity."""
     if len(fetches) == 2:
         f, g = fetches
 
@@ -259,7 +259,7 @@ def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
 
 
 def _spelled(operand: object) -> str:
-    """Describe the kind of operand; the message quotes the instruction."""
+    """Describe the kind of operand, for a message that quotes the instruction."""
     return {
         "Immediate": "a number", "Symbol": "a name", "Address": "an address in brackets",
         "Vector": "a list in braces", "Pair": "a pair of registers",

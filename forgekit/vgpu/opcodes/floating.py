@@ -154,13 +154,13 @@ def canonical(x: Array) -> Array:
 
 
 def _has_nan(x: Array) -> bool:
-    """Return True if there is a NaN; a maximum is the cheapest test."""
+    """Return True if there is a NaN; computing a maximum is the cheapest test."""
     largest = np.maximum.reduce(x, axis=None)
     return bool(largest != largest)
 
 
 def with_nans(fn: Fn) -> Fn:
-    """Wrap a float64 function so that its NaN results are equal on every processor."""
+    """Wrap a float64 function so that its NaN results are the same on every processor."""
     return lambda *a: floats.first_nan(fn(*a), *a)
 
 
@@ -183,7 +183,7 @@ def _sign_operation(root: str, kind: str) -> Fn:
 
 
 def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
-    """Return min or max: -0 < +0; a number wins over a NaN unless `.NaN` is given."""
+    """Return min or max: -0 < +0; a number takes precedence over a NaN unless `.NaN` is given."""
     if kind == "bf16":
         inner = extremum(root, "f32", propagate_nan)
         to32 = floats.bf16_to_f32

@@ -3,8 +3,8 @@
 `.rn/.rz/.rm/.rp` are exact. Approximate functions stay within the error that the PTX manual allows;
 most are correctly rounded, so a GPU's results differ from them in the last bits. Compared with an
 H200 (sm_90a) on 10,000 inputs each, rcp, rsqrt and sqrt differ by at most 1 unit in the last place,
-ex2 and div.full by 2; lg2, sin, cos and tanh have absolute errors there, which are many units near
-zero.
+ex2 and div.full by 2; on a GPU, the error of lg2, sin, cos and tanh is absolute, so near zero it
+amounts to many units.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def div(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _divide_approx(a: Array, b: Array) -> Array:
-    """Return a product with the reciprocal, which is flushed to 0 for a divisor beyond 2**126."""
+    """Multiply by the reciprocal, which is flushed to 0 for a divisor beyond 2**126."""
     quotient = a / b
     far = np.abs(b) > np.float32(2.0**126)
     if far.any():
@@ -143,7 +143,7 @@ _MAGIC_BITS = 0x4B400000
 
 def exp2(x: Array) -> Array:
     """Return float32 2**x with a relative error below 2**-23; exact for integer x."""
-    # This is the usual case, in which all results are normal, written with few temporary arrays for
+    # The usual case, in which all results are normal, is written with few temporary arrays for
     # speed.
     usual = np.minimum.reduce(x, axis=None) >= -125 and np.maximum.reduce(x, axis=None) <= 127
     if not usual:

@@ -36,7 +36,7 @@ def items(operand: Operand) -> tuple[Operand, ...]:
 
 # -- to and from shared memory --------------------------------------------------------------------
 class Tiles(NamedTuple):
-    """The number of 8 by 8 matrices of an instruction, and True if it transposes them."""
+    """The number of 8 by 8 matrices in an instruction, and True if it transposes them."""
 
     matrices: int
     transposed: bool
@@ -222,7 +222,7 @@ def mma(ins: Instruction, d: Decoder) -> Step:
 
 
 def _busy_warps(m: Machine) -> Array | None:
-    """Return the numbers of the running warps, None for all."""
+    """Return the numbers of the running warps; None for all."""
     if m.mask is None:
         return None
     busy = m.lanes(m.mask).any(axis=1)

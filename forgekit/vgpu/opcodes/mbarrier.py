@@ -116,7 +116,7 @@ def arrive_after_copies(ins: Instruction, d: Decoder) -> Step:
     """Execute `cp.async.mbarrier.arrive.noinc [a]`: arrive when the thread's copies so far are
     complete.
 
-    Here they complete immediately, which is one of the times that a GPU may choose.
+    Here they complete immediately, which is one of the times at which a GPU may complete them.
     """
     allow(ins, "async", "mbarrier", "arrive", "noinc", "shared", "shared:cta", "b64")
     if "noinc" not in ins.opcode:

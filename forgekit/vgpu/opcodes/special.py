@@ -71,7 +71,8 @@ _REGISTERS: dict[str, Callable[..., Any]] = {
     "%lanemask_ge": lambda m: 0xFFFFFFFF & ~((1 << _lane(m)) - 1),
     "%dynamic_smem_size": lambda m: m.record.shared_bytes,
     "%total_smem_size": lambda m: m.shared.size_bytes,
-    # Clocks count executed instructions; they increase and are deterministic, but are not a time.
+    # Clocks count executed instructions; they increase and are deterministic but do not measure
+    # time.
     "%clock": lambda m: m.clock & 0xFFFFFFFF,
     "%clock64": lambda m: m.clock,
     "%globaltimer": lambda m: m.clock,
@@ -82,7 +83,7 @@ for _axis, _letter in enumerate("xyz"):
         f"%ntid.{_letter}": lambda m, k=_axis: m.record.block[k],
         f"%ctaid.{_letter}": lambda m, k=_axis: _block_along(m, k),
         f"%nctaid.{_letter}": lambda m, k=_axis: m.record.grid[k],
-        # Without clusters every block is its own cluster.
+        # Without clusters, every block is its own cluster.
         f"%clusterid.{_letter}": lambda m, k=_axis: _block_along(m, k) // m.record.cluster[k],
         f"%nclusterid.{_letter}": lambda m, k=_axis: m.record.grid[k] // m.record.cluster[k],
         f"%cluster_ctaid.{_letter}": lambda m, k=_axis: _block_along(m, k) % m.record.cluster[k],

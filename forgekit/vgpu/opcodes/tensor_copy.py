@@ -27,7 +27,7 @@ from forgekit.vgpu.ptx import Address, Instruction, Operand, Register, Vector
 
 ALIGN = 128  # alignment of shared memory: PTX ISA, "cp.async.bulk.tensor"
 _SHARED = ("shared:cta", "shared:cluster")
-# Reductions that PTX allows for a tensor's elements.
+# The reductions that PTX allows for a tensor's elements.
 _REDUCTIONS = {
     "add": ("u32", "s32", "u64", "f16", "f32", "bf16"),
     "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
@@ -249,10 +249,11 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
 
 
 def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
-    """Keep only the first lane of warps whose lanes all store the same data, because the effect is
-    a single store.
+    """In warps whose lanes all store the same data, keep only the first lane, because the effect is
+    that of a single store.
 
-    This occurs if no thread is elected; CuTe DSL's `cute.copy` elects one for loads and reductions.
+    This happens if no thread is elected; CuTe DSL's `cute.copy` elects one for loads and
+    reductions.
     """
     lanes = m.lanes(full)
     first = lanes.argmax(axis=1)[:, None]
@@ -287,7 +288,7 @@ def _reduction(name: str, kind: str) -> Update:
 
 @opcode("cp.async.bulk.prefetch.tensor")
 def tensor_prefetch(ins: Instruction, d: Decoder) -> Step:
-    """Only check the map and the box; the virtual GPU has no L2 to prefetch into."""
+    """Check the map and the box only; the virtual GPU has no L2 to prefetch into."""
     _known(ins, "L2", "global")
     box = _Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
 

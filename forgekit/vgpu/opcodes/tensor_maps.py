@@ -1,4 +1,4 @@
-"""Implement `tensormap`, with which kernels change tensor maps in shared or global memory."""
+"""Implement `tensormap`, which lets kernels change tensor maps in shared or global memory."""
 
 from __future__ import annotations
 

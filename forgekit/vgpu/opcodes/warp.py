@@ -1,4 +1,4 @@
-"""Implement instructions of a whole warp: shuffles, votes, reductions, matches."""
+"""Implement warp-wide instructions: shuffles, votes, reductions, matches."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _float_extremum(
 
 @opcode("redux")
 def redux(ins: Instruction, d: Decoder) -> Step:
-    """Compute a sum, minimum, maximum or bit operation over the named lanes."""
+    """Compute a sum, minimum, maximum or bitwise operation over the named lanes."""
     kind = ins.opcode[-1]
     operation = one_of(ins, "operation", "add", "min", "max", "and", "or", "xor")
     allowed = ("min", "max") if kind == "f32" else ("add", "min", "max")

@@ -1,6 +1,6 @@
 """Implement `wgmma`: matrix products of a warpgroup, which run asynchronously to its threads.
 
-A product is computed at its instruction, from the current shared memory, and set aside; its
+A product is computed at its instruction, from the current shared memory, and set aside; the
 registers receive it when their thread waits for the product's group. A kernel that reads them
 earlier gets the old content, as it may on a GPU.
 """
@@ -124,7 +124,7 @@ def _register(operand: Operand) -> str:
 
 def _copied_registers(d: Decoder, names: set[str]) -> bool:
     """Check whether the compiler copies an accumulator, which it may do while the product is in
-    flight. The copy must then already hold the product."""
+    flight. If so, the copy must already hold the product."""
     return any(
         i.opcode[0] == "mov" and any(isinstance(o, Register) and o.name in names
                                      for o in i.operands[1:])

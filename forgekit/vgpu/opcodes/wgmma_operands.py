@@ -28,7 +28,7 @@ from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
 
 
 class Form(NamedTuple):
-    """The facts in the opcode and the constant operands of a `wgmma.mma_async`.
+    """What the opcode and the constant operands of a `wgmma.mma_async` specify.
 
     n: columns; shape: K and types, as in the `mma.sync` with the same registers for each warp's A;
     minus: True if A, B are negated; across: True if A, B are contiguous along their rows.
@@ -126,8 +126,8 @@ def _error(m: Machine, does: str, advice: str) -> KernelError:
 
 
 # -- matrices -------------------------------------------------------------------------------------
-# Of the machine and some warpgroups: their matrices, and the pieces of shared memory these lie in,
-# (warpgroups, …, …), or None.
+# From the machine and some warpgroups: their matrices, and the pieces of shared memory that hold
+# these, (warpgroups, …, …), or None.
 Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | None]]
 
 

@@ -1,7 +1,7 @@
-"""Represent PTX as plain data: modules, kernels, variables, instructions with their source lines,
-operands.
+"""Represent PTX as plain data: modules, kernels, variables, operands, and instructions with their
+source lines.
 
-This package does not interpret it: `forgekit.vgpu.opcodes` defines the meanings.
+This package does not interpret PTX; `forgekit.vgpu.opcodes` defines the meanings.
 
 parser.py, operands.py    text -> this data
 source_lines.py     maps instructions to lines of Python

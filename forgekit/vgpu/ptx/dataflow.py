@@ -47,7 +47,7 @@ def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]
     writes: list[str] = []
     if _has_result(instruction):
         writes, operands = _registers(operands[0]), operands[1:]
-        if instruction.opcode[0] == "wgmma":  # adds to their content
+        if instruction.opcode[0] == "wgmma":  # adds to their contents
             reads += writes
     for operand in operands:
         reads += _registers(operand)
@@ -65,7 +65,7 @@ def _has_result(instruction: ptx.Instruction) -> bool:
 
 
 class Dataflow:
-    """The facts in PTX about a kernel before it runs; each property is computed on first use."""
+    """What PTX states about a kernel before it runs; each property is computed on first use."""
 
     def __init__(self, kernel: ptx.Kernel) -> None:
         self.kernel = kernel
@@ -193,7 +193,8 @@ class Dataflow:
 
     @functools.cached_property
     def has_fence(self) -> bool:
-        """True if it has a memory fence of threads: `membar`, `fence.acq_rel` or `fence.sc`."""
+        """Return True if it has a memory fence between threads: `membar`, `fence.acq_rel` or
+        `fence.sc`."""
         order = {"acq_rel", "sc", "acquire", "release"}
         return any(
             i.opcode[0] == "membar" or (i.opcode[0] == "fence" and not order.isdisjoint(i.opcode))
@@ -314,8 +315,7 @@ def _acts(instruction: ptx.Instruction) -> bool:
 
 
 def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
-    """Return the number of the operand of a `cp` that is the global address that it writes, or
-    reads."""
+    """Return the number of a `cp`'s operand that holds the global address it writes, or reads."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]
     if len(ends) < 2:  # commit_group, wait_group, prefetch

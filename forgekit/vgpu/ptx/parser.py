@@ -1,8 +1,8 @@
 """Read PTX text.
 
-The grammar is the part of PTX ISA that NVIDIA's compiler emits for CuTe DSL: module directives,
-`.entry` functions, `.reg`/`.shared`/`.local`/`.param` declarations, nested `{ }` scopes (inline
-assembly), labels, predicated instructions and `.loc` line information.
+The grammar covers the part of the PTX ISA that NVIDIA's compiler emits for CuTe DSL: module
+directives, `.entry` functions, `.reg`/`.shared`/`.local`/`.param` declarations, nested `{ }` scopes
+(inline assembly), labels, predicated instructions and `.loc` line information.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Name a line of the user's Python: file and number, or cell and number, with its text."""
+"""Describe a line of the user's Python by file and number, or cell and number, with its text."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: i
 
 
 def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
-    """Return the lines of instructions, if certain; a call that has been assigned is no longer
+    """Return the instructions' lines, where certain; a call that has been assigned is no longer
     available."""
     found: dict[int, SourceLocation] = {}
     taken: set[tuple[str, int]] = set()

@@ -7,19 +7,21 @@
     tensors.py      global memory: races between threads and blocks, unwritten elements,
                     sources of cp.async in flight
     proxies.py      stores that asynchronous copies may not see yet, because a proxy fence is
-    missing warpgroups.py   wgmma: operands of products in flight, fences before them warps.py
-    member masks, shuffles, barriers in divergent code shadow.py       the last writers and readers
-    of each unit of a memory, and whether they were ordered reach.py        from an access to the
-    units it
-    touches order.py        the happens-before order of a launch's accesses clocks.py
-    vector clocks of warps: barriers, asynchronous operations, partial-warp syncs
+                    missing
+    warpgroups.py   wgmma: operands of products in flight, fences before products
+    warps.py        member masks, shuffles, barriers in divergent code
+    shadow.py       the last writers and readers of each unit of memory, and whether they were
+                    ordered
+    reach.py        from an access to the units that it touches
+    order.py        the happens-before order of a launch's accesses
+    clocks.py       vector clocks of warps: barriers, asynchronous operations, partial-warp syncs
     cluster_sync.py the order that clusters, mbarriers and asynchronous operations create; the
-    lifetime of the block that owns the shared memory definedness.py  repeats a launch to find
-    effects of
-    unwritten memory sinks.py        effects of a launch that are visible outside
+                    lifetime of the block that owns the shared memory
+    definedness.py  repeats a launch to find effects of unwritten memory
+    sinks.py        effects of a launch that are visible outside it
 
-The machine itself always detects out-of-bounds, misaligned and deadlocked
-operations (`forgekit.vgpu.access.faults`).
+The machine itself always detects out-of-bounds and misaligned accesses and deadlocks
+(`forgekit.vgpu.access.faults`).
 """
 
 from __future__ import annotations

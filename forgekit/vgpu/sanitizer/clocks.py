@@ -3,8 +3,8 @@
 Each warp counts epochs; a barrier that it reaches starts a new one. `vectors[t, w, v]` is the
 number of epochs of warp v that happened before warp w's next operation, because of a barrier in
 between (Fidge 1988, Mattern 1988). If a kernel starts asynchronous operations, those of warp v
-count as a separate warp, number n + v of n warps. They are ordered before a warp that waits for
-their completion; starting them does not order them.
+count as a separate warp, with number n + v if there are n warps. They are ordered before a warp
+that waits for their completion; starting them does not order them.
 
 A new epoch of a warp orders all its lanes. Only a sync of fewer lanes, `sync_warp(mask)`, is
 recorded; the record is read when two lanes of the same warp touch the same memory.
@@ -38,8 +38,8 @@ class PartSync(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The clocks at a moment. epoch: (teams, counted); vectors: (teams, warps, counted), or None if
-    all are 0.
+    """The clocks at one moment. epoch: (teams, counted); vectors: (teams, warps, counted), or None
+    if all are 0.
 
     counted: the warps, then their asynchronous operations if there are any; part_syncs: the syncs
     of partial warps so far.
@@ -169,8 +169,8 @@ class WarpClocks:
         self.replace(vectors)
 
     def all_joined(self) -> bool:
-        """Return True if all asynchronous operations of each team happened before some warp of the
-        team."""
+        """Return True if, in each team, all asynchronous operations happened before some warp's
+        next operation."""
         epoch, vectors, _ = self.now
         started = epoch[:, self.team_warps :]
         if vectors is None:

@@ -1,8 +1,8 @@
 """Order accesses by clusters, mbarriers and asynchronous operations.
 
-This is used only for kernels that have them. Between blocks of a cluster, and if something is in
-flight, a barrier of the block does not complete everything before it; the clocks then continue
-until everything so far precedes all threads.
+This module is used only for kernels that have these. Between blocks of a cluster, and while
+something is in flight, a block barrier does not complete everything before it; the clocks then
+continue until everything so far precedes all threads.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ClusterSync(Listener):
             self._everyone_met(m)
 
     def _everyone_met(self, m: Batch) -> None:
-        """Order all earlier accesses before all later ones, if nothing is in flight."""
+        """Order all earlier accesses before all later ones if nothing is in flight."""
         if self._global.has_shadow or not self._clocks.all_joined():
             return
         self._shared.everyone_met(m)

@@ -1,11 +1,11 @@
-"""Find effects of undefined values by repeating a launch with other bytes in unwritten shared
+"""Find effects of undefined values by repeating a launch with different bytes in unwritten shared
 memory.
 
 A launch that reads unwritten shared memory is repeated once per entry of `FILLS` and once per
 constant that the kernel compares with. Each such read then returns the fill. The first sight
-(`sinks.py`) that differs from the previous run depends on it. Runs that fill only the reads of one
-line identify the line. An undefined value whose results are dropped changes nothing. A value with
-the same effect for every fill is not detected.
+(`sinks.py`, a visible effect) that differs from the previous run depends on such a read. Runs that
+fill only the reads of one line identify the line. An undefined value whose results are dropped
+changes nothing. A value with the same effect for every fill is not detected.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Definedness(Listener):
             before = memory[units]
             memory[units] = self._fill_of(units)
             result = step(m)
-            if only_reads:  # the other reads keep the leftover bytes
+            if only_reads:  # the other reads get the leftover bytes
                 memory[units] = before
             return result
 

@@ -1,5 +1,5 @@
-"""Represent findings, the undefined operations of a kernel with their places, and collect those of
-a launch."""
+"""Represent findings (a kernel's undefined operations and where they occur), and collect those of a
+launch."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 
 @dataclass
 class Finding:
-    """A mistake, regardless of how many threads made it.
+    """A mistake, reported once however many threads made it.
 
-    kind: one of `KINDS`. lines: the Python lines, the line shown first comes first; empty if the
-    PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
+    kind: one of `KINDS`. lines: the Python lines, beginning with the one to show first; empty if
+    the PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
     place: the element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory offset. count:
     number of occurrences over all threads. sentences: the description; advice: the remedy.
     """
@@ -45,7 +45,7 @@ class Finding:
     sentences: tuple[str, ...] = ()
     advice: str = ""
     kernel: str = ""
-    whole: str = field(default="", repr=False)  # the message of a kernel that was stopped
+    whole: str = field(default="", repr=False)  # the message if the kernel was stopped
     note: bool = field(default=False, repr=False)
 
     @property

@@ -53,7 +53,7 @@ class Sanitizer(Listener):
         )
         self._shared = SharedCheck(program.unit_bytes, self._order, self._report)
         self._cluster_sync: ClusterSync | None = None
-        # Barriers of a block are not the only source of order here.
+        # Block barriers are not the only source of order here.
         if record.cluster_blocks > 1 or program.is_asynchronous:
             self._cluster_sync = ClusterSync(
                 program.unit_bytes, self._order, self._shared, self._global, self._report
@@ -122,7 +122,7 @@ class Sanitizer(Listener):
 
     def on_stop(self, m: Batch) -> None:
         warps.check_stuck(m, self._report)
-        if self._cluster_sync is not None:  # its cause may still be unprocessed
+        if self._cluster_sync is not None:  # its cause may not have been processed yet
             self._shared.everyone_met(m)
 
     def on_batch_end(self, m: Batch) -> None:

@@ -1,4 +1,4 @@
-"""Write the text of a finding: the thread, its action, the place, the meaning, the remedy."""
+"""Write the text of a finding: the thread, what it did, where, what that means, and the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide which accesses of a launch happen before which others.
+"""Decide which of a launch's accesses happen before which others.
 
 Within a block, or a cluster, the clocks of its warps give the order (`clocks.py`). Memory adds
 further order through atomic, volatile, acquire and release accesses, which build locks, flags and
@@ -64,7 +64,7 @@ class Order:
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def in_batch(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """Return the same for threads that are numbered over the current batch."""
+        """Like `in_grid`, for threads that are numbered over the current batch."""
         threads = [(who & (ENGINE - 1)) + np.int64(self.base) for who in (first, second)]
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 

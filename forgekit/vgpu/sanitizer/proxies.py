@@ -1,4 +1,4 @@
-"""Find stores to shared memory that asynchronous copies cannot see yet, because a proxy fence is
+"""Find shared-memory stores that asynchronous copies may not see yet, because a proxy fence is
 missing.
 
 Ordinary stores and asynchronous copies see memory through different proxies (PTX ISA, "Proxies"): a
@@ -27,7 +27,7 @@ _OVER = -1  # the epoch that precedes all threads
 
 @dataclass
 class _Stores:
-    """Stores: thread `who[i]` has stored to `units[i]` in the given epoch of its warp."""
+    """Thread `who[i]` has stored to `units[i]` in the given epoch of its warp."""
 
     pc: int
     units: Array

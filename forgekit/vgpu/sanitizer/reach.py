@@ -80,5 +80,6 @@ def is_ordered(instruction: Instruction) -> bool:
 
 
 def is_relaxed(program: Code, pc: int) -> bool:
-    """True if an access, by its own semantics and for lack of any fence, orders no other access."""
+    """Return True if an access, by its own semantics and because there is no fence, orders no other
+    access."""
     return not program.has_fence and _ORDERING.isdisjoint(program.instructions[pc].opcode)

@@ -1,9 +1,8 @@
-"""Keep the shadow of a memory: the last writers and readers of each unit, and whether they were
-ordered.
+"""Keep a memory's shadow: the last writers and readers of each unit, and whether they were ordered.
 
 A unit is as wide as the narrowest access of the kernel, so tracking units is as exact as tracking
 bytes. The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009),
-but it keeps only the first and the last of several readers.
+but only the first and the last of several readers are kept.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Find places at which a value becomes visible outside the registers and the shared memory of a
-kernel."""
+"""Find places at which a value becomes visible outside a kernel's registers and shared memory."""
 
 from __future__ import annotations
 

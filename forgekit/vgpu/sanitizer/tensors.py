@@ -2,9 +2,9 @@
 
 A tensor that the kernel cannot write needs no bookkeeping; the origins of the addresses in the code
 show which tensors it can write. If no tensor is both written and read, counting the stores is
-enough, because if each written element was stored once, no two threads collide. The launch is
-repeated with a precise check only if the numbers differ. Barriers order the threads of a block;
-only atomic and ordered accesses order blocks (`order.py`).
+enough: if each written element was stored once, no two threads collided. The launch is repeated
+with a precise check only if the number of stores differs from the number of written elements.
+Barriers order the threads of a block; only atomic and ordered accesses order blocks (`order.py`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Check `wgmma`: registers and shared memory that products in flight use, and the fences before
-them.
+"""Check `wgmma`: the registers and shared memory that products in flight use, and the fences before
+products.
 
 These checks are used only for kernels with `wgmma`. Reads of shared memory by products are tracked
 like those of any other asynchronous operation; steps that touch registers check the registers.

@@ -91,8 +91,8 @@ def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report
 
 # -- barriers of the block ------------------------------------------------------------------------
 def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> None:
-    """Report a barrier of the whole block that opens although some of its threads have exited
-    without it."""
+    """Report a block-wide barrier that opens although some of the block's threads exited without
+    reaching it."""
     if m.alive is None:
         return
     blocks = m.expand(mask).any(axis=1, keepdims=True)
@@ -116,8 +116,7 @@ def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> N
 def check_lines(
     m: Batch, mask: Array | None, number: int, count: int | None, report: Report
 ) -> None:
-    """Check that threads that meet at a barrier of the whole block do so at the same line of
-    code."""
+    """Check that threads that meet at a block-wide barrier do so at the same line of code."""
     waiting = m.at_barriers.get(number)
     if waiting is None or count is not None:
         return
@@ -133,8 +132,8 @@ def check_lines(
 def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> None:
     """Check an opening barrier, which the lanes of a warp had to reach at the same instruction.
 
-    A missing lane is certain not to arrive only when the barrier opens; until then it may wait for
-    a lock, or sleep.
+    Only when the barrier opens is it certain that a missing lane will not arrive; until then it may
+    be waiting for a lock, or sleeping.
     """
     waiting = m.at_barriers.get(number)
     if waiting is None:  # all threads arrived together

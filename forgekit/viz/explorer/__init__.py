@@ -1,1 +1,1 @@
-"""The layout playground, used in a notebook as `fk.explore` and in the book as a page."""
+"""The layout playground: `fk.explore` in a notebook, and a page in the book."""

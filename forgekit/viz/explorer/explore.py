@@ -1,4 +1,4 @@
-"""explore(): open the layout playground on a layout, in a notebook or in a separate file."""
+"""explore(): open the layout playground for a layout, in a notebook or in a separate file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Explorer(Shown):
 
     @functools.cached_property
     def html(self) -> str:
-        """Return one self-contained fragment of HTML, which needs no network and no kernel; equal
+        """Return a self-contained HTML fragment that needs neither a network nor a kernel; equal
         layouts give equal text."""
         return explorer_html(self)
 
@@ -61,11 +61,11 @@ class Explorer(Shown):
 def explore(
     layout: Any, *, tile: Any = None, tv: Any = None, dtype: Any = None, memory: str | None = None
 ) -> Explorer:
-    """Open the layout playground on a layout: its offsets, tiles and threads, and its banks.
+    """Open the layout playground for a layout: its offsets, tiles, threads and banks.
 
     On hover, tap or arrow keys, each element shows its coordinate, offset, bank, 32-byte sector and
-    128-byte line; the first element is assumed to begin a line. Layout, operation and tiler can be
-    changed in their fields.
+    128-byte line; the first element is assumed to begin a line. The layout, operation and tiler can
+    be edited in their fields.
 
     Args:
         layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
@@ -78,7 +78,7 @@ def explore(
             own, or float32.
         memory: "smem" shows banks, sliders that pad rows or swizzle, and the bank conflicts of a
             warp that reads a row or a column; "gmem" omits them. The default is the tensor's
-            memory; a layout with a swizzle counts as shared memory.
+            memory; a layout with a swizzle is assumed to be in shared memory.
 
     Raises:
         UsageError: `layout` is not a layout, contains `?` or has too many elements; a tiler or TV

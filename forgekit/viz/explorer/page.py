@@ -1,8 +1,8 @@
-"""Write the playground as a fragment of HTML: its script and style, and a still picture for pages
+"""Write the playground as an HTML fragment: its script and style, and a still picture for pages
 without scripts.
 
-Script and style are the larger part and the same in every fragment, so they are compressed to a
-third. The browser unpacks them without a network.
+The script and style are most of the fragment and the same in every one, so they are compressed to a
+third of their size. The browser unpacks them without a network.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.raster import png_bytes
 
 _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
-_RAMP = 7  # colours of the first and the last offset and some between; the page mixes the rest
-# cells of the still picture; its rows and columns for a larger layout
+_RAMP = 7  # colours of the first and last offsets and some between; the page interpolates
+# maximum cells of the still picture; its rows and columns for a larger layout
 _MOST_DRAWN, _CORNER = 128, 8
 _STILL = "A still picture: this page runs no scripts. In JupyterLab, trust the notebook to explore."
-# Unpacks the module unless another playground of the page has done so, and opens it.
+# Unpacks the module, unless another playground on the page has done so, and opens it.
 _OPEN = """(async()=>{
 if(!window[module]){
 const packed=atob(root.querySelector("script[type='application/gzip']").textContent);
@@ -48,7 +48,7 @@ root.append(words);
 
 
 def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
-    """Return the playground opened on `data`: the fields' values, and the steps, if any.
+    """Return the playground opened with `data`: the fields' values, and the steps, if any.
 
     `layout` and `words` appear if no script runs; `data["address"]`: True keeps the input in the
     URL.

@@ -1,9 +1,9 @@
 """Build the explorer's steps: a tensor, zipped_divide, one tile, composition with a TV layout, a
 slice.
 
-A step is an operation of the playground on the previous result, with a text. The text contains
-`{tile}`, `{thread}` and `{begin}`, the offset at which a tile or a thread begins; the page fills in
-the current choice.
+A step is a playground operation on the previous result, with a text. The text contains `{tile}`,
+`{thread}` and `{begin}`, the offset at which a tile or a thread begins; the page fills in the
+current choice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Draw interactive pictures, each of a single idea: shuffles, the online softmax, traffic, bytes in
-flight, a multiprocessor's capacity.
+"""Draw interactive pictures, one idea each: shuffles, the online softmax, traffic, bytes in flight,
+a multiprocessor's capacity.
 
-Plain SVG and one script per idea draw them, 18 to 32 kB each with data and still picture, and fetch
-nothing. anywidget needs a running kernel, or a widget manager that the page fetches; d3 would be
-part of every output, for scales and joins that take ten lines here. Without scripts a still picture
-shows the same facts.
+Plain SVG and one script per idea draw them: 18 to 32 kB each, including the data and a still
+picture, with nothing to fetch. anywidget needs a running kernel, or a widget manager that the page
+fetches; d3 would be embedded in every output, only for scales and joins that take ten lines here.
+Without scripts a still picture shows the same facts.
 """
 
 from forgekit.viz.ideas.flight import bytes_in_flight, pipeline

@@ -1,4 +1,4 @@
-"""Draw bytes in flight against the speed of memory, and the pipeline of two buffers."""
+"""Draw memory speed against bytes in flight, and a two-buffer pipeline."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def bytes_in_flight(
     """Show Little's law: the speed that bytes in flight allow, up to memory's ceiling.
 
     points: name -> (bytes in flight per multiprocessor, recorded GB/s); latency_ns: a load's
-    latency, with which the picture begins; ceiling_gbps: the speed of a copy in the same run; gpu:
-    the GPU with these multiprocessors.
+    latency, the picture's initial setting; ceiling_gbps: the speed of a copy in the same run; gpu:
+    the GPU that sets the number of multiprocessors.
 
     Raises UsageError if the latency or the ceiling is not positive, or the GPU is unknown.
 
@@ -70,8 +70,8 @@ def bytes_in_flight(
 def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
     """Show when cp.async copies are in flight while a warp works, from the warp's own program.
 
-    timelines: name -> result of `fk.timeline`, such as one with one buffer and one with two. The
-    order is that of the run; sliders set the times of a copy and of an instruction.
+    timelines: name -> result of `fk.timeline`, such as one with one buffer and another with two.
+    The order is that of the run; sliders set the times of a copy and of an instruction.
 
     Raises UsageError for a timeline without asynchronous copies.
     """
@@ -106,7 +106,7 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
 def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
     """Return warp 0's steps: ("copy", 0) for a committed group, "empty" for a group without copies,
-    ("wait", groups left), ("work", n). A wait without a number in its line waits for the next
+    ("wait", groups left), ("work", n). A wait whose line contains no number waits for the next
     group.
     """
     found: list[tuple[str, int]] = []

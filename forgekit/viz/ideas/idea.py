@@ -1,4 +1,4 @@
-"""Share the parts of all interactive pictures: the still picture, the script, the text."""
+"""The parts common to all interactive pictures: the still picture, the script, the text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH, figure_p
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Idea(Shown):
-    """An interactive picture of an idea; shown as the last line of a cell.
+    """An interactive picture of one idea; the last expression of a cell shows it.
 
     Attributes:
         kind: the name of its script. title, note: texts above and below it. data: the script's
@@ -53,7 +53,7 @@ class Idea(Shown):
 
     @functools.cached_property
     def html(self) -> str:
-        """Return one self-contained fragment of HTML; equal pictures give equal text."""
+        """Return a self-contained HTML fragment; equal pictures give equal text."""
         given = {**self.data, "title": self.title, "note": self.note, "words": self.words}
         scripts = "\n".join([
             script("forgekit.viz", "shared.js"),

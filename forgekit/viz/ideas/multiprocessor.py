@@ -22,14 +22,15 @@ def fill_multiprocessor(
     profile: Any = None, *, threads: int = 128, registers: int = 32, shared_bytes: int = 0,
     arch: str = "sm_90",
 ) -> Idea:  # fmt: skip
-    """Show how many blocks of a kernel fit on a multiprocessor, and which resource is full first.
+    """Show how many blocks of a kernel fit on a multiprocessor, and which resource runs out first.
 
     profile: an `fk.Profile` whose first launch gives threads and shared memory; without a profile,
     pass them as arguments. threads: per block; registers: per thread, such as a compiled kernel's
     `registers`; shared_bytes: per block; arch: "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or
     "sm_120". The reader can change all four in the picture.
 
-    Raises UsageError for another architecture, or for a block that exceeds its limits.
+    Raises UsageError for any other architecture, or for a block that exceeds the architecture's
+    limits.
     """
     if arch not in MULTIPROCESSORS:
         raise usage_error("arch", repr(arch), f"one of {', '.join(MULTIPROCESSORS)}", "choose one")

@@ -1,5 +1,5 @@
 """Draw the online softmax of a few numbers that the reader can drag: maximum, sum, factors, and the
-tree."""
+reduction tree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
 
     values: up to 64 finite numbers, such as the first values of a kernel's row.
 
-    Raises UsageError if there are none or more, or if a number is not finite.
+    Raises UsageError if there are no values or too many, or if a number is not finite.
     """
     row = [float(v) for v in values]
     if not 0 < len(row) <= _MOST or not all(map(math.isfinite, row)):

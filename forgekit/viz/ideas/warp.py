@@ -1,4 +1,4 @@
-"""Animate sums by shuffles: the numbers that each lane's sum contains after each step."""
+"""Animate shuffle sums: which numbers each lane's sum contains after each step."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
     """Show which lanes' numbers each lane holds after each shuffle and addition.
 
     sources: the name of a method -> one list per step: the lanes from which lanes 0, 1, … received.
-    A kernel that shuffles its own lane number produces such lists. By default CuTe's three shuffles
-    with the offsets 16, 8, 4, 2 and 1. The page can reverse the steps' order.
+    A kernel that shuffles its own lane number produces such lists. The default is CuTe's three
+    shuffles with offsets 16, 8, 4, 2 and 1. The page can reverse the steps' order.
 
     Raises UsageError for a step that does not name one existing lane per lane.
     """

@@ -32,8 +32,8 @@ _REMEDY = (
 
 
 def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Callable[..., None]:
-    """Return a function with this name of cute-viz that is equivalent to `draw`; file: the name of
-    its path argument."""
+    """Return a function equivalent to `draw`, under this cute-viz name; file: the name of its path
+    argument."""
     signature = _signature(draw, file)
     places = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
 

@@ -1,6 +1,7 @@
-"""Draw layouts and tables: the offset of every coordinate, as a bar, as grids or as tiles.
+"""Draw layouts and tables of offsets: the offset of every coordinate, as a bar, as grids or as
+tiles.
 
-A cell's colour shows its element's place in memory: light first, dark last.
+A cell's colour shows its element's place in memory, from light (first) to dark (last).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from forgekit.viz.scene import Array, Swatch
 
 _NEUTRAL = "#E8F1F8"  # colour of a cell that shows a coordinate
 MOST_SPELT = 64  # cells that a description lists one by one
-_BAR = 32  # cells in a row of a layout of one mode
+_BAR = 32  # cells per row for a one-mode layout
 _MOST_PANELS = 64
 _TILES_NOTE = "inside a heavy frame: mode 0, a tile; the frames themselves: mode 1, the tiles"
 _AXES_NOTE = "beside the cells: the innermost entry of each mode; further out: its outer entries"
@@ -37,8 +38,8 @@ _BIGGEST = np.iinfo(np.int64).max
 
 @checked()
 def draw_layout(layout: Any, *, flatten_hierarchical: bool = True) -> LayoutPicture:
-    """Draw the offset of every coordinate: mode 0 down, mode 1 across, and one grid per coordinate
-    of the other modes.
+    """Draw the offset of every coordinate: mode 0 runs down, mode 1 across, with one grid per
+    coordinate of the other modes.
 
     Args:
         layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
@@ -137,11 +138,10 @@ def _tiles_grid(cells: Cells) -> Grid:
 # -- tables of offsets -------------------------------------------------------------------------
 @checked()
 def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
-    """Draw a table of offsets in the way `draw_layout` draws a layout, but without the layout's
-    name.
+    """Draw a table of offsets as `draw_layout` draws a layout, but without a layout in the title.
 
     Args:
-        table: rows of integers: nested lists or tuples, or an array of two dimensions.
+        table: rows of integers: nested lists or tuples, or a two-dimensional array.
         title: replaces the layout at the top of the picture.
 
     Raises:
@@ -167,7 +167,7 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
     cells = table.size if isinstance(table, np.ndarray) else 0
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
-    if cells > MOST_CELLS:  # check before converting it to a list
+    if cells > MOST_CELLS:  # check the size before converting it to a list
         raise usage_error(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY)
     rows = table.tolist() if hasattr(table, "tolist") else table
     if not isinstance(rows, list | tuple) or not rows:
@@ -193,7 +193,7 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
 
 # -- the texts of cells and descriptions -------------------------------------------------------
 class Cells:
-    """The text of a cell for the offset of a linear index.
+    """The cell text for the offset at a linear index.
 
     offsets: the result of `reading.offsets_of`; span: the lowest and the highest offset, None for
     coordinates.
@@ -238,7 +238,7 @@ class Cells:
         return [f"{head}: {describe_offsets(self.offsets)}"]
 
     def spelt_out(self) -> str:
-        """Return each coordinate and its offset, if there are few."""
+        """Return each coordinate with its offset, if there are few."""
         if len(self.offsets) > MOST_SPELT:
             return ""
         form = "{}" if self.span else "({})"

@@ -19,11 +19,12 @@ from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
 from forgekit.viz.scene import Array
 
-MOST_CELLS = 65_536  # 256 × 256; an overview of more cells takes seconds and shows no more detail
+MOST_CELLS = 65_536  # 256 × 256; an overview with more cells takes seconds and shows no more detail
 
 
 def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
-    """Return a drawable layout, one without unknown modes. Raise UsageError otherwise."""
+    """Return a layout that can be drawn, one without unknown modes. Raise UsageError for any
+    other."""
     layout = read(value).layout
     if not layout.is_static:
         remedy = "draw it for a fixed size: forgekit.layouts.Layout((64, 32), (32, 1)), for example"
@@ -111,7 +112,7 @@ def _size_of(mode: Any, what: str) -> int:
 class ThreadValues:
     """A thread-value layout within a tile of rows and columns.
 
-    pattern: rows and columns that the layout itself covers; the tile repeats them. coords:
+    pattern: the rows and columns that the layout itself covers; the tile repeats them. coords:
     (threads, values, 2): row and column within the pattern. holders: (row, column) of the pattern
     -> the (thread, value) pairs there. meant: the layout's original tile, if its shape differs.
     """
@@ -167,7 +168,7 @@ def read_thread_values(
         raise usage_error(what, got, "a thread and a value mode", remedy)
     made_for, pattern = pattern, _pattern(pattern or tile, tile)
     threads, values = layout.size(0), layout.size(1)
-    # A third mode selects a part of a larger tensor; its first part is drawn.
+    # A third mode selects a part of a larger tensor; only the first part is drawn.
     offsets = offsets[: threads * values]
     if offsets.ndim == 2:
         coords = offsets[:, :2]
@@ -193,8 +194,8 @@ def read_thread_values(
 
 
 def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the part of the tile that the layout covers; a tile with as many elements but another
-    shape counts as the pattern itself, as in cute-viz."""
+    """Return the part of the tile that the layout covers; a tile with the same number of elements
+    but a different shape counts as the pattern itself, as in cute-viz."""
     if all(t % p == 0 for t, p in zip(tile, pattern, strict=True)):
         return pattern
     if math.prod(tile) == math.prod(pattern):

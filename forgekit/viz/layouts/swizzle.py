@@ -40,7 +40,8 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
         element_bits: width of an element; by default the tensor's own width, or 32.
 
     Raises:
-        UsageError: as in `draw_layout`; also for a rank above 2, or a width that no type has.
+        UsageError: as in `draw_layout`; also for a rank above 2, or a width that no element type
+            has.
     """
     described, layout = read(layout), read_layout(layout)
     bits = element_width(element_bits, described.dtype)
@@ -124,8 +125,8 @@ def bank_of(offset: int, element_bits: int) -> int:
 
 
 def conflict_ways(offsets: Array, element_bits: int) -> int:
-    """Return the maximum number of words per bank for a group of lanes, if lane i reads element i;
-    1 is best.
+    """Return the maximum number of words per bank for a group of lanes, with lane i reading element
+    i; 1 is best.
 
     More than 32 elements are read by several warps.
     """

@@ -1,4 +1,4 @@
-"""Draw tiled copies and MMAs of CuTe: the threads that hold each element of their tiles."""
+"""Draw CuTe's tiled copies and MMAs: the threads that hold each element of their tiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.viz.layouts.tv import describe, draw_copy, spell_out, tile_grid, t
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Item, Label, text_width
 
-_SIZE, _LEAST = 11.5, 270.0  # px, letter size and width of the layouts' text
+_SIZE, _LEAST = 11.5, 270.0  # px, font size and width of the layouts' text
 _MOST_ACROSS, _MOST_DOWN = 40, 64  # maximum cells of both matrices that are drawn one by one
 
 
@@ -48,16 +48,18 @@ def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
 
 
 def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's name, as CUTLASS's
-    """Return a tensor from (thread, value) of a tiled copy's source to coordinates of the tile.
+    """Return a tensor that maps (thread, value) of a tiled copy's source to coordinates in the
+    tile.
 
-    For a @cute.jit body. Raises UsageError if it is not a tiled copy or its trace has ended.
+    Call it in the body of a @cute.jit function. Raises UsageError if it is not a tiled copy or its
+    trace has ended.
     """
     _require("tiled_copy", tiled_copy, "layout_src_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_src_tv_tiled, tile_mn)
 
 
 def tidfrg_D(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802
-    """Return the same as `tidfrg_S`, for the destination."""
+    """Like `tidfrg_S`, for the destination."""
     _require("tiled_copy", tiled_copy, "layout_dst_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_dst_tv_tiled, tile_mn)
 
@@ -84,8 +86,8 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
 # -- the picture of an MMA ------------------------------------------------------------------------
 @checked()
 def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
-    """Draw the same as `draw_tiled_mma`, from thread-value layouts of C (M, N), A (M, K) and B (N,
-    K)."""
+    """Draw the picture of `draw_tiled_mma` from thread-value layouts of C (M, N), A (M, K) and B
+    (N, K)."""
     return _draw_mma((layoutC, layoutA, layoutB), tile_mnk)
 
 

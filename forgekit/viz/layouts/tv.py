@@ -1,4 +1,4 @@
-"""Draw thread-value layouts: the thread and value number of each element."""
+"""Draw thread-value layouts: each element's thread and value number."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPictur
 def draw_copy(
     source: Any, target: Any, tile_mn: Any, pattern: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """Draw a copy for layouts that cover a pattern, which the tile may repeat."""
+    """Draw a copy whose layouts cover a pattern that the tile may repeat."""
     tile = read_tile(tile_mn, 2, "tile_mn")
     s = read_thread_values(source, tile, "source layout", pattern)
     d = read_thread_values(target, tile, "destination layout", pattern)
@@ -86,7 +86,7 @@ def draw_copy(
 
 # -- words --------------------------------------------------------------------------------------
 def describe(tv: ThreadValues) -> list[str]:
-    """Describe threads, values, tile, and shared, omitted or repeated elements."""
+    """Describe the threads, values and tile, and any shared, omitted or repeated elements."""
     rows, columns = tv.tile
     lines = [f"{plural(tv.threads, 'thread')} × {plural(tv.values, 'value')} "
              f"over a tile of {rows} × {columns}"]  # fmt: skip

@@ -1,1 +1,2 @@
-"""Draw a kernel's run: touched elements, sectors and banks, and their order."""
+"""Draw a kernel's run: the elements, sectors and banks that it touched, and its order of
+execution."""

@@ -1,4 +1,4 @@
-"""Choose the colours of a footprint's picture, and write the legend for colours and numbers."""
+"""Choose the colours of a footprint picture, and write the legend for its colours and numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from forgekit.tracing.observe import LANES, Array
 from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix, offset_colour, thread_colour
 from forgekit.viz.scene import Swatch
 
-_FEW = 8  # maximum number of blocks, warps or counts that each get a separate colour
+_FEW = 8  # maximum number of blocks, warps or counts with separate colours
 _SHADES = 96  # of a scale
 
 
 def often(found: dict[str, Array]) -> Array:
-    """Return how often each element was read or written, whichever is larger: an update in place
-    counts once."""
+    """Return how often each element was read or written, whichever is larger, so that an in-place
+    update counts once."""
     return np.maximum(found["loads"], found["stores"] + found["atomics"])
 
 

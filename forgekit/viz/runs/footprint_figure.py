@@ -24,8 +24,8 @@ _MAX_SIDE = 16  # maximum number of rows or columns of a picture with labels
 _CELL = 42.0
 _SQUARE, _STRIP = 316.0, 640.0  # cells of a 2-D tensor, of a long 1-D tensor
 _PAGE, _TEXT = 760.0, 12.0
-_SMALL, _LARGEST = 8.0, 13.0  # size of letters in cells
-_LEAST = 6.0  # least distance between borders of blocks
+_SMALL, _LARGEST = 8.0, 13.0  # font size in cells
+_LEAST = 6.0  # minimum distance between block borders
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
     if not total:
         return 1, 1, "", ""
     if len(shape) > 1:
-        # there is no room for another
+        # no room for another
         labels = {2: ("column", "row"), 3: ("column k; in row i, j", "")}
         merged = "column", "row (leading modes merged)"
         return total // shape[-1], shape[-1], *labels.get(len(shape), merged)
@@ -116,7 +116,7 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
 
 
 def _ticks(p: _Panel) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
-    """Return for both axes: places in cells, and their labels."""
+    """Return the tick positions, in cells, and labels for both axes."""
     across = range(p.columns) if p.labelled else ticks(p.columns)
     x = [(n + 0.5, f"{n:,}") for n in across] if math.prod(p.shape) and p.shape else []
     if p.rows == 1:
@@ -160,8 +160,8 @@ def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
 
 
 def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
-    """Draw lines between the elements of different blocks if the border is straight, and the
-    blocks' numbers between them if there is room."""
+    """Draw lines between the elements of different blocks if the border is straight, and the block
+    numbers between the lines if there is room."""
     wide, high = p.cell[0] * steps[1], p.cell[1] * steps[0]
     rows = (np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1).tolist()
     columns = (np.flatnonzero((cells[:, 1:] != cells[:, :-1]).mean(axis=0) > 0.5) + 1).tolist()
@@ -198,7 +198,7 @@ def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
         who = f"{block[y, x]},{thread[y, x]}" if fp.many_blocks else f"{thread[y, x]}"
         texts[y, x] = (who, *([f"×{times[y, x]:,}"] if times[y, x] > 1 else ()))
     size = _letters([*texts.values()], p.cell)
-    if size < _SMALL:  # the block is written above the thread
+    if size < _SMALL:  # the block number is written above the thread number
         texts = {at: (*who.split(","), *more) for at, (who, *more) in texts.items()}
         size = _letters([*texts.values()], p.cell)
     wide, high = p.cell

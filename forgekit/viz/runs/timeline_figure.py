@@ -1,4 +1,4 @@
-"""Draw a Timeline: a row is a warp with its 32 lanes, a column is a step, a dark line is a
+"""Draw a Timeline: each row is a warp with its 32 lanes, each column a step, and each dark line a
 barrier."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
 
-# Hues of Okabe and Ito on which dark text is readable; a barrier has the colour of the page's text.
+# Okabe and Ito's hues on which dark text is readable; a barrier has the colour of the page's text.
 _COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",
             "shared": "#56B4E9", "global": "#009E73", "async copy": "#9AD5CA",
             "barrier": "ink"}  # fmt: skip
@@ -29,7 +29,7 @@ _SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
 
 _MOST_LINES = 16  # characters of source in the key
 MOST = 60  # columns of a picture
-_FIRST = 2  # iterations shown of a long loop, besides its last
+_FIRST = 2  # iterations of a long loop that are shown, besides its last
 
 # Pixels.
 _LEFT, _WIDTH = 75.0, 760.0
@@ -169,12 +169,12 @@ class _Picture:
         lanes = [run for run in runs(column.lanes[warp].tolist()) if run[2]]
         for first, end, _ in lanes:
             top, high = self._y(warp, first), self.row * (end - first) / LANES
-            if len(lanes) == 1:  # a single lane would be overlooked
+            if len(lanes) == 1:  # a single lane would be easily overlooked
                 high = max(high, min(_LEAST, self._y(warp, LANES) - top))
             self.items.append(Rect(x, top, width, high, _COLOURS[column.kind], sort=column.kind))
 
     def _lane_names(self, warp: int) -> None:
-        """Name the lanes if they are only a part of the warp."""
+        """Name the lanes if they are only part of the warp."""
         part = [[] if c.gap or c.kind == "barrier" or c.lanes[warp].all()
                 else np.flatnonzero(c.lanes[warp]).tolist() for c in self.columns]  # fmt: skip
         for first, end, lanes in runs(part):

@@ -1,4 +1,4 @@
-"""Draw Coalescing and BankConflicts: one panel per access of a warp, with a key of its lanes below.
+"""Draw Coalescing and BankConflicts: one panel per warp access, with a key to the lanes below.
 
 A row is a 128-byte line of memory, or a wavefront; a cell is the request of one or more lanes.
 """
@@ -25,7 +25,7 @@ BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWAR
 Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the requesting lanes
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
-_HEAD, _TAIL = 6, 2  # rows drawn before and after the omitted rows
+_HEAD, _TAIL = 6, 2  # rows drawn before and after any omitted rows
 
 # Pixels: a panel, the text before a row, a row, letters, the distance between lines of memory.
 _WIDTH, _LEFT, _HIGH, _SMALL, _LEAST, _RIGHT = 760.0, 112.0, 17.0, 9.5, 8.0, 66.0
@@ -111,8 +111,8 @@ def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
 
 
 def _lanes(shown: WarpAccesses) -> int:
-    """Return how many lanes share the colours: all up to the last lane that takes part in any
-    access."""
+    """Return how many lanes the colours are spread over: all up to the last lane that takes part in
+    any access."""
     return max((int(np.flatnonzero(a.active)[-1]) + 1 for a in shown.accesses), default=32)
 
 
@@ -179,7 +179,7 @@ def _lines(access: WarpAccess, of_lanes: int) -> list[_Row]:
 
 
 def _sectors(cells: Asked, width: int) -> list[Item]:
-    """Return the sectors, in orange if more is moved than requested."""
+    """Return the sectors, in orange if more bytes are moved than requested."""
     items: list[Item] = []
     for sector in range(LINE_BYTES // SECTOR_BYTES):
         used = sum(at // SECTOR_BYTES == sector for at, _ in cells) * width
@@ -234,7 +234,7 @@ def draw_banks(shown: BankConflicts) -> Scene:
     panels, notes = [], [_WAVEFRONTS]
     for access, use in zip(shown.accesses, shown.uses, strict=True):
         cells = [lanes for p in use.passes for words in p.words.values() for _, lanes in words]
-        wide = max(access.width // BANK_BYTES, 1)  # neighbouring banks that a lane needs
+        wide = max(access.width // BANK_BYTES, 1)  # neighbouring banks that one lane needs
         named = all(_fitting((spans(lanes),), wide * _BANK)[0] for lanes in cells)
         if not named and any(len(lanes) > 1 for lanes in cells):
             notes = [_WAVEFRONTS, _TIMES]

@@ -1,4 +1,4 @@
-"""Draw the bars of a benchmark of one size: rates next to the ceiling, or counts next to recorded
+"""Draw the bars of a single-size benchmark: rates next to the ceiling, or counts next to recorded
 rates."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Rows:
 
 # -- counts ---------------------------------------------------------------------------------------
 def _counts(b: Benchmark) -> Figure:
-    """Draw the virtual GPU's counts, and recorded rates of a GPU: one panel per quantity."""
+    """Draw the virtual GPU's counts and a GPU's recorded rates: one panel per quantity."""
     rows, titles, recorded = _Rows(b), [q.title for q in COUNTED], b.recorded
     if recorded is not None and b.recorded_shape is not None:
         gpu = recorded.gpu.removeprefix("NVIDIA ")
@@ -95,8 +95,8 @@ def _draw_panel(
     axes: Axes, rows: _Rows, inches: float, values: Sequence[float | None], texts: Sequence[str],
     most: float, mark: float | None, *, hollow: bool = False,
 ) -> None:  # fmt: skip
-    """Draw bars with texts; most: the value of a full bar; mark: the value of a line across all
-    bars."""
+    """Draw bars with texts; most: the value of a full bar; mark: the value at which a line crosses
+    all bars."""
     room = 1 - (_LETTER * max(map(len, texts)) + 0.06) / inches
     axes.set_xlim(0, most / max(room, 0.2))
     for value, text, y, colour in zip(values, texts, rows.middles, rows.colours, strict=True):

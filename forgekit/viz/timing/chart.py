@@ -1,4 +1,4 @@
-"""Share the parts of benchmark pictures: the page, a look per variant, labels that do not
+"""The parts common to benchmark pictures: the page, a look per variant, labels that do not
 overlap."""
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from forgekit.viz.timing.style import CSS_PIXELS, INK, SERIES, SMALL, TEXT, WIDT
 _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
 MARK: tuple[Any, ...] = (0, (2, 2))  # dashes of a reference value
-SMALL_LINE = 0.147  # inches, height of a line of small letters
+SMALL_LINE = 0.147  # inches, height of a line of small text
 _LETTERS = 126  # inches per point
 
 
 def look(index: int, count: int) -> dict[str, Any]:
     """Return the look of variant `index` of `count`, as arguments of `Axes.plot`: with its own
-    marker, and thinner than earlier variants, so that all of several equal lines are visible."""
+    marker, and thinner than earlier variants, so that several coinciding lines all stay visible."""
     share = index / max(count - 1, 1)
     again, hue = divmod(index, len(SERIES))
     return {
         "color": SERIES[hue],
-        # The marker changes when the colours start again, so no pair occurs twice.
+        # The marker changes when the colours start over, so no pair occurs twice.
         "marker": _MARKERS[(index + again) % len(_MARKERS)],
         "linestyle": _DASHES[again % len(_DASHES)],
         "linewidth": 4.2 - 2.8 * share,
@@ -43,7 +43,7 @@ def look(index: int, count: int) -> dict[str, Any]:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
-    """Split a text into lines in letters of this size; long words are split as well."""
+    """Split a text into lines at this font size; long words are split as well."""
     letters = max(int(inches * _LETTERS / size), 6)
     return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
 
@@ -79,7 +79,7 @@ def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
 
 
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> Any:
-    """Place a text `points` to the right of a place; return its Annotation."""
+    """Place a text `points` to the right of a position; return its Annotation."""
     given = {"textcoords": "offset points", "va": "center_baseline", "gid": "value", **style}
     return axes.annotate(text, place, (points, 0), **given)
 
@@ -94,7 +94,7 @@ def log_ticks(axis: Axis) -> None:
 
 
 def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches: float) -> None:
-    """Set ticks at the sizes on a logarithmic axis of about `inches`. Label every tick or, counted
+    """Set ticks at the sizes on a logarithmic axis of about `inches`. Label every tick or, counting
     from the last, every second, third, …, so that no labels touch."""
     logs = [math.log2(p) for p in places]
     margin = 0.04 * (logs[-1] - logs[0]) or 1.0
@@ -155,8 +155,8 @@ def key(axes: Axes, x: float, y: float, style: dict[str, Any], **options: Any) -
 def apart(
     wanted: Sequence[float], heights: Sequence[float], low: float, high: float
 ) -> list[float]:
-    """Return centres near `wanted` for labels with these heights, without overlaps, within [low,
-    high] if there is room; neighbours that would touch move together."""
+    """Return centres near `wanted` for labels with these heights, without overlap, within [low,
+    high] if there is room; neighbours that would touch move as a group."""
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     groups: list[tuple[list[int], float, float]] = []  # members, their height, the group's start
     for i in order:

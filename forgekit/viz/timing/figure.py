@@ -27,7 +27,7 @@ def figure(
     note: str = "",
     width: float = WIDTH,
 ) -> Any:
-    """Give matplotlib axes to draw on, and show the picture in the page's colours afterwards.
+    """Provide matplotlib axes to draw on, then show the picture in the page's colours.
 
         with fk.figure("Errors grow with n", "A line from 1 at n = 2 to 30 at 1,024.") as axes:
             axes.loglog(lengths, errors)
@@ -35,9 +35,9 @@ def figure(
     title, note: text above and below the axes; alt: a description for readers who cannot see the
     picture; height: the height of the axes, in inches; panels: the number of axes side by side,
     passed to the block as a list if more than one; width: the picture's width in inches; a phone
-    shows 4.2 inches without scrolling. A block that raises shows nothing.
+    shows 4.2 inches without scrolling. If the block raises, nothing is shown.
 
-    Raises UsageError if `alt` is empty or a number is beyond its limits.
+    Raises UsageError if `alt` is empty or a number is outside its limits.
     """
     if not alt.strip():
         raise usage_error("alt", brief(alt), "text", "describe what the picture shows")

@@ -1,4 +1,4 @@
-"""Draw the lines of a sweep over sizes: rates below the ceiling with a band, or counts."""
+"""Draw the lines of a sweep over sizes: rates with a band, below the ceiling, or counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from forgekit.viz.timing.style import SMALL, TEXT, WIDTH, TimingPicture, styled
 
 # Inches.
 _HEIGHT, _LABELS = 3.4, 1.55  # one large chart: its axes, names at the right
-_COLUMNS, _CHART = 3, 2.2  # several small charts, with their axes
+_COLUMNS, _CHART = 3, 2.2  # several small charts, including their axes
 
 
 @styled
@@ -65,7 +65,7 @@ def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
 
 # -- one large chart ------------------------------------------------------------------------------
 def _rates(s: Sweep) -> Figure:
-    """Draw percent of the ceiling, with each variant's name next to its line's end."""
+    """Draw percentages of the ceiling, with each variant's name next to the end of its line."""
     places, ceiling = _places(s), s.benchmarks[0].ceiling_gbps
     texts = [chart.wrapped(name, _LABELS) for name in s.names]
     high = max(
@@ -144,7 +144,7 @@ def _legend(axes: Axes, s: Sweep, shown: Sequence[str], columns: int) -> None:
 
 
 def _recorded(axes: Axes, s: Sweep) -> None:
-    """Draw bars of the recorded rates of one size, with the variants' markers."""
+    """Draw bars for the recorded rates at one size, with the variants' markers."""
     b = s.benchmarks[-1]
     assert b.recorded is not None
     found = [(k, row) for k, name in enumerate(s.names) if (row := b.recorded_row(name))]

@@ -1,4 +1,4 @@
-"""Draw a roofline: instructions per byte against instructions per second, with their bounds.
+"""Draw a roofline: instructions per second against instructions per byte, with their bounds.
 
 Source: Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model for
 Multicore Architectures", CACM 52(4), 2009; with instructions in place of float operations: Ding,
@@ -79,7 +79,8 @@ def _point(b: Benchmark, index: int, o: VariantOutcome, gpu: Gpu) -> _Point | No
     operations = m.counters.thread_instructions
     intensity = operations / m.counters.touched_bytes
     row = b.recorded_row(o.name)
-    # The instructions per needed byte hardly depend on the size, so use them for the recorded size.
+    # Instructions per required byte hardly depend on the size, so use the same number for the
+    # recorded size.
     recorded = row.gbps * 1e9 * operations / m.moved_bytes if row is not None else None
     return _Point(o.name, index, intensity, _bound(gpu, intensity), recorded)
 
@@ -135,7 +136,7 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], gpu: Gpu) -> None:
 
 
 def _draw_point(axes: Axes, p: _Point, style: dict[str, Any]) -> None:
-    """Draw recorded rates as filled markers, bounds as rings, and a line that joins the two."""
+    """Draw recorded rates as filled markers, bounds as rings, and a line joining the two."""
     size = style["markersize"] + 1
     filled = {"color": style["color"], "marker": style["marker"], "markersize": size, "zorder": 4}
     ring = {**filled, "fillstyle": "none", "markeredgewidth": 1.4}

@@ -1,4 +1,4 @@
-"""Style plots with axes: the type and the colours of all pictures, on light and dark pages."""
+"""Style plots with axes: the fonts and colours of all pictures, on light and dark pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SMALL = 8.0  # points
 WIDTH = 8.3  # inches, equal to 797 pixels of a page
 _DPI, CSS_PIXELS = 144, 96  # pixels per inch of the PNG, and of the page
 
-# A `$` in a name or a message is a `$`.
+# A `$` in a name or a message is printed as a `$`.
 STYLE: Any = {
     "font.size": SMALL, "text.color": TEXT, "text.parse_math": False,
     "axes.titlesize": SMALL, "axes.titlecolor": TEXT, "axes.titlelocation": "left",
@@ -41,7 +41,7 @@ styled = matplotlib.rc_context(STYLE)  # decorates functions that draw
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A matplotlib `figure`, and in `words` everything that it shows, with numbers."""
+    """A matplotlib `figure`, and `words`, which state everything that it shows, with numbers."""
 
     figure: Figure
     words: str
@@ -52,7 +52,7 @@ class TimingPicture(Picture):
 
     @functools.cached_property
     def svg(self) -> str:
-        """Return the picture as an SVG document, in the colours of its page."""
+        """Return the picture as an SVG document that adopts the page's colours."""
         drawn = figure_svg(self.figure, hashlib.sha256(self.words.encode()).hexdigest()[:8])
         for role, (light, _) in THEME.items():
             drawn = re.sub(rf"(fill|stroke): {light}", rf"\1: var(--fk-{role},{light})", drawn,
@@ -94,7 +94,7 @@ def figure_svg(figure: Figure, key: str) -> str:
         svg = svg.replace(name, f"{name[0]}{number}")
     seen: Counter[str] = Counter()
 
-    def once(found: re.Match[str]) -> str:  # several texts of a figure may share a gid
+    def once(found: re.Match[str]) -> str:  # several texts in a figure may share a gid
         seen[found[1]] += 1
         return found[0] if seen[found[1]] == 1 else f'id="{found[1]}-{seen[found[1]]}"'
 

@@ -1,7 +1,7 @@
 """Draw the results of a suite: one panel per operator and type, one line per size.
 
 On a GPU the points are percentages of the ceiling, with a bar from the 20th to the 80th percentile;
-on the virtual GPU they are the bytes moved relative to the minimum. The picture is readable on
+on the virtual GPU they are the bytes moved, relative to the minimum. The picture is readable on
 white and on black.
 """
 
@@ -26,10 +26,11 @@ from forgekit.viz.timing.style import SERIES, TEXT, styled, text_at
 Points = list[tuple[SuiteRow, float]]
 
 FORMATS = (".png", ".svg")
-# Known contenders have a fixed colour in every picture; others get the remaining colours, in order.
+# Known contenders have the same colour in every picture; others get the remaining colours, in
+# order.
 _STYLES = {"forgekit": (SERIES[0], "o"), "torch": (SERIES[1], "s"),
            "torch.compile": (SERIES[2], "^"), "quack": (SERIES[3], "D")}  # fmt: skip
-_OTHERS = SERIES[4:], "vPX<>phd8*"  # colours and markers, in rotation: 30 pairs
+_OTHERS = SERIES[4:], "vPX<>phd8*"  # colours and markers, cycled: 30 pairs
 _LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
 _PANEL, _HEAD = 2.6, 0.66
 

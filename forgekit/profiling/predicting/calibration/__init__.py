@@ -1,4 +1,4 @@
-"""Kernels that calibrate the model of time: every kind in the course, and other kinds."""
+"""Kernels that calibrate the time model: every kind used in the course, and others."""
 
 from forgekit.profiling.predicting.calibration import arithmetic, memory, sharing
 from forgekit.profiling.predicting.calibration.case import Case

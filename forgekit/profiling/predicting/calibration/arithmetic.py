@@ -8,7 +8,7 @@ from cutlass.cute.nvgpu import warp
 
 from forgekit.profiling.predicting.calibration.case import Case, pair, rows
 
-# an operation of a chain
+# one operation in a chain
 STEPS = {
     "fma": lambda v: v * Float32(1.0001) + Float32(0.5),
     "fma64": lambda v: v * Float64(1.0001) + Float64(0.5),
@@ -69,7 +69,8 @@ def diverge_kernel(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr,
 
 @cute.jit
 def diverge(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr, times: cutlass.Constexpr):
-    """Loop `ways` different numbers of times in the lanes of a warp, at most `times`."""
+    """Loop a lane-dependent number of times: `ways` different counts within a warp, at most
+    `times`."""
     diverge_kernel(mX, mY, ways, times).launch(
         grid=(cute.ceil_div(cute.size(mX), 128), 1, 1), block=(128, 1, 1)
     )
@@ -85,7 +86,7 @@ def triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def triangle(mX: cute.Tensor, mY: cute.Tensor):
-    """Store the lower triangle of mY (M, M) = 2 mX, one block per row."""
+    """Store the lower triangle of mY = 2 mX, shape (M, M), one block per row."""
     triangle_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 
 
@@ -106,7 +107,7 @@ def registers_kernel(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
 
 @cute.jit
 def registers(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
-    """Hold a given number of elements per thread until their sum is known."""
+    """Hold a given number of elements per thread in registers until their sum is known."""
     registers_kernel(mX, mY, held).launch(
         grid=(cute.size(mX) // (128 * held), 1, 1), block=(128, 1, 1)
     )

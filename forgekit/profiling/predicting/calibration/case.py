@@ -16,11 +16,11 @@ DIVISOR = 128  # elements, for each size
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel of the calibration.
+    """A calibration kernel.
 
-    name: a unique name. kind: its class, such as "copy". run: the host function. make: size -> its
-    tensors, on torch's default device. options: values of its Constexpr parameters. sizes: three
-    sizes, ascending.
+    name: a unique name. kind: its category, such as "copy". run: the host function. make: size ->
+    its tensors, on torch's default device. options: values of its Constexpr parameters. sizes:
+    three sizes, ascending.
     """
 
     name: str
@@ -77,7 +77,7 @@ def square(n: int) -> tuple[torch.Tensor, ...]:
 
 
 def permuted(n: int) -> torch.Tensor:
-    """Return the numbers below n, a power of two, in a fixed order without pattern."""
+    """Return the integers below n, a power of two, in a fixed order without a pattern."""
     x, half = torch.arange(n, dtype=torch.int64), (n.bit_length() - 1) // 2
     # from xxHash; odd, so that all products differ
     for odd in (2654435761, 2246822519, 3266489917):

@@ -1,4 +1,4 @@
-"""Calibration kernels that move memory: copies, strides, gathers, transposes, few blocks."""
+"""Calibration kernels that move data: copies, strides, gathers, transposes, few blocks."""
 
 import cutlass
 import cutlass.cute as cute
@@ -28,7 +28,7 @@ def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
 @cute.jit
 def copy(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
          vector: cutlass.Constexpr, loads: cutlass.Constexpr):  # fmt: skip
-    """Copy mX to mY, several vectors per thread, all loaded before the first store."""
+    """Copy mX to mY, several vectors per thread, all of them loaded before the first store."""
     blocks = cute.ceil_div(cute.size(mX), threads * vector * loads)
     copy_kernel(mX, mY, threads, vector, loads).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
@@ -162,8 +162,8 @@ def gather(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, scatters: cutlass.
 
 
 def scattered(window: int):
-    """Return x, i and y of n elements; the indices permute each window of `window` elements; 0
-    permutes all."""
+    """Return x, i and y with n elements each; the indices i permute each window of `window`
+    elements (0: all elements)."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         size = min(window or n, n)

@@ -1,4 +1,4 @@
-"""Calibration kernels whose threads share: shared memory, barriers, reductions, atomics."""
+"""Calibration kernels whose threads share data: shared memory, barriers, reductions, atomics."""
 
 import operator
 
@@ -51,7 +51,7 @@ def room_kernel(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr,
 
 @cute.jit
 def room(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr, threads: cutlass.Constexpr):
-    """Reverse vectors in each block's shared memory, of which it uses `words` words."""
+    """Reverse vectors in shared memory, of which each block uses `words` words."""
     room_kernel(mX, mY, words, threads).launch(
         grid=(cute.size(mX) // (threads * 4), 1, 1), block=(threads, 1, 1)
     )
@@ -207,7 +207,8 @@ def softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
 @cute.jit
 def softmax(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
             online: cutlass.Constexpr):  # fmt: skip
-    """Compute softmax of rows, one block per row: three passes, or two with the online sum."""
+    """Compute the softmax of rows, one block per row: in three passes, or in two with the online
+    sum."""
     softmax_kernel(mX, mY, warps, online).launch(grid=(mX.shape[0], 1, 1), block=(32 * warps, 1, 1))
 
 
@@ -268,7 +269,7 @@ def atomic_kernel(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
 
 @cute.jit
 def atomic(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
-    """Sum by atomic additions per thread, warp or block, to one address or to several."""
+    """Sum with one atomic addition per thread, warp or block, to one address or several."""
     atomic_kernel(mX, mY, who).launch(grid=(cute.size(mX) // 256, 1, 1), block=(256, 1, 1))
 
 
