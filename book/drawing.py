@@ -1,5 +1,5 @@
-"""Provide common parts of the book's drawn pictures: colours for light and dark pages, SVG, boxes,
-arrows."""
+"""Provide the common parts of the book's drawn pictures: colours for light and dark pages, SVG,
+boxes, arrows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 
 __all__ = ["FONT", "MONO", "THEME", "arrow", "box", "svg", "text"]
 
-# Role -> colour on a light page, on a dark page.
+# Role -> colours on a light page and on a dark page.
 THEME = {
     "ink": ("#1f2933", "#e6e9ee"),
     "dim": ("#52606d", "#a9b4c0"),
@@ -72,7 +72,7 @@ def arrow(*points: tuple[int, int]) -> str:
 
 def text(x: float, y: float, words: str, *, role: str = "ink", size: float = 14,
          weight: int = 400, mono: bool = False) -> str:  # fmt: skip
-    """Draw a line of text that begins at x, with its baseline at y; mono: as code."""
+    """Draw a line of text that begins at x, with its baseline at y; mono: draw it as code."""
     font = f' font-family="{escape(MONO)}"' if mono else ""
     size = 13 if mono else size
     return (

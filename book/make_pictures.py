@@ -1,12 +1,12 @@
-"""Draw the book's pictures, from real runs where they show one: `uv run python
+"""Draw the book's pictures, from real runs where they show a run: `uv run python
 book/make_pictures.py`.
 
 transpose_naive.svg, transpose_tiled.svg: the sectors that a warp's store moves in two transposes.
-profile_light.svg, profile_dark.svg: both, line by line, with counts (for the README).
-shuffles.svg: a warp adds up 32 numbers. passes.svg: the reads and writes of three softmaxes.
-architecture.svg: the way from a cell to its results.
+profile_light.svg, profile_dark.svg: both transposes, line by line, with counts (for the README).
+shuffles.svg: a warp sums 32 numbers. passes.svg: the reads and writes of three softmaxes.
+architecture.svg: the path from a cell to its results.
 predicted.svg: predicted times against times measured on an H200.
-drawn_shapes.svg: operators next to peers, at shapes drawn at random, on an H200.
+drawn_shapes.svg: operators next to peers, for shapes drawn at random, on an H200.
 film.html: the sectors that the two transposes move, as an animation.
 """
 
@@ -33,7 +33,7 @@ from forgekit.viz.timing.chart import page, tidy
 from forgekit.viz.timing.style import SERIES, STYLE, TEXT, TimingPicture
 
 FOLDER = Path(__file__).parent / "pictures"
-SIDE = 32  # elements along a side of the drawn part of Y
+SIDE = 32  # elements along each side of the drawn part of Y
 CELL = 10  # px
 SECTOR = 8  # elements of float32 in 32 bytes
 PASSES = {"reduce_sum": 1, "softmax": 2, "softmax_backward": 3}  # passes over a matrix, by operator
@@ -74,7 +74,7 @@ def tiled(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def stored(transpose: Any) -> dict[tuple[int, int], int]:
-    """Map (row, column) of Y to the lane, for the first store of the first warp; check the
+    """Map each (row, column) of Y that the first warp's first store writes to its lane; check the
     result."""
 
     x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
@@ -88,8 +88,8 @@ def stored(transpose: Any) -> dict[tuple[int, int], int]:
 
 # -- drawing ------------------------------------------------------------------------------------
 def store(lanes: dict[tuple[int, int], int], name: str = "grid") -> list[str]:
-    """Draw the top left of Y: the elements that a warp stores, coloured by lane, and those that
-    move with them.
+    """Draw the top left of Y: the elements that a warp stores, coloured by lane, and the elements
+    that move with them.
 
     name: the id of its pattern, for pictures with several.
     """
@@ -131,7 +131,7 @@ def panels() -> list[Panel]:
 
 
 def architecture() -> str:
-    """Draw the way from a cell to its results, from the top down, narrow enough for a phone."""
+    """Draw the path from a cell to its results, from the top down, narrow enough for a phone."""
     body = [
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto"><path class="dim" d="M0 0 L8 4 L0 8 z"/></marker></defs>',
@@ -158,7 +158,7 @@ def architecture() -> str:
 
 
 def drawn_shapes() -> str:
-    """Draw the shapes drawn at random: bytes moved, and speed as a share of a copy's."""
+    """Plot the shapes drawn at random: bytes moved, and speed as a share of a copy's speed."""
     data = json.loads((FOLDER.parent / "measured/drawn_shapes_h200.json").read_text("utf-8"))
     size = {"float32": 4, "float16": 2, "bfloat16": 2}
     names = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "its gradient"}
@@ -187,7 +187,7 @@ def drawn_shapes() -> str:
 
 
 def film() -> str:
-    """Return both kernels as a film to play."""
+    """Return an animation of both kernels, as HTML."""
     x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
     profiles = {}
     for name, transpose in (("column by column", naive), ("through shared memory", tiled)):

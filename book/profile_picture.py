@@ -30,7 +30,7 @@ class Panel:
 
 
 def picture(panels: Sequence[Panel], theme: int) -> str:
-    """Draw all panels below each other on a sheet; theme: 0 is light, 1 is dark."""
+    """Draw all panels on a sheet, one below the other; theme: 0 is light, 1 is dark."""
     body: list[str] = []
     y = MARGIN
     for panel in panels:
@@ -80,7 +80,7 @@ def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
 
 
 def _told(kind: str, a: AccessCounts) -> tuple[str, bool]:
-    """Return text such as `store: 32 sectors, 4 would do`, and True if that is too many."""
+    """Return text such as `store: 32 sectors, 4 would do`, and True if fewer sectors would do."""
     each, ideal = a.units / a.requests, a.ideal / a.requests
     name = kind.removeprefix("global_").replace("_", " ")
     words = f"{name}: {each:g} {a.unit}{'' if each == 1 else 's'}"

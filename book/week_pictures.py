@@ -13,7 +13,7 @@ __all__ = ["passes", "shuffles"]
 
 LANES, STEPS = 32, 5
 CELL, ROW = 14, 46  # px
-LEFT = 96  # px, for text
+LEFT = 96  # px, reserved for text
 
 
 # -- week 1 --------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def summed() -> list[list[set[int]]]:
 
     import forgekit as fk
 
-    x = 2 ** fk.arange(LANES, dtype=torch.int64, device="virtual")  # a bit a lane
+    x = 2 ** fk.arange(LANES, dtype=torch.int64, device="virtual")  # one bit per lane
     y = fk.empty(STEPS + 1, LANES, dtype=torch.int64, device="virtual")
     fk.compile(butterfly, x, y, device="virtual")(x, y)
     return [[{lane for lane in range(LANES) if bits >> lane & 1} for bits in row]
@@ -62,7 +62,7 @@ def shuffles() -> str:
             colour = matplotlib.colormaps["viridis"](0.1 + 0.85 * sum(lanes) / len(lanes) / 31)
             cells.append(f'<rect fill="{to_hex(colour)}" x="{x}" y="{y}" width="{CELL}" '
                          f'height="{CELL}" rx="2.5"/>')  # fmt: skip
-            if k:  # from the lane itself, and from the lane whose numbers it lacked
+            if k:  # lines from the lane itself, and from the lane whose numbers it lacked
                 other = lane ^ (LANES // 2) >> (k - 1)
                 assert lanes == held[k - 1][lane] | held[k - 1][other]
                 for source in (lane, other):
@@ -79,8 +79,8 @@ def shuffles() -> str:
 
 
 # -- week 2 --------------------------------------------------------------------------------------
-BAR = 52  # px, for the whole matrix once
-READ, WRITTEN, CODE = 0, BAR + 8, 2 * BAR + 28  # px, where the columns begin
+BAR = 52  # px, the length for one pass over the whole matrix
+READ, WRITTEN, CODE = 0, BAR + 8, 2 * BAR + 28  # px, the left edges of the columns
 WIDTH = CODE + 575
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 __all__ = ["setup"]
 
-# The address of the sources, such as https://github.com/OWNER/NAME; without it there are no launch
-# buttons.
+# The address of the repository, such as https://github.com/OWNER/NAME; without it there are no
+# launch buttons.
 REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"
 _WARNING = "<blockquote>\n<div><p><strong>Looks right but is wrong.</strong>"
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Set the extension up. Sphinx is imported only here, because the rest of this package does not
+    """Set up the extension. Sphinx is imported only here, because the rest of this package does not
     need it."""
     from forgebook import maths
     from forgebook.pictures import InlinePictures
@@ -52,7 +52,7 @@ def _add_launch_buttons(app: Any, config: Any) -> None:
 
 
 def _made_pages(app: Any, env: Any, *changes: set[str]) -> list[str]:
-    """Read pages again each time if they depend on more than their own text."""
+    """Return the pages to read again in each build because they depend on other files."""
     from forgebook import pages
 
     paths = {name: Path(env.doc2path(name)) for name in env.found_docs}
@@ -72,7 +72,7 @@ def _prepare(app: Any, name: str, source: list[str]) -> None:
 
 
 def _name_blocks(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Remove the label that hides the text of a fold, and turn quotations that begin with "Looks
+    """Remove the label that hides the title of a fold, and turn quotations that begin with "Looks
     right but is wrong" into callouts."""
     if "body" in context:
         body = context["body"].replace(' aria-label="Toggle hidden content"', "")
@@ -89,7 +89,7 @@ def _add_codespaces(app: Any, name: str, template: str, context: dict[str, Any],
 
 
 def _write_entrance(app: Any, exception: Exception | None) -> None:
-    """Make the site's address lead to the first page."""
+    """Make the site's address redirect to the first page."""
     if exception is None and app.builder.format == "html":
         first = f"{app.config.master_doc}.html"
         title = app.config.html_title

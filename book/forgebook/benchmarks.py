@@ -1,4 +1,4 @@
-"""Show recorded measurements as bars and tables, from all JSON files in `measured/`."""
+"""Show the recorded measurements in all JSON files of `measured/` as bars and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forgekit.benching.suites.results import SCHEMA, SuiteResults
 __all__ = ["Bar", "bars", "made"]
 
 _OTHER = ROOT / "book" / "measured"
-_SERIES = (  # key of a row of the virtual GPU's benchmark -> its name
+_SERIES = (  # key in a row of the virtual GPU's benchmark -> its name
     ("vgpu_ms", "virtual GPU, bare"),
     ("sanitizer_ms", "with the sanitizer"),
     ("profile_ms", "profile"),
@@ -24,16 +24,16 @@ _SERIES = (  # key of a row of the virtual GPU's benchmark -> its name
 )
 
 
-_TITLES = {  # stem of a file -> its heading
+_TITLES = {  # stem of a file's name -> its heading
     "drawn_shapes_h200": "Shapes drawn at random",
     "few_rows_h200": "Few long rows",
     "middle_rows_h200": "Up to 528 rows of 6 to 128 kB",
     "small_h200": "Tensors of up to 1 MB",
     "short_rows_h200": "Configurations tried for short rows",
-    "softmax_peers_h200": "Softmax and its gradient beside peers, in CUDA graphs",
+    "softmax_peers_h200": "Softmax and its gradient next to peers, in CUDA graphs",
     "softmax_rows_h200": "Configurations tried for softmax",
 }
-_PEERS = ("torch", "quack", "Triton")  # names of the peers
+_PEERS = ("torch", "quack", "Triton")  # beginnings of the peers' names
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Bar:
 
 
 def made(kind: str) -> str:
-    """Return the Markdown of all files of a kind, or a sentence if there are none.
+    """Return Markdown for all files of a kind, or a sentence if there are none.
 
     kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, next to peers) or `vgpu` (the
     virtual GPU, and all other files).
@@ -101,7 +101,7 @@ def _steps(name: str, data: dict[str, Any]) -> str:
     out = [
         f"### {_notebook(name)}",
         f"{data['gpu']}, {data.get('date', 'without a date')}. A copy of 1 GB reached "
-        f"{ceiling:,.0f} GB/s in the same run, the dashed line. Grey bars are peers. "
+        f"{ceiling:,.0f} GB/s in the same run (the dashed line). Grey bars are peers. "
         f"{data.get('method', 'CUDA events, median')}.",
     ]
     cases: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -125,8 +125,8 @@ def _steps(name: str, data: dict[str, Any]) -> str:
 
 
 def _notebook(name: str) -> str:
-    """Return a notebook's title as a link from a page of the book, or its name if there is no such
-    notebook."""
+    """Return a notebook's title as a link from one of the book's pages, or its name if there is no
+    such notebook."""
     found = next((n for n in notebooks() if n.name == name), None)
     if found is None:
         return _title(name)
@@ -146,9 +146,9 @@ def _virtual(data: dict[str, Any]) -> str:
     with_peer = [r["size"] for r in rows if r.get("triton_ms")]
     size = max(with_peer or [r["size"] for r in rows])
     out = [
-        f"### The virtual GPU on one {data.get('processor', 'machine')} machine",
+        f"### The virtual GPU on an {data.get('processor', 'machine')} machine",
         f"Recorded {data.get('date', 'without a date')}, Python {data.get('python', '?')}, "
-        f"{data.get('cores', '?')} cores of which it uses one. Shorter is better.",
+        f"{data.get('cores', '?')} cores, of which it uses one. Shorter is better.",
     ]
     for row in (r for r in rows if r["size"] == size):
         drawn = [
@@ -166,9 +166,9 @@ def _virtual(data: dict[str, Any]) -> str:
 
 # -- configurations ------------------------------------------------------------------------------
 def _configurations(data: dict[str, Any]) -> str:
-    """List the configurations tried for the tables of `forgekit.ops`."""
+    """List the configurations that were tried for the tables of `forgekit.ops`."""
     says = (
-        "What the rules in `forgekit/ops/tile_choice.py` and `columns.py` choose from. "
+        "The rules in `forgekit/ops/tile_choice.py` and `columns.py` choose from these. "
         f"{data['gpu']}, {data['date']}. {data['method']} Ceiling: {data['ceiling_gbps']:,} GB/s."
     )
     head = ("operator", "size", "type", "GB/s", "kernel", "threads", "rows", "loads", "blocks")
@@ -210,7 +210,7 @@ def _title(name: str) -> str:
 
 
 def bars(caption: str, drawn: Sequence[Bar], *, ceiling: float | None = None) -> str:
-    """Return a table whose rows are bars, which screen readers read as a table and which fits on a
+    """Return a table whose rows are bars. Screen readers read it as a table, and it fits on a
     phone.
 
     ceiling: the value at which a dashed line crosses all bars. Bars of peers are grey.

@@ -1,4 +1,4 @@
-"""Draw pictures of a recorded run: one for each operator and type, in the colours of the page."""
+"""Draw pictures of a recorded run: one for each operator and type, in the page's colours."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pictures(group: Group) -> str:
 
 
 def _words(group: Group, row: SuiteRow) -> str:
-    """Return the text of a point for the pointer."""
+    """Return the text that appears when the pointer is on a point."""
     m, n = row.case.shape
     percent = group.results.percent(row) or 0.0
     time_us = row.timing.median_ms * 1e3 if row.timing else 0.0
@@ -60,7 +60,7 @@ def _hovered(svg: str, words: list[str]) -> str:
 
 
 def _place(row: SuiteRow) -> int:
-    """Return a contender's place in the legend."""
+    """Return a row's sort key: its contender's position in the legend."""
     return _ORDER.index(row.contender) if row.contender in _ORDER else len(_ORDER)
 
 

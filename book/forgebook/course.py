@@ -1,4 +1,4 @@
-"""Read the facts about the notebooks that the pages need: titles, sections, terms, exercises."""
+"""Read the facts that the pages need about the notebooks: titles, sections, terms, exercises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ROOT", "Notebook", "Section", "anchor", "notebooks", "read", "slug",
 ROOT = Path(__file__).resolve().parents[2]
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
-_HEADING = re.compile(r"^(#{1,6}) +(?!Exercise \d+:)(.+?)\s*$")  # an exercise is in its section
+_HEADING = re.compile(r"^(#{1,6}) +(?!Exercise \d+:)(.+?)\s*$")  # without exercise headings
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 _PROMISE = re.compile(r"\*\*You will build\*\*\s+(.+?)(?=\s\*\*You\s|\n\n|\Z)", re.DOTALL)
 _MINUTES = re.compile(r"About (\d+) minutes, and (\d+) more for the (?:\w+ )?exercises")
@@ -35,7 +35,7 @@ class Section:
 class Notebook:
     """A parsed notebook.
 
-    path: from the root of the course, with its suffix; minutes: for the text, and for its
+    path: relative to the course's root, with its suffix; minutes: for the text, and for its
     exercises; exercises: names.
     """
 
@@ -56,7 +56,7 @@ class Notebook:
 
 
 def slug(title: str) -> str:
-    """Return the anchor that MyST gives to a heading, by GitHub's rule."""
+    """Return the anchor that MyST gives to a heading, following GitHub's rule."""
     plain = re.sub(r"[`*]", "", title)
     return re.sub(r"[^\w\- ]", "", plain.lower().replace(" ", "-"))
 

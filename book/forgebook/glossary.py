@@ -10,7 +10,7 @@ __all__ = ["names", "where", "with_links"]
 
 _TERM = re.compile(r"^### (.+)$", re.MULTILINE)
 _GROUP = re.compile(r"^## .+\n", re.MULTILINE)
-_MOST = 3  # most links below a term
+_MOST = 3  # the maximum number of links below a term
 _FILTER = (
     '<p class="filter"><label for="filter">Filter</label> <input type="search" id="filter"> '
     '<span role="status"></span></p>'
@@ -18,7 +18,7 @@ _FILTER = (
 
 
 def names(heading: str) -> list[str]:
-    """Return the forms of a heading that may occur in bold, in lower case, such as `sector,
+    """Return, in lower case, the forms of a heading that may occur in bold, such as `sector,
     sectors`."""
     words = [w.strip().lower() for w in re.split(r"[,()]", re.sub(r"[`*]", "", heading))]
     return [form for w in words if w for form in (w, f"{w}s", f"{w}es")]
@@ -33,13 +33,13 @@ def where(heading: str) -> list[tuple[str, str]]:
             if wanted & set(section.terms):
                 name = f"{nb.title}, {section.title}" if section is not nb.sections[0] else nb.title
                 found.append((name, f"../{nb.path}#{section.slug}"))
-                break  # once a notebook
+                break  # at most once per notebook
     return found[:_MOST]
 
 
 def with_links(text: str) -> str:
     """Return the glossary from A to Z, with a line of links at the end of each term. (In its
-    source, terms are in groups, each after the terms that it is based on.)"""
+    source, terms are in groups, each after the terms on which it is based.)"""
     head, *parts = _TERM.split(_GROUP.sub("", text))
     terms = dict(zip(parts[::2], (body.strip() for body in parts[1::2]), strict=True))
     out, letters = [], []

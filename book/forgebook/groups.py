@@ -22,7 +22,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of an operator along a dimension; results holds only these rows."""
+    """Holds the rows of an operator along a dimension; results contains only these rows."""
 
     op: str
     dim: int

@@ -1,4 +1,4 @@
-"""Write formulas as MathML, which every current browser draws by itself, without scripts or a
+"""Write formulas as MathML, which every current browser renders itself, without scripts or a
 network."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["register"]
 
 
 def register(app: Any) -> None:
-    """Let Sphinx write formulas as MathML, by docutils' own converter."""
+    """Make Sphinx write formulas as MathML, with docutils' own converter."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.config.html_math_renderer_name = "mathml"
 

@@ -17,10 +17,10 @@ __all__ = ["asked", "described", "linked", "named", "prepared"]
 
 _MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
 _PAGE = re.compile(r"(?<![\[`])`book/(\w+)\.md`(?![\]`])")
-_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each on a separate line
+_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each goes on a separate line
 _HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
-# forgekit's text colours, which must suit both white and black pages -> the book's, which differ by
-# page.
+# forgekit's text colours, which must suit both white and black pages -> the book's, which depend on
+# the page.
 _READABLE = {
     "#009e73": "color:var(--forge-right)",
     "#d55e00": "color:var(--forge-wrong)",
@@ -61,7 +61,7 @@ def prepared(text: str, folder: Path) -> str:
 
 
 def _boxed(source: str, metadata: dict[str, Any]) -> str:
-    """Put an exercise, from below its heading to the end of its solution, into a box with an
+    """Enclose an exercise, from below its heading to the end of its solution, in a box with an
     anchor."""
     if metadata.get("part") == "task":
         heading, _, task = source.partition("\n")
@@ -84,7 +84,7 @@ def _fields(questions: list[str], name: str) -> dict[str, Any]:
     """Return a cell in which readers write predictions; forge.js compares them with the answers."""
     fields = "".join(
         f'<label><span>Your prediction: {html.escape(question)}</span><input maxlength="60" '
-        f'data-asks="{html.escape(question)}" placeholder="kept in this browser only"></label>\n'
+        f'data-asks="{html.escape(question)}" placeholder="kept only in this browser"></label>\n'
         for question in questions
     )
     source = f'<div class="predict">\n{fields}</div>'
@@ -109,7 +109,7 @@ def linked(text: str, folder: Path) -> str:
         path = ROOT / "book" / f"{mention[1]}.md"
         return to(path, mention) if path.is_file() else mention[0]
 
-    parts = _FENCED.split(text)  # every second piece is code
+    parts = _FENCED.split(text)  # every second part is code
     return "".join(
         p if k % 2 else _PAGE.sub(page, _MENTION.sub(link, p)) for k, p in enumerate(parts)
     )
@@ -130,7 +130,7 @@ def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
     words = "; ".join("".join(data.get("text/plain", "")).split("\n")).strip()
     words = re.sub(r"\s*;\s*", "; ", words)
     if words.startswith("<Figure") or not words:
-        words = f"Figure, of what the section “{section}” says"
+        words = f"Figure for the section “{section}”"
     if "image/svg+xml" in data:  # inline, so that its colours follow the page's
         picture = named("".join(data["image/svg+xml"]), words)
     else:

@@ -1,4 +1,4 @@
-"""Write recorded runs of `forgekit bench` as Markdown: pictures, means, missed goals, rows."""
+"""Write recorded runs of `forgekit bench` as Markdown: pictures, means, missed goals, and rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from forgekit.profiling.gpus import gpu_of
 
 __all__ = ["behind", "folded", "markdown", "running_text"]
 
-LARGE_BYTES = 128e6  # bytes from which only bandwidth should matter
-REACHED = 95.0  # percent of the ceiling that such sizes should reach
+LARGE_BYTES = 128e6  # from this many bytes on, only bandwidth should matter
+REACHED = 95.0  # percent of the ceiling that such large cases should reach
 
 
 def markdown(results: SuiteResults) -> str:
-    """Return all of a run, or an empty text if none of it was measured on a GPU."""
+    """Return a whole run, or an empty text if it was not measured on a GPU."""
     if not results.machines or results.machines[0].ceiling_gbps is None:
         return ""
     blocks = [_group(group) for group in groups(results)]
@@ -43,7 +43,7 @@ def _group(group: Group) -> str:
 
 
 def running_text(results: SuiteResults) -> str:
-    """Describe place, date and commit, and the ceilings of the runs that contain the rows."""
+    """Describe the GPU, date and commit, and the ceilings of the runs that contain the rows."""
     one = results.machines[0]
     names = ("torch", "quack-kernels", "nvidia-cutlass-dsl")
     versions = [f"{name} {one.versions[name]}" for name in names if name in one.versions]
@@ -55,13 +55,13 @@ def running_text(results: SuiteResults) -> str:
 
 
 def _ceilings(results: SuiteResults) -> str:
-    """Return the ceiling of each run, and the data sheet's value if known for the GPU."""
+    """Return the ceiling of each run, and the data sheet's value if it is known for the GPU."""
     used = sorted({row.machine for row in results.rows if row.machine is not None})
     runs = [results.machines[k] for k in used if results.machines[k].ceiling_gbps]
     if not runs:
         return ""
     rates = " and ".join(f"{run.ceiling_gbps:,.0f}" for run in runs)
-    text = f" Ceiling: {rates} GB/s" + (f", of {len(runs)} runs" if len(runs) > 1 else "")
+    text = f" Ceiling: {rates} GB/s" + (f", from {len(runs)} runs" if len(runs) > 1 else "")
     known = gpu_of(runs[0].gpu)
     return f"{text}; the data sheet promises {known.bandwidth / 1e9:,.0f}." if known else f"{text}."
 
@@ -75,14 +75,14 @@ def _means(group: Group) -> str:
     ]  # fmt: skip
     if not lines:
         return ""
-    head = ["| forgekit against | how fast: geometric mean | the least | cases that both did |",
+    head = ["| forgekit against | speedup, geometric mean | minimum | cases that both ran |",
             "|---|---|---|---|"]  # fmt: skip
     return "\n".join(head + lines)
 
 
 def behind(group: Group) -> list[tuple[Case, str, float]]:
     """Return the cases in which a peer is faster beyond the noise: the case, the fastest such peer,
-    forgekit's speed relative to it.
+    and forgekit's speed relative to it.
 
     Beyond the noise: the peer's 80th percentile lies below forgekit's 20th.
     """
@@ -111,20 +111,20 @@ def _not_reached(group: Group) -> str:
     said = []
     if large:
         text = (
-            f"{REACHED:.0f} % of the ceiling, where 128 MB or more move: {len(large) - len(below)} "
-            f"of {len(large)} cases reach it"
+            f"{len(large) - len(below)} of the {len(large)} cases that move 128 MB or more reach "
+            f"{REACHED:.0f} % of the ceiling"
         )
         listed = _by_size([(row.case, f"{percent:.1f} %") for row, percent in below])
-        said.append(f"{text}. Not {listed}." if below else f"{text}.")
+        said.append(f"{text}. These do not: {listed}." if below else f"{text}.")
     slower = behind(group)
     if slower:
         listed = _by_size([(case, f"{speed:.2f}× {peer}") for case, peer, speed in slower])
         said.append(
-            f"At {len(slower)} of {len(own)} cases a peer is faster beyond the noise: {listed}."
+            f"In {len(slower)} of {len(own)} cases, a peer is faster beyond the noise: {listed}."
         )
     elif own:
-        said.append(f"At none of {len(own)} cases is a peer faster beyond the noise.")
-    return "What is not reached:\n\n" + "\n".join(f"- {text}" for text in said) if said else ""
+        said.append(f"In none of the {len(own)} cases is a peer faster beyond the noise.")
+    return "Goals and peers:\n\n" + "\n".join(f"- {text}" for text in said) if said else ""
 
 
 def _left_out(group: Group) -> str:
@@ -136,7 +136,7 @@ def _left_out(group: Group) -> str:
     wanted = {case.dtype for case in suite if (case.op, case.dim) == (group.op, group.dim)}
     missing = wanted - {case.dtype for case in group.cases()}
     names = " and ".join(dtype for dtype in DTYPES if dtype in missing)
-    return f"The suite has {names} as well, which this run left out." if names else ""
+    return f"The suite also has {names}, which this run left out." if names else ""
 
 
 def _by_size(found: Sequence[tuple[Case, str]]) -> str:
@@ -179,22 +179,22 @@ def _rate(results: SuiteResults, row: SuiteRow | None, marks: dict[tuple[str, st
 
 
 _MEANING = {
-    "wrong": "its result was further from the float64 reference than the tolerance allows, "
+    "wrong": "its result differed from the float64 reference by more than the tolerance, "
     "so it was not timed",
-    "error": "it refused, or failed",
+    "error": "it refused the case or failed",
     "skipped": "it was left out",
 }
 
 
 def _notes(group: Group) -> dict[tuple[str, str], str]:
-    """Return a note for each (contender, status): the event, and its first message."""
+    """Return a note for each (contender, status): what happened, and the first message."""
     found: dict[tuple[str, str], list[SuiteRow]] = {}
     for row in group.results.rows:
         if row.status != "ok":
             found.setdefault((row.contender, row.status), []).append(row)
     return {
-        (name, status): f"{name}, {status} at {len(rows)} of {len(group.cases())}: "
-        f"{_MEANING[status]}. At {_named(rows[0].case)}: {rows[0].error}"
+        (name, status): f"{name}, {status} in {len(rows)} of {len(group.cases())} cases: "
+        f"{_MEANING[status]}. For {_named(rows[0].case)}: {rows[0].error}"
         for (name, status), rows in found.items()
     }
 
@@ -207,15 +207,15 @@ def _host(results: SuiteResults) -> str:
     ]
     return "\n\n".join([
         "### Host time of a call",
-        f"{running_text(results)} Microseconds of the CPU's time for a call on 64 × 64 elements of "
-        "float16, the best of five series of 2,000.",
+        f"{running_text(results)} Microseconds of CPU time for a call on 64 × 64 elements of "
+        "float16, the best of five series of 2,000 calls.",
         "\n".join([f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|", *lines]),
     ])  # fmt: skip
 
 
 def folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]], under: str = "") -> str:
-    """Return a table that opens at its title, with a text below it. The cells and `under` are
-    HTML."""
+    """Return a table that unfolds when its title is clicked, with a text below it. The
+    cells and `under` are HTML."""
     heads = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (

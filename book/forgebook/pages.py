@@ -1,4 +1,4 @@
-"""Generate pages while the book is built: each marker in a .md is replaced with Markdown.
+"""Generate pages while the book is built: each marker in a .md file is replaced with Markdown.
 
 The marker is a comment that names the content: `<!-- made: exercises -->`.
 """
@@ -26,8 +26,8 @@ def is_made(text: str) -> bool:
 
 
 def filled(text: str) -> str:
-    """Return a page with its markers filled, and with the book's links to exercises; raise KeyError
-    for an unknown marker."""
+    """Return a page with its markers filled and its links to exercises adapted to the book; raise
+    KeyError for an unknown marker."""
     if "<!-- made: glossary -->" in text:
         text = glossary.with_links(text)
     text = _EXERCISE.sub(r"](\1)", text)
@@ -35,7 +35,7 @@ def filled(text: str) -> str:
 
 
 def addressed(text: str, repository: str) -> str:
-    """Return a page with the course's address, if it is known."""
+    """Return a page with the course's address filled in, if it is known."""
     if not repository:
         return text
     return _IN_PLACE.sub("", _CLONE.sub(rf"\g<1>{repository}", text))
@@ -72,7 +72,7 @@ def _weeks(_: str) -> str:
 
 
 def _picture(week: str) -> str:
-    """Return the picture of a week's own page, with links for a page of the book."""
+    """Return the picture on a week's own page, with its link adapted to the book's pages."""
     found = _PICTURE.search((ROOT / week / "README.md").read_text("utf-8"))
     return found[0].replace("../book/", "") if found else ""
 
@@ -97,7 +97,7 @@ def _table(held: list[Notebook]) -> str:
 
 
 def _playground(_: str) -> str:
-    """Return the playground of `fk.explore`, opened on tiles of a matrix."""
+    """Return the playground of `fk.explore`, opened with a matrix cut into tiles."""
     from forgekit.layouts import Layout
     from forgekit.viz.explorer.page import playground_html
 
@@ -109,7 +109,7 @@ def _playground(_: str) -> str:
 
 
 def _film(_: str) -> str:
-    """Return the film of two transposes that `make_pictures.py` has recorded."""
+    """Return the animation of two transposes that `make_pictures.py` has recorded."""
     return f"```{{raw}} html\n{(ROOT / 'book/pictures/film.html').read_text('utf-8')}\n```"
 
 

@@ -1,4 +1,4 @@
-"""Put the book's drawn pictures into the page itself, where their colours follow the page's."""
+"""Put the book's drawn pictures into the page itself, so that their colours follow the page's."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from forgebook.notebooks import named
 
 __all__ = ["InlinePictures"]
 
-_FITS_PX = 600  # a wider picture is unreadable at half its size, as on a phone, and scrolls there
+_FITS_PX = 600  # a wider picture would be unreadable at half its size, so it scrolls on a phone
 
 
 class InlinePictures(SphinxTransform):
-    """Replaces each picture from book/pictures by its SVG, named by its alt text."""
+    """Replaces each picture from book/pictures with its SVG, named by its alt text."""
 
     default_priority = 400
 

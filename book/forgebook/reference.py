@@ -1,4 +1,4 @@
-"""Make the reference: signatures and docstrings, read from the source without importing it."""
+"""Generate the reference: signatures and docstrings, read from the source without importing it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Item:
-    """A public name: the module from which its package imports it, and its syntax tree."""
+    """Holds a public name, the module from which its package imports it, and its syntax tree."""
 
     name: str
     module: str
@@ -60,7 +60,7 @@ def _public(module: str) -> list[str]:
 
 
 def _homes(module: str) -> dict[str, str]:
-    """Map each name that a package imports from its own modules to the module."""
+    """Map each name that a package imports from its own modules to that module."""
     return {
         alias.asname or alias.name: node.module
         for node in ast.walk(_tree(module))
@@ -78,10 +78,10 @@ def _definition(module: str, name: str) -> Item | None:
 
 
 def items(module: str) -> list[Item]:
-    """Return a package's public functions and classes, without plain values."""
+    """Return a package's public functions and classes, but not its plain values."""
     homes = _homes(module)
     found = (_definition(homes.get(name, module), name) for name in _public(module))
-    # Users import a name from its package, which may be above its definition.
+    # Users import a name from its package, which may be above the module that defines it.
     return [replace(i, module=homes.get(i.name, module)) for i in found if i is not None]
 
 
@@ -183,7 +183,7 @@ def _members(item: Item) -> Iterator[str]:
 
 
 def _inherited(item: Item) -> list[ast.stmt]:
-    """Return the members of a class and of its bases, without those that all results share."""
+    """Return the members of a class and of its bases, except those that all results share."""
     body = list(item.node.body)
     own = {getattr(member, "name", "") for member in body}
     for base in map(ast.unparse, getattr(item.node, "bases", [])):

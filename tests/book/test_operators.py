@@ -39,8 +39,11 @@ def test_what_is_not_reached_is_said() -> None:
         )
     )
     assert "### Softmax over rows\n\n`forgekit.ops.softmax(x, dim=-1)`. A GPU, 2026-01-02" in text
-    assert "0 of 1 cases reach it. Not 8,192 × 4,096 (float32 80.0 %)." in text
-    assert "At 1 of 2 cases a peer is faster beyond the noise: 8,192 × 4,096 (float32 0.80×" in text
+    assert "0 of the 1 cases that move 128 MB or more reach 95 % of the ceiling." in text
+    assert "These do not: 8,192 × 4,096 (float32 80.0 %)." in text
+    assert (
+        "In 1 of 2 cases, a peer is faster beyond the noise: 8,192 × 4,096 (float32 0.80×" in text
+    )
     assert "| torch | 0.89× | 0.80× | 2 of 2 |" in text
 
 
@@ -50,7 +53,7 @@ def test_every_peer_beyond_the_noise_counts() -> None:
     text = operators.markdown(
         results(row(LARGE, "forgekit", 0.25), wide, row(LARGE, "torch.compile", 0.2))
     )
-    assert "At 1 of 1 cases a peer is faster beyond the noise" in text
+    assert "In 1 of 1 cases, a peer is faster beyond the noise" in text
     assert "(float32 0.80× torch.compile)" in text
 
 
@@ -60,21 +63,22 @@ def test_each_run_has_its_ceiling() -> None:
     two = replace(two, machines=[known, replace(known, ceiling_gbps=4100.0)])
     lost = replace(row(SMALL, "forgekit", 0.2), status="error", timing=None, machine=None)
     two = replace(two, rows=[*two.rows, lost])
-    words = "Ceiling: 4,200 and 4,100 GB/s, of 2 runs; the data sheet promises 4,800."
+    words = "Ceiling: 4,200 and 4,100 GB/s, from 2 runs; the data sheet promises 4,800."
     assert words in operators.running_text(two)
     assert "Ceiling: 1,000 GB/s." in operators.running_text(results(row(LARGE, "forgekit", 0.2)))
 
 
 def test_what_the_run_left_out_is_said() -> None:
     text = operators.markdown(results(row(LARGE, "forgekit", 0.2), row(SMALL, "forgekit", 0.1)))
-    assert "The suite has float16 as well, which this run left out." in text
+    assert "The suite also has float16, which this run left out." in text
     own = replace(results(row(LARGE, "forgekit", 0.2)), suite="mine.toml")
     assert "left out" not in operators.markdown(own)
 
 
 def test_what_is_reached_is_said_as_well() -> None:
     text = operators.markdown(results(row(LARGE, "forgekit", 0.2), row(LARGE, "torch", 0.4)))
-    assert "1 of 1 cases reach it." in text and "At none of 1 cases" in text
+    assert "1 of the 1 cases that move 128 MB or more reach 95 % of the ceiling." in text
+    assert "In none of the 1 cases" in text
     assert "<td>1,000 (100 %)</td>" in text and "| torch | 2.00× |" in text
 
 
