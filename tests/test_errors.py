@@ -124,7 +124,7 @@ def test_compile_error_shows_the_kernels_line_only():
 
 
 def test_attributes_survive_pickling():
-    """Processes that run notebooks in parallel pass exceptions pickled."""
+    """Processes that run notebooks in parallel pickle the exceptions they pass."""
     error = CompileError(
         "message", kind="index-rank", filename="k.py", line=3, compiler_text="words"
     )

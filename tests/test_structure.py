@@ -1,4 +1,4 @@
-"""Test that no files of forgekit import each other in a circle, even in annotations.
+"""Test that forgekit's files have no circular imports, even in annotations.
 
 `uv run lint-imports` checks packages; this test checks files, and a package's `__init__.py` counts
 as a file next to the files in the package.

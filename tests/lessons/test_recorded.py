@@ -79,7 +79,7 @@ def test_counters_of_global_memory_are_equal(name, profiles):
     for metric in record.COUNTERS:
         times = 1 if metric.endswith(".ratio") else 16
         ours, theirs = times * profiles[name][metric], COUNTED[name][metric]
-        if "shared" in metric:  # ncu also counts accidental collisions in the banks
+        if "shared" in metric:  # ncu also counts accidental bank conflicts
             assert ours <= theirs <= ours + 0.06 * 32768
         else:
             assert ours == theirs

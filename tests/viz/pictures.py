@@ -30,7 +30,7 @@ def items(shown, kind, panel=None):
 
 @functools.cache
 def drawn_texts(figure):
-    """The Text objects that a reader sees, at their places: ticks beyond the axes are not drawn."""
+    """Return the Text objects that a reader sees, in place; ticks beyond the axes are not drawn."""
     found = []
     with mock.patch.object(Text, "draw", lambda self, renderer: found.append(self)):
         FigureCanvasAgg(figure).draw()

@@ -149,7 +149,7 @@ class _End(Values):
 
 
 class JudgeEnd(_End):
-    """The end that asks.
+    """The end that sends requests.
 
     seconds: the time that an answer may take, including any needs. waiting: True while the other
     side must answer.

@@ -120,15 +120,15 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
         count, least = int(written.sum()), _LEAST * part * want.numel()
         if count < least:
             raise GateError(
-                f"With {case.label} the blocks that ran write {count:,} elements; their part of "
+                f"With {case.label}, the blocks that ran write {count:,} elements; their part of "
                 f"the result is {part * want.numel():,.0f}.",
                 look_at="Each block has to do its part of the work, at every size.",
             )
         off = _far(got[written], want[written], rtol)
         if off:
             raise GateError(
-                f"With {case.label} {off:,} of the {count:,} elements that the blocks of a sample "
-                "write are wrong. At the small sizes of the previous group, all are right.",
+                f"With {case.label}, the sampled blocks write {count:,} elements, of which "
+                f"{off:,} are wrong. At the small sizes of the previous group, all are right.",
                 look_at="Does an index, or the grid, rely on a small size?",
             )
 

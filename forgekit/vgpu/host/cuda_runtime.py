@@ -222,7 +222,7 @@ def is_virtual(engine: object) -> bool:
 def make_engine(module: Any, text: str, arch: str) -> Any:
     """Return an engine for a compiled module whose kernels are this PTX.
 
-    Its host code is not optimised, which saves a fifth of the compilation; calls are just as fast.
+    Its host code is not optimised, which saves a fifth of the compile time; calls are just as fast.
     """
     declared = {
         str(op.attributes["sym_name"]).strip('"'): op

@@ -191,8 +191,9 @@ class ClusterSync(Listener):
 class Visits(NamedTuple):
     """Accesses to the shared memory of blocks by an instruction.
 
-    who: threads; place: the number, in the team, of their warp or of its asynchronous operations;
-    epoch: the epoch of that place; block: the owner of the memory, as a row of the batch.
+    who: threads; place: the index in the team of their warp or of that warp's asynchronous
+    operations; epoch: the epoch of that place; block: the owner of the memory, as a row
+    of the batch.
     """
 
     pc: int

@@ -27,7 +27,8 @@ Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the re
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
 _HEAD, _TAIL = 6, 2  # rows drawn before and after any omitted rows
 
-# Pixels: a panel, the text before a row, a row, letters, the distance between lines of memory.
+# In pixels: the panel's width, the text column before a row, a row's height, two font sizes, and
+# the right column for the distance between lines of memory.
 _WIDTH, _LEFT, _HIGH, _SMALL, _LEAST, _RIGHT = 760.0, 112.0, 17.0, 9.5, 8.0, 66.0
 _BYTE = (_WIDTH - _LEFT - _RIGHT) / (LINE_BYTES + 3)
 _BANK = (_WIDTH - _LEFT) / BANKS
