@@ -86,8 +86,8 @@ def test_a_peer_without_a_time_has_a_note() -> None:
     wrong = SuiteRow(LARGE, "torch", "wrong", 1, error="7 elements <are> wrong", machine=0)
     text = operators.markdown(results(row(LARGE, "forgekit", 0.2), wrong))
     assert "<td>wrong<sup>1</sup></td>" in text
-    assert "<li>torch, wrong at 1 of 1: its result was further from" in text
-    assert "At 8,192 × 4,096 float32: 7 elements &lt;are&gt; wrong</li>" in text
+    assert "<li>torch, wrong in 1 of 1 cases: its result differed from" in text
+    assert "For 8,192 × 4,096 float32: 7 elements &lt;are&gt; wrong</li>" in text
 
 
 def test_a_contender_keeps_its_colour() -> None:

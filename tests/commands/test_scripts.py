@@ -278,7 +278,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
     assert main(["profile", "--blocks", "64", script(text)]) == 1
     printed = " ".join(capsys.readouterr().out.split())
     assert "--blocks 64: 2 of 2 launches ran in part: the first and the last block, one" in printed
-    assert "are incomplete: do not trust them or any comparison with them" in printed
+    assert "are therefore incomplete: do not trust them or any comparison with them" in printed
     assert "128 of 2,000 blocks of 2 launches ran: the first, the last and one from each" in printed
     assert "counts are estimates; two halves of the sample differ by 0.0 %" in printed
     assert "ended with status 1, perhaps by a comparison of incomplete results." in printed

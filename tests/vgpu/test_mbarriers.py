@@ -190,7 +190,7 @@ def test_waiting_for_ever():
         run(body, count=10)
     message = str(caught.value)
     assert "thread (0, 0, 0) of block (0, 0, 0) and 31 more wait for an mbarrier" in message
-    assert "byte 0: its phase (parity 0) misses 2 of 10 arrivals and 128 bytes" in message
+    assert "byte 0: its phase (parity 0) lacks 2 of 10 arrivals and 128 bytes" in message
 
 
 # -- mbarriers that wait for cp.async -------------------------------------------------------------

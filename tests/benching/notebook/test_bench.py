@@ -69,7 +69,7 @@ def test_the_table_says_all(pair: Any) -> None:
     assert row.split()[1:6] == ["16.4", "kB", "1.00×", "4.0", "4.0"]
     assert "torch     not counted here" in text
     assert "torch: not counted here, because it launched no kernel on the virtual GPU." in text
-    assert "Needed: 16.4 kB, each tensor read or written once" in text
+    assert "Needed: 16.4 kB (each tensor read or written once)" in text
     assert "Results were compared with a reference." in text
     page = b._repr_mimebundle_()["text/html"]
     assert page.count("<tr") == 4 and 'colspan="8"' in page and "background:#" not in page
@@ -267,7 +267,7 @@ def test_the_reference_is_kept_apart() -> None:
         ({3: len}, {}, "variant's name: got 3, needed a name"),
         ({" ": len}, {}, "variant's name: got ' '"),
         ({"a": 3}, {}, "variant 'a': got int, needed a compiled kernel or a function"),
-        ({"a": len}, {"moved_bytes": 0}, "moved_bytes: got 0, needed an integer above 0"),
+        ({"a": len}, {"moved_bytes": 0}, "moved_bytes: got 0, needed a positive integer"),
         ({"a": len}, {"moved_bytes": 1.5}, "moved_bytes: got 1.5"),
         ({"a": len}, {"moved_bytes": lambda x, y: None}, "moved_bytes: got None"),
         ({"a": len}, {"recorded": "no such"}, "recorded run: got 'no such', needed one of week0"),

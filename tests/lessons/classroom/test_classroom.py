@@ -129,7 +129,7 @@ def test_files_beside_a_notebook_travel_along(tmp_path):
 def test_a_notebook_that_is_too_large(tmp_path):
     with (tmp_path / "x.ipynb").open("wb") as file:
         file.truncate((32 << 20) + 1)
-    assert found.read(tmp_path / "x.ipynb", "ana").problem == "it has 32 MiB, more than 32"
+    assert found.read(tmp_path / "x.ipynb", "ana").problem == "it is 32 MiB, more than 32"
 
 
 def test_a_course_notebook_owes_all_its_exercises(tmp_path):

@@ -60,7 +60,7 @@ WRONG = (
     Wrong("barrier in the if", {_LOADED: _LOADED.replace("    cute.arch", "        cute.arch")},
           "outside every `if`"),
     Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
-          "memory in all blocks: 15,839,680"),
+          "beyond 48 per thread: 11,907,520"),
     Wrong("loaded once more", {"= sT[tidx, tidy]": "= mX[row, col]"},
           "some elements are loaded more than once"),
 )  # fmt: skip

@@ -18,7 +18,7 @@ def _after_down(x):
 def _inputs(draw, m, n):
     """Rows of both signs; in each, the elements of the rarer sign are too small to cancel the sum."""
     x = draw.fractions(m, n).abs() + 1
-    x[:, 4::5] *= -0.25
+    x[:, 3::5] *= -0.25
     x[1::3] *= -1
     return (x,)
 

@@ -37,7 +37,7 @@ WRONG = (
           "            e = Float32(1.0) if e == 1.0 else Float32(0.0)\n            s += e\n"},
           "only the value beside the largest"),
     Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only the part of lane 0"),
-    Wrong("three passes", {SECOND: THREE}, "Bytes that threads ask for in loads"),
+    Wrong("three passes", {SECOND: THREE}, "Bytes that threads request in loads"),
     Wrong("adds in the input's type", {
         "s += e\n": "s = (s + e).to(mX.element_type).to(Float32)\n"},
         "float16 the result is wrong"),
