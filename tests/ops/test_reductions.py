@@ -196,7 +196,7 @@ ERRORS: list[tuple[Any, dict[str, Any], tuple[str, ...]]] = [
     (torch.zeros(2, 3), {"dim": True}, ("dim: got bool True", "one int")),
     (torch.zeros(2, 3), {"dim": 1.0}, ("dim: got float 1.0", "one int")),
     (torch.zeros(2, 3), {"dim": None}, ("dim: got None", "one int")),
-    (torch.zeros(2, 3), {"dim": (0, 1)}, ("dim: got tuple (0, 1)", "one dimension after the other")),
+    (torch.zeros(2, 3), {"dim": (0, 1)}, ("dim: got tuple (0, 1)", "one dimension after")),
     (torch.zeros(2, 3), {"dim": [0]}, ("dim: got list [0]", "one int")),
     (torch.zeros(2, 3), {"variant": "fast"}, ("variant: got 'fast'", "{first}", "{last}")),
     (torch.zeros(2, 0), {"variant": "fast"}, ("variant: got 'fast'", "{first}", "{last}")),
