@@ -253,7 +253,7 @@ def _enough_threads(value: int, ideal: float, label: str) -> None:
         raise GateError(
             f"{value:,} threads are launched with {label}; the solution launches {ideal:,.0f}.",
             "each thread does so much work that most of the GPU is idle: the grid has to grow with "
-            "the length.",
+            "the input.",
             "fk.footprint(*{failed})",
         )
 
