@@ -22,6 +22,7 @@ from forgekit.errors import UsageError
 from forgekit.lessons import notebook_cells
 from forgekit.lessons.exercise import exercise
 from forgekit.lessons.notebook_cells import PARTS, filled, first_stale
+from forgekit.lessons.wrong import alternatives
 
 HEADER = """# ---
 # jupyter:
@@ -200,18 +201,29 @@ def notebooks() -> Iterator[object]:
 
 
 @pytest.mark.parametrize("source", list(notebooks()))
-def test_folded_solutions_pass_in_their_notebook(source, monkeypatch):
+def test_alternatives_and_folded_solutions_pass_in_their_notebook(source, monkeypatch):
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     notebook = nbformat.read(source.with_suffix(".ipynb"), as_version=4)
     folded = {}
     for c in notebook.cells:
         if c.metadata.get("part") == "solution":
             folded[c.metadata["exercise"]] = re.findall(r"```python\n(.*?)```", c.source, re.S)[0]
+    cells = []
     for c in notebook.cells:
         if c.metadata.get("part") == "skeleton":
-            c.source = folded[c.metadata["exercise"]]
+            e = exercise(c.metadata["exercise"])
+            for other in alternatives(e):  # each is graded before the folded solution
+                cells.append(nbformat.v4.new_code_cell(other.of(e.source.solution)))
+                metadata = {"graded": f"{e.name}, {other.name}"}
+                grade = f'fk.exercise("{e.name}").grade({e.entry})'
+                cells.append(nbformat.v4.new_code_cell(grade, metadata=metadata))
+            c.source = folded[e.name]
+        elif c.metadata.get("part") == "grade":
+            c.metadata["graded"] = c.metadata["exercise"]
+        cells.append(c)
+    notebook.cells = cells
     place = {"metadata": {"path": str(source.parent)}}
     NotebookClient(notebook, timeout=300, allow_errors=True, resources=place).execute()
-    graded = [c for c in notebook.cells if c.metadata.get("part") == "grade"]
-    shown = {c.metadata["exercise"]: str(c.outputs) for c in graded}
-    assert {name: text for name, text in shown.items() if f"PASSED  {name}" not in text} == {}
+    shown = {x: str(c.outputs) for c in cells if (x := c.metadata.get("graded"))}
+    assert shown
+    assert {x: text for x, text in shown.items() if "PASSED  week" not in text} == {}
