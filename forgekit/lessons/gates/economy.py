@@ -138,9 +138,9 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
-# Compared with the first, small call only if a later call fails as well: idle threads of the last
-# block may load again what others load.
-_LOADS = ("loaded", "load_sectors")
+# In the first, small call, idle threads of the last block may load again what others load: too much
+# there is no failure if it is not too much in any later call.
+_LOADS = {"loaded", "load_sectors"}
 
 # The solution's threads divided by the submission's, beyond the factor that vectors explain; a GPU
 # would be idle.
@@ -199,12 +199,27 @@ def economical(
         if key not in QUANTITIES:
             needed = f"one of {', '.join(QUANTITIES)}"
             raise usage_error("waste", repr(key), needed, "check the name")
+    usual = {key: quantity.factor for key, quantity in QUANTITIES.items()}
+    factors = {key: factor for key, factor in (usual | changed).items() if factor is not None}
 
     def calls() -> list[CallKey]:
         return [*((make, size, dtype) for size in sizes), *more()]
 
+    def loads_too_much(submission: Submission, calls: Sequence[CallKey]) -> bool:
+        """Return True if one of the calls loads too much, or if there is no call."""
+        for call in calls:
+            case = submission.case(*call)
+            profile, _ = submission.counted(case)
+            ideal = _ideal(submission.solution, call, submission.arch, secret())
+            try:
+                for key in factors.keys() & _LOADS:
+                    _compare(key, factors[key], profile, ideal, case.label)
+            except GateError:
+                return True
+        return not calls
+
     def run(submission: Submission) -> str:
-        seen, late = "", None
+        seen = ""
         every = calls()
         for call in every:
             case = submission.case(*call)
@@ -217,18 +232,14 @@ def economical(
                 raise
             assert submission.solution is not None
             ideal = _ideal(submission.solution, call, submission.arch, secret())
-            for key in QUANTITIES:
-                factor = changed.get(key, QUANTITIES[key].factor)
+            for key, factor in factors.items():
                 try:
-                    if factor is not None:
-                        _compare(key, factor, profile, ideal, case.label)
-                except GateError as failure:
-                    if key not in _LOADS:
+                    _compare(key, factor, profile, ideal, case.label)
+                except GateError:
+                    small = key in _LOADS and call == every[0]
+                    if not small or loads_too_much(submission, every[1:]):
+                        submission.last = case
                         raise
-                    if call in every[1:] or len(every) == 1:
-                        submission.last, failure = late or (case, failure)
-                        raise failure from None
-                    late = late or (case, failure)
             _enough_threads(launched_threads(profile), ideal["threads"], case.label)
             if call in every[1:] or len(every) == 1:
                 _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
