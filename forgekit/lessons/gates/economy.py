@@ -286,8 +286,7 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
         raise GateError(
             f"With {label}, one warp executes {value:.1f} times as many instructions as the "
             f"average warp; in the solution, {ideal:.1f} times as many.",
-            "most of the launched warps have almost no work, and a block takes as long as its "
-            "slowest warp.",
+            "the warps share the work unevenly, and a block takes as long as its slowest warp.",
             "fk.footprint(*{failed}, by='warp')",
         )
 
