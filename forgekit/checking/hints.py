@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from forgekit.text import plural
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 EITHER = ", never stored or computed"  # NaN, which is the fk.empty fill of floats
@@ -200,8 +202,8 @@ def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
     hit = counts > 0
     if hit.all():
         each = int(counts.reshape(-1)[0])
-        alike = bool((counts == each).all())
-        return [f"each of the {hit.size:,} tiles has {each:,} wrong elements"] if alike else []
+        alike = hit.size > 1 and bool((counts == each).all())
+        return [f"each of the {hit.size:,} tiles has {plural(each, 'wrong element')}"] * alike
     whole = ", each wrong throughout" if bool((counts[hit] == elements[hit]).all()) else ""
     named = "x".join(str(size) for size in sizes)
     return [f"mismatches lie in {int(hit.sum()):,} of {hit.size:,} tiles of {named}{whole}"]

@@ -49,6 +49,13 @@ def fingerprint(*values: object) -> Fingerprint:
     return Fingerprint(digest, walker.portable)
 
 
+def files_of(value: object) -> set[str]:
+    """Return the files of all functions that a function reaches by name, except libraries'."""
+    walker = _Walker()
+    walker.describe(value, 0)
+    return walker.files
+
+
 class _Walker:
     """Walk through values depth first and add their parts to `parts`.
 
@@ -58,6 +65,7 @@ class _Walker:
 
     def __init__(self) -> None:
         self.parts: list[str] = []
+        self.files: set[str] = set()
         self.portable = True
         self.seen: dict[int, int] = {}
         self.keep: list[object] = []  # keeps ids unique during the walk
@@ -138,6 +146,7 @@ class _Walker:
             self.parts.append(f"routine:{module}.{name}")
             return
         self.parts.append(f"function:{function.__qualname__}")
+        self.files.add(function.__code__.co_filename)
         try:
             lines, first = source_lines(function)
         except (OSError, TypeError):
@@ -220,7 +229,7 @@ def _names_in(text: str) -> frozenset[str] | None:
         scopes = symtable.symtable(text, "function", "exec").get_children()
     except (SyntaxError, ValueError):  # a lambda's source is its line
         return None
-    body = getattr(statement, "body", ())
+    body = getattr(statement, "body", (statement,))  # f = lambda x: …
     nodes = [node for part in body for node in ast.walk(part)]
     names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     while scopes:

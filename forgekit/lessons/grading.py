@@ -141,6 +141,10 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
         happened = f"In this process {replaced} is not forgekit's own, so no grade counts."
         todo = "Restart the kernel and run the notebook from the top."
         return report(names, GateError(happened, look_at=todo), False)
+    if (borrowed := _borrowed(value)) and value is not exercise.reference():
+        happened = f"The submission runs the course's own solution, {borrowed}."
+        todo = "Write the code in the exercise's cell instead of importing it."
+        return report(names, GateError(happened, look_at=todo), False)
     submission = Submission(value, arch, exercise.reference, exercise.groups, exercise.as_given)
     for number, group in enumerate(exercise.groups):
         try:
@@ -173,6 +177,21 @@ def _replaced() -> str:
                 code = getattr(getattr(value, "fget", value), "__code__", None)
                 if code is not None and is_user_file(code.co_filename):
                     return f"{name}.{key}"
+    return ""
+
+
+def _borrowed(value: Any) -> str:
+    """Return the place of a `solution.py` of the course with code that a submission reaches; "" if
+    there is none."""
+    from forgekit.compiling.fingerprint import files_of
+
+    try:
+        files = [Path(file) for file in sorted(files_of(value))]
+    except Exception:  # an unusual value, which the gates judge
+        return ""
+    for file in files:
+        if file.name == "solution.py" and file.with_name("exercise.py").is_file():
+            return "/".join(file.parts[-4:])
     return ""
 
 

@@ -22,6 +22,7 @@ from forgekit.errors import UsageError
 from forgekit.lessons import notebook_cells
 from forgekit.lessons.exercise import exercise
 from forgekit.lessons.notebook_cells import PARTS, filled, first_stale
+from forgekit.lessons.wrong import alternatives
 
 HEADER = """# ---
 # jupyter:
@@ -199,19 +200,34 @@ def notebooks() -> Iterator[object]:
             seen.add(path.parent)
 
 
+def other_solutions(name: str) -> dict[str, str]:
+    """Map labels to the code of an exercise's alternatives."""
+    e = exercise(name)
+    return {f"{name}, {other.name}": other.of(e.source.solution) for other in alternatives(e)}
+
+
 @pytest.mark.parametrize("source", list(notebooks()))
-def test_folded_solutions_pass_in_their_notebook(source, monkeypatch):
+def test_alternatives_and_folded_solutions_pass_in_their_notebook(source, monkeypatch):
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     notebook = nbformat.read(source.with_suffix(".ipynb"), as_version=4)
     folded = {}
     for c in notebook.cells:
         if c.metadata.get("part") == "solution":
             folded[c.metadata["exercise"]] = re.findall(r"```python\n(.*?)```", c.source, re.S)[0]
+    cells = []
     for c in notebook.cells:
-        if c.metadata.get("part") == "skeleton":
-            c.source = folded[c.metadata["exercise"]]
+        name, part = (c.metadata.get(key, "") for key in ("exercise", "part"))
+        if part == "skeleton":
+            for label, code in other_solutions(name).items():  # before the folded solution
+                grade = f'fk.exercise("{name}").grade({exercise(name).entry})'
+                cells.append(nbformat.v4.new_code_cell(code))
+                cells.append(nbformat.v4.new_code_cell(grade, metadata={"graded": label}))
+            c.source = folded[name]
+        elif part == "grade":
+            c.metadata["graded"] = name
+        cells.append(c)
+    notebook.cells = cells
     place = {"metadata": {"path": str(source.parent)}}
     NotebookClient(notebook, timeout=300, allow_errors=True, resources=place).execute()
-    graded = [c for c in notebook.cells if c.metadata.get("part") == "grade"]
-    shown = {c.metadata["exercise"]: str(c.outputs) for c in graded}
-    assert {name: text for name, text in shown.items() if f"PASSED  {name}" not in text} == {}
+    shown = {x: str(c.outputs) for c in cells if (x := c.metadata.get("graded"))}
+    assert {x: text for x, text in shown.items() if f"PASSED  {x.split(',')[0]}:" not in text} == {}

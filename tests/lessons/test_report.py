@@ -57,6 +57,25 @@ def test_a_replaced_comparison_makes_no_pass(monkeypatch):
     assert passing.grade(passing.reference())
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from {}.solution import scale",
+        "from {}.solution import scale_kernel\n{launch}",
+        "import {}.solution as it\nscale = lambda x, y: it.scale(x, y)",
+    ],
+)
+def test_the_course_s_own_solution_is_refused(code, monkeypatch):
+    passing, ran = made("")
+    monkeypatch.syspath_prepend(passing.folder.parents[2])
+    source = passing.source.solution
+    code = code.replace("{launch}", source[source.index("@cute.jit") :])
+    report = passing.grade(load(passing, code.format("week0_copy_transpose.exercises.scale")))
+    assert not report and not ran
+    assert "own solution, week0_copy_transpose/exercises/scale/solution.py" in repr(report)
+    assert passing.grade(load(passing, source))
+
+
 # -- where it stops ---------------------------------------------------------------------------
 def test_a_pass_runs_all_groups_and_gives_joy():
     e, ran = made("8 sizes", "", praise="Well forged.")

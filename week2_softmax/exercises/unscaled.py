@@ -1,13 +1,13 @@
 """What the sum of an online softmax becomes without its rescaling, to recognise that mistake; and
-what is said of a maximum with a wrong beginning."""
+what is printed if the subtracted number is far above a row's elements."""
 
 import torch
 
 __all__ = ["FINITE", "not_in_loop", "not_in_merge"]
 
 FINITE = (
-    "the maximum seems to start at a finite number instead of −∞: in a row whose elements are all far "
-    "below that number, every exponential is 0."
+    "in a row whose elements are all very negative, a number far above them is subtracted, so every "
+    "exponential is 0. Does a maximum start at a finite number instead of −∞?"
 )
 
 

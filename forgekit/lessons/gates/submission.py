@@ -314,14 +314,19 @@ class Group:
 
 
 def file_text(function: Any) -> str:
-    """Return the text of a function's cell or file without white space; "" if it has none."""
+    """Return `source_of` a function without white space."""
+    return "".join(source_of(function).split())
+
+
+def source_of(function: Any) -> str:
+    """Return the text of a function's cell or file; "" if it has none."""
     if isinstance(function, Elsewhere):
-        return "".join(function.text.split())
+        return function.text
     try:
         file = inspect.getsourcefile(inspect.unwrap(function)) or ""
     except TypeError:
         return ""
-    return "".join("".join(linecache.getlines(file)).split())
+    return "".join(linecache.getlines(file))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -57,8 +58,9 @@ def values(
             first, because the first one to fail is explained. dtypes: names such as "float16".
         misconceptions: those to recognise. look_at: the call to suggest if none is recognised.
         drawn: the number of further sizes, up to the largest given, that are drawn from
-            `Submission.seed`; if there are any, one `secret_size` per mode is added. legal: turns a
-            drawn size into an allowed size. beyond: as in `secret_size`.
+            `Submission.seed`; if there are any, one `secret_size` per mode is added, which runs in
+            every type. legal: turns a drawn size into an allowed size. beyond: as in
+            `secret_size`.
         tolerances: rtol and atol of `fk.check`.
     """
 
@@ -79,11 +81,14 @@ def values(
 
         devices = ["virtual"] + (["gpu"] if current_target().kind == "gpu" else [])
         more = drawn_sizes(sizes, drawn, submission.seed, legal)
-        if drawn:
-            more += [secret_size(sizes, legal, mode, beyond) for mode in range(len(sizes[0]))]
-        every = list(dict.fromkeys([*sizes, *more]))  # a drawn size may equal a listed one
+        modes = range(len(sizes[0]) if drawn else 0)
+        secrets = [secret_size(sizes, legal, mode, beyond) for mode in modes]
+        every = list(
+            dict.fromkeys([*sizes, *more, *secrets])
+        )  # a drawn size may equal a listed one
         ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
-        for dtype, size in shared_out(every, dtypes, ordered):
+        calls = [*shared_out(every, dtypes, ordered), *itertools.product(dtypes, secrets)]
+        for dtype, size in dict.fromkeys(calls):
             case = submission.case(make, size, dtype)
             for device in devices:
                 if device != "gpu" and right_in_other_orders(submission, case, tolerances):
@@ -235,7 +240,7 @@ def check_values(
         evidence = Evidence(kinds, report.hints, shown, got, case, never=blank)
         likely = _written(submission) or explained(misconceptions or (), evidence)
         if not likely and not found and misconceptions is not None:
-            likely = _unstored(submission, case, names[position], never)
+            likely = _unstored(submission, case, position, never)
             likely = likely or _unread(submission, case)
         if not likely:
             shown = shown.partition("\n  first mismatches")[0] + _sketch(
@@ -382,7 +387,7 @@ def _unread(submission: Submission, case: Case) -> str:
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
 
-def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
+def _unstored(submission: Submission, case: Case, position: int, never: Any) -> str:
     """Name the elements that no thread stores, and the reason if the launch or the PTX shows it."""
     if never is None or not never.any():
         return ""
@@ -397,14 +402,18 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
             why = (". The PTX has no store either: the compiler drops a store whose predicate or "
                    "value can be undefined")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
+    name, given = submission.compiled(case).parameters[position].name, case.args[position]
     if never.all():
         return f"no thread stores to {name}."
     at = ", ".join(map(str, never.nonzero()[0].tolist()))
     lie = "all mismatches lie"
     which = "".join(x.replace(lie, ", all") for x in of_places(never.numpy()) if lie in x)
+    every = plural(never.numel(), "element")
+    if bool((given == given).all()) and given.is_floating_point():  # in place, some may be right
+        every = "wrong elements"
     which = (
-        f"no thread stores {int(never.sum()):,} of the {plural(never.numel(), 'element')} of "
-        f"{name}{which}; the first of them is {name}[{at}]."
+        f"no thread stores {int(never.sum()):,} of the {every} of {name}{which}; the first of them "
+        f"is {name}[{at}]."
     )
     threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
     first = int(never.reshape(-1).nonzero()[0])

@@ -107,14 +107,15 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
         side = f"up to {_bytes(offset + width - size)} past its end"
     empty = "" if size else " An empty tensor has no element to access."
     element, same = info.coordinate(from_first), info.same_address(from_first)
+    overrun = _overrun(m, address, bad, width, info, value - from_first)
     error = _error(
         m, bad, "out-of-bounds", "Out of bounds",
         f"{kind} {element}{_more(width, info.itemsize)}, {side}.\n"
         + (f"  {same} {'have' if ' to ' in same else 'has'} the same address.\n" if same else "")
         + f"  {info} has {_bytes(size)}.{empty}",
-        _out_of_bounds_advice(m, _first(m, bad), info, from_first), f"{element} of {info}",
+        _out_of_bounds_advice(m, _first(m, bad), info, from_first, overrun), f"{element} of {info}",
     )  # fmt: skip
-    error.overrun = _overrun(m, address, bad, width, info, value - from_first)
+    error.overrun = overrun
     return error
 
 
@@ -138,7 +139,7 @@ def _overrun(
 
 
 def _out_of_bounds_advice(
-    m: Batch, where: tuple[int, int], info: TensorInfo, from_first: int
+    m: Batch, where: tuple[int, int], info: TensorInfo, from_first: int, overrun: Overrun
 ) -> str:
     """Return advice that depends on the elements and the number of the first offending thread."""
     if from_first < 0:
@@ -159,7 +160,7 @@ def _out_of_bounds_advice(
             f"There {_elements(elements)}, and this is thread number {number:,}, counted over all "
             "blocks: look at how the index is computed."
         )
-    if index != number:
+    if index != number or (overrun.threads != overrun.numbers).any():  # not thread i at element i
         return (
             f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: check "
             f"how the index is computed, and compare it with `{info.name}.shape[0]`."

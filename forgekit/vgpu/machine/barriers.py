@@ -1,8 +1,9 @@
 """Implement block barriers: `bar.sync` and `bar.arrive` with numbers and thread counts.
 
 Without a count, a barrier waits for every thread of the block that has not exited. With a count it
-waits for that many threads, counted in whole warps as in hardware, where missing or exited lanes of
-a warp also count.
+waits for that many threads, counted in whole warps as in hardware: a warp counts once all its lanes
+have arrived, where missing or exited lanes do not matter. Lanes without the rest of their warp
+count only if otherwise no thread could continue.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Barriers:
         everyone = m.alone and wait and mask is m.mask and m.adversary is None
         if everyone and (count is None or self._is_everyone(count)):
             for listener in m.listeners:
+                listener.on_barrier(m, mask, number, count)
                 listener.on_barrier_done(m, mask, number)
             self._count([Arrival(m.pc, m.expand(mask), True, vote)], m.expand(mask))
             return False
@@ -62,6 +64,8 @@ class Barriers:
         full = m.expand(mask)
         if count is not None and self._too_many(barrier, count, full):
             return self._one_by_one(number, count, full, wait, vote)
+        for listener in m.listeners:
+            listener.on_barrier(m, mask, number, count)
         blocks = full.any(axis=1)
         expected = EVERYONE if count is None else count
         known = barrier.counts[blocks]
@@ -103,41 +107,59 @@ class Barriers:
         for number in list(self.waiting):
             self.release(number)
 
-    def arrived(self, barrier: Barrier) -> Array:
-        """Return the threads of each block that have arrived, counted as the barrier counts."""
+    def open_with_parts(self) -> bool:
+        """Count lanes without the rest of their warp as well; return True if a thread continues."""
+        for number in list(self.waiting):
+            self.release(number, parts=True)
+        return bool(self.machine.runnable)
+
+    def arrived(self, barrier: Barrier, parts: bool = False) -> Array:
+        """Return the threads of each block that have arrived, counted as the barrier counts.
+
+        parts: True if lanes without the rest of their warp count.
+        """
+        m, times = self.machine, self._times(barrier)
+        everyone = (times.reshape(m.shape) * m.expand(m.alive)).sum(axis=1)
+        by_warp = times.sum(axis=2) if parts else WARP * times.min(axis=2)
+        return np.where(barrier.counts == EVERYONE, everyone, by_warp.sum(axis=1))
+
+    def _times(self, barrier: Barrier) -> Array:
+        """Return how often each lane has arrived, (blocks, warps, lanes); missing and exited lanes
+        with their warp."""
         m = self.machine
         times = np.zeros(m.shape, np.int64)
         for arrival in barrier.arrivals:
             times += arrival.mask
-        alive = m.expand(m.alive)
-        everyone = (times * alive).sum(axis=1)
         by_warp = times.reshape(m.n_blocks, -1, WARP)
-        absent = (by_warp == 0) & ~alive.reshape(by_warp.shape)
-        with_warp = np.where(absent, by_warp.max(axis=2, keepdims=True), by_warp)
-        return np.where(barrier.counts == EVERYONE, everyone, with_warp.sum(axis=(1, 2)))
+        absent = (by_warp == 0) & ~m.expand(m.alive).reshape(by_warp.shape)
+        return np.where(absent, by_warp.max(axis=2, keepdims=True), by_warp)
 
-    def release(self, number: int) -> None:
-        """Release the blocks in which all expected threads have arrived at barrier `number`."""
+    def release(self, number: int, parts: bool = False) -> None:
+        """Release the blocks in which all expected threads have arrived at barrier `number`; parts:
+        as in `arrived`."""
         m, barrier = self.machine, self.waiting[number]
         alive = m.expand(m.alive).sum(axis=1)
         expected = np.where(barrier.counts == EVERYONE, alive, barrier.counts)
         here = barrier.counts != -1
-        done = here & (self.arrived(barrier) >= expected)
+        done = here & (self.arrived(barrier, parts) >= expected)
         if not done.any():
             return
+        whole = np.repeat(self._times(barrier).min(axis=2) > 0, WARP, axis=1)
+        leaving = done[:, None] & (whole | parts | (barrier.counts == EVERYONE)[:, None])
         if m.listeners:
-            met = np.logical_or.reduce([a.mask for a in barrier.arrivals]) & done[:, None]
+            met = np.logical_or.reduce([a.mask for a in barrier.arrivals]) & leaving
             for listener in m.listeners:
                 listener.on_barrier_done(m, met, number)
-        self._count(barrier.arrivals, done[:, None])
+        self._count(barrier.arrivals, leaving)
         remaining = []
         for pc, mask, waits, vote in barrier.arrivals:
-            released, kept = mask & done[:, None], mask & ~done[:, None]
+            released, kept = mask & leaving, mask & ~leaving
             if waits and released.any():
                 m.resume(pc + 1, None if released.all() else released)
             if kept.any():
                 remaining.append(Arrival(pc, kept, waits, vote))
-        barrier.counts[done] = -1
+        left = [mask.any(axis=1) for _, mask, _, _ in remaining]
+        barrier.counts[done & ~np.logical_or.reduce(left, axis=0)] = -1
         barrier.arrivals = remaining
         if not remaining:
             del self.waiting[number]

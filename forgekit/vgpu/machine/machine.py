@@ -81,6 +81,8 @@ class Machine(Groups):
                     self._all_blocked()
                     continue
                 if self.parked or next(self.barriers.pcs(), None) is not None:
+                    if self.barriers.open_with_parts():
+                        continue
                     raise self._deadlock()
                 self.async_operations.complete_all()
                 return
@@ -121,7 +123,8 @@ class Machine(Groups):
         """
         awaited = self.wait_queue.keys("mbarrier")
         if not self.async_operations.complete_one(awaited) and not self.wait_queue.give_up():
-            raise self._deadlock()
+            if not self.barriers.open_with_parts():
+                raise self._deadlock()
 
     def _deadlock(self) -> DeadlockError:
         return stuck.deadlock(self, self.barriers, self.cluster_barrier, self.mbarriers)

@@ -98,8 +98,6 @@ def bar(ins: Instruction, d: Decoder) -> Step:
         numbers, counts = number(m), count(m) if count else _NO_COUNT
         waiting = False
         for (one, threads), part in _by_value(m, mask, numbers, counts):
-            for listener in m.listeners:
-                listener.on_barrier(m, part, one, threads or None)
             vote = votes(m) if votes else None
             waiting |= m.barriers.arrive(one, threads or None, part, wait, vote)
         if waiting and mask is not m.mask:  # threads that skip the barrier continue

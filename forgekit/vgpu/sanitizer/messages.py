@@ -92,10 +92,10 @@ _THREADS = (
 
 def race(kind: str, c: Conflict, *, same_block: bool, same_line: bool) -> Message:
     """Return the message for two unordered accesses."""
+    both_write = c.earlier.what == c.later.what == WRITE
     if kind == "global-race" and not same_block:
-        both_write = c.earlier.what == c.later.what == WRITE
         advice = _BLOCKS_WRITE if both_write else _BLOCKS_READ
-    elif c.earlier is c.later:
+    elif c.earlier is c.later or (both_write and same_line and same_block):
         advice = _SAME_INDEX
     elif not same_block:
         advice = _BLOCKS_OF_A_CLUSTER

@@ -146,7 +146,7 @@ def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> 
         needed = m.lanes(m.alive)
     else:
         needed = m.lanes(_existing(m))
-    _whole_warps(m, waiting, needed, report, blocks)
+    _whole_warps(m, waiting, needed, report, m.expand(mask))
 
 
 def check_never_opened(m: Batch, report: Report) -> None:
@@ -174,9 +174,10 @@ def check_stuck(m: Batch, report: Report) -> None:
 
 
 def _whole_warps(
-    m: Batch, waiting: Barrier, needed: Array, report: Report, blocks: Array | None = None
+    m: Batch, waiting: Barrier, needed: Array, report: Report, of: Array | None = None
 ) -> None:
-    """Report a warp (of `blocks`) whose lanes in `needed` have not all arrived equally often."""
+    """Report a warp whose lanes in `needed` have not all arrived equally often; of: the threads
+    whose arrivals count."""
     for pc in dict.fromkeys(a.pc for a in waiting.arrivals):
         opcode = m.program.instructions[pc].opcode
         if "aligned" not in opcode and opcode[0] != "bar":
@@ -184,7 +185,7 @@ def _whole_warps(
         times = np.zeros(m.shape, np.int64)
         for arrival in waiting.arrivals:
             if arrival.pc == pc:
-                times += arrival.mask if blocks is None else arrival.mask & blocks[:, None]
+                times += arrival.mask if of is None else arrival.mask & of
         lanes = m.lanes(times)
         most = lanes.max(axis=1, keepdims=True)
         wrong = ((lanes != most) & (needed | (lanes > 0))).any(axis=1)

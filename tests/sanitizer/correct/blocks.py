@@ -44,6 +44,17 @@ def swizzled_transpose(mX, mY):
         mY[ty + 4 * k, tx] = sT[tx, ty + 4 * k]
 
 
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.view(2, 32).flip(1).view(-1))
+@cute.kernel
+def barriers_of_one_warp(mX, mY):
+    """Every warp passes the same barrier, which counts 32 threads."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(THREADS)
+    sX[tidx] = mX[tidx]
+    cute.arch.barrier(barrier_id=1, number_of_threads=32)
+    mY[tidx] = sX[tidx ^ 31]
+
+
 @family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS, dtype=torch.int32)),
         want=lambda x, y: torch.ones_like(y))  # fmt: skip
 @cute.kernel

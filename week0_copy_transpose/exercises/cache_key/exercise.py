@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ import forgekit as fk
 from forgekit.compiling.specs import TensorSpec
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import GateError, Group, Pair, Submission, key_of, keys
-from forgekit.lessons.gates.submission import file_text
+from forgekit.lessons.gates.submission import source_of
 
 __all__ = ["EXERCISE"]
 
@@ -107,7 +108,7 @@ def _different() -> Iterator[Pair]:
         x,
         torch.empty(4, 8, device="meta"),
         "a tensor here and one on another device",
-        "the key lacks the device; code for one device does not run on another.",
+        "the key does not tell these two devices apart; code for one kind does not run on another.",
     )
 
 
@@ -172,11 +173,20 @@ def _own(submission: Submission) -> None:
     watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
     with watch, contextlib.suppress(Exception):
         submission.value(_matrix(4, 8))
-    if asked or "spec(x)" in file_text(submission.value):
+    if asked or _makes_spec(source_of(submission.value)):
         raise GateError(
             "This key comes from forgekit, because fk.spec(x) already contains it.",
             look_at="Build it from the dtype, device, stride() and data_ptr() of x.",
         )
+
+
+def _makes_spec(text: str) -> bool:
+    """Return True if code calls `spec(x)`; another process may have made the key."""
+    try:
+        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    except SyntaxError:  # such as a cell with a magic
+        return False
+    return any(ast.unparse(call).endswith("spec(x)") for call in calls)
 
 
 def _distinguished(submission: Submission) -> str:
@@ -209,8 +219,8 @@ EXERCISE = Exercise(
     task="""
 Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each call
 passes the sizes and every stride that is not 1. Five facts are compiled in: the element type, the
-number of dimensions, the set of modes with stride 1 (if any), the kind of device, and the
-alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of the
+number of dimensions, the set of modes with stride 1 (if any), the device (its kind suffices), and
+the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of the
 first element. Two tensors must have the same key if and only if these facts agree.
 """,
     hints=(

@@ -24,7 +24,7 @@ WRONG = (
     Wrong("8 or not", {_ALIGN: "(x.data_ptr() % 8 == 0, x.data_ptr() % 4 == 0)"},
           "16 bytes is the highest"),
     Wrong("remainder", {_ALIGN: "x.data_ptr() % 16"}, "The remainder itself"),
-    Wrong("no device", {"x.device.type, ": ""}, "lacks the device"),
+    Wrong("no device", {"x.device.type, ": ""}, "does not tell these two devices apart"),
     Wrong("identity", {_KEY: "return x.dtype, x.device.type, order, align, id(x)"},
           "values, addresses and identity change"),
     Wrong("chance", {_KEY: "import random; return random.random()"}, "must be the same each time"),

@@ -28,7 +28,7 @@ WRONG = (
             "    if i < mX.shape[0]:": "    for i in range(tidx, mX.shape[0], 128):",
             "grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
         },
-        "has to grow with the length",
+        "has to grow with the input",
     ),
     Wrong(
         "bounds typed",

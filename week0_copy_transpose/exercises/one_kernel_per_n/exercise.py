@@ -134,7 +134,7 @@ def _misfit(text: str, label: str) -> str:
     """Return the fault of key or spec that a refused argument shows. label: where only y is unusual, x
     has been so in a call before, and had a key of its own."""
     if "argument mY" in text and "only y" in label:
-        return "the key contains the facts of x, but not those of y."
+        return "the key contains this fact of x, but not that of y."
     reasons = {
         "size of mode 0": "M is compiled in as well; only mode 1 must be static.",
         "size of mode 1": "N is compiled in, and the key lacks it.",

@@ -20,7 +20,7 @@ WRONG = (
     Wrong("the address modulo 16", {"math.gcd(t.data_ptr(), 16)": "t.data_ptr() % 16"},
           "two addresses with the same alignment"),
     Wrong("alignment of x only", {"math.gcd(t.data_ptr(), 16)": "math.gcd(x.data_ptr(), 16)"},
-          "argument mY, alignment"),
+          "contains this fact of x, but not that of y"),
     Wrong("calls fn", {"kernels[key](x, y)": "fn(x, y)"},
           "fn takes CuTe tensors; call what `compile` returned"),
     Wrong("another compiler", {"= compile(fn": "= fk.compile(fn"}, "does not use its argument `compile`"),

@@ -37,6 +37,6 @@ WRONG = (
     Wrong("twice the threads", {"(128, 1, 1)": "(256, 1, 1)"}, "elements are stored more than once"),
     Wrong("one thread does it all", {BODY: ONE, GRID: "grid=(1, 1, 1)"}, "as long for one lane"),
     Wrong("one block strides over all", {BODY: ONE_BLOCK, GRID: "grid=(1, 1, 1)"},
-          "has to grow with the length"),
+          "has to grow with the input"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched"),
 )  # fmt: skip

@@ -8,8 +8,9 @@ import numpy as np
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import GateError, Group, Submission, python_function
+from forgekit.text import plural
 
-LENGTHS = (1, 2, 3, 5, 8, 31, 33, 1000, 1025)
+LENGTHS = (1, 2, 3, 5, 8, 31, 33, 64, 1000, 1024, 1025)
 
 
 class Counted:
@@ -35,11 +36,9 @@ def _sums(submission: Submission) -> str:
         values = [float(k) for k in range(1, n + 1)]
         got, want = _called(function, list(values), n), n * (n + 1) / 2
         if got is None:
-            raise GateError(f"pairwise returns None for {n} numbers: it has no `return`.")
+            raise GateError(f"pairwise returns None for {plural(n, 'number')}; return their sum.")
         if isinstance(got, list):
-            raise GateError(
-                f"pairwise returns a list for {n} numbers; return the one number in it."
-            )
+            raise GateError(f"pairwise returns a list for {plural(n, 'number')}; return a number.")
         if not math.isclose(float(got), want):
             lost = "" if n % 2 == 0 else _lost(values, float(got))
             raise GateError(f"The sum of 1 … {n} is {want:g}; pairwise returns {got:g}.", lost)
@@ -58,10 +57,10 @@ def _called(function, values, n):
     try:
         return function(values)
     except RecursionError:
-        raise GateError(f"With {n} numbers, pairwise calls itself without end.") from None
+        raise GateError(f"With {plural(n, 'number')}, pairwise calls itself without end.") from None
     except Exception as error:
         raise GateError(
-            f"With {n} numbers, pairwise raises {type(error).__name__}: {error}"
+            f"With {plural(n, 'number')}, pairwise raises {type(error).__name__}: {error}"
         ) from None
 
 
@@ -72,7 +71,7 @@ def _depth(submission: Submission) -> str:
         most = math.ceil(math.log2(n)) if n > 1 else 0
         if not isinstance(got, Counted) or sorted(got.parts) != list(range(n)):
             raise GateError(
-                f"With {n} numbers, the result does not contain each of them exactly once.",
+                f"With {plural(n, 'number')}, the result does not contain each of them exactly once.",
                 look_at="Use only `+`, on the values and on their sums.",
             )
         if got.depth > most:
@@ -83,6 +82,27 @@ def _depth(submission: Submission) -> str:
                 says,
             )
     return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"
+
+
+def _in_floats(submission: Submission) -> str:
+    """Check by rounding that real numbers are added in a tree, as the counted ones are.
+
+    One of 2^k numbers is so large that adding 1 rounds back to it; the others are 1. In every tree
+    of depth k it loses exactly one of them, its first partner.
+    """
+    function = python_function(submission, "pairwise(values)")
+    for kind, large in ((float, 2.0**53), (np.float32, 2.0**24)):
+        for n, at in ((8, 0), (64, 37), (1024, 1023)):
+            values = [kind(1)] * n
+            values[at] = kind(large)
+            got, want = _called(function, values, n), large + n - 2
+            if got != want:
+                raise GateError(
+                    f"{n} numbers of type {kind.__name__}, of which number {at} is {large:.0f} and "
+                    f"the others are 1: a tree returns {want:.0f}, pairwise {got}.",
+                    "only numbers of another type are added in a tree.",
+                )
+    return "float and float32"
 
 
 def _error(submission: Submission) -> str:
@@ -116,6 +136,7 @@ of which needs half as many threads as the one before.
     groups=(
         Group("Sums", _sums),
         Group("Additions per number", _depth),
+        Group("The same tree for every type", _in_floats),
         Group("Error", _error),
     ),
 )

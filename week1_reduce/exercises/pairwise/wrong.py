@@ -24,14 +24,23 @@ QUARTER = """    if len(values) == 1:
         return values[0]
     cut = max(1, len(values) // 4)
     return pairwise(values[:cut]) + pairwise(values[cut:])"""
+BY_TYPE = f"""    if isinstance(values[0], float):
+        import math
+        return math.fsum(values)
+{ROUNDS}"""
+BY_KIND = f"""    if hasattr(values[0], "dtype"):
+        return values[0].__class__(sum(float(value) for value in values))
+{ROUNDS}"""
 
 WRONG = (
     Wrong("odd one lost", {"pairs + values[len(values) // 2 * 2 :]": "pairs"}, "has no neighbour"),
     Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds the numbers one after the other"),
     Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "One of 8 numbers goes through 4"),
-    Wrong("a quarter and the rest", {ROUNDS: QUARTER}, "a tree needs 3. [ ] Error"),
-    Wrong("no return", {"    return values[0]": ""}, "it has no `return`"),
-    Wrong("a list", {"return values[0]": "return values"}, "return the one number in it"),
+    Wrong("a quarter and the rest", {ROUNDS: QUARTER}, "a tree needs 3. [ ] The same"),
+    Wrong("no return", {"    return values[0]": ""}, "returns None for 1 number; return"),
+    Wrong("a list", {"return values[0]": "return values"}, "a list for 1 number; return"),
     Wrong("without end", {ROUNDS: "    return pairwise(values)"}, "without end"),
     Wrong("fsum", {ROUNDS: "    import math\n    return math.fsum(values)"}, "raises TypeError"),
+    Wrong("floats by fsum", {ROUNDS: BY_TYPE}, "8 numbers of type float, of which number 0"),
+    Wrong("NumPy's numbers in float64", {ROUNDS: BY_KIND}, "8 numbers of type float32, of which"),
 )  # fmt: skip

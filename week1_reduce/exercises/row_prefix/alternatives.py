@@ -13,6 +13,14 @@ ALTERNATIVES = (
             "            value = mX[row, n]\n        if lane == 0:\n            value += carry\n",
         "        value += carry\n        if row": "        if row",
     }),
+    Wrong("warps without a row load the last one", {
+        "row, lane = bidx * 4 + tidx // 32, tidx % 32":
+            "mine, lane = bidx * 4 + tidx // 32, tidx % 32\n    row = min(mine, mX.shape[0] - 1)",
+        "        if row < mX.shape[0] and n < mX.shape[1]:\n            value = mX[row, n]":
+            "        if n < mX.shape[1]:\n            value = mX[row, n]",
+        "        if row < mX.shape[0] and n < mX.shape[1]:\n            mY":
+            "        if mine < mX.shape[0] and n < mX.shape[1]:\n            mY",
+    }),
     Wrong("a lane without an element loads the last one", {
         "        if row < mX.shape[0] and n < mX.shape[1]:\n            value = mX":
             "        if row < mX.shape[0]:\n            value = mX",

@@ -12,6 +12,7 @@ def _inputs(draw, segments, longest):
     lengths = draw.integers(0, longest + 1, segments, dtype=torch.int32)
     starts = torch.zeros(segments + 1, dtype=torch.int32)
     starts[1:] = lengths.cumsum(0)
+    starts += int(draw.number(0, 8))
     return (draw.fractions(max(int(starts[-1]), 1)), starts)
 
 
@@ -24,8 +25,9 @@ EXERCISE = puzzle(
     title="add up segments",
     task="""
 `x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
-x[starts[s+1] − 1]` and may be empty. `y[s]` is its sum (0 for an empty segment). `x` is
-float32; `starts` is int32 and has one more entry than there are segments.
+x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`. `y[s]` is its sum (0
+for an empty segment). `x` is float32; `starts` is int32 and has one more entry than there are
+segments.
 
 Signature: `segmented_sums(x, starts, y)`.
 """,

@@ -4,6 +4,13 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong(
+        "the first begins at 0",
+        {
+            "        for n in range(mStarts[segment] + lane": "        begin = mStarts[segment] if segment > 0 else cutlass.Int32(0)\n        for n in range(begin + lane"
+        },
+        "1 of 2 elements differs",
+    ),
+    Wrong(
         "the end belongs to it",
         {"mStarts[segment + 1], 32)": "mStarts[segment + 1] + 1, 32)"},
         "reads mX[",

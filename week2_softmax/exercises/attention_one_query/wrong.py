@@ -46,7 +46,7 @@ WRONG = (
     Wrong("no maximum", {NEW_MAXIMUM: "m_new = Float32(0.0)", "m, s = -Float32.inf": "m, s = Float32(0.0)"},
           "no maximum seems to be subtracted"),
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"},
-          "seems to start at a finite number"),
+          "a number far above them is subtracted"),
     Wrong("merged in a tree", {f"{LARGEST}\n        s, o = Float32(0.0), Float32(0.0)\n{MERGE}":
           IN_A_TREE.removeprefix("        ")}, "What is −∞ − (−∞)"),
     Wrong("no scale", {"scale_log2 = scale * 1.4": "scale_log2 = 1.4"}, "not multiplied by scale"),

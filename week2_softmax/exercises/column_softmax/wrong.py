@@ -13,7 +13,7 @@ WRONG = (
     Wrong("no maximum", {MAXIMUM: "", SECOND: SECOND.replace(" - m", ""), THIRD: THIRD.replace(" - m", "")},
           "nothing is subtracted"),
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf,": "m, s = Float32(0.0),"},
-          "seems to start at a finite number"),
+          "a number far above them is subtracted"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
     Wrong("subtracted once only", {THIRD: THIRD.replace(" - m", "")}, "not in the numerator"),
     Wrong("not converted", {"(e / s).to(mY.element_type)": "e / s"}, "of type Float32 into a tensor of Float16"),

@@ -20,6 +20,7 @@ WRONG = (
     Wrong("overflow", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) / cute.math.exp(lse, fastmath=True)"}, "not a difference of exponents"),
     Wrong("lse of row 0", {"mLse[row], mG": "mLse[0], mG"}, "with the lse of row 0"),
     Wrong("target corrected afterwards", {CHOSEN: "", STORE: STORE + AFTERWARDS}, "Race in global memory"),
+    Wrong("target stored twice by its thread", {CHOSEN: "", STORE: STORE + AFTERWARDS.replace("tidx == 0 and target != -100", "tidx == target % 128 and target >= 0")}, "elements are stored more than once"),
     Wrong("lse computed again", {"    for n in range(tidx": """    lse = Float32(0.0)
     for n in range(mX.shape[1]):
         lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)

@@ -20,7 +20,9 @@ WRONG = (
     Wrong("no log s", {STORE: "mX[row, n].to(Float32) - m_row"}, "log s is missing"),
     Wrong("no rescaling in the loop", {RESCALE: ""}, "relative to an older maximum"),
     Wrong("no rescaling in the merge", {MERGE: "s"}, "relative to its own maximum"),
-    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "seems to start at a finite number"),
+    Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "a number far above them is subtracted"),
+    Wrong("a guard for masked rows with a threshold", {"        log_s = cute": "        if m_row < -10000.0:\n            m_row, s = Float32(0.0), Float32(0.0)\n        log_s = cute"},
+          "Does a maximum start at a finite number"),
     Wrong("three passes", {LOOP: "            m = cute.arch.fmax(m, value)\n",
           "        s = cute.arch.warp_reduction_sum(" + MERGE + ")\n":
           "        for n in range(lane, mX.shape[1], 32):\n            s += cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True)\n"
