@@ -176,7 +176,7 @@ def mistakes(height: int, width: int) -> list[Misconception]:
             f"the kernel writes only {height} of the {width} rows that a tile has in mY.",
             lambda e: never_written(e, half, whole),
         ),
-        Misconception(_ORIGIN, lambda e: never_written(e, whole, half)),
+        Misconception(_ORIGIN, lambda e: never_written(e, whole, half) and not rest_is_right(e)),
         looks_like(
             sizes_exchanged,
             "the kernel stores exactly the elements in the first M rows and N columns of mY, but "
