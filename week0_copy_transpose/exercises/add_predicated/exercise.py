@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["EXERCISE"]
 
 _GAP = 16  # elements between two rows that belong to neither
-_A = 3.0
+_A = (2.5, 3.5, 3.0)  # by size, so that no constant serves every call
 
 
 def _case(m: int, n: int, dtype: torch.dtype) -> Case:
@@ -41,11 +41,11 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     x, y, z = tensor(fk.randn), tensor(fk.randn, seed=1), tensor(fk.empty)
     if dtype == torch.float16:
         x[0, 0], y[0, 0] = 30_000, -60_000  # a * x alone is beyond float16
-    vec = 16 // x.element_size()
+    vec, a = 16 // x.element_size(), _A[(m + n) % 3]
     return Case(
-        (x, y, z, _A),
-        {2: _A * x.float() + y.float()},
-        f"{m}×{n} {str(dtype).removeprefix('torch.')} (rows {n + _GAP} elements apart)",
+        (x, y, z, a),
+        {2: a * x.float() + y.float()},
+        f"{m}×{n} {str(dtype).removeprefix('torch.')} (rows {n + _GAP} elements apart, a = {a:g})",
         specs={k: fk.spec(t, divisible={1: vec}) for k, t in enumerate((x, y, z))},
         tile=(16, 32 * vec),
     )
