@@ -79,7 +79,14 @@ of x, so the predicates enclose only the loads and the store, not the whole body
         ),
         halo_missing(3),
         found(
-            "shared-race", "a thread reads an element that its neighbour may not have stored yet."
+            "shared-race",
+            "a thread reads an element that its neighbour may not have stored yet.",
+            text=" reads shared memory",
+        ),
+        found(
+            "shared-race",
+            "a thread overwrites an element that its neighbour may not have read yet.",
+            text=" writes shared memory",
         ),
     ],
     more=lambda make: (loaded_once(make, 1000),),

@@ -39,6 +39,11 @@ WRONG = (
     ),
     Wrong("no halo", {HALO: ""}, "belong to the next block"),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
+    Wrong(
+        "the result in the tile",
+        {STORE: f"    if i < n:\n        sX[tidx] = {MAX}\n        mY[i] = sX[tidx]"},
+        "may not have read yet",
+    ),
     Wrong("a barrier in the if", {SYNC: "", STORE: SYNC_INSIDE}, "Barrier in divergent code"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),
     Wrong(
