@@ -27,6 +27,7 @@ from forgekit.lessons.gates import (
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
+    from forgekit.profiling.profile import Profile
 
 __all__ = ["EXERCISE"]
 
@@ -114,6 +115,13 @@ def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
     twice = "the kernel moves vectors more than once."
     scalar = "the kernel moves elements one by one. `cute.copy` with `tiled_copy` moves 16 bytes "
     scalar += "per access, with one predicate for the whole vector."
+    narrow = "an access moves fewer than 16 bytes per lane, or some lanes of a warp move nothing."
+
+    def one_by_one(p: Profile) -> bool:
+        return bool(
+            p[f"global_{kind}_bytes_asked"] / p[f"global_{kind}_requests"] < 1.9 * 512 / vec
+        )
+
     return Counter(
         measure=f"global_{kind}_requests",
         called=f"{kind} requests",
@@ -121,7 +129,8 @@ def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
         ideal=fewest,
         misconceptions=[
             counted(lambda p: p[f"global_{kind}_bytes_asked"] > 1.01 * once, twice),
-            counted(lambda p: True, scalar),
+            counted(one_by_one, scalar),
+            counted(lambda p: True, narrow),
         ],
     )
 

@@ -21,7 +21,7 @@ WRONG = (
         "no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"
     ),
     Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
-          "the store's index is correct"),
+          "the store's predicate must test"),
     Wrong(
         "strided writes, no conflict",
         {

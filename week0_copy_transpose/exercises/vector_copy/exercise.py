@@ -103,7 +103,10 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
                 "let `i` decide which thread does.",
             ),
             counted(lambda p: _bytes_a_lane(p, kind) < 10, half),
-            counted(lambda p: True, "more than one thread copies the same element."),
+            counted(
+                lambda p: p[f"global_{kind}_bytes_asked"] > 1.2 * _SIZE * width,
+                "more than one thread copies the same element.",
+            ),
         ],
     )
 
