@@ -84,7 +84,8 @@ def _mode(rows: bool) -> list[Misconception]:
         return here(e) and reached == {e.case.args[0].shape[0 if rows else 1]}
 
     def of_another(e: Evidence) -> bool:
-        return here(e) and rows and e.case.args[0].shape[0] % 4 != 0
+        beyond = _outside(e)[0]  # only of threads that left the matrix
+        return bool(here(e) and rows and e.case.args[0].shape[0] % 4 and beyond)
 
     return [
         Misconception("a matrix with 4 rows passes, because there a thread's four vectors are all inside or all outside. Here they differ, so the predicate of vector `v` must check the coordinate of vector `v`.", of_another),

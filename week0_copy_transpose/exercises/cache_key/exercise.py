@@ -76,6 +76,12 @@ def _different() -> Iterator[Pair]:
         "strides (1, 4) and strides (16, 2)",
         '"contiguous" is not enough. Which mode has stride 1?',
     )
+    yield Pair(
+        _matrix(8, 8).view(2, 4, 8).transpose(1, 2),
+        _matrix(8, 16)[:, ::2].view(2, 4, 8),
+        "strides (32, 1, 8) and strides (64, 16, 2)",
+        "any mode can have stride 1, not only the first or the last.",
+    )
     for other, strides in ((columns, "(1, 4)"), (x, "(8, 1)")):
         yield Pair(
             _matrix(4, 1),

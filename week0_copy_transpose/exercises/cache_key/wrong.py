@@ -17,6 +17,8 @@ WRONG = (
           "neighbouring elements are two places apart"),
     Wrong("the first two modes", {_ORDER: "(x.stride(0) == 1, x.stride(1) == 1)"},
           "here one tensor has two, and the other has three"),
+    Wrong("the modes at both ends", {_ORDER: "(x.dim(), x.stride(0) == 1, x.stride(-1) == 1)"},
+          "not only the first or the last"),
     Wrong("the first mode with stride 1", {_ORDER: "(x.dim(), (*x.stride(), 1).index(1))"},
           "Strides (1, 1) and strides (1, 4)"),
     Wrong("the last mode with stride 1", {_ORDER: "(x.dim(), max((k for k, s in enumerate(x.stride()) if s == 1), default=None))"},

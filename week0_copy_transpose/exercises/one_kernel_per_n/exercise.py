@@ -133,13 +133,14 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
 
 
 def _misfit(text: str, label: str, compiled: bool) -> str:
-    """Return the fault of key or spec that a refused argument shows. label: where only y is unusual, x
-    has been so in a call before, and had a key of its own. compiled: True if the kernel was compiled
+    """Return the fault of key or spec that a refused argument shows. label: where only x or y is unusual,
+    both have been so in a call before, and had a key of their own. compiled: True if the kernel was compiled
     in this call."""
     if compiled:
         return "`run` has just compiled this kernel, so the specs do not describe x and y."
-    if "argument mY" in text and "only y" in label:
-        return "the key contains the facts of x, but not those of y."
+    for one, other in (("y", "x"), ("x", "y")):
+        if f"argument m{one.upper()}" in text and f"only {one}" in label:
+            return f"the key contains this fact of {other}, but not of {one}."
     reasons = {
         "size of mode 0": "M is compiled in, but only mode 1 must be static.",
         "size of mode 1": "N is compiled in, and the key lacks it.",
@@ -235,6 +236,9 @@ def _rest_of_key(submission: Submission) -> str:
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),
         ("5×48, only y 4 bytes after a multiple of 16", (plain[0], by_four[1])),
         ("5×48, only y float16", (plain[0], half[1])),
+        ("5×48, only x with rows 64 elements apart", (padded[0], plain[1])),
+        ("5×48, only x 4 bytes after a multiple of 16", (by_four[0], plain[1])),
+        ("5×48, only x float16", (half[0], plain[1])),
         ("5×48 float32 again", _tensors(5, 48)),
     )
     for label, (x, y) in calls:

@@ -29,6 +29,8 @@ WRONG = (
     Wrong("compiled in every call", {"if key not in kernels:": "if True:"}, "or `run` does not reuse its kernels"),
     Wrong("alignment of x only", {"math.gcd(t.data_ptr(), 16)": "math.gcd(x.data_ptr(), 16)"},
           "argument mY, alignment"),
+    Wrong("alignment of y only", {"math.gcd(t.data_ptr(), 16)": "math.gcd(y.data_ptr(), 16)"},
+          "the key contains this fact of y, but not of x"),
     Wrong("calls fn", {"kernels[key](x, y)": "fn(x, y)"},
           "fn takes CuTe tensors; call what `compile` returned"),
     Wrong("another compiler", {"= compile(fn": "= fk.compile(fn"}, "does not use its argument `compile`"),
