@@ -661,7 +661,7 @@ fk.exercise("week0/transpose_swizzled").grade(transpose_swizzled)
 # and a request would take two wavefronts.
 #
 # If you write the XOR in the index, use `sX[r, c ^ r]` both to store and to read. With a 16-bit
-# type, bit 0 selects the element within a word, so this tile needs `make_swizzle(5, 1, 6)`. A
+# type, bit 0 selects the element within a word, so this tile needs `make_swizzle(5, 1, 5)`. A
 # swizzle is specific to one tile *and* one element size.
 #
 # </details>

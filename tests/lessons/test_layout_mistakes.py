@@ -133,8 +133,8 @@ def table_of(layout: Layout) -> list[list[int]]:
 A, B = exercise("week0/which_layout").given.values()
 SQUARE = table_of(Layout((3, 3), (1, 5)))
 
-ROWS = "You assumed that the rows follow one another in memory. Where does row 1 begin?"
-COLUMNS = "You assumed that the columns follow one another in memory. Where does column 1 begin?"
+ROWS = "In your layout, the rows follow one another in memory. Where does row 1 begin?"
+COLUMNS = "In your layout, the columns follow one another in memory. Where does column 1 begin?"
 MODES = "The strides of the two modes are swapped: the first is for steps down."
 EXCHANGED = "Rows and columns are swapped: mode 0 goes down."
 FASTEST = "in the wrong order: the leftmost is the fastest."

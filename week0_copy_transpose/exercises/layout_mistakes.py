@@ -203,13 +203,13 @@ def _suspects(layout: Layout) -> Iterator[tuple[Layout, str]]:
 
 
 def _assumption(layout: Layout, rows: int, columns: int) -> str | None:
-    """Name a wrong assumption: that rows, or columns, follow one another without a gap."""
+    """Name the mistake of a layout whose rows, or columns, follow one another without a gap."""
     compact = [[i * columns + j for j in range(columns)] for i in range(rows)]
     if _difference(layout, compact) is None:
-        return "You assumed that the rows follow one another in memory. Where does row 1 begin?"
+        return "In your layout, the rows follow one another in memory. Where does row 1 begin?"
     if _difference(layout, [[i + j * rows for j in range(columns)] for i in range(rows)]) is None:
         return (
-            "You assumed that the columns follow one another in memory. Where does column 1 begin?"
+            "In your layout, the columns follow one another in memory. Where does column 1 begin?"
         )
     return None
 

@@ -1,11 +1,64 @@
-"""What the puzzles of 02_five_kernels and 10_practice share: pictures, and a missing halo."""
+"""What the puzzles of 02_five_kernels and 10_practice share: pictures, a missing halo, and a gate
+against loads that a block repeats."""
 
 from __future__ import annotations
 
-from forgekit.lessons.gates import Evidence, Misconception
-from forgekit.lessons.pictures import coloured, numbers, picture
+from typing import TYPE_CHECKING
 
-__all__ = ["coloured", "halo_missing", "numbers", "picture"]
+import numpy as np
+
+from forgekit.lessons.gates import Evidence, GateError, Group, Misconception
+from forgekit.lessons.pictures import coloured, numbers, picture
+from forgekit.vgpu import Listener
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forgekit.lessons.gates import Case, Submission
+    from forgekit.vgpu import Access, Moment
+
+__all__ = ["coloured", "halo_missing", "loaded_once", "numbers", "picture"]
+
+
+class _Repeated(Listener):
+    """Collects the words of global memory that a block loads again."""
+
+    def __init__(self) -> None:
+        self.words: set[int] = set()
+
+    def on_batch(self, m: Moment) -> None:
+        self._seen: list[set[int]] = [set() for _ in range(m.shape[0])]
+
+    def on_access(self, m: Moment, access: Access) -> None:
+        if access.kind not in ("load", "async load"):
+            return
+        active = np.broadcast_to(True if access.mask is None else access.mask, m.shape)
+        for space, address, there in access.by_space(m.shape):
+            for seen, at, of in zip(self._seen, address, there & active, strict=True):
+                if space == "global" and of.any():
+                    words = at[of][:, None] + np.arange(0, access.width, 4)
+                    unique, count = np.unique(words, return_counts=True)
+                    self.words |= {*unique[count > 1].tolist()} | (seen & {*unique.tolist()})
+                    seen |= {*unique.tolist()}
+
+
+def loaded_once(make: Callable[..., Case], *size: int) -> Group:
+    """Return a group that refuses loads of an element that the block has loaded before. The last
+    element may be loaded again, by indices that are limited to the array."""
+
+    def run(submission: Submission) -> str:
+        import torch
+
+        case, repeated = make(*size, dtype=torch.float32), _Repeated()
+        submission.counted(case, repeated)
+        if len(repeated.words) > 1:
+            raise GateError(
+                f"With {case.label}, blocks load {len(repeated.words):,} elements more than once.",
+                look_at="fk.footprint(*{failed}, kind='load')",
+            )
+        return "no block loads an element twice"
+
+    return Group("Loaded once", run)
 
 
 def halo_missing(most: int) -> Misconception:

@@ -61,6 +61,12 @@ _STORE_PREDICATE = (
 )
 
 
+_STORE_BOUNDS = (
+    "the store's index is correct, but its predicate lets through threads whose element does not "
+    "exist. Its row in mY must be less than N, and its column less than M."
+)
+
+
 # -- threads outside of a matrix ------------------------------------------------------------------
 @dataclass(frozen=True)
 class Places:
@@ -170,11 +176,11 @@ def mistakes(height: int, width: int) -> list[Misconception]:
             f"the kernel writes only {height} of the {width} rows that a tile has in mY.",
             lambda e: never_written(e, half, whole),
         ),
-        Misconception(_ORIGIN, lambda e: never_written(e, whole, half)),
+        Misconception(_ORIGIN, lambda e: never_written(e, whole, half) and not rest_is_right(e)),
         looks_like(
             sizes_exchanged,
             "the kernel stores exactly the elements in the first M rows and N columns of mY, but "
-            "mY has N rows and M columns. Are M and N swapped in the store's predicate?",
+            "mY has N rows and M columns. Are M and N swapped in the store's predicate or in the grid?",
             unstored=True,
         ),
         looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
@@ -215,7 +221,7 @@ def predicate_mistakes(height: int, width: int) -> list[Misconception]:
             "N.",
             tile=tile,
         ),
-        left_by("mY", functools.partial(_of_store, tile=tile), _STORE_PREDICATE, tile=tile),
+        left_by("mY", functools.partial(_of_store, tile=tile), _STORE_BOUNDS, tile=tile),
     ]
 
 

@@ -27,11 +27,12 @@ from forgekit.lessons.gates import (
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
+    from forgekit.profiling.profile import Profile
 
 __all__ = ["EXERCISE"]
 
 _GAP = 16  # elements between two rows that belong to neither
-_A = 3.0
+_A = (2.5, 3.5, 3.0)  # by size, so that no constant serves every call
 
 
 def _case(m: int, n: int, dtype: torch.dtype) -> Case:
@@ -41,11 +42,11 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     x, y, z = tensor(fk.randn), tensor(fk.randn, seed=1), tensor(fk.empty)
     if dtype == torch.float16:
         x[0, 0], y[0, 0] = 30_000, -60_000  # a * x alone is beyond float16
-    vec = 16 // x.element_size()
+    vec, a = 16 // x.element_size(), _A[(m + n) % 3]
     return Case(
-        (x, y, z, _A),
-        {2: _A * x.float() + y.float()},
-        f"{m}×{n} {str(dtype).removeprefix('torch.')} (rows {n + _GAP} elements apart)",
+        (x, y, z, a),
+        {2: a * x.float() + y.float()},
+        f"{m}×{n} {str(dtype).removeprefix('torch.')} (rows {n + _GAP} elements apart, a = {a:g})",
         specs={k: fk.spec(t, divisible={1: vec}) for k, t in enumerate((x, y, z))},
         tile=(16, 32 * vec),
     )
@@ -83,12 +84,13 @@ def _mode(rows: bool) -> list[Misconception]:
         return here(e) and reached == {e.case.args[0].shape[0 if rows else 1]}
 
     def of_another(e: Evidence) -> bool:
-        return here(e) and rows and e.case.args[0].shape[0] % 4 != 0
+        beyond = _outside(e)[0]  # only of threads that left the matrix
+        return bool(here(e) and rows and e.case.args[0].shape[0] % 4 and beyond)
 
     return [
         Misconception("a matrix with 4 rows passes, because there a thread's four vectors are all inside or all outside. Here they differ, so the predicate of vector `v` must check the coordinate of vector `v`.", of_another),
         Misconception(f"the predicate lets exactly one {mode} after the last one through. The last {mode} is number size - 1.", one_too_many),
-        Misconception(f"the {other} of this matrix fill the tiles, but the kernel accesses {mode}s far beyond the last one, so the predicate does not check the {mode}.", lambda e: here(e) and
+        Misconception(f"the {other} of this matrix fill the tiles, but the predicate lets {mode}s far beyond the last one through. It must hold only where the {mode} is less than the number of {mode}s.", lambda e: here(e) and
              bool(_outside(e)[0 if rows else 1])),
     ]  # fmt: skip
 
@@ -114,6 +116,13 @@ def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
     twice = "the kernel moves vectors more than once."
     scalar = "the kernel moves elements one by one. `cute.copy` with `tiled_copy` moves 16 bytes "
     scalar += "per access, with one predicate for the whole vector."
+    narrow = "an access moves fewer than 16 bytes per lane, or some lanes of a warp move nothing."
+
+    def one_by_one(p: Profile) -> bool:
+        return bool(
+            p[f"global_{kind}_bytes_asked"] / p[f"global_{kind}_requests"] < 1.9 * 512 / vec
+        )
+
     return Counter(
         measure=f"global_{kind}_requests",
         called=f"{kind} requests",
@@ -121,7 +130,8 @@ def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
         ideal=fewest,
         misconceptions=[
             counted(lambda p: p[f"global_{kind}_bytes_asked"] > 1.01 * once, twice),
-            counted(lambda p: True, scalar),
+            counted(one_by_one, scalar),
+            counted(lambda p: True, narrow),
         ],
     )
 

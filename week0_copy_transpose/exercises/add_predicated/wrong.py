@@ -14,7 +14,9 @@ WRONG = (
     Wrong("no predicate at all", {c: c.replace(", pred=tXpX", "") for c in (_LOAD_X, _LOAD_Y, _STORE)},
           "this load has no predicate"),
     Wrong("columns alone", {_PREDICATE: "tXcX[(0, v), 0, 0][1] < shape[1]"},
-          "does not check the row"),
+          "lets rows far beyond the last one through"),
+    Wrong("one of the two", {_PREDICATE: "tXcX[(0, v), 0, 0][0] < shape[0] or tXcX[(0, v), 0, 0][1] < shape[1]"},
+          "only where the row is less than the number of rows"),
     Wrong("tensors, not values", {_SUM: "a * tXrX + tXrY"}, "read its values with `tXrX.load()`"),
     Wrong("half of it values", {_SUM: "a * tXrX.load() + tXrY"}, "its values with `tXrY.load()`"),
     Wrong("not converted back", {".to(gZ.element_type)": ""}, "value.to(tXrX.element_type)"),
@@ -40,6 +42,7 @@ WRONG = (
           "one predicate per vector"),
     Wrong("a doubled grid", {"grid = (rest_n,": "grid = (2 * rest_n,"},
           "Threads launched: 8,192 with 64×1024"),
+    Wrong("a typed", {"z = a * ": "z = Float32(3.0) * "}, "So is the result with 5×256 float32 (rows 272 elements apart, a = 2.5)."),
     Wrong("a forgotten", {"z = a * ": "z = "}, "`a` is missing"),
     Wrong("y forgotten", {" + tXrY.load().to(Float32)": ""}, "`y` is not added"),
     Wrong(

@@ -85,8 +85,8 @@ def _waiting() -> Group:
                  lambda e: _where(e, "reads", "shared-memory")),
             Misconception("there are more blocks than rows.", _a_block_too_many),
             Misconception("threads beyond the end of the row also copy. A row has n // vec vectors, but a block has 128 threads.", _beyond_the_row),
-            Misconception("the loop reads elements that no thread has copied. Each thread with a vector "
-                 "must copy all of it, 16 bytes.",
+            Misconception("the loop reads elements that no thread has copied. Compare the elements that it "
+                 "reads with the copied ones; the row consists of n // vec vectors of 16 bytes.",
                  lambda e: e.kinds == ("uninitialised-shared",)),
         ],
         look_at="fk.timeline(*{failed}) # what happens between copy and read?",
@@ -115,9 +115,13 @@ def _not_awaited(ptx: str) -> str:
     if min(waits) > 0:
         return (
             f"wait_group({min(waits)}) allows that many of the newest groups to be incomplete. "
-            "Here there is only one group, and you need all of it."
+            "The loop needs the elements of all groups."
         )
-    return "the order must be copy, commit, wait, because the wait ignores groups that are committed later."
+    if not re.search(
+        r"cp\.async\.c[ag].*cp\.async\.commit_group.*cp\.async\.wait_group", ptx, re.S
+    ):
+        return "the order must be copy, commit, wait, because the wait ignores groups that are committed later."
+    return "the loop reads while copies are in flight. Every thread that copies must wait before the barrier."
 
 
 def _bytes_a_copy(p: Profile) -> float:

@@ -11,6 +11,16 @@ WRONG = (
     Wrong("no wait", {_WAIT: ""}, "no thread waits"),
     Wrong("no commit", {_COMMIT: ""}, "these copies are in no group"),
     Wrong("one group may be open", {"wait_group(0)": "wait_group(1)"}, "allows that many"),
+    Wrong(
+        "wait before the commit",
+        {_COMMIT + _WAIT: _WAIT + _COMMIT},
+        "the order must be copy, commit, wait",
+    ),
+    Wrong(
+        "one thread waits",
+        {_WAIT: "    if tidx == 0:\n    " + _WAIT},
+        "Every thread that copies must wait before the barrier",
+    ),
     Wrong("no barrier", {_BARRIER: ""}, "so it needs a barrier"),
     Wrong("barrier before wait", {_WAIT + _BARRIER: _BARRIER + _WAIT}, "barrier comes before"),
     Wrong(
@@ -28,7 +38,7 @@ WRONG = (
         {_COPY: "sX[(None, tidx)].store(gX[(None, tidx)].load())"},
         "load elements into registers",
     ),
-    Wrong("half as wide", {"num_bits_per_copy=128": "num_bits_per_copy=64"}, "must copy all of it"),
+    Wrong("half as wide", {"num_bits_per_copy=128": "num_bits_per_copy=64"}, "vectors of 16 bytes"),
     Wrong("off by one", {"sRow[n - 1 - j]": "sRow[n - j]"}, "reads outside the row"),
     Wrong(
         "to the next place",

@@ -55,6 +55,12 @@ def _different() -> Iterator[Pair]:
     )
     yield Pair(
         x,
+        _matrix(8, 8).view(2, 4, 8).transpose(1, 2),
+        "strides (8, 1) and strides (32, 1, 8)",
+        "the key lacks the number of dimensions; here one tensor has two, and the other has three.",
+    )
+    yield Pair(
+        x,
         columns,
         "strides (8, 1) and strides (1, 4)",
         "the key lacks the memory order, but the code depends on which mode has stride 1.",
@@ -71,6 +77,20 @@ def _different() -> Iterator[Pair]:
         "strides (1, 4) and strides (16, 2)",
         '"contiguous" is not enough. Which mode has stride 1?',
     )
+    yield Pair(
+        _matrix(8, 8).view(2, 4, 8).transpose(1, 2),
+        _matrix(8, 16)[:, ::2].view(2, 4, 8),
+        "strides (32, 1, 8) and strides (64, 16, 2)",
+        "any mode can have stride 1, not only the first or the last.",
+    )
+    for other, strides in ((columns, "(1, 4)"), (x, "(8, 1)")):
+        yield Pair(
+            _matrix(4, 1),
+            other,
+            f"strides (1, 1) and strides {strides}",
+            "in a matrix with one column, both modes have stride 1. The key must contain the *set* "
+            "of modes with stride 1.",
+        )
     yield Pair(
         x,
         _matrix(4, 8, start=1),

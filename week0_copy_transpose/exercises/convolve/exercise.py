@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import coloured, halo_missing, picture
+from ..practice import coloured, halo_missing, loaded_once, picture
 
 
 def _filtered(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -81,4 +81,5 @@ in registers.
             text=" reads ",
         ),
     ],
+    more=lambda make: (loaded_once(make, 1000, 9),),
 )

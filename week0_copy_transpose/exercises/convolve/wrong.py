@@ -21,6 +21,11 @@ WRONG = (
         {FILTER: "", PRODUCT: "mW[k] * sX[tidx + k]"},
         "total += mW[k] *",
     ),
+    Wrong(
+        "each warp loads the filter",
+        {FILTER: "    if tidx % 32 < taps:\n        sW[tidx % 32] = mW[tidx % 32]\n"},
+        "blocks load 9 elements more than once",
+    ),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
     Wrong(
         "adds in float16",

@@ -248,10 +248,14 @@ does not require it.
                     ideal=2 * 256 * 320 // 32,
                     misconceptions=[
                         counted(
+                            lambda p: p["shared_load_bytes_asked"] > 4 * 256 * 320,
+                            "the kernel reads some elements of sT more than once.",
+                        ),
+                        counted(
                             lambda p: p.shared_load_requests > 256 * 320 // 32,
                             "there is no conflict, but the lanes of a warp read sT one after the "
                             "other, which takes as many wavefronts as a conflict.",
-                        )
+                        ),
                     ],
                     look_at="Every element passes through sT once. One wavefront stores 32 elements, and one loads them.",
                 ),
@@ -270,8 +274,8 @@ does not require it.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "the counters above are good only because most lanes do nothing. One "
-                            "instruction of a warp has become several.",
+                            "on average, fewer than three quarters of a warp's lanes execute an "
+                            "instruction.",
                         )
                     ],
                 ),

@@ -54,6 +54,9 @@ WRONG = (
           "a few blocks do all the work"),
     Wrong("lane by lane", {"stride=(33, 1)": "stride=(32, 1)", _STORED: _LANES},
           "read sT one after the other"),
+    Wrong("each element read twice", {"        mY[col, M - 1 - row] = sT[tidx, tidy]": "        value = sT[tidx, tidy]\n"
+          "        cute.arch.fence_acq_rel_cta()\n        mY[col, M - 1 - row] = 0.5 * (value + sT[tidx, tidy])"},
+          "reads some elements of sT more than once"),
     Wrong("predicate of the load", {_PREDICATE: _KEPT}, "must check the row and the column"),
     Wrong("no predicate on the load", {_LOADED: _LOADED.replace("if row < M and col < N", "if True")},
           "Keep the predicate of the load"),

@@ -95,12 +95,12 @@ measured.)
                 ),
                 counted(
                     lambda p: p.global_load_requests >= _ELEMENTS // 32,
-                    "there are fewer blocks or fewer divisions now, but a load still fetches 2 "
-                    "bytes per lane where it could fetch 16.",
+                    "a thread moves several elements now, but a load still fetches 2 bytes per lane "
+                    "where it could fetch 16.",
                 ),
                 counted(
                     lambda p: p.global_store_requests > p.global_load_requests,
-                    "the loads are wide now, but the stores still move single elements.",
+                    "the loads are wider than the stores now: a store moves fewer bytes per request.",
                 ),
             ],
         ),

@@ -32,14 +32,14 @@ WRONG = (
                                  _LAUNCH: "(blocks, 1, 1), block=(1024, 1, 1)"},
           "still moves one element of 2 bytes"),
     Wrong("one block per row", {_FIND: _ROWS, _MOVE: "", "grid=(blocks,": "grid=(mX.shape[0],"},
-          "there are fewer blocks or fewer divisions now"),
+          "a thread moves several elements now"),
     Wrong("single stores", {"        cute.autovec_copy(rY, gY[(0, None), (row, vectors - 1 - v)])\n":
                             "        for k in cutlass.range_constexpr(8):\n"
                             "            mY[row, (vectors - 1 - v) * 8 + k] = rY[k]\n",
                             "    i = bidx * 256 + tidx\n    if i":
                             "    mY = cute.make_tensor(mY.iterator.align(2), mY.layout)\n"
                             "    i = bidx * 256 + tidx\n    if i"},
-          "the stores still move single elements"),
+          "the loads are wider than the stores now"),
     Wrong("turned in place", {"vectors - 1 - v": "v"}, "leaves it in its place"),
     Wrong("old order inside", {"rX[7 - k]": "rX[k]"}, "keep their old order"),
     Wrong("right at small sizes", {"    if i < M * vectors:": "    if i < M * vectors and M < 1000:"},

@@ -86,11 +86,13 @@ class _Trial:
 
         self.seen.append((x, y))
         self.compiler.launches, _Compiler.latest = [], None
+        before = len(self.compiler.made)
         try:
             self.call(x, y)
         except ArgumentMismatchError as error:
             happened = f"With {label}, `run` chose a kernel that does not fit.\n{error}"
-            raise GateError(happened, _misfit(str(error), label)) from None
+            compiled = len(self.compiler.made) > before
+            raise GateError(happened, _misfit(str(error), label, compiled)) from None
         except KernelError as error:
             happened = f"With {label}, the kernel was stopped.\n{error}"
             raise GateError(
@@ -108,7 +110,7 @@ class _Trial:
                 "`kernels` is outside one_kernel_per_n, so all functions that it returns share it."
             )
             raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
-        report = compare(y, x + x, name="y", max_shown=3)
+        report = compare(y, (x + x).to(y.dtype), name="y", max_shown=3)
         if not report.ok:
             likely = "`run` launched no kernel." if bool(torch.isnan(y).all()) else ""
             raise GateError(f"With {label} the result is wrong.\n{report}", likely)
@@ -130,19 +132,23 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
     return GateError(f"With {label} it raised a CuTe DSL error.\n{diagnosis}", look_at=look_at)
 
 
-def _misfit(text: str, label: str) -> str:
-    """Return the fault of key or spec that a refused argument shows. label: where only y is unusual, x
-    has been so in a call before, and had a key of its own."""
-    if "argument mY" in text and "only y" in label:
-        return "the key contains this fact of x, but not that of y."
+def _misfit(text: str, label: str, compiled: bool) -> str:
+    """Return the fault of key or spec that a refused argument shows. label: where only x or y is unusual,
+    both have been so in a call before, and had a key of their own. compiled: True if the kernel was compiled
+    in this call."""
+    if compiled:
+        return "`run` has just compiled this kernel, so the specs do not describe x and y."
+    for one, other in (("y", "x"), ("x", "y")):
+        if f"argument m{one.upper()}" in text and f"only {one}" in label:
+            return f"the key contains this fact of {other}, but not of {one}."
     reasons = {
-        "size of mode 0": "M is compiled in as well; only mode 1 must be static.",
+        "size of mode 0": "M is compiled in, but only mode 1 must be static.",
         "size of mode 1": "N is compiled in, and the key lacks it.",
         "dtype": "the key lacks the element type.",
         "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
         "compiled in as well.",
-        "alignment": "the key lacks the alignment of the first element, or records only whether it "
-        "is 16 bytes. A kernel for an alignment of 8 bytes does not fit one of 4.",
+        "alignment": "the key is the same for two alignments of the first element. A kernel for an "
+        "alignment of 8 bytes, for example, does not fit one of 4.",
     }
     return next((says for what, says in reasons.items() if what in text), "")
 
@@ -180,7 +186,7 @@ def _compilations(submission: Submission) -> str:
             1: "one kernel serves every N, so the spec leaves N open.",
             len(
                 _BOTH
-            ): "`run` compiled a kernel for each of these shapes, so M is in the key, or `run` keeps no kernel.",
+            ): "`run` called `compile` in each of these calls. Either two calls with the same N have different keys, as with M in the key, or `run` does not reuse its kernels.",
         }
         raise GateError(
             f"Compilations: {count} for {shapes}; needed 2, one for N = 48 and one for N = 33.",
@@ -195,22 +201,33 @@ def _compilations(submission: Submission) -> str:
         raise GateError(
             f"Compilations: {count} for 5×48 that starts 4 bytes and 12 bytes after a multiple of 16; "
             "needed 1, because both are aligned to 4 bytes.",
-            "the key tells apart two addresses with the same alignment.",
+            "the key tells apart two addresses with the same alignment."
+            if count
+            else "an earlier kernel serves them, so its specs promise a smaller alignment than its "
+            "tensors had.",
             "Compute the largest power of two up to 16 that divides the address.",
         )
-    return f"{len(_BOTH) + 2} calls, 3 compilations"
+    trial.run(*_tensors(5, 48, start=4), "5×48 that starts 16 bytes after a multiple of 64")
+    if len(trial.compiler.made) > 3:
+        raise GateError(
+            "Compilations: 1 for 5×48 that starts 16 bytes after a multiple of 64; needed 0, because "
+            "the kernel for 5×48 serves it.",
+            "the key tells apart two addresses that are multiples of 16.",
+            "Compute the largest power of two up to 16 that divides the address.",
+        )
+    return f"{len(_BOTH) + 3} calls, 3 compilations"
 
 
 def _rest_of_key(submission: Submission) -> str:
     """Check calls with the same N that need another kernel."""
     trial = _Trial.of(submission)
     plain = _tensors(5, 48)
-    padded = _tensors(5, 48, pitch=64)
+    padded, half = _tensors(5, 48, pitch=64), _tensors(5, 48, torch.float16)
     by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
     wide, gaps = _tensors(5, 48, pitch=96), [t[:, ::2] for t in _tensors(5, 96)]
     calls: Sequence[tuple[str, _Call]] = (
         ("5×48 float32", plain),
-        ("5×48 float16", _tensors(5, 48, torch.float16)),
+        ("5×48 float16", half),
         ("5×48 with rows 64 elements apart", padded),
         ("5×48 with rows 96 elements apart", wide),
         ("5×48, every second column of rows of 96", (gaps[0], gaps[1])),
@@ -218,6 +235,10 @@ def _rest_of_key(submission: Submission) -> str:
         ("5×48 that starts 4 bytes after a multiple of 16", by_four),
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),
         ("5×48, only y 4 bytes after a multiple of 16", (plain[0], by_four[1])),
+        ("5×48, only y float16", (plain[0], half[1])),
+        ("5×48, only x with rows 64 elements apart", (padded[0], plain[1])),
+        ("5×48, only x 4 bytes after a multiple of 16", (by_four[0], plain[1])),
+        ("5×48, only x float16", (half[0], plain[1])),
         ("5×48 float32 again", _tensors(5, 48)),
     )
     for label, (x, y) in calls:

@@ -11,7 +11,7 @@ def _double_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
     bidx, bidy, _ = cute.arch.block_idx()
     row, col = bidy, bidx * 64 + tidx
     if col < mX.shape[1]:
-        mY[row, col] = mX[row, col] + mX[row, col]
+        mY[row, col] = (mX[row, col] + mX[row, col]).to(mY.element_type)
 
 
 @cute.jit

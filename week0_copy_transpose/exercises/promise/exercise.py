@@ -68,10 +68,12 @@ def _one_load(submission: Submission) -> str:
 def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
     if 0 in spec.divisible and 1 not in spec.divisible:
         return _ROWS
+    if spec.align < 16:
+        return f"the spec promises an alignment of only {spec.align} bytes. A load of 16 bytes needs 16."
     if dtype != torch.float32:
         return "16 bytes are four elements of float32, but eight of float16."
-    if len(bits) == 2:
-        return "two elements are only 8 bytes. A 128-bit load needs a multiple of four elements."
+    if (multiple := spec.divisible.get(1, 1)) > 1:
+        return f"the spec promises a multiple of {multiple} elements, but 16 bytes are four elements of float32."
     return "the spec promises nothing about the rows, so the second row may start at any address."
 
 
@@ -103,7 +105,7 @@ def _too_much(text: str) -> str:
     if "dtype" in text:
         return "the spec describes a tensor of a different type from `x`."
     if "size of mode 0" in text and "compiled-in" in text:
-        return "static=True fixes all sizes, so M is compiled in."
+        return "M is compiled in, but the kernel must accept any number of rows. `static=True` fixes every size."
     if "size of mode 0" in text:
         return (
             "this promises something about the number of rows, mode 0, but a vector lies along "

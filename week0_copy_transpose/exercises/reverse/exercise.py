@@ -48,7 +48,7 @@ message.
     exact=True,
     waste={"stored": 1.001},  # the middle element may be stored by both halves of a pair
     misconceptions=[
-        looks_like(lambda x, y: x, "the kernel still copies."),
+        looks_like(lambda x, y: x, "y is equal to x, as after a copy."),
         _reads(1),
         Misconception(
             "a negative index does not count from the end, as it does in a Python list. Index -1 "

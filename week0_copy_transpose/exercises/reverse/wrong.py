@@ -5,7 +5,7 @@ from forgekit.lessons.wrong import Wrong
 INDEX = "mX[n - 1 - i]"
 
 WRONG = (
-    Wrong("still copies", {INDEX: "mX[i]"}, "the kernel still copies"),
+    Wrong("still copies", {INDEX: "mX[i]"}, "y is equal to x, as after a copy"),
     Wrong("off by one", {INDEX: "mX[n - i]"}, "Thread i reads element n - i,"),
     Wrong("off by one below", {INDEX: "mX[n - 2 - i]"}, "Thread i reads element n - 2 - i"),
     Wrong("as in a list", {INDEX: "mX[-1 - i]"}, "does not count from the end"),

@@ -24,6 +24,11 @@ def _last_is_n(e: Evidence) -> bool:
     return o is not None and o.threads.tolist() == [0] and o.numbers.tolist() == [o.elements]
 
 
+def _last_is_127(e: Evidence) -> bool:
+    o = e.error.overrun if e.error is not None else None
+    return o is not None and o.threads[0] == 0 and o.numbers[0] == 127
+
+
 EXERCISE = puzzle(
     title="reverse an array in place",
     task="""
@@ -65,10 +70,10 @@ same four sectors in any order of the lanes.
             "back half, or overwrites the front half before it reads it.",
         ),
         Misconception("thread 0 accesses element n, but the last element is n - 1.", _last_is_n),
-        found(
-            "out-of-bounds",
-            "the kernel must reverse the whole array, not each block separately.",
-            text="mX[127]",
+        Misconception(
+            "thread 0 accesses element 127, as if the array, or its part for each block, had 128 "
+            "elements.",
+            _last_is_127,
         ),
         found(
             "global-race",

@@ -24,6 +24,6 @@ WRONG = (
     Wrong(
         "within the block",
         {LOADS: "front, back = mX[i], mX[bidx * 128 + 127 - tidx]"},
-        "not each block separately",
+        "or its part for each block, had 128 elements",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,10 @@ import forgekit as fk
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import (
     Case,
+    Evidence,
     GateError,
     Group,
+    Misconception,
     Submission,
     clean,
     found,
@@ -31,6 +34,7 @@ __all__ = ["EXERCISE"]
 _ROWS = 4  # of the runs that are counted: one block each
 _ALLOWED = 4  # barriers: two a round; the last of them keeps nothing apart
 
+_RACE = re.compile(r"Race in shared memory.*?(reads|writes) shared.*?(read|wrote) at", re.S)
 _DIVERGENT = "not all threads of the block reach this barrier, and it orders only those that do."
 
 
@@ -39,6 +43,12 @@ def _case(rows: int, dtype: torch.dtype) -> Case:
     x = fk.arange(first, first + rows * 64, dtype=dtype, device="virtual").reshape(rows, 64)
     y = fk.empty(rows, 64, dtype=dtype, device="virtual")
     return Case((x, y), {1: x.roll(-2, dims=1)}, f"{rows} × 64")
+
+
+def _first_race(e: Evidence) -> tuple[str, ...]:
+    """Return what the two threads of the first race do: the later, then the earlier."""
+    match = _RACE.search(e.text)
+    return match.groups() if match else ()
 
 
 def _not_everywhere(submission: Submission) -> str:
@@ -58,8 +68,8 @@ def _not_everywhere(submission: Submission) -> str:
 class _Exchange(Listener):
     """Counts reads of words of shared memory that another thread of the block has written."""
 
-    def __init__(self) -> None:
-        self.reads = 0
+    def __init__(self, needed: int) -> None:
+        self.needed, self.reads = needed, 0
         self.threads: set[int] = set()
         self._writer: dict[tuple[int, int], int] = {}
 
@@ -83,23 +93,25 @@ class _Exchange(Listener):
     @property
     def likely(self) -> str:
         if not self.threads:
-            return "the kernel rotates the rows as it loads or stores them, without shared memory."
+            return "no thread accesses shared memory."
         if len(self.threads) == 1:
             return "one thread of the block does the work of all threads."
         if not self.reads:
-            return "each thread reads back its own element."
-        return "one round is missing or does nothing, and the other round does the work of both."
+            return "no thread reads an element that another thread has written."
+        if 2 * self.reads == self.needed:
+            return "half of these reads are missing, as if there were only one round."
+        return ""
 
 
 def _through_shared_memory(submission: Submission) -> str:
     case = _case(_ROWS, torch.float32)
-    seen, needed = _Exchange(), 2 * 64 * _ROWS
+    seen = _Exchange(2 * 64 * _ROWS)
     submission.counted(case, seen)
-    if seen.reads != needed:
+    if seen.reads != seen.needed:
         raise GateError(
             f"Threads read a word of shared memory that another thread wrote {seen.reads} times; "
-            f"with {case.label}, two rounds make {needed} such reads.",
-            seen.likely if seen.reads < needed else "",
+            f"with {case.label}, two rounds make {seen.needed} such reads.",
+            seen.likely if seen.reads < seen.needed else "",
             "Keep both rounds: each writes sRow[tidx] and reads the neighbour's element. "
             "Change only the barriers.",
         )
@@ -149,8 +161,10 @@ threads would also have time to finish reading.)
                 found("divergent-barrier", _DIVERGENT),
                 found("uninitialised-shared", "a thread reads before its neighbour has written: "
                       "the barrier between write and read is missing."),
-                found("shared-race", "a fast warp begins the next round and overwrites elements "
-                      "that a slow warp has not read yet."),
+                Misconception("a fast warp begins the next round and overwrites elements that a "
+                              "slow warp has not read yet.", lambda e: _first_race(e) == ("writes", "read")),
+                Misconception("a thread reads an element before its neighbour has written it: a barrier "
+                              "between write and read is missing.", lambda e: _first_race(e) == ("reads", "wrote")),
             ],
             look_at="The finding names two lines. Which one must come first, and what makes the other threads wait for it?",
         ),

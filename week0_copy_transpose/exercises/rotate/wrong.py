@@ -28,13 +28,25 @@ WRONG = (
           "A thread waits 6 times at a barrier"),
     Wrong("three barriers in a loop at run time", {"cutlass.range_constexpr(2)": "cutlass.range(2, unroll=1)",
           FIXED: FIXED + "        cute.arch.sync_threads()\n"}, "even one that orders nothing"),
+    Wrong("no barrier between the second write and its read", {LOOP: "for k in cutlass.range_constexpr(2):",
+          "        sRow[tidx] = value\n        cute.arch.sync_threads()\n": "        sRow[tidx] = value\n"
+          "        if k == 0:\n            cute.arch.sync_threads()\n"},
+          "before its neighbour has written it"),
+    Wrong("most elements by shuffles", {BARRIERS: """        sRow[tidx] = value
+        left = cute.arch.shuffle_sync(value, (tidx + 1) % 32)
+        cute.arch.sync_threads()
+        if tidx % 32 == 31:
+            left = sRow[(tidx + 1) % 64]
+        value = left
+        cute.arch.sync_threads()
+"""}, "another thread wrote 16 times; with 4 × 64, two rounds make 512 such reads. Next:"),
     Wrong("one round", {LOOP: LOOP.replace("2", "1")}, "it rotates only once"),
     Wrong("the other way", {"(tidx + 1)": "(tidx + 63)"}, "it rotates the other way"),
     Wrong("one round by two", {LOOP: LOOP.replace("2", "1"), "(tidx + 1)": "(tidx + 2)"},
-          "one round is missing or does nothing"),
+          "as if there were only one round"),
     Wrong("around shared memory", {
         WHOLE: "    value = mX[bidx, (tidx + 2) % 64]\n"},
-          "rotates the rows as it loads or stores them"),
+          "no thread accesses shared memory"),
     Wrong("every row twice", {"grid=(mX.shape[0], 1, 1)": "grid=(mX.shape[0], 1, 2)"},
           "another thread wrote 1024 times"),
     Wrong("one thread does it all", {
@@ -53,5 +65,5 @@ WRONG = (
         cute.arch.sync_threads()
         value = sRow[tidx]
 """, "value = mX[bidx, tidx]": "value = mX[bidx, (tidx + 2) % 64]"},
-          "each thread reads back its own element"),
+          "no thread reads an element that another thread has written"),
 )  # fmt: skip

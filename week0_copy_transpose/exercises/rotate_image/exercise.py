@@ -1,11 +1,15 @@
 """Puzzle week0/rotate_image: a transpose whose columns run backwards."""
 
+from collections.abc import Iterator
+
+import numpy as np
 import torch
 
-from forgekit.lessons.gates import Misconception, found, looks_like
+from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..practice import numbers, picture
+from ..transposing import Places, left_by
 
 X = torch.arange(12).reshape(3, 4)
 PICTURE = picture(
@@ -13,6 +17,12 @@ PICTURE = picture(
     {"x": numbers(3, 4), "y": [[str(v) for v in row] for row in X.rot90(-1).tolist()]},
     lambda text: int(text) // 4,
 )
+
+
+def _of_store(p: Places) -> Iterator[np.ndarray]:
+    for k in range(0, 32, 8):
+        yield (p.col0 + p.ty + k) * p.M + p.M - 1 - p.row0 - p.tx
+
 
 EXERCISE = puzzle(
     title="rotate an image by 90 degrees",
@@ -50,10 +60,11 @@ the lanes. A pitch of 32 would cost 32 wavefronts per load instead of one.
         looks_like(lambda x, y: x.rot90(1), "the kernel rotates counterclockwise."),
         looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "the kernel rotates counterclockwise."),
         looks_like(lambda x, y: x.T.flip((0, 1)), "rows and columns both run backwards."),
-        Misconception(
-            "the destination column is negative, so x has no such row. The predicate of the store "
-            "must test the element that the store moves, not the one that the thread loaded.",
-            lambda e: "writes mY" in e.text and "before its start" in e.text,
+        left_by(
+            "mY",
+            _of_store,
+            "the store's index is correct, but its predicate lets through threads for which x has "
+            "no element. Compare the row of x that the store moves with M, and its column with N.",
         ),
         found(
             "shared-race",

@@ -32,7 +32,12 @@ WRONG = (
     Wrong(
         "the load's predicate",
         {INSIDE: "if row0 + ty + k < M and col0 + tx < N:"},
-        "test the element that the store moves",
+        "Compare the row of x that the store moves with M",
+    ),
+    Wrong(
+        "one column too far left",
+        {STORE: "mY[col0 + ty + k, M - 2 - (row0 + tx)]"},
+        "it does not count from the end: it points before the tensor.",
     ),
     Wrong(
         "rows from below",

@@ -24,7 +24,7 @@ multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
     sizes=[(8,), (1,), (128,), (2500,), (129,), (257,)],
     count=[(8,), (100_003,)],
     misconceptions=[
-        looks_like(lambda x, y: x, "the kernel still copies."),
+        looks_like(lambda x, y: x, "y is equal to x, as after a copy."),
         looks_like(
             lambda x, y: 3 * (x + 1),
             "this is 3 * (x + 1), as if 1 were added before the multiplication.",

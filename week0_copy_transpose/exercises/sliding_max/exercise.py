@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import coloured, halo_missing, picture
+from ..practice import coloured, halo_missing, loaded_once, picture
 
 X = [3, -1, 4, -6, -5, -9, -2, -7]
 
@@ -79,7 +79,15 @@ of x, so the predicates enclose only the loads and the store, not the whole body
         ),
         halo_missing(3),
         found(
-            "shared-race", "a thread reads an element that its neighbour may not have stored yet."
+            "shared-race",
+            "a thread reads an element that its neighbour may not have stored yet.",
+            text=" reads shared memory",
+        ),
+        found(
+            "shared-race",
+            "a thread overwrites an element that its neighbour may not have read yet.",
+            text=" writes shared memory",
         ),
     ],
+    more=lambda make: (loaded_once(make, 1000),),
 )

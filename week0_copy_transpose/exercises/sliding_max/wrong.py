@@ -25,8 +25,25 @@ WRONG = (
         {"mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(0)"},
         "is larger than any negative number",
     ),
+    Wrong(
+        "a halo for each warp",
+        {
+            "make_layout(128 + 3)": "make_layout(4 * 35)",
+            "sX[tidx] = mX[i]": "at = tidx // 32 * 35 + tidx % 32\n    sX[at] = mX[i]",
+            HALO: """    if tidx % 32 < 3:
+        sX[at + 32] = mX[i + 32] if i + 32 < n else -cutlass.Float32.inf
+""",
+            MAX: "max(max(sX[at], sX[at + 1]), max(sX[at + 2], sX[at + 3]))",
+        },
+        "elements more than once",
+    ),
     Wrong("no halo", {HALO: ""}, "belong to the next block"),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
+    Wrong(
+        "the result in the tile",
+        {STORE: f"    if i < n:\n        sX[tidx] = {MAX}\n        mY[i] = sX[tidx]"},
+        "may not have read yet",
+    ),
     Wrong("a barrier in the if", {SYNC: "", STORE: SYNC_INSIDE}, "Barrier in divergent code"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),
     Wrong(

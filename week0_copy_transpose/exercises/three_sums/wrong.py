@@ -19,6 +19,13 @@ WRONG = (
     Wrong("from global memory", {"total += sRow[tidx - 1]": "total += mX[row, tidx - 1]",
                                  "total += sRow[tidx + 1]": "total += mX[row, tidx + 1]"},
           "or more often than it needs them"),
+    Wrong("the edges of warps from global memory", {
+        LEFT: "    value = total\n    left = cute.arch.shuffle_sync_up(value, offset=1)\n"
+        "    right = cute.arch.shuffle_sync_down(value, offset=1)\n    if tidx > 0:\n"
+        "        if tidx % 32 == 0:\n            left = mX[row, tidx - 1]\n        total += left",
+        RIGHT: "    if tidx < 127:\n        if tidx % 32 == 31:\n"
+        "            right = mX[row, tidx + 1]\n        total += right",
+    }, "Sectors loaded: "),
     Wrong("a barrier more", {"    mY[row, tidx] = total":
                              "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
           "asks for at most 1 barrier"),

@@ -7,9 +7,22 @@ HALVES = """        for half in cutlass.range_constexpr(0, 64, 32):
             if col0 + ty + k < N and row0 + half + tx < M:
 """
 
+LOOPS = """    for k in cutlass.range_constexpr(0, 32, 8):
+        if row0 + ty + k < M and col0 + tx < N:
+            sX[ty + k, tx] = mX[b, row0 + ty + k, col0 + tx]
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(0, 32, 8):
+        if col0 + ty + k < N and row0 + tx < M:
+            mY[b, col0 + ty + k, row0 + tx] = sX[tx, ty + k]
+"""
+INSIDE = LOOPS.replace("\n", "\n    ").removesuffix("    ")
+LOOP = f"    for b in range(mX.shape[0]):\n    {INSIDE}        cute.arch.sync_threads()\n"
+
 ALTERNATIVES = (
     Wrong("blocks of (32, 16)", {"    for k in cutlass.range_constexpr(0, 32, 8):\n        if row0": STEP + "row0",
           "    for k in cutlass.range_constexpr(0, 32, 8):\n        if col0": STEP + "col0", "(32, 8, 1)": "(32, 16, 1)"}),
+    Wrong("each block loops over the batch", {"bx, by, b = cute.arch.block_idx()": "bx, by, _ = cute.arch.block_idx()",
+          "32), B)": "32), 1)", LOOPS: LOOP}),
     Wrong("padded tiles of 64 x 32", {"by * 32, bx * 32": "by * 64, bx * 32", "((32, 32), stride=(33, 1))": "((64, 32), stride=(33, 1))",
           "    for k in cutlass.range_constexpr(0, 32, 8):\n        if row0": "    for k in cutlass.range_constexpr(0, 64, 8):\n        if row0",
           "        if col0 + ty + k < N and row0 + tx < M:\n": HALVES,

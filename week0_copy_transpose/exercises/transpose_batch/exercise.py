@@ -1,27 +1,52 @@
 """Puzzle week0/transpose_batch: one launch transposes many matrices."""
 
+from __future__ import annotations
+
 from math import inf
+from typing import TYPE_CHECKING
 
 import torch
 
+from forgekit.errors import KernelError
 from forgekit.lessons.gates import GateError, Group, Misconception, Submission, looks_like
 from forgekit.lessons.puzzle import puzzle
+from forgekit.vgpu import Listener
 
 from ..transposing import predicate_mistakes, race_mistakes, rest_is_right
 
+if TYPE_CHECKING:
+    from forgekit.vgpu import Moment
+
+
+class _LaunchedError(Exception):
+    """The launch has been accepted."""
+
+
+class _Launch(Listener):
+    """Ends the run when its first blocks begin."""
+
+    def on_batch(self, m: Moment) -> None:
+        raise _LaunchedError
+
 
 def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
-    """Return a group that launches the largest batch, of which a few blocks run."""
+    """Return a group that launches the largest batch and stops before the first block, which may
+    loop over all matrices."""
 
     def run(submission: Submission) -> str:
+        from forgekit.tracing.recordings import sampled
+
         case = make(65_535, 33, 1, dtype=torch.float32)
         try:
-            submission.sampled(case, 8, submission.arguments(case))
-        except GateError as failure:
-            failure.look_at = (
-                "Which sizes of the grid grow with B, and how large may each of them be?"
-            )
-            raise
+            args = submission.arguments(case).values()
+            sampled(submission.compiled(case), tuple(args), 8, _Launch)
+        except KernelError as error:
+            raise GateError(
+                f"With {case.label} the kernel was stopped.\n{error}",
+                look_at="Which sizes of the grid grow with B, and how large may each of them be?",
+            ) from None
+        except _LaunchedError:
+            pass
         return "65,535 matrices"
 
     return Group("A large batch", run)
@@ -60,7 +85,7 @@ kernel.
     entry="transpose_batch",
     inputs=lambda draw, b, m, n: (draw(b, m, n),),
     result=lambda x: x.transpose(1, 2),
-    sizes=[(2, 4, 3), (1, 1, 1), (3, 33, 31), (1, 5, 70), (5, 1, 100), (2, 64, 40), (3, 40, 33)],
+    sizes=[(3, 4, 2), (1, 1, 1), (3, 33, 31), (1, 5, 70), (5, 1, 100), (2, 64, 40), (3, 40, 33)],
     count=[(2, 32, 32), (3, 160, 128)],
     dtypes=("float32", "float16"),
     exact=True,

@@ -13,7 +13,11 @@ WRONG = (
         {_PREDICATE: _LOADED + " ", _STORE: "mY[col0 + tx, row0 + ty + k] = sX[ty + k, tx]"},
         "because neighbouring threads write elements below one another",
     ),
-    Wrong("predicate of the load", {_PREDICATE: _LOADED + " "}, "not the one that it loaded"),
+    Wrong(
+        "predicate of the load",
+        {_PREDICATE: _LOADED + " "},
+        "lets through threads whose element does not exist. Its row in mY",
+    ),
     Wrong(
         "tile not turned",
         {_STORE: "mY[col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
@@ -31,7 +35,7 @@ WRONG = (
     Wrong(
         "bound one too large",
         {_PREDICATE: _PREDICATE.replace("<", "<=")},
-        "Its row in mY must be less than N",
+        "the store's index is correct, but its predicate",
     ),
     Wrong("no store", {_STORE: "pass"}, "nothing is stored"),
     Wrong(

@@ -76,7 +76,7 @@ column, so only four bits of the row would reach the bank. The 32 rows would sha
 request would take two wavefronts.
 
 If you write the XOR in the index, use `sX[r, c ^ r]` both to store and to read. With a 16-bit type,
-bit 0 selects the element within a word, so this tile needs `make_swizzle(5, 1, 6)`. A swizzle is
+bit 0 selects the element within a word, so this tile needs `make_swizzle(5, 1, 5)`. A swizzle is
 specific to one tile *and* one element size.
 """,
     entry="transpose_swizzled",

@@ -34,8 +34,8 @@ def _us(kernel: str, bound: str) -> float:
 
 
 _SLIPS = {
-    (kernel, said): f"{said} would take {_us(kernel, said):.0f} µs for {kernel}; another of its "
-    f"counts, divided by the corresponding rate, gives {_us(kernel, right):.0f}."
+    (kernel, said): f"{said} would take {_us(kernel, said):.0f} µs for {kernel}, but another "
+    f"of the five rates gives {_us(kernel, right):.0f} µs."
     for kernel, right in RIGHT.items()
     for said in _WORDS
     if said != right

@@ -99,7 +99,7 @@ elements, each load request fetches a fifth sector.
     misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],
-            "the window begins at (0, 0), because top and left are not added.",
+            "the window begins in row 0 and column 0 of x instead of row `top` and column `left`.",
         ),
         looks_like(lambda x, top, left, y: _window(x, left, top), "top and left are swapped."),
         looks_like(lambda x, top, left, y: _window(x, -top, -left), "top and left are subtracted."),

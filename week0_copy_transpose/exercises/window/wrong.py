@@ -12,7 +12,7 @@ AND_STORE = f"""        {INSIDE}
             mY[i, j] = mX[row, column]"""
 
 WRONG = (
-    Wrong("not shifted", {"top + i, left + j": "i, j"}, "top and left are not added"),
+    Wrong("not shifted", {"top + i, left + j": "i, j"}, "instead of row `top` and column `left`"),
     Wrong("exchanged", {"top + i, left + j": "left + i, top + j"}, "top and left are swapped"),
     Wrong("subtracted", {"top + i, left + j": "i - top, j - left"}, "top and left are subtracted"),
     Wrong("x's predicate alone", {READ: AND_STORE}, "must not prevent the thread from storing"),
