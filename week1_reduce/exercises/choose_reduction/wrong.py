@@ -27,6 +27,13 @@ WRONG = (
         "and vectors >= 256": "and vectors >= 255"}, "but 255 vectors are fewer"),
     Wrong("vectors rounded up", {PARTS: "min(264 // m, -(-vectors // 1024)) // 4 * 4"},
           "only three parts of at least 1,024"),
+    Wrong("blocks rounded up for parts", {"min(264 // m,": "min(-(-264 // m),"}, "only 3 parts per row"),
+    Wrong("a power of two", {"return threads, max(parts, 1)": "return threads, 1 << max(parts, 1).bit_length() - 1"},
+          "12 parts per row"),
+    Wrong("at most 64 parts", {"min(264 // m,": "min(64, 264 // m,"}, "one row allow 264 parts"),
+    Wrong("float parts", {PARTS: "min(264 / m, vectors / 1024) // 4 * 4"}, "return whole numbers"),
+    Wrong("two types", {"n * dtype.itemsize // 16": "n // (4 if 'float32' in str(dtype) else 8)"},
+          "2 elements of float64"),
     Wrong("a list", {"return threads, max(parts, 1)": "return [threads, max(parts, 1)]"},
           "gives [8, 1]; the rule says (8, 1). [ ]"),
 )  # fmt: skip

@@ -27,6 +27,12 @@ def _matrix(
     return flat[start:].view(m, pitch)[:, :n]
 
 
+def _own_storage(m: int, n: int) -> torch.Tensor:
+    """Return a float32 matrix at the beginning of a storage that is 8 bytes after a multiple of
+    16."""
+    return torch.from_numpy(_matrix(1, m * n, start=2).numpy()).view(m, n)
+
+
 def _different() -> Iterator[Pair]:
     x, half = _matrix(9, 64), _matrix(9, 64, torch.float16)
     yield Pair(x, half, "a float32 and a float16 matrix", "the element type is missing.")
@@ -60,6 +66,18 @@ def _different() -> Iterator[Pair]:
         _matrix(9, 64, start=2),
         "a start at a multiple of 16 bytes and one 8 bytes later",
         "the alignment of the first element is missing.",
+    )
+    yield Pair(
+        x,
+        _own_storage(9, 64),
+        "a storage at a multiple of 16 bytes and one 8 bytes later",
+        "the offset in the storage is 0 in both, but the address of the first element decides.",
+    )
+    yield Pair(
+        _matrix(2, 64),
+        _matrix(2, 64, pitch=65),
+        "two rows 64 elements apart and two rows 65 elements apart",
+        "two rows are enough: the second one begins 4 bytes after a multiple of 16.",
     )
     yield Pair(
         x,

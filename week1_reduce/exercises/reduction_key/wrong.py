@@ -17,6 +17,9 @@ WRONG = (
           "rows are 65 elements apart"),
     Wrong("address forgotten", {"x.data_ptr() % 16 == 0 and ": ""},
           "alignment of the first element"),
+    Wrong("offset in the storage", {"x.data_ptr() % 16 == 0": "x.storage_offset() % vector == 0"},
+          "the offset in the storage is 0 in both"),
+    Wrong("the pitch of three rows", {"x.shape[0] > 1 else 0": "x.shape[0] > 2 else 0"}, "two rows are enough"),
     Wrong("half of the alignment", {"x.data_ptr() % 16 == 0": "x.data_ptr() % 8 == 0"},
           "and one 8 bytes later"),
     Wrong("addresses of two rows", {"x.data_ptr() % 16 == 0 and all(step % vector == 0 for step in steps)":
