@@ -43,7 +43,7 @@ with more inputs keeps memory busy more easily.
     entry="row_dots_vectors",
     inputs=_pair,
     result=lambda a, b: (a * b).sum(1),
-    sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
+    sizes=[(3, 256), (4, 8), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
     count=[(5, 64), (64, 1000)],
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),

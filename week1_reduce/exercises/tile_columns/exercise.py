@@ -44,7 +44,7 @@ as well, as in `04_few_long_rows`.
             "y holds the sum of rows 0, 8, 16, …: the sums of the other warps are not added.",
         ),
         looks_like(
-            lambda x, y: x.double()[8:].sum(0),
+            lambda x, y: x.double()[8:].sum(0) if len(x) > 8 else None,
             "the first eight rows are left out.",
         ),
         looks_like(

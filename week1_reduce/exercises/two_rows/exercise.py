@@ -28,7 +28,7 @@ numerous, let one block add several of them.
     entry="two_rows",
     inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
-    sizes=[(2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (5, 300)],
+    sizes=[(2, 300), (2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (5, 300)],
     count=[(25, 100), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
