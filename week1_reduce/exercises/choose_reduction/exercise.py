@@ -38,7 +38,7 @@ CASES = (
     ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: add no threads."),
     ((2104, 1024, F32), "263 blocks are too few, and 256 vectors are one per thread."),
     ((100_000, 512, torch.float64), "16 bytes are 2 elements of float64, so this row has 256 vectors."),
-    ((80, 524_288, F32), "264 blocks for 80 rows allow only 3 parts per row, fewer than four."),
+    ((70, 524_288, F32), "264 blocks for 70 rows allow only 3 parts per row, fewer than four."),
     ((22, 524_288, F32), "264 blocks for 22 rows allow 12 parts per row."),
     ((1, 4_194_304, F32), "264 blocks for one row allow 264 parts, and the row has enough vectors."),
     ((8, 1020, F32), "there are few blocks, but 255 vectors are fewer than 256: add no threads."),

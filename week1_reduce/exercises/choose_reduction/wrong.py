@@ -28,6 +28,7 @@ WRONG = (
     Wrong("vectors rounded up", {PARTS: "min(264 // m, -(-vectors // 1024)) // 4 * 4"},
           "only three parts of at least 1,024"),
     Wrong("blocks rounded up for parts", {"min(264 // m,": "min(-(-264 // m),"}, "only 3 parts per row"),
+    Wrong("rounded for parts", {"min(264 // m,": "min(round(264 / m),"}, "only 3 parts per row"),
     Wrong("a power of two", {"return threads, max(parts, 1)": "return threads, 1 << max(parts, 1).bit_length() - 1"},
           "12 parts per row"),
     Wrong("at most 64 parts", {"min(264 // m,": "min(64, 264 // m,"}, "one row allow 264 parts"),

@@ -26,6 +26,7 @@ WRONG = (
         {"Int32(1))": "Int32(2))"},
         "every byte is counted twice",
     ),
+    Wrong("counts of 8 bits", {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 255"}, "differ"),
     Wrong(
         "counters in global memory",
         {
