@@ -26,7 +26,9 @@ WRONG = (
         {"Int32(1))": "Int32(2))"},
         "every byte is counted twice",
     ),
-    Wrong("counts of 8 bits", {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 255"}, "differ"),
+    Wrong(
+        "counts of 8 bits", {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 255"}, "differ"
+    ),
     Wrong(
         "counters in global memory",
         {
