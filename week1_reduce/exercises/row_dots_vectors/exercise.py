@@ -59,7 +59,7 @@ with more inputs keeps memory busy more easily.
                    "pair instead of multiplying them."),
         looks_like(lambda a, b, y: (a.double() * a).sum(1), "the kernel multiplies a by itself."),
         looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "each result is 1 more than the "
-        "sum: start at 0."),
+        "sum. Does it start at 0?"),
     ],
     praise="Two streams of vectors, one sum.",
 )  # fmt: skip

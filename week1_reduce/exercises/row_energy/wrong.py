@@ -40,6 +40,10 @@ WRONG = (
                                  "bidx * 4 + tidx": "bidx * 8 + tidx", "shape[0], 4)": "shape[0], 8)",
                                  "block=(128, 1, 1)": "block=(256, 1, 1)"},
           "The size of a block changes neither"),
+    Wrong("two rows per warp", {"bidx * 4 + tidx // 32, tidx % 32\n    if row < mX.shape[0]:": "bidx * 8 + tidx // 32, tidx % 32\n"
+                                "    for row in range(row, cutlass.min(row - tidx // 32 + 8, mX.shape[0]), 4):",
+                                "shape[0], 4)": "shape[0], 8)", "(4, 8)": "(4, 1)", "range_constexpr(8)": "range_constexpr(1)",
+                                "vectors, 256": "vectors, 32", "tile * 256": "tile * 32"}, "bound by latency"),
     Wrong("two vectors", {"(4, 8)": "(4, 2)", "range_constexpr(8)": "range_constexpr(2)",
                           "vectors, 256": "vectors, 64", "tile * 256": "tile * 64"},
           "waiting still bounds it"),

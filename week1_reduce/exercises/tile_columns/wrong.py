@@ -22,7 +22,9 @@ WRONG = (
                            "total += sSum[k, lane]": "total += sSum[k, lane].to(mX.element_type)"},
           "float16 the result is wrong"),
     Wrong("every warp stores", {"if warp == 0 and col": "if col"},
-          "and every warp stores"),
+          "sums of warps 1 to 7 to its own and stored last"),
+    Wrong("warp 7 adds the sums of warps 1 to 7", {"if warp == 0 and col": "if warp == 7 and col"},
+          "the sum of warp 7 counts twice"),
     Wrong("a thread per column", {
         "warp, lane = tidx // 32, tidx % 32": "warp, lane = 0, tidx", "bidx * 32 + lane": "bidx * 256 + lane",
         "range(warp, mX.shape[0], 8)": "range(mX.shape[0])", STORE: "",

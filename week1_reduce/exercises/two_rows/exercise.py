@@ -38,6 +38,7 @@ numerous, let one block add several of them.
                    "elements of a row."),
         looks_like(lambda x, y: x[:, ::128].double().sum(1), "the result contains only the sum of the "
                    "first thread of each row."),
-        found("divergent-barrier", "threads without a row do not reach the barrier."),
+        found("divergent-barrier", "some threads of the block do not reach the barrier; those without "
+              "a row have to reach it as well."),
     ],
 )  # fmt: skip

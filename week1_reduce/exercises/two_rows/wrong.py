@@ -27,6 +27,8 @@ BLOCKS = "cute.ceil_div(mX.shape[0], 2)"
 
 WRONG = (
     Wrong("tree inside the predicate", {LOAD: INSIDE}, "do not reach the barrier"),
+    Wrong("barrier in the branch of the lower half", {"        cute.arch.sync_threads()\n        half = 64 >> k\n        if place < half:\n":
+          "        half = 64 >> k\n        if place < half:\n            cute.arch.sync_threads()\n"}, "some threads of the block do not reach"),
     Wrong("no predicate at the load", {"    if row < mX.shape[0]:\n": "    if row >= 0:\n"},
           "Out of bounds"),
     Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "a single element differs"),
