@@ -106,7 +106,7 @@ error_picture(lengths, errors)
 # %% [markdown] exercise="week1/pairwise" part="task"
 # ### Exercise 1: add in a tree
 #
-# Return the sum of a list of n ≥ 1 numbers. Add neighbours, then add their sums, and so on. No
+# Return the sum of a list of n ≥ 1 numbers. Add pairs, then add pairs of their sums, and so on. No
 # number may go through more than log₂ n additions, rounded up. Use only `+`.
 #
 # Signature: `pairwise(values)`.

@@ -392,8 +392,8 @@ print("different results:", len(results(run_two, x, part, y)))
 #
 # Find the largest element of each row, for a few float32 rows of any length. In the first launch,
 # each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has
-# one column per piece. In the second launch, one block per row computes `y[row]` from the parts.
-# One host function starts both launches. All elements may be negative.
+# one column per piece. In the second launch, one block per row computes `y[row]`; its threads share
+# the parts. One host function starts both launches. All elements may be negative.
 #
 # Signature: `two_launch_max(x, part, y)`.
 #
@@ -748,8 +748,8 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 #
 # Compute the mean of each row, for a few float32 rows of any length. Each block writes the sum of
 # 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch
-# and must be 0 after it. The last block of a row adds up the parts, in an order that does not
-# depend on which block is last. `part` has one column per piece.
+# and must be 0 after it. The last block of a row adds up the parts, which its threads share, in an
+# order that does not depend on which block is last. `part` has one column per piece.
 #
 # Signature: `last_block_mean(x, count, part, y)`.
 #

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fenced"]
 
-_ATOMIC = re.compile(r"^\s*atom\.(?P<how>\S*)global\.(?P<what>add|inc)\S*", re.M)
+_ATOMIC = re.compile(r"^\s*atom\.(?P<how>\S*global\S*)\.(add|inc)\.\S*", re.M)
 _FENCE = re.compile(r"^\s*(fence|membar)\.(acq_rel\.|sc\.)?(gpu|gl|sys)\b", re.M)
 _STORE = re.compile(r"^\s*st\.(global|release\.\w+\.global|relaxed\.\w+\.global)\S*", re.M)
 _LOAD = re.compile(r"^\s*ld\.(global|acquire\.\w+\.global|relaxed\.\w+\.global)\S*", re.M)
@@ -41,7 +41,8 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
         loads = _LOAD.search(after)
         released = _FENCE.search(before, stores[-1].end() if stores else 0)
         acquired = _FENCE.search(after, 0, loads.start() if loads else len(after))
-        if not (released or re.search("release|acq_rel", counter["how"])):
+        block = re.search("cta|cluster", counter["how"])
+        if not (released or (not block and re.search("release|acq_rel", counter["how"]))):
             raise GateError(
                 "No fence for the whole GPU separates the store of the part from the atomic "
                 "addition.",
@@ -49,7 +50,7 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
                 "release before the count.",
                 "cute.arch.fence_acq_rel_gpu()",
             )
-        if not (acquired or re.search("acquire|acq_rel", counter["how"])):
+        if not (acquired or (not block and re.search("acquire|acq_rel", counter["how"]))):
             raise GateError(
                 "No fence for the whole GPU separates the atomic addition from the loads of the "
                 "parts.",

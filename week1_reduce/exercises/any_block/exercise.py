@@ -38,7 +38,7 @@ sizes are often powers of two, but the remainder at the end of a row or a grid r
     entry="any_block",
     inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x.sum(1),
-    sizes=[(2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
+    sizes=[(2, 100), (2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     misconceptions=[
         looks_like(lambda x, y: _tree(x, 0), "when 3 words are left, the third never reaches the sum."),

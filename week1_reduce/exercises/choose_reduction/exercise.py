@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from numbers import Integral
 
 import torch
 
@@ -36,6 +37,10 @@ CASES = (
     ((100, 1_048_576, F32), "264 blocks for 100 rows allow only 2 parts per row, fewer than four."),
     ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: add no threads."),
     ((2104, 1024, F32), "263 blocks are too few, and 256 vectors are one per thread."),
+    ((100_000, 512, torch.float64), "16 bytes are 2 elements of float64, so this row has 256 vectors."),
+    ((70, 524_288, F32), "264 blocks for 70 rows allow only 3 parts per row, fewer than four."),
+    ((22, 524_288, F32), "264 blocks for 22 rows allow 12 parts per row."),
+    ((1, 4_194_304, F32), "264 blocks for one row allow 264 parts, and the row has enough vectors."),
     ((8, 1020, F32), "there are few blocks, but 255 vectors are fewer than 256: add no threads."),
 )  # fmt: skip
 
@@ -68,9 +73,12 @@ def _rule_kept(submission: Submission) -> str:
     ]
     for (m, n, dtype), why in (*CASES, *drawn):
         got, want = _answer(submission, m, n, dtype), rule(m, n, dtype)
-        if got != want:
+        whole = isinstance(got, tuple) and all(isinstance(x, Integral) for x in got)
+        if got != want or not whole:
             called = f"choose_reduction({m:,}, {n:,}, {dtype})"
             happened = f"{called} gives {got!r:.100}; the rule says {want}."
+            if got == want:
+                why = "both are counts, so return whole numbers of type int."
             raise GateError(happened, why if isinstance(got, tuple) else "")
     return f"{len(CASES) + len(drawn)} shapes"
 

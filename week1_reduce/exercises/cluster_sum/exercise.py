@@ -45,8 +45,8 @@ all stores go to block 0 and precede the second barrier.
     count=[(1, 600), (4, 5_000)],
     misconceptions=[
         looks_like(lambda x, y: _of_rank_0(x), "the sum contains only the share of the first block."),
-        looks_like(lambda x, y: 4 * x.double().sum(1), "each of the four blocks has added up the "
-                   "whole row."),
+        looks_like(lambda x, y: 4 * x.double().sum(1), "every result is four times the sum, as if "
+                   "each of the four blocks added up the whole row."),
         found("block-lifetime", "a block may write to another only after both have started, and "
               "no block may end while another still writes to it: `cluster_arrive` and `cluster_wait` "
               "ensure both."),

@@ -40,6 +40,6 @@ thread are a whole row apart, but only the lanes of the same load have to be clo
         looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is missing."),
         looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition rounds to the "
                    "type of x; add in float32."),
-        looks_like(lambda x, y: x.double().sum(0) + 1, "each result is 1 more than the sum: start at 0."),
+        looks_like(lambda x, y: x.double().sum(0) + 1, "each result is 1 more than the sum. Does it start at 0?"),
     ],
 )  # fmt: skip

@@ -49,7 +49,7 @@ in which you wrote them.
     rtol=2.0**-23,
     atol=0.0,
     misconceptions=[
-        looks_like(lambda x, y: _plain(x), "this is the uncompensated sum: the lost part is not "
+        looks_like(lambda x, y: _plain(x), "this equals the uncompensated sum: a lost part is not "
                    "kept, or not added."),
     ],
     praise="Rounding took it, and you took it back.",

@@ -51,8 +51,8 @@ instructions only once per thread; in the loop, only the row advances, by `deep`
     misconceptions=[
         looks_like(
             lambda x, y: torch.stack([p[:: 256 // x.shape[1]].sum(0) for p in x.double().split(ROWS)]),
-            "the result contains only the sums of the first N threads; the other sums are in "
-            "shared memory, but no thread adds them.",
+            "the result contains only the elements that belong to the first N threads; those of "
+            "the others are missing.",
         ),
     ],
     given=picture(

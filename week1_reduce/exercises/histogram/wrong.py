@@ -27,6 +27,9 @@ WRONG = (
         "every byte is counted twice",
     ),
     Wrong(
+        "counts of 8 bits", {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 255"}, "differ"
+    ),
+    Wrong(
         "counters in global memory",
         {
             "sH.iterator + byte": "mH.iterator + row * 256 + byte",

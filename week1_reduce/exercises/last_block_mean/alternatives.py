@@ -4,6 +4,12 @@ from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
     Wrong("one barrier more", {"    cute.arch.sync_threads()\n    if sTicket": "    cute.arch.sync_threads()\n    cute.arch.sync_threads()\n    if sTicket"}),
+    Wrong("the counter releases and acquires", {
+        "        cute.arch.fence_acq_rel_gpu()\n        sTicket[0] = cute.arch.atomic_add(mCount.iterator + row, Int32(1))\n"
+        "        cute.arch.fence_acq_rel_gpu()\n":
+            "        pointer = mCount.iterator + row\n"
+            '        sTicket[0] = cute.arch.atomic_add(pointer, Int32(1), sem="acq_rel", scope="gpu")\n',
+    }),
     Wrong("shuffles by hand", {
         "    value = cute.arch.warp_reduction(value, operator.add)\n":
             "    for offset in (16, 8, 4, 2, 1):\n"

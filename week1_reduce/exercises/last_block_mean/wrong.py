@@ -25,6 +25,9 @@ WRONG = (
         "n = 264,000, float32 the result"),
     Wrong("a fence that is never executed", {FENCE + COUNT: "        if pieces < 0:\n    " + FENCE + COUNT},
           "before it sees the part: the store"),
+    Wrong("thread 0 alone takes the parts", {"        for k in range(tidx, pieces, 256):\n":
+          "        for k in range(0 if tidx == 0 else pieces, pieces):\n"},
+          "one warp executes"),
     Wrong("not divided", {"total / mX.shape[1]": "total"}, "divide it by the number of columns"),
     Wrong("no reset", {"            mCount[row] = 0\n": ""}, "mCount[0] was 0 and is 1"),
     Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),

@@ -117,7 +117,7 @@ def _error(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="add in a tree",
     task="""
-Return the sum of a list of n ≥ 1 numbers. Add neighbours, then add their sums, and so on. No
+Return the sum of a list of n ≥ 1 numbers. Add pairs, then add pairs of their sums, and so on. No
 number may go through more than log₂ n additions, rounded up. Use only `+`.
 
 Signature: `pairwise(values)`.

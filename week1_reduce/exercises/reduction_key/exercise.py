@@ -27,9 +27,15 @@ def _matrix(
     return flat[start:].view(m, pitch)[:, :n]
 
 
+def _own_storage(m: int, n: int) -> torch.Tensor:
+    """Return a float32 matrix at the beginning of a storage that is 8 bytes after a multiple of
+    16."""
+    return torch.from_numpy(_matrix(1, m * n, start=2).numpy()).view(m, n)
+
+
 def _different() -> Iterator[Pair]:
     x, half = _matrix(9, 64), _matrix(9, 64, torch.float16)
-    yield Pair(x, half, "a float32 and a float16 matrix", "the element type is missing.")
+    yield Pair(x, half, "a float32 and a float16 matrix", "only the element type differs.")
     yield Pair(
         half,
         half.to(torch.bfloat16),
@@ -59,7 +65,20 @@ def _different() -> Iterator[Pair]:
         x,
         _matrix(9, 64, start=2),
         "a start at a multiple of 16 bytes and one 8 bytes later",
-        "the alignment of the first element is missing.",
+        "only the address of the first element differs: the second tensor begins 8 bytes after a "
+        "multiple of 16.",
+    )
+    yield Pair(
+        x,
+        _own_storage(9, 64),
+        "a storage at a multiple of 16 bytes and one 8 bytes later",
+        "the offset in the storage is 0 in both, but the address of the first element decides.",
+    )
+    yield Pair(
+        _matrix(2, 64),
+        _matrix(2, 64, pitch=65),
+        "two rows 64 elements apart and two rows 65 elements apart",
+        "two rows are enough: the second one begins 4 bytes after a multiple of 16.",
     )
     yield Pair(
         x,
@@ -71,11 +90,11 @@ def _different() -> Iterator[Pair]:
         x,
         _matrix(9, 2048),
         "9 × 64 and 9 × 2048, for which `choose` returns different tuples",
-        "the number of threads per row is missing, although it is a constant in the code.",
+        "the number of threads per row differs, and it is a constant in the code.",
     )
     yield Pair(
         _matrix(3, 2048), _matrix(9, 2048), "3 × 2048 and 9 × 2048, of which only the first has parts",
-        "the number of parts is missing, although it decides where the kernel stores its sums.",
+        "the number of parts differs, and it decides where the kernel stores its sums.",
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ KEY = "return x.dtype, whole, choose(*x.shape, x.dtype)"
 CHOSEN = "choose(*x.shape, x.dtype)"
 
 WRONG = (
-    Wrong("no dtype", {KEY: f"return whole, {CHOSEN}"}, "the element type is missing"),
+    Wrong("no dtype", {KEY: f"return whole, {CHOSEN}"}, "only the element type differs"),
     Wrong("size of an element", {"return x.dtype": "return x.element_size()"},
           "both types have two bytes"),
     Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "66 elements are not whole"),
@@ -16,14 +16,19 @@ WRONG = (
     Wrong("pitch forgotten", {STEPS: "steps = (x.shape[1],)"},
           "rows are 65 elements apart"),
     Wrong("address forgotten", {"x.data_ptr() % 16 == 0 and ": ""},
-          "alignment of the first element"),
+          "the second tensor begins 8 bytes after"),
+    Wrong("offset in the storage", {"x.data_ptr() % 16 == 0": "x.storage_offset() % vector == 0"},
+          "the offset in the storage is 0 in both"),
+    Wrong("the pitch of three rows", {"x.shape[0] > 1 else 0": "x.shape[0] > 2 else 0"}, "two rows are enough"),
     Wrong("half of the alignment", {"x.data_ptr() % 16 == 0": "x.data_ptr() % 8 == 0"},
           "and one 8 bytes later"),
     Wrong("addresses of two rows", {"x.data_ptr() % 16 == 0 and all(step % vector == 0 for step in steps)":
           "all(row.data_ptr() % 16 == 0 for row in x[:2])"}, "but 66 float32 are not whole vectors"),
-    Wrong("no choice", {KEY: "return x.dtype, whole"}, "number of threads per row is missing"),
+    Wrong("no choice", {KEY: "return x.dtype, whole"}, "number of threads per row differs"),
+    Wrong("rows and columns exchanged", {"choose(*x.shape, x.dtype)": "choose(x.shape[1], x.shape[0], x.dtype)"},
+          "the number of threads per row differs, and"),
     Wrong("parts forgotten", {KEY: f"return x.dtype, whole, {CHOSEN}[0]"},
-          "the number of parts is missing"),
+          "the number of parts differs"),
     Wrong("shape", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape"}, "M is passed"),
     Wrong("N", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1]"}, "N is passed"),
     Wrong("N in vectors", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1] % vector"},

@@ -43,8 +43,9 @@ with more inputs keeps memory busy more easily.
     entry="row_dots_vectors",
     inputs=_pair,
     result=lambda a, b: (a * b).sum(1),
-    sizes=[(3, 8), (4, 256), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
+    sizes=[(3, 256), (4, 8), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
     count=[(5, 64), (64, 1000)],
+    waste={"idle_lanes": 2.0},  # lanes may load two vectors per turn
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
@@ -58,7 +59,7 @@ with more inputs keeps memory busy more easily.
                    "pair instead of multiplying them."),
         looks_like(lambda a, b, y: (a.double() * a).sum(1), "the kernel multiplies a by itself."),
         looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "each result is 1 more than the "
-        "sum: start at 0."),
+        "sum. Does it start at 0?"),
     ],
     praise="Two streams of vectors, one sum.",
 )  # fmt: skip

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 import forgekit as fk
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import (
     Case,
+    GateError,
+    Group,
     Misconception,
+    Submission,
     clean,
     faster_than_given,
     looks_like,
@@ -24,6 +29,22 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     x, y = fk.randn(m, n, device="virtual"), fk.empty(m, device="virtual")
     expected = (x * x).double().sum(1)
     return Case((x, y), {1: expected}, f"{m:,}×{n:,}", {0: fk.spec(x, divisible={1: 4})})
+
+
+def _in_one_launch(group: Group) -> Group:
+    """Return the group; before it runs, a call must prove to be one launch."""
+
+    def run(submission: Submission) -> str:
+        case = submission.case(_case, (5, 1000), "float32")
+        launches = len(submission.counted(case)[0].launches)
+        if launches != 1:
+            raise GateError(
+                f"Launches: {launches} with {case.label}; the task asks for one.",
+                look_at="fk.profile(*{failed})",
+            )
+        return group.run(submission)
+
+    return replace(group, run=run)
 
 
 EXERCISE = Exercise(
@@ -75,24 +96,24 @@ still exceeds the limit. (These times are predicted for an H200, not measured.)
             ],
         ),
         clean(_case, sizes=[(5, 1000)]),
-        faster_than_given(
+        _in_one_launch(faster_than_given(
             _case,
             _LARGE,
             misconceptions=[
                 Misconception(
-                    "a lane still waits for each vector before it requests the next, and the "
-                    "number of warps is still the same. The size of a block changes neither.",
+                    "the number of warps is the same, and a lane still has too few bytes in flight "
+                    "while it waits. The size of a block changes neither.",
                     lambda e: e.time.bound == "latency"
-                    and e.counts.launches[0].pace[0].warps <= _LARGE[0]
+                    and e.counts.launches[0].pace[0].warps == _LARGE[0]
                     and e.time.us > 50,
                 ),
                 Misconception(
                     "the kernel waits less often now, but waiting still bounds it: continue in "
                     "the same direction.",
-                    lambda e: e.time.bound == "latency",
+                    lambda e: e.time.bound == "latency" and e.time.us <= 50,
                 ),
             ],
-        ),
+        )),
     ),
     praise="No counter was wrong; too few bytes were in flight.",
 )  # fmt: skip

@@ -2,12 +2,48 @@
 
 from forgekit.lessons.wrong import Wrong
 
+TWO_LAUNCHES = """
+
+@cute.kernel
+def clear_kernel(mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    if bidx * 128 + tidx < mY.shape[0]:
+        mY[bidx * 128 + tidx] = Float32(0.0)
+
+
+@cute.kernel
+def energy_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    part, row, _ = cute.arch.block_idx()
+    gX = cute.zipped_divide(mX[row, None], (4,))  # ((4),(N/4))
+    total = Float32(0.0)
+    for i in range(part * 128 + tidx, cute.size(gX, mode=[1]), 512):
+        values = gX[(None, i)].load()
+        total += (values * values).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    total = cute.arch.warp_reduction(total, operator.add)
+    if tidx % 32 == 0:
+        cute.arch.atomic_add(mY.iterator + row, total)
+
+
+@cute.jit
+def row_energy(mX: cute.Tensor, mY: cute.Tensor):
+    blocks = cute.ceil_div(mX.shape[0], 128)
+    clear_kernel(mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+    energy_kernel(mX, mY).launch(grid=(4, mX.shape[0], 1), block=(128, 1, 1))
+"""
+
 WRONG = (
+    Wrong("a second launch", text=TWO_LAUNCHES, says="Launches: 2 with 5×1,000"),
     Wrong("another block size", {"(4, 8)": "(4, 1)", "range_constexpr(8)": "range_constexpr(1)",
                                  "vectors, 256": "vectors, 32", "tile * 256": "tile * 32",
                                  "bidx * 4 + tidx": "bidx * 8 + tidx", "shape[0], 4)": "shape[0], 8)",
                                  "block=(128, 1, 1)": "block=(256, 1, 1)"},
           "The size of a block changes neither"),
+    Wrong("two rows per warp", {"bidx * 4 + tidx // 32, tidx % 32\n    if row < mX.shape[0]:": "bidx * 8 + tidx // 32, tidx % 32\n"
+                                "    for row in range(row, cutlass.min(row - tidx // 32 + 8, mX.shape[0]), 4):",
+                                "shape[0], 4)": "shape[0], 8)", "(4, 8)": "(4, 1)", "range_constexpr(8)": "range_constexpr(1)",
+                                "vectors, 256": "vectors, 32", "tile * 256": "tile * 32"}, "bound by latency"),
     Wrong("two vectors", {"(4, 8)": "(4, 2)", "range_constexpr(8)": "range_constexpr(2)",
                           "vectors, 256": "vectors, 64", "tile * 256": "tile * 64"},
           "waiting still bounds it"),

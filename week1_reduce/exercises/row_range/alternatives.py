@@ -3,6 +3,8 @@
 from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
+    Wrong("begins with the first element", {"    high, low = -Float32.inf, Float32.inf\n    for":
+          "    high, low = mX[row, 0].to(Float32), mX[row, 0].to(Float32)\n    for"}),
     Wrong("every warp reads all", {"    if tidx < 32:\n        high, low = -Float32.inf, Float32.inf\n        if tidx < 8:\n            high, low = sMax[tidx], sMin[tidx]\n":
           "    if tidx < 8:\n        high, low = sMax[tidx], sMin[tidx]\n    if tidx < 32:\n"}),
     Wrong("one lane merges", {"        high, low = -Float32.inf, Float32.inf\n        if tidx < 8:\n            high, low = sMax[tidx], sMin[tidx]\n        for k in cutlass.range_constexpr(3):\n"

@@ -43,6 +43,6 @@ million such rows, an H200 took 0.067 ms with `eight_lanes` and 0.162 ms with `v
         looks_like(lambda x, y: torch.nn.functional.pad(x.double().sum(1), (0, -len(x) % 4)).reshape(
             -1, 4).sum(1).repeat_interleave(4)[: len(x)], "this is the sum of four rows: the "
             "shuffles combine 32 lanes, but a row has only 8."),
-        looks_like(lambda x, y: x.double().sum(1) + 1, "each result is 1 more than the sum: start at 0."),
+        looks_like(lambda x, y: x.double().sum(1) + 1, "each result is 1 more than the sum. Does it start at 0?"),
     ],
 )  # fmt: skip

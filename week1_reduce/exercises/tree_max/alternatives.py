@@ -3,6 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
+    Wrong("begins with the first element", {"-Float32.inf": "mX[row, 0].to(Float32)"}),
     Wrong("the last five rounds by shuffles", {"range_constexpr(7)": "range_constexpr(2)", "    if tidx == 0:\n        mY[row] = sMax[0].to": "    cute.arch.sync_threads()\n"
           "    largest = cute.arch.warp_reduction(sMax[tidx % 32], cute.arch.fmax)\n    if tidx == 0:\n        mY[row] = largest.to"}),
     Wrong("shuffles, then four words", {

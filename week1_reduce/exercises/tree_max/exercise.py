@@ -28,8 +28,8 @@ product, −∞ for a maximum. A thread without elements holds the identity.
     entry="tree_max",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
-    sizes=[(4, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
-    count=[(3, 100), (40, 1000)],
+    sizes=[(4, 300), (4, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
+    count=[(3, 200), (40, 1000)],
     dtypes=("float32", "float16"),
     misconceptions=[
         FINITE_START,

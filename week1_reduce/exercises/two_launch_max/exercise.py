@@ -17,8 +17,8 @@ EXERCISE = puzzle(
     task="""
 Find the largest element of each row, for a few float32 rows of any length. In the first launch,
 each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has
-one column per piece. In the second launch, one block per row computes `y[row]` from the parts.
-One host function starts both launches. All elements may be negative.
+one column per piece. In the second launch, one block per row computes `y[row]`; its threads share
+the parts. One host function starts both launches. All elements may be negative.
 
 Signature: `two_launch_max(x, part, y)`.
 """,

@@ -27,14 +27,18 @@ BLOCKS = "cute.ceil_div(mX.shape[0], 2)"
 
 WRONG = (
     Wrong("tree inside the predicate", {LOAD: INSIDE}, "do not reach the barrier"),
+    Wrong("barrier in the branch of the lower half", {"        cute.arch.sync_threads()\n        half = 64 >> k\n        if place < half:\n":
+          "        half = 64 >> k\n        if place < half:\n            cute.arch.sync_threads()\n"}, "some threads of the block do not reach"),
     Wrong("no predicate at the load", {"    if row < mX.shape[0]:\n": "    if row >= 0:\n"},
           "Out of bounds"),
-    Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "worst difference: 0.5244 at [1]"),
+    Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "a single element differs"),
     Wrong("a block too many for an even number of rows", {"cute.ceil_div(mX.shape[0], 2)": "mX.shape[0] // 2 + 1"},
           "Blocks: 21 with m = 40"),
     Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which makes 13"),
     Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which makes 20"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
+    Wrong("five rounds", {"range_constexpr(7)": "range_constexpr(5)"}, "mY: 2 of 2 elements differ"),
+    Wrong("no tree", {"            sSum[tidx] += sSum[tidx + half]": "            pass"}, "of the first thread of each row"),
     Wrong("last barriers left out", {"        cute.arch.sync_threads()\n":
           "        if cutlass.const_expr(k < 2):\n            cute.arch.sync_threads()\n"},
           "+= sSum[tidx + half]"),

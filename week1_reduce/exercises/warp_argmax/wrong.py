@@ -35,15 +35,18 @@ WRONG = (
     Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
     Wrong("begins with -1e9", {
         "largest, column = -Float32.inf": "largest, column = Float32(-1e9)"}, "Does the maximum start at −∞"),
+    Wrong("the column is not shuffled", {"n = cute.arch.shuffle_sync_bfly(column, offset=16 >> k)": "n = column"}, "got "),
+    Wrong("compares in bfloat16", {"value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
+          "got "),
     Wrong("no rule for ties", {INNER: INNER.replace(" or (value == largest and n < column)", ""), OUTER: OUTER.replace(" or (value == largest and n < column)", "")}, "but not the first one: compare"),
     Wrong("keeps the column it begins with", {INNER: INNER.replace(" or (value == largest and n < column)", "")},
           "in a row of −∞ the column belongs to no element"),
     Wrong("no store in the last row", {"        if lane == 0:\n": "        if lane == 0 and row + 1 < mX.shape[0]:\n"}, "no thread stores 1 of the 4"),
     Wrong("keeps the column -1", {INNER: INNER.replace(" or (value == largest and n < column)", ""),
                                   "Int32(mX.shape[1])": "Int32(-1)"}, "as if the search keeps its initial column"),
-    Wrong("every second piece", {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1], 64)"}, "compare every element"),
+    Wrong("every second piece", {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1], 64)"}, "got 0 21* 78* 21*"),
     Wrong("a column from another lane", {"shuffle_sync_bfly(largest, offset=16 >> k)":
-          "shuffle_sync_bfly(largest, offset=8 >> k)"}, "16* 7 7* expected"),
+          "shuffle_sync_bfly(largest, offset=8 >> k)"}, "got 0 27* 35 59*"),
 )  # fmt: skip
 
 SAME = "a column is compared with itself only where nothing changes by taking it"
