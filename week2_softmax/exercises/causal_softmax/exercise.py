@@ -108,7 +108,7 @@ skips whole tiles beyond the diagonal and never writes the scores.
         looks_like(lambda x, scale, y: _softmax(x, 1.0), "the scale has no effect."),
         looks_like(lambda x, scale, y: _softmax(x, scale * scale), "the scale is applied twice."),
         looks_like(lambda x, scale, y: _softmax(x, scale * 0.6931471805599453), "exp2(x) is 2 to the power of x, so log₂ e is missing."),
-        looks_like(lambda x, scale, y: _softmax(x, scale * 1.4426950408889634), "log₂ e is applied twice."),
+        looks_like(lambda x, scale, y: _softmax(x, scale * 1.4426950408889634), "the exponents hold the factor log₂ e once too often: exp2 needs it once, and exp does not need it."),
     ],
     given=picture(
         "scale 1, two queries for the last two of three keys",

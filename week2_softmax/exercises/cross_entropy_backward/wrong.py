@@ -17,7 +17,8 @@ WRONG = (
     Wrong("no g", {"(g * p).to": "p.to", CHOSEN: CHOSEN + "        if target == -100:\n            p = Float32(0.0)\n"}, "g has no effect"),
     Wrong("g only for the softmax", {"(g * p).to": "p.to", P: P.replace("p = ", "p = g * ")}, "With m = 2, n = 4"),
     Wrong("sign", {"(g * p).to": "(-g * p).to"}, "the sign is reversed"),
-    Wrong("overflow", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) / cute.math.exp(lse, fastmath=True)"}, "not a difference of exponents"),
+    Wrong("overflow", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) / cute.math.exp(lse, fastmath=True)"}, "not of their difference"),
+    Wrong("a product of exponentials", {P: "p = cute.math.exp(mX[row, n].to(Float32), fastmath=True) * cute.math.exp(-lse, fastmath=True)"}, "and ∞ · 0 are NaN"),
     Wrong("lse of row 0", {"mLse[row], mG": "mLse[0], mG"}, "with the lse of row 0"),
     Wrong("target corrected afterwards", {CHOSEN: "", STORE: STORE + AFTERWARDS}, "Race in global memory"),
     Wrong("lse computed again", {"    for n in range(tidx": """    lse = Float32(0.0)
