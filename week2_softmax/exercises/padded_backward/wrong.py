@@ -30,7 +30,7 @@ WRONG = (
     Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as if it were as long as row 0"),
     Wrong("rows of length 0 left out", {"    if row < mY.shape[0]:\n        length = mLength[row]":
           "    length = Int32(0)\n    if row < mY.shape[0]:\n        length = mLength[row]\n    if length > 0:",
-          "@cute.kernel": "from cutlass import Int32\n\n\n@cute.kernel"}, "all mismatches lie in row 2"),
+          "@cute.kernel": "from cutlass import Int32\n\n\n@cute.kernel"}, "all between rows 2 and 4"),
     Wrong("loads what it does not need", {CHECKED: f"""            dx = {DX}
             if n >= length:
                 dx = Float32(0.0)
