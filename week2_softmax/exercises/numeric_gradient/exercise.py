@@ -37,7 +37,7 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
         off = float((x - before).abs().max())
         likely = "one of the steps is still in it."
         if off < 1e-12:
-            likely = "x + eps - 2·eps + eps is rounded. Save the old value, and store it again."
+            likely = "a step that is added and subtracted again leaves a rounding error. Save the old value, and store it again."
         raise GateError(f"The call has changed x by up to {off:.1g}.", likely)
     return got
 
