@@ -36,6 +36,11 @@ WRONG = (
                 value = {LOAD}
                 if col <= row + N - M:
                     rX[k] = value"""}, "are loaded that the result does not need"),
+    Wrong("whole pieces of 32 are read", {
+        f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if 32 * k <= row + N - M and col < N:
+                value = {LOAD}
+                if col <= row + N - M:
+                    rX[k] = value"""}, "beyond the diagonal loaded, needed none"),
     Wrong("the scale through bfloat16", {LOAD: f"{LOAD}.to(cutlass.BFloat16).to(Float32)"},
           "bfloat16 the result is wrong"),
     Wrong("read through bfloat16", {

@@ -87,6 +87,6 @@ barrier is needed, because no lane reads data that another lane has copied.
     more=lambda make: (
         asynchronous(make, (5, 1000)),
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while copies are in "
-                    "flight: the first pass could begin when the first of eight groups has arrived."),
+                    "flight: the first pass could begin when the first of eight groups has arrived.", started=8),
     ),
 )  # fmt: skip
