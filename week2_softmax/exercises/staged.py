@@ -78,31 +78,46 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
 
 
 class FirstRead(Listener):
-    """Counts a thread's copies that are in flight when shared memory is first read."""
+    """Counts a thread's copies that are in flight when shared memory is first read, and those that
+    it has started."""
 
     def __init__(self) -> None:
         self.in_flight: int | None = None
+        self.started = 0
 
     def on_batch(self, m: Moment) -> None:
         self._copies = np.zeros(m.shape, np.int64)
+        self._started = np.zeros(m.shape, np.int64)
 
     def on_access(self, m: Moment, access: Access) -> None:
         who = m.expand(access.mask)
         if access.kind == "async store":
             self._copies += who
+            self._started += who
         elif access.kind == "load" and access.space == "shared" and self.in_flight is None:
             self.in_flight = int(self._copies[who].max())
+            self.started = int(self._started[who].max())
 
     def on_async_done(self, m: Moment, access: Access) -> None:
         self._copies -= m.expand(access.mask)
 
 
-def overlapping(case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str) -> Group:
-    """Newer copies are in flight when the first is read. says: the diagnosis if none is."""
+def overlapping(
+    case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str, started: int = 0
+) -> Group:
+    """Newer copies are in flight when the first is read. says: the diagnosis if none is. started:
+    how many a thread has to have started by then."""
 
     def run(submission: Submission) -> str:
         call, first = case(*size, dtype=dtype), FirstRead()
         submission.counted(call, first)
+        if first.in_flight and first.started < started:
+            raise GateError(
+                f"When shared memory is first read, each thread has started at most {first.started} "
+                f"copies with {call.label}; needed {started} in at least one thread.",
+                "the task starts all groups before the first wait.",
+                "fk.timeline(*{failed})",
+            )
         if first.in_flight:
             return f"a thread has {first.in_flight} copies in flight when it first reads"
         waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", submission.compiled(call).ptx)

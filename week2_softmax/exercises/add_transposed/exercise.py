@@ -42,8 +42,8 @@ mapping from coordinates to addresses is the difficult part.
         looks_like(lambda x, z, y: z.T, "y is the transpose of z: x is missing."),
         looks_like(lambda x, z, y: x, "y is x: z is missing."),
         looks_like(lambda x, z, y: x - z.T, "z is subtracted."),
-        found("shared-race", "one thread reads an element of the tile that another thread stores, with no "
-              "barrier between the two."),
+        found("shared-race", "two threads use the same element of the tile, at least one of them stores it, and no "
+              "barrier separates the two accesses."),
         found("uninitialised-shared", "a thread reads an element of the tile that no thread has stored: "
               "check the order of its two indices, and the predicate of the store."),
     ],

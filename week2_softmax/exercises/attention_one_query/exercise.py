@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import GateError, Group, Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -96,6 +96,31 @@ def _empty_warp(e):
     return e.case.args[1].shape[1] < WARPS and bool(got.isnan().all())
 
 
+def _keys_shared(make):
+    """Each key is read by the warp of its number, modulo 4."""
+    call = make, (2, 40, 32), "float32"
+
+    def run(submission):
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(*call)
+        kernel = submission.compiled(case)
+        name = kernel.parameters[1].name
+        args = submission.arguments(case).values()
+        threads = footprint(kernel, *args, tensor=name, kind="load").touched[name]["thread"]
+        warps = threads.reshape(case.args[1].shape) // 32  # of each component of each key
+        for key in range(warps.shape[1]):
+            if (other := warps[:, key][warps[:, key] != key % WARPS]).size:
+                raise GateError(
+                    f"With {case.label}, warp {other[0]} reads key {key}; needed warp {key % WARPS}.",
+                    "the task gives warp w the keys w, w + 4, w + 8, …",
+                    f"fk.footprint(*{{failed}}, tensor='{name}', by='warp', kind='load')",
+                )
+        return "warp w has keys w, w + 4, …"
+
+    return Group("Keys", run)
+
+
 EXERCISE = puzzle(
     title="compute attention for one query",
     task="""
@@ -173,5 +198,6 @@ blocks share the keys as warps do here, and merge once more; this is *flash deco
         Misconception("there is NaN where some of the four warps have no key: their part is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],
+    more=lambda make: (_keys_shared(make),),
     praise="You have written attention from an empty body. It is the inner loop of flash attention.",
 )  # fmt: skip

@@ -60,6 +60,8 @@ WRONG = (
     Wrong("a scale of its own", {
         "scale_log2 = scale * 1.44": "scale_log2 = 0.75 / dim**0.5 * 1.44"},
         "length = 6, dim = 32, float32 the result"),
+    Wrong("a quarter of the keys for each warp", {LOOP: "part = cute.ceil_div(mK.shape[1], 4)\n    for i in range(warp * part, cutlass.min(warp * part + part, mK.shape[1])):"},
+          "reads key 1; needed warp 1"),
     Wrong("no barrier", {BARRIER: ""}, "m = cute.arch.fmax(cute.arch.fmax(sM[0]"),
     Wrong("two passes over K", {f"    {LOOP}": FIRST_PASS}, "Bytes that threads request in loads: 31,744"),
     Wrong("one warp a head", {"block=(128, 1, 1)": "block=(32, 1, 1)", LOOP: "for i in range(mK.shape[1]):",

@@ -52,7 +52,7 @@ one matrix fewer.
         looks_like(lambda dy, y: torch.full(dy.shape, -torch.inf), "Σ dy·y is infinite, but no product "
                    "of the inputs is. What do registers hold if nothing was loaded into them?"),
         looks_like(_of_lanes, "each lane uses its own share of Σ dy·y: the shares of the 32 lanes are not added."),
-        looks_like(lambda dy, y: dy, "dy is unchanged: nothing is stored, or it is stored elsewhere."),
+        looks_like(lambda dy, y: dy, "dy is unchanged: the kernel stores nothing, or dy itself, or it stores dx elsewhere."),
     ],
     praise="You have saved a matrix.",
 )  # fmt: skip

@@ -18,7 +18,8 @@ WRONG = (
                             "cute.autovec_copy(rdY[None, k], gY[(None, i)])"},
           "changed its input mY"),
     Wrong("nothing stored", {"cute.autovec_copy(rdY[None, k], gdY[(None, i)])": "pass"},
-          "nothing is stored, or it is stored elsewhere"),
+          "the kernel stores nothing, or dy itself"),
+    Wrong("dy stored again", {RESULT: "rdY.store(dy.to(mdY.element_type))"}, "or it stores dx elsewhere"),
     Wrong("filled as for a maximum", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n":
                                       "        rdY.fill(-Float32.inf)\n        rY.fill(-Float32.inf)\n"},
           "if nothing was loaded into them"),

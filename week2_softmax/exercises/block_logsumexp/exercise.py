@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows
+from ..rows import hard_rows, summing_to_1
 from ..unseen import NAN_FROM_NOTHING
 
 
@@ -41,7 +41,7 @@ special case.
 """,
     asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 256},
     entry="block_logsumexp",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
+    inputs=lambda draw, m, n: (summing_to_1(hard_rows(draw, m, n, masked=True)),),
     result=lambda x: x.logsumexp(1),
     sizes=[(3, 5), (4, 1000), (6, 31), (1, 1), (2, 1025), (9, 33), (3, 129), (6, 300)],
     count=[(3, 500), (20, 2000)],

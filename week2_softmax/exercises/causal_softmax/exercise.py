@@ -2,9 +2,10 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import GateError, Group, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
+from forgekit.text import plural
 
 SCALES = (0.5, -2.0, 1.0, 4.0)  # powers of two: scale · x is exact, however large x is
 NARROW = tuple(s * (1 + 2**-10) for s in (0.5, -2.0, 1.5, 4.0))  # exact, too, for x in bfloat16
@@ -66,6 +67,29 @@ def _maximum_of_all(x, scale, y):
     return (e / e.sum(1, keepdim=True)).double()
 
 
+def _nothing_beyond(make):
+    call = make, (6, 100), "float32"
+
+    def run(submission):
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(*call)
+        kernel, args = submission.compiled(case), submission.arguments(case).values()
+        name = kernel.parameters[0].name
+        loads = footprint(kernel, *args, tensor=name, kind="load").touched[name]["loads"]
+        beyond = (torch.from_numpy(loads > 0) & ~_kept(*call[1])).nonzero().tolist()
+        if beyond:
+            m, n = beyond[0]
+            raise GateError(
+                f"With {case.label}, {plural(len(beyond), 'element')} of {name} beyond the diagonal "
+                f"loaded, needed none. The first is {name}[{m}, {n}].",
+                look_at=f"fk.footprint(*{{failed}}, tensor='{name}', kind='load')",
+            )
+        return "no element is loaded there"
+
+    return Group("Beyond the diagonal", run)
+
+
 EXERCISE = puzzle(
     title="fuse a scale and a causal mask into softmax",
     task="""
@@ -108,12 +132,13 @@ skips whole tiles beyond the diagonal and never writes the scores.
         looks_like(lambda x, scale, y: _softmax(x, 1.0), "the scale has no effect."),
         looks_like(lambda x, scale, y: _softmax(x, scale * scale), "the scale is applied twice."),
         looks_like(lambda x, scale, y: _softmax(x, scale * 0.6931471805599453), "exp2(x) is 2 to the power of x, so log₂ e is missing."),
-        looks_like(lambda x, scale, y: _softmax(x, scale * 1.4426950408889634), "log₂ e is applied twice."),
+        looks_like(lambda x, scale, y: _softmax(x, scale * 1.4426950408889634), "the exponents hold the factor log₂ e once too often: exp2 needs it once, and exp does not need it."),
     ],
     given=picture(
         "scale 1, two queries for the last two of three keys",
         {"x": [[("log 1", 0), ("log 3", 0), "9"], [("log 1", 0), ("log 1", 0), ("log 2", 0)]],
          "y": [[("0.25", 0), ("0.75", 0), "0"], [("0.25", 0), ("0.25", 0), ("0.5", 0)]]},
     ),
+    more=lambda make: (_nothing_beyond(make),),
     praise="You have fused three operators into one read.",
 )  # fmt: skip

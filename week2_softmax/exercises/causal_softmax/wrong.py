@@ -28,6 +28,7 @@ WRONG = (
     Wrong("the scale folded into log2 e", {LOAD: "mX[row, col].to(Float32)", SCALED: "(x - m) * (math.log2(math.e) * scale)"},
           "scale times the largest x is the smallest"),
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
+    Wrong("log2 e with exp", {"cute.math.exp2(": "cute.math.exp("}, "once too often"),
     Wrong("only what is kept is written", {"            if col < N:\n                mY": f"            {KEPT}\n                mY"},
           "every wrong element is NaN, never stored"),
     Wrong("all of it is read", {
@@ -35,6 +36,11 @@ WRONG = (
                 value = {LOAD}
                 if col <= row + N - M:
                     rX[k] = value"""}, "are loaded that the result does not need"),
+    Wrong("whole pieces of 32 are read", {
+        f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if 32 * k <= row + N - M and col < N:
+                value = {LOAD}
+                if col <= row + N - M:
+                    rX[k] = value"""}, "beyond the diagonal loaded, needed none"),
     Wrong("the scale through bfloat16", {LOAD: f"{LOAD}.to(cutlass.BFloat16).to(Float32)"},
           "bfloat16 the result is wrong"),
     Wrong("read through bfloat16", {

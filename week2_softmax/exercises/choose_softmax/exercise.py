@@ -31,7 +31,10 @@ CASES = (
     ((196_612, F32, "sm_90a"), "eight parts would be a little more than 96 kB each."),
     ((65_536, F32, "sm_80"), "there are no clusters before sm_90."),
     ((65_536, F32, "sm_89"), "there are no clusters before sm_90."),
+    ((65_536, F32, "sm_75"), "75 is less than 90: there are no clusters before sm_90."),
+    ((65_536, F32, "sm_90"), "the rule says sm_90 and later, with or without a letter."),
     ((65_536, F32, "sm_100a"), "100 is more than 90, although '1' sorts before '9'."),
+    ((65_536, F32, "sm_120"), "120 is more than 90."),
     ((65_538, F32, "sm_100a"), WHOLE),
 )  # fmt: skip
 

@@ -49,7 +49,7 @@ lanes of a warp share a row instead. That is the only reason for shuffles.
         looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "the values are the logarithm "
                    "of the softmax."),
         looks_like(lambda x, y: (x.float() - x.float().amax(0).clamp(min=0)).exp() / (
-            x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), FINITE),
+            x.float() - x.float().amax(0).clamp(min=0)).exp().sum(0), FINITE.replace("row", "column")),
     ],
     praise="Your softmax does not overflow.",
 )  # fmt: skip

@@ -11,6 +11,15 @@ ALTERNATIVES = (
             "    for offset in (16, 8, 4, 2, 1):\n"
             "        s += cute.arch.shuffle_sync_bfly(s, offset=offset)\n",
     }),
+    Wrong("the target's thread hands its element over", {
+        "    m, s = -Float32.inf, Float32(0.0)\n":
+            "    sX = smem.allocate_tensor(Float32, cute.make_layout(1), 16)\n"
+            "    target = Int32(mT[row])\n    m, s = -Float32.inf, Float32(0.0)\n",
+        "        m_new = cute.arch.fmax(m, value)\n":
+            "        if n == target:\n            sX[0] = value\n        m_new = cute.arch.fmax(m, value)\n",
+        "        loss, target = Float32(0.0), Int32(mT[row])\n": "        loss = Float32(0.0)\n",
+        "mX[row, target].to(Float32)": "sX[0]",
+    }),
     Wrong("four lanes merge", {
         "    if tidx == 0:\n"
         "        m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))\n"

@@ -5,6 +5,7 @@ import math
 import torch
 from torch.nn import functional
 
+from forgekit.checking.compare import compare
 from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
@@ -67,6 +68,22 @@ def _relative_to(maximum):
     return result
 
 
+def _of_quotient(x, target, *outputs):
+    """The logarithm of an exponential in float32, over the sum."""
+    x_target, m = _of(x, target)
+    e, s = (x_target - m).exp().float(), (x.double() - m[:, None]).exp().sum(1)
+    return _kept(-(e / s).log(), target)
+
+
+def _lse_right(e):
+    return compare(e.got[3], e.case.expected[3], **e.case.tolerances).ok
+
+
+def _if(right, mistake):
+    """A mistake in the loss, with lse right or wrong."""
+    return Misconception(mistake.says, lambda e: mistake.when(e) and _lse_right(e) == right)
+
+
 def _at_least(start):
     return lambda x: x.max(1).values.clamp(min=start)
 
@@ -120,6 +137,7 @@ between.
     sizes=[(2, 4), (1, 1), (5, 31), (4, 131), (2, 1002), (4, 65), (3, 300)],
     count=[(5, 100), (61, 500)],
     dtypes=("float32", "float16"),
+    waste={"loaded": None},  # 128 threads may read the target; a row read twice shows in the sectors
     misconceptions=[
         Misconception("the kernel reads column −100, but that target is to be ignored.", lambda e: e.error.overrun.tensor == "mX"
                       and (e.error.overrun.numbers % e.case.args[0].shape[1] == IGNORED % e.case.args[0].shape[1]).all()),
@@ -131,8 +149,10 @@ between.
         looks_like(_with(not_in_merge), "the sums of the threads are added without rescaling, although each is relative to its own maximum."),
         looks_like(_with(not_in_loop), "a thread's sum keeps terms relative to an older maximum: whenever the maximum "
                    "grows, rescale the sum so far."),
-        looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is used for the whole row: relative to it, the exponentials of "
-                   "another warp overflow."),
+        _if(False, looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is used for the whole row: relative to it, the exponentials of "
+                              "another warp overflow.")),
+        _if(True, looks_like(_of_quotient, "a logarithm of the quotient has exactly this result: an exponential below the smallest float32 is 0, and "
+                             "the logarithm of 0 is −∞.")),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),
         *(looks_like(_scaled_first(*rounded), "x · log₂ e, rounded to float32 before anything is subtracted, has exactly this result: near 43,000, float32 numbers are 0.004 apart. Subtract first: x − m is exact near the maximum; then multiply.")
           for rounded in ((True, True), (True, False), (False, True))),

@@ -33,6 +33,11 @@ WRONG = (
     Wrong("no rescaling in the loop", {RESCALE: ""}, "relative to an older maximum"),
     Wrong("no rescaling of the lanes", {GUARD: ""}, "relative to its own maximum"),
     Wrong("the maximum of warp 0", {"m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))": "m = sM[0]"}, "the maximum of warp 0 is used for"),
+    Wrong("logarithm of the quotient", {LOSS: "loss = -cute.math.log(cute.math.exp(mX[row, target].to(Float32) - m, fastmath=True) / s, fastmath=True)"},
+          "a logarithm of the quotient"),
+    Wrong("read twice", {"        m_new = cute.arch.fmax(m, value)\n": "        m = cute.arch.fmax(m, value)\n",
+          "        s = s * cute.math.exp(m - m_new, fastmath=True)\n        s += cute.math.exp(value - m_new, fastmath=True)\n        m = m_new\n":
+          "    for n in range(tidx, mX.shape[1], 128):\n        s += cute.math.exp(mX[row, n].to(Float32) - m, fastmath=True)\n"}, "Sectors loaded"),
     Wrong("scaled before the maximum", SCALED, "Subtract first"),
     Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32 the result is wrong"),
     Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32 the result is wrong. WRONG mLoss"),

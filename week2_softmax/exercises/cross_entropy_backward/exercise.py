@@ -68,8 +68,8 @@ large models never hold two matrices of logits.
         looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of a row "
                    "without a target, but it has to be 0."),
         looks_like(_lse_of_row_0, "all rows are computed with the lse of row 0."),
-        looks_like(_overflowing, "the kernel computes a quotient of two exponentials, not a difference of exponents: exp(89) is infinite in float32, "
-                   "and ∞ / ∞ is NaN."),
+        looks_like(_overflowing, "the kernel takes the exponentials of x and of lse one by one, not of their difference: exp(89) is infinite in float32, "
+                   "and ∞ / ∞ and ∞ · 0 are NaN."),
         looks_like(lambda x, target, lse, g, dx: _gradient(x, target, lse, g * 0 + 1), "g has no effect: the values are the gradient of "
                    "the sum of all losses."),
     ],

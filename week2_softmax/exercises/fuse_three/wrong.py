@@ -38,6 +38,8 @@ WRONG = (
     Wrong("two of three fused", {"@cute.jit\ndef fuse_three(": _BIASED,
                                  _FUSED: "        x = rY.load()\n", _LAUNCH: _FIRST + _SECOND},
           "One more step can stay in registers"),
+    Wrong("blocks of one warp", {"row = bidx * 4 + tidx // 32": "row = bidx", "(cute.ceil_div(mX.shape[0], 4), 1, 1), (128, 1, 1)":
+                                 "(mX.shape[0], 1, 1), (32, 1, 1)"}, "share it in L1"),
     Wrong("no scale", {" * scale +": " +"}, "the scale is missing"),
     Wrong("no bias", {" + read(mBias, 0).load()": ""}, "the bias is missing"),
     Wrong("the bias scaled", {"rY.load() * scale + read(mBias, 0).load()":

@@ -9,11 +9,13 @@ EPS = 1e-5
 
 
 def _inputs(draw, m, n):
-    """Numbers of about 1000 ± 4, of which float32 has seven digits, or of about -3000 ± 16; an eps
-    that is next to nothing, or one that is not."""
+    """Numbers of about 1000 ± 4, of which float32 has seven digits, or of about -3000 ± 16, in
+    float16 next to a 0; an eps that is next to nothing, or one that is not."""
     x = draw(m, n) * 4 + 1000
     x[2::4] = 1000.0
     x[3::4] = x[3::4] * 4 - 7000
+    if draw.dtype == torch.float16:
+        x[3::4, 0] = 0.0  # 3000 from the mean: float16 does not have the square
     return x, draw(n) + 1, draw(n), (EPS, 0.5)[n % 2]
 
 

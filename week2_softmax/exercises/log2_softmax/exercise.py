@@ -88,7 +88,7 @@ multiplication per element, by ln 2; a loss reported in bits does without it.
                       "smallest float32 becomes 0 when it is computed.", _too_low),
         looks_like(lambda x, y: _scaled(x) - _scaled(x).amax(1, keepdim=True), "log₂ of the row's sum is missing, or 0: "
                    "the largest element is 0."),
-        looks_like(_natural_sum, "the natural logarithm of the sum is subtracted from powers of two."),
+        looks_like(_natural_sum, "the natural logarithm of the sum is subtracted from exponents to the base 2."),
         looks_like(lambda x, y: (x.double() * LN_2).log_softmax(1) / LN_2, "the exponents are x − m, so log₂ e is "
                "missing: the weights are those of powers of two."),
         looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, instead of −∞."),

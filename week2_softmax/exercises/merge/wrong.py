@@ -15,6 +15,8 @@ WRONG = (
     Wrong("no guard", {"m if m > -math.inf else 0.0": "m"}, "-inf - (-inf) is NaN"),
     Wrong("NaN for nothing on the left", {"    shift =": "    if a[0] == -math.inf:\n        return a\n    shift ="},
           "merge((-inf, 0), (3, 1.5)) gives (-inf, 0)"),
+    Wrong("equal pairs returned as they are", {"    shift =": "    if a == b:\n        return a\n    shift =",
+          "m if m > -math.inf else 0.0": "m"}, "merge((4, 1.5), (4, 1.5)) gives (4, 1.5)"),
     Wrong("minimum", {"max(": "min("}, "the smaller of the two maxima"),
     Wrong("the sum alone", {"return m, ": "return "}, "expected a pair"),
     Wrong("no return", {"return m, ": "both = m, "}, "it has no `return`"),

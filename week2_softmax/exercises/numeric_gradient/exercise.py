@@ -31,8 +31,14 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
     if not isinstance(got, Tensor) or got.shape != x.shape:
         kind = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)
         raise GateError(f"Expected a tensor of shape {tuple(x.shape)}, got {kind:.100}.")
+    if got.dtype != x.dtype:
+        raise GateError(f"Expected {x.dtype}, the type of x, got {got.dtype}.")
     if not torch.equal(x, before):
-        raise GateError("The call has changed x: one of the steps is still in it.")
+        off = float((x - before).abs().max())
+        likely = "one of the steps is still in it."
+        if off < 1e-12:
+            likely = "a step that is added and subtracted again leaves a rounding error. Save the old value, and store it again."
+        raise GateError(f"The call has changed x by up to {off:.1g}.", likely)
     return got
 
 

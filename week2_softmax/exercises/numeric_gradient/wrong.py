@@ -8,6 +8,14 @@ STEP = """        step = torch.zeros_like(x)
         step.view(-1)[i] = eps
 """
 
+IN_PLACE = """        flat = x.view(-1)
+        flat[i] += eps
+        difference = f(x)
+        flat[i] -= 2 * eps
+        difference = difference - f(x)
+        flat[i] += eps
+"""
+
 WRONG = (
     Wrong("forward, halved", {BOTH: "f(x + step) - f(x)"}, "the differences span eps but are"),
     Wrong("forward", {BOTH: "f(x + step) - f(x)", RESULT: "(difference * dy).sum() / eps"},
@@ -21,6 +29,9 @@ WRONG = (
           "each dx is computed from its own y alone"),
     Wrong("a step left in x", {STEP: "        step = torch.zeros_like(x)\n        x.view(-1)[i] += eps\n"},
           "one of the steps is still in it"),
+    Wrong("the steps taken back by arithmetic", {STEP + f"        difference = {BOTH}\n": IN_PLACE},
+          "Save the old value"),
+    Wrong("a result in float32", {"torch.empty_like(x)": "torch.empty(x.shape)"}, "the type of x, got torch.float32"),
     Wrong("by autograd", {"    dx = torch.empty_like(x)\n": "    x = x.clone().requires_grad_()\n"
           "    return torch.autograd.grad(f(x), x, dy)[0]\n"}, "the largest step is 0."),
     Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls per element"),

@@ -95,7 +95,7 @@ no special case, because its sum is empty and all elements of its dx are 0.
     entry="padded_backward",
     inputs=_inputs,
     result=_gradient,
-    sizes=[(4, 6), (1, 1), (7, 31), (6, 1000), (3, 1025), (5, 129), (17, 32)],
+    sizes=[(5, 6), (1, 1), (7, 31), (6, 1000), (3, 1025), (5, 129), (17, 32)],
     count=[(5, 100), (64, 500)],
     dtypes=("float32", "float16"),
     atol=1e-6,
@@ -109,7 +109,7 @@ no special case, because its sum is empty and all elements of its dx are 0.
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y covers the "
                    "whole row, including the columns beyond the length."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is treated as if it were as long as row 0."),
-        looks_like(_with(_of_lanes), "each lane uses its own share of Σ dy·y: the shares of the 32 lanes are not added."),
+        looks_like(_with(_of_lanes), "in place of Σ dy·y, each element has only the dy·y of its own lane's columns. The sum goes over the whole row."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y in the valid columns: "
                    "Σ dy·y is missing, or 0."),
     ],

@@ -10,6 +10,9 @@ ALTERNATIVES = (
     Wrong("shuffles down", {"prims.Shfl.BFLY": "prims.Shfl.DOWN"}),
     Wrong("CuTe's reduction", {SHUFFLES: """        total = cute.arch.warp_reduction_sum(total)
 """}),
+    Wrong("a decorator with parentheses", {"@cute.kernel\n": "@cute.kernel()\n"}),
+    Wrong("a comment under the decorator", {"@cute.kernel\n": "@cute.kernel\n# defined for arrays\n"}),
+    Wrong("the length first", {"(x: cutlass.Array, z": "(n: cutlass.Int32, x: cutlass.Array, z", "(mX, mZ, mY).launch": "(mX.shape[1], mX, mZ, mY).launch"}),
     Wrong("eight rows per block", {"bidx * 4": "bidx * 8", "mX.shape[0], 4)": "mX.shape[0], 8)", "(128, 1, 1)": "(256, 1, 1)"}),
     Wrong("a view of the row", {"d = x.load((row, i), 4) - z.load((row, i), 4)": "d = x[row, i:].load(0, 4, alignment=16) - z[row, i:].load(0, 4, alignment=16)"}),
 )  # fmt: skip

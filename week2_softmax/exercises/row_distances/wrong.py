@@ -31,5 +31,6 @@ WRONG = (
           "x: cute.Tensor, z: cute.Tensor, y: cute.Tensor",
           f"        {LOOP}\n            {LOADS}\n            {SUM}\n": CUTE,
           "@cute.jit\n": "@cute.kernel\ndef other(x: cutlass.Array):\n    pass\n\n\n@cute.jit\n"}, "No kernel that is launched"),
+    Wrong("a tensor for the result", {"y: cutlass.Array": "y: cute.Tensor"}, "takes 2 arrays, needed 3"),
     Wrong("no predicate", {"if row < M:": "if row >= 0:"}, "Out of bounds"),
 )  # fmt: skip

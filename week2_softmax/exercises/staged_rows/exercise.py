@@ -71,8 +71,8 @@ barrier is needed, because no lane reads data that another lane has copied.
              "group k, at most the 7 - k newer groups may be in flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 1024),
         found("async-copy", "rows of 1,024 elements, in which every lane has all eight vectors, are correct. "
-              "In this row lanes have fewer, and they commit fewer groups than the number "
-              "in the wait assumes."),
+              "In this row lanes have fewer. Do they commit as many groups as the number in the "
+              "wait assumes, and does a wait come before every read?"),
         found("uninitialised-shared", "the data read here was never copied: "
               "a lane whose predicate was false has nothing in shared memory."),
         looks_like(lambda x, y: _without_tail(x), "maximum and sum cover only the full "
@@ -87,6 +87,6 @@ barrier is needed, because no lane reads data that another lane has copied.
     more=lambda make: (
         asynchronous(make, (5, 1000)),
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while copies are in "
-                    "flight: the first pass could begin when the first of eight groups has arrived."),
+                    "flight: the first pass could begin when the first of eight groups has arrived.", started=8),
     ),
 )  # fmt: skip

@@ -23,6 +23,15 @@ WRONG = (
     Wrong("full tiles alone", {IF_LOOK: IF_LOOK.replace("k * 32 + lane < vectors",
                                                         "k * 32 + 31 < vectors")},
           "the rest of the row is missing"),
+    Wrong("four groups, then one per round", {
+        "    for k in cutlass.range_constexpr(8):\n        if k * 32 + lane < vectors:\n            cute.copy":
+            "    for k in cutlass.range_constexpr(4):\n        if k * 32 + lane < vectors:\n            cute.copy",
+        WAIT: """        if cutlass.const_expr(k < 4):
+            if (k + 4) * 32 + lane < vectors:
+                cute.copy(atom, gX[None, (k + 4) * 32 + lane], tXsX[None, k + 4])
+        cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(4)
+"""}, "starts all groups before the first wait"),
     Wrong("through registers", {READ: "            x = gX[None, k * 32 + lane].load()\n"},
           "each element read at least twice from shared memory"),
     Wrong("the maximum begins at -1e30", {

@@ -18,9 +18,10 @@ DISPLACED = "            value, index = v, i\n"
 WRONG = (
     Wrong("ties as they come", {BETTER: "if value > v:"}, "among equal elements"),
     Wrong("identity's index 0", {"rI.fill(2**31 - 1)": "rI.fill(-1)"}, "an index belongs to no element"),
-    Wrong("displaced pair dropped", {DISPLACED: ""}, "the largest is in all four places"),
+    Wrong("displaced pair dropped", {DISPLACED: ""}, "Does a displaced pair move on"),
     Wrong("displaced index forgotten", {DISPLACED: "            value = v\n"}, "got 5, expected 0"),
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
+    Wrong("the first stored four times", {"mV[row, k] = rV[k]": "mV[row, k] = rV[0]"}, "and is each of the four stored"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "the values are the smallest"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
     Wrong("500 columns", {
