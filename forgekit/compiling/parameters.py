@@ -207,7 +207,7 @@ def check_argument(
         _check_scalar(p, value)
         return
     if not isinstance(value, torch.Tensor):
-        got = f"a value of type {type(value).__name__}"
+        got = brief(value)
         remedy = "convert it with torch.from_numpy or torch.from_dlpack"
         if value is None:
             got, remedy = "None", _RETURNS_NOTHING

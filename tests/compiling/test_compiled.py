@@ -105,7 +105,7 @@ def test_a_stream_is_supplied():
         (lambda run, x, y: run(x, y, y), "got 3, needed 2"),
         (lambda run, x, y: run(x, y=y), "unknown name 'y', needed one of mX, mY"),
         (lambda run, x, y: run(x, None), "argument mY: got None, .* writes to its arguments"),
-        (lambda run, x, y: run(x, y.numpy()), "argument mY: got a value of type ndarray, needed"),
+        (lambda run, x, y: run(x, y.numpy()), "argument mY: got a float32 array of shape"),
         (lambda run, x, y: run(x.half(), y), "mX, dtype: got torch.float16, needed torch.float32"),
         (lambda run, x, y: run(x, y[:, None]), "argument mY, rank: got 2"),
         (lambda run, x, y: run(x[::2], y), "argument mX, stride of mode 0: got 2, needed 1"),

@@ -23,7 +23,7 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
     ("line", "what"),
     [
         ("add.s32 %r1, %r2", "2 operands"),
-        ("add %r1, %r2, %r3", ".add where a type is meant"),
+        ("add %r1, %r2, %r3", ".add instead of a type"),
         ("mov.b32 %r1", "1 operands, not 2"),
         ("mov.b64 {}, %rd1", "0 parts of .b64"),
         ("shfl.sync.b32 %r1, %r2, 0, 31, -1", "no mode"),
@@ -63,7 +63,7 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
         ("isspacep.param %p1, %rd1", ".param"),
         ("setp.s32 %p1, %r1, %r2", "no comparison"),
         ("lop3.b32 %r1, %r2, %r3, %r4, %r5", "not a number"),
-        ("bfind.shiftamt %r1, %r2", ".shiftamt where a type is meant"),
+        ("bfind.shiftamt %r1, %r2", ".shiftamt instead of a type"),
         # A qualifier or type that the opcode's function does not use.
         ("add.foo.s32 %r1, %r2, %r3", ".foo"),
         ("add.f32.f64 %rd1, %rd2, %rd3", ".f32"),
@@ -142,7 +142,7 @@ def test_malformed_instructions_are_refused_with_their_line(line, what):
         ("ld.param.b64 %rd1, [nobody];", "unknown parameter nobody"),
         ("mov.b64 %rd1, nobody;", "unknown symbol nobody"),
         ("add.s32 %r1, %r9, 1;", "undeclared register %r9"),
-        (f"add.s32 %r1, %r2, {'9' * 5000};", "a number of 5000 characters"),
+        (f"add.s32 %r1, %r2, {'9' * 5000};", "a number with 5000 characters"),
         (f"mov.b32 %r1, {'{' * 50}%r2{'}' * 50};", "nested brackets"),
         ("ld.global.b32 %r1, [WARP_SZ];", "cannot read the address"),
     ],

@@ -146,7 +146,7 @@ def slct(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "ftz", *_TYPES)
     kind, chooser = ("", *ins.opcode)[-2:]
     if chooser not in ("s32", "f32"):
-        raise UnknownVariantError(f"chosen by .{chooser}")
+        raise UnknownVariantError(f"a selector of type .{chooser}")
     flush = floats.flush if "ftz" in ins.opcode else lambda c: c
     return Compute(lambda a, b, c: np.where(flush(c) >= 0, a, b), (kind, kind, chooser), kind)
 

@@ -48,7 +48,9 @@ class Decoder:
             reads, writes = dataflow.reads_and_writes(instruction)
             if not (self._read <= set(reads) and self._written <= set(writes)):
                 root = instruction.opcode[0]
-                raise UnknownVariantError(f"has {root} a result? see _NO_RESULT in ptx/dataflow.py")
+                raise UnknownVariantError(
+                    f"does {root} have a result? See _NO_RESULT in ptx/dataflow.py"
+                )
             return step
         except UnknownVariantError as error:
             raise self.unsupported(f"variant ({error})") from None
@@ -80,7 +82,7 @@ class Decoder:
     def dtype(ptype: str) -> np.dtype:
         """Return NumPy's type for a PTX type of an operand."""
         if ptype not in DTYPES:
-            raise UnknownVariantError(f".{ptype} where a type is meant")
+            raise UnknownVariantError(f".{ptype} instead of a type")
         return DTYPES[ptype]
 
     def fetch(self, operand: object, ptype: str) -> Fetch:

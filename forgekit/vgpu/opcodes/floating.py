@@ -226,7 +226,7 @@ def _extremum_of_magnitudes(root: str, kind: str) -> Fn:
 @opcode("fma")
 def fma(ins: Instruction, d: Decoder) -> Compute:
     if ins.opcode[-1] not in FLOAT_TYPES:
-        raise UnknownVariantError(f".{ins.opcode[-1]} where a type is meant")
+        raise UnknownVariantError(f".{ins.opcode[-1]} instead of a type")
     return float_meaning(ins, d)
 
 

@@ -171,7 +171,7 @@ class Report:
             same_line = self.line(c.earlier.pc) == self.line(c.later.pc)
             message = messages.race(kind, c, same_block=same_block, same_line=same_line)
             does, did = self._verbs(c.later)[0], self._verbs(c.earlier)[1]
-        where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "in the same line"
+        where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "on the same line"
         self.add(
             message, pcs, second, place, count=c.how_often, other=first,
             does=does, did=did, other_does=c.earlier.what, where=where,
