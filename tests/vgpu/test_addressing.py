@@ -154,7 +154,7 @@ add.s32 %r3, %r1, %r2;"""
     ("access", "says"),
     [
         ("st.shared.b32 [%r3], %r0;",
-         "block (0, 0, 0) writes 4 bytes at shared-memory offset 64, but a block has only 64 bytes"),
+         "block (0, 0, 0) writes 4 bytes at shared-memory offset 64, but a block has only 64"),
         ("ld.shared.b32 %r5, [%r3+-4];", "shared-memory offset -4, but a block has only 64 bytes"),
         ("ld.shared.v2.b32 {%r5, %r6}, [%r3];",
          "thread (1, 0, 0) of block (0, 0, 0) reads 8 bytes at shared-memory offset 4"),

@@ -53,7 +53,7 @@ the lanes. A pitch of 32 would cost 32 wavefronts per load instead of one.
         Misconception(
             "the destination column is negative, so x has no such row. The predicate of the store "
             "must test the element that the store moves, not the one that the thread loaded.",
-            lambda e: "writes mY" in e.text and "before its start" in e.text,
+            lambda e: "writes mY" in e.text and "before the tensor's start" in e.text,
         ),
         found(
             "shared-race",
