@@ -83,7 +83,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
     """
     function = unwrap(fn)
     if function is None or not callable(fn):
-        needed = "a function decorated with @cute.jit, or an object whose __call__ has it"
+        needed = "a @cute.jit function, or an object with a @cute.jit method __call__"
         raise usage_error("compile", brief(fn), needed, "pass the host function")
     what, counted = f"compile({function_name(fn)}, …)", plural(len(args), "argument")
     annotations = _annotations(function)

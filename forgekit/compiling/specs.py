@@ -162,8 +162,8 @@ class TensorSpec:
                 remedy = f"pass {name}.contiguous(), or compile for this tensor"
                 yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
         if tensor.numel() and tensor.data_ptr() % self.alignment:
-            got = f"an address that is not a multiple of {self.alignment}"
-            needed = f"{self.alignment} bytes, the compiled-in alignment"
+            got = f"an address that is not a multiple of {self.alignment} bytes"
+            needed = f"the compiled-in alignment of {self.alignment} bytes"
             yield "alignment", got, needed, f"pass {name}.clone(), or compile for this tensor"
 
     def broken_promises(self, tensor: torch.Tensor) -> Iterator[Problem]:

@@ -114,7 +114,9 @@ class Timeline(Picture):
         """Describe barriers, grouping equal ones."""
         found: Counter[tuple[str, str, str]] = Counter()
         for m in self.meetings:
-            late = f"{_warps(m.early.tolist())} first" if m.early.size else "none before the others"
+            late = "none arrives before the others"
+            if m.early.size:
+                late = f"{_warps(m.early.tolist())} arrive{'s' * (m.early.size == 1)} first"
             meet = "waits for its lanes" if len(m.warps) == 1 else "meet"
             found[
                 f"barrier {m.number}, {_at(m.source)}", f"{_warps(m.warps.tolist())} {meet}", late

@@ -201,10 +201,10 @@ def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError
         kinds = ", ".join(sorted({repr(s.kind.split()[-1]) for s in there}))
         needed = f"a kind of access that block {block} performs in {space} memory: {kinds}"
         return UsageError(got_needed("kind", brief(kind), needed, "choose one of these"))
-    other = "fk.banks" if space == "global" else "fk.coalescing"
-    needed = f"an access to {space} memory"
-    remedy = f"use {other} for the other memory, or fk.footprint for all blocks"
-    return UsageError(got_needed(f"block {block}", "none", needed, remedy))
+    other = "fk.banks for shared" if space == "global" else "fk.coalescing for global"
+    got = f"no access to {space} memory"
+    remedy = f"use {other} memory, or fk.footprint for all blocks"
+    return UsageError(got_needed(f"block {block}", got, "at least one", remedy))
 
 
 def first_accesses(

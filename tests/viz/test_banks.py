@@ -170,7 +170,9 @@ def test_wrong_use():
             transposed(0, **options)
     x, y = fk.randn(16, 320), fk.empty(320, 16)
     run = virtual(kernels.naive, x, y)
-    with pytest.raises(UsageError, match=r"needed an access to shared memory; use fk\.coalescing"):
+    with pytest.raises(
+        UsageError, match=r"no access to shared memory, needed at least one; use fk\.coal"
+    ):
         fk.banks(run, x, y)
 
 

@@ -65,7 +65,7 @@ def test_a_tiled_transpose():
     text = repr(shown)
     assert f"line {into}: 32 global loads, 32 shared stores, " in text
     assert f"line {barrier.source.line}: 8 barrier arrivals" in text
-    assert "warps 0–7 meet, none before the others" in text and "order, not time" in text
+    assert "warps 0–7 meet, none arrives before the others" in text and "order, not time" in text
     assert texts(shown, "title") == [shown.headline]
     for kind in ("global", "shared"):
         steps = sum(s.kind == kind for s in shown.steps)
@@ -155,7 +155,7 @@ def test_warps_that_come_early_wait():
     assert iterations == [1, 2, 3]
     loads = [s.warps.tolist() for s in shown.steps if s.does == "load"]
     assert loads == [[0, 1, 2], [1, 2], [2]]
-    assert "warps 0–2 meet, warps 0–1 first" in repr(shown)
+    assert "warps 0–2 meet, warps 0–1 arrive first" in repr(shown)
     waits = boxes(shown, "waiting")
     assert len(waits) == 2 and waits[0].width > waits[1].width
     assert "waits at a barrier" in texts(shown, "legend")

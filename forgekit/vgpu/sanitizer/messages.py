@@ -183,7 +183,7 @@ UNFENCED = Message(
 
 # -- unwritten memory -----------------------------------------------------------------------------
 _SHOWS = {
-    "store": "The undefined value is stored in {element} by {user}{where}.",
+    "store": "The undefined value reaches {element}, which {user} stores{where}.",
     "atomic": "The undefined value enters the atomic update of {element} by {user}{where}.",
     "copy": "The undefined value is copied to {element} for {user}{where}.",
     "branch": "The undefined value decides a branch that {user} takes{where}.",

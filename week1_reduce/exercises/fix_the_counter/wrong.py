@@ -9,7 +9,7 @@ ALL = FENCE + COUNT + FENCE
 
 WRONG = (
     Wrong("as given", {ALL: COUNT, RESET: ""}, "changed its input mCount"),
-    Wrong("set back alone", {ALL: COUNT}, "with fences or acquire-release order"),
+    Wrong("set back alone", {ALL: COUNT}, "synchronise through an atomic counter"),
     Wrong("no fence before", {ALL: COUNT + FENCE}, "before it sees the part"),
     Wrong("no fence after", {COUNT + FENCE: COUNT}, "needs an acquire"),
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":
