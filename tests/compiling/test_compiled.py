@@ -184,7 +184,7 @@ def test_printing_a_runtime_value_warns():
         (lambda x: fk.compile(simple.copy, x, None), "mY: got None, .* writes to its arguments"),
         (lambda x: fk.compile(simple.copy, x.numpy(), x), r"mX: got a NumPy array.*from_numpy"),
         (lambda x: fk.compile(simple.copy, x, [1.0]), r"mY: got a list.*torch.tensor\("),
-        (lambda x: fk.compile(None, x), "got None, needed a function"),
+        (lambda x: fk.compile(None, x), "got None, needed a @cute.jit function"),
         (lambda x: fk.compile(simple.copy, x, x, arch="sm_70"), "sm_70"),
         (lambda x: fk.compile(simple.copy, x, x, device="tpu"), "tpu"),
     ],

@@ -56,7 +56,7 @@ def test_the_largest_launches_are_accepted():
 def test_a_block_other_than_compiled():
     head = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p0) "
     for directive in (".reqntid 64, 1, 1", ".maxntid 31, 1, 1"):
-        with pytest.raises(LaunchError, match="the compiled-in size; launch the block"):
+        with pytest.raises(LaunchError, match="the compiled-in size; use the block"):
             launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)
     for directive in (".reqntid 32, 1, 1", ".maxntid 32, 1, 1"):
         launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)

@@ -58,7 +58,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
         needed = required or f"at most {most} threads"
         raise _refused(
             f"a block of {block}", f"{needed}, the compiled-in size",
-            "launch the block size for which the kernel was compiled, or recompile the kernel",
+            "use the block size for which the kernel was compiled, or recompile the kernel",
         )  # fmt: skip
     if record.cluster != (1, 1, 1):
         _check_cluster(program, record)

@@ -112,7 +112,7 @@ def _together(m: Batch) -> str:
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     if len(m.blocks) == total:
         return ""
-    together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time: "
+    together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time, so "
     if m.adversary is None or not m.adversary.backwards:
         return together + "a block that waits for a later block waits indefinitely.\n"
     return together + (

@@ -240,14 +240,16 @@ def _in_range(what: str, values: Sequence[int], least: int, most: int) -> None:
 def _check(found: TensorMap) -> None:
     inner = found.row_bytes
     if found.address % _UNIT:
-        raise ValueError(f"a tensor map for address {found.address:#x}, not a multiple of {_UNIT}")
+        raise ValueError(
+            f"a tensor map for address {found.address:#x}, which is not a multiple of {_UNIT}"
+        )
     if inner % _UNIT:
         raise ValueError(
-            f"a tensor map with boxes of {inner} bytes along the dense mode, not a multiple of "
-            f"{_UNIT}: use a wider tile"
+            f"a tensor map with boxes of {inner} bytes along the dense mode, which is not a "
+            f"multiple of {_UNIT}: use a wider tile"
         )
     if found.swizzle and inner > found.swizzle:
         raise ValueError(
-            f"a tensor map with boxes of {inner} bytes along the dense mode, more than the "
-            f"{found.swizzle} bytes of its swizzle: use a narrower tile or another swizzle"
+            f"a tensor map with boxes of {inner} bytes along the dense mode, which is more than "
+            f"the {found.swizzle} bytes of its swizzle: use a narrower tile or another swizzle"
         )

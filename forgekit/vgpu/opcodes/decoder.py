@@ -57,7 +57,7 @@ class Decoder:
 
     def unsupported(self, what: str) -> UnsupportedPtxError:
         i = self.instruction
-        place = describe_source(i.source) if i.source else "no source line"
+        place = describe_source(i.source) if i.source else "an unknown source line"
         return UnsupportedPtxError(
             f"The virtual GPU does not support this {what} yet: {i.name}\n"
             f"  PTX line {i.line}: {i.text}\n"
@@ -100,7 +100,7 @@ class Decoder:
                 fetch = self._fetch_register(name, dtype)
                 return lambda m: ~fetch(m)
             case ptx.Immediate() | ptx.Symbol() if dtype.itemsize > 8:
-                raise UnknownVariantError(f"{_spelled(operand)} as an operand of .{ptype}")
+                raise UnknownVariantError(f"{_spelled(operand)} as a .{ptype} operand")
             case ptx.Immediate():
                 value = _immediate(operand, ptype)
                 return lambda m: value

@@ -127,7 +127,7 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
     if len(raw) < tensor_maps.BYTES:
         raise ValueError(f"the address {address:#x}, which cannot hold a tensor map")
     if plain % tensor_maps.ALIGN:
-        multiple = f"not a multiple of {tensor_maps.ALIGN}"
+        multiple = f"which is not a multiple of {tensor_maps.ALIGN}"
         raise ValueError(f"a tensor map at address {address:#x}, {multiple}")
     found = tensor_maps.decode(raw)
     if len(found.sizes) != modes:

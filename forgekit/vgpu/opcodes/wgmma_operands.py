@@ -61,7 +61,7 @@ def form_of(ins: Instruction) -> Form:
     if not sizes:
         raise UnknownVariantError(f".{c}.{a}.{b}")
     if name != f"m{ROWS}n{n}k{sizes[-1]}" or (saturate and c != "s32"):
-        raise UnknownVariantError(f".{name}{'.satfinite' * saturate} of .{a}")
+        raise UnknownVariantError(f".{name}{'.satfinite' * saturate} for .{a}")
     form = Form(n, matrix.Shape(sizes[-1], a, b, c), saturate)
     if c == "s32":
         counted(ins, 4)

@@ -205,6 +205,8 @@ def unwritten(memory: GlobalMemory) -> list[Finding]:
         first = info.coordinate(int(left[0]) * info.itemsize + blank.offset)
         kind, text, advice, _ = messages.UNWRITTEN
         text = text.format(count=len(left), tensor=info, first=first)
+        if len(left) == 1:
+            text = f"1 element of {info} was never written: {first}."
         place = f"{first} of {info}"
         notes.append(Finding(kind, place=place, count=len(left), sentences=(text,), advice=advice))
     return notes

@@ -124,8 +124,8 @@ _TWO_OPERATIONS = """\
 The asynchronous operation started by {who} {does} {place},
 while an operation that {other} started at {line} may still be in flight."""
 _OPERATION_FIRST = """\
-{Who} {does} {place}, while the asynchronous operation
-that {other} started at {line}, which {other_does} it, may still be in flight."""
+{Who} {does} {place}, while an asynchronous operation that {other_does} it,
+started by {other} at {line}, may still be in flight."""
 _OPERATION_SECOND = """\
 The asynchronous operation started by {who} {does} {place},
 which {other} {did} at {line}.
@@ -185,9 +185,9 @@ UNFENCED = Message(
 _SHOWS = {
     "store": "The undefined value reaches {element}, which {user} stores{where}.",
     "atomic": "The undefined value enters the atomic update of {element} by {user}{where}.",
-    "copy": "The undefined value is copied to {element} for {user}{where}.",
+    "copy": "The undefined value is copied to {element} by {user}{where}.",
     "branch": "The undefined value decides a branch that {user} takes{where}.",
-    "guard": "The undefined value is a predicate of {user}{where}.",
+    "guard": "The undefined value is a predicate that {user} uses{where}.",
     "address": "The undefined value is part of an index or address that {user} uses{where}.",
     "size": "The undefined value controls an asynchronous operation that {user} starts{where}.",
     "lane": "The undefined value selects the lane from which {user} reads{where}.",
