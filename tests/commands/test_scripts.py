@@ -70,7 +70,7 @@ def test_a_traceback_has_no_frames_of_the_virtual_gpus_own_hooks(script, capsys)
     [
         ("copy(x, y, cute.make_fragment((4,), cute.Float32))", "cute.make_rmem_tensor("),
         ("from cutlass.cute import make_fragment", "cute.make_rmem_tensor("),
-        ("from cutlass.base_dsl._mlir_helpers import arith", "write cutlass._mlir_helpers"),
+        ("from cutlass.base_dsl._mlir_helpers import arith", "Use cutlass._mlir_helpers"),
         ("import cutlass.utils.ampere_helpers", "cutlass.memory.SmemAllocator"),
     ],
 )
