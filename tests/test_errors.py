@@ -243,7 +243,7 @@ def test_errors_that_are_not_the_dsls_look_as_ever(outputs):
     assert outputs["syntax"].ename == "SyntaxError"
     assert "z = = 1" in outputs["syntax"].traceback and "frame" not in outputs["syntax"].traceback
     usage = outputs["usage"].traceback
-    assert usage.startswith("UsageError: compile(scale, …): got 1 arguments")
+    assert usage.startswith("UsageError: compile(scale, …): got 1 argument,")
     assert usage.endswith("  cell, line 1: fk.compile(scale, x)")
     assert "Traceback (most recent call last)" in outputs["interrupted"].traceback
 

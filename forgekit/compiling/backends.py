@@ -265,9 +265,9 @@ def _refuse_overlaps() -> None:
             try:
                 layouts.complement(threads)
             except UsageError:
-                needed = "a different number for each thread: strides at least as large as the "
-                needed += "span of the smaller ones"
-                remedy = "leave the stride out, or compute it from the shape"
+                needed = "a different index for each thread, so each stride must be at least as "
+                needed += "large as the span of the modes with smaller strides"
+                remedy = "omit the stride, or compute it from the shape"
                 raise usage_error("thr_layout", str(threads), needed, remedy) from None
         return raked_product(block, tiler, **where)
 
@@ -281,8 +281,8 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 def _explained(error: Exception, fn: Any, options: str) -> Exception:
     """Translate an error from the DSL's compiler into a forgekit exception."""
     if isinstance(error, OSError) and f"{error.filename}" in options:
-        got, needed = f"{options} ({error.strerror})", "a folder to write to"
-        remedy = "name another, or leave --dump-dir out"
+        got, needed = f"{options} ({error.strerror})", "a writable folder"
+        remedy = "choose another folder, or omit --dump-dir"
         return PlatformError(got_needed("options", got, needed, remedy))
     from forgekit.diagnosing.diagnosis import explain_compile_error
 

@@ -221,6 +221,6 @@ def _require_dsl() -> None:
         import cutlass  # noqa: F401
     except ImportError as error:
         raise PlatformError(
-            f"CuTe DSL cannot be imported ({error}): it has wheels for Linux only (x86-64 and "
-            "arm64). Install nvidia-cutlass-dsl there; on Windows use WSL."
+            f"CuTe DSL cannot be imported ({error}). Its wheels support only Linux (x86-64 and "
+            "arm64): install nvidia-cutlass-dsl on Linux, or use WSL on Windows."
         ) from None

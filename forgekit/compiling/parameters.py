@@ -15,10 +15,11 @@ from forgekit.compiling.specs import TensorSpec, spec
 from forgekit.devices import Target
 from forgekit.diagnosing.sources import unwrap
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
+from forgekit.text import plural
 from forgekit.vgpu import HOST
 
 _real_device = HOST.real_device
-_RETURNS_NOTHING = "a compiled kernel writes into its arguments and returns nothing"
+_RETURNS_NOTHING = "pass a tensor, because a kernel writes to its arguments and returns nothing"
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class Job:
     def check_arguments(self, args: tuple[Any, ...]) -> None:
         """Raise ArgumentMismatchError for the first argument that does not fit."""
         if not isinstance(args, tuple | list) or len(args) != len(self.runtime):
-            needed = f"a tuple of {len(self.runtime)}: one per tensor and scalar"
-            raise _mismatch("check_arguments", brief(args), needed, "pass exactly these")
+            needed = f"a tuple of {len(self.runtime)}, one value per tensor or scalar"
+            raise _mismatch("check_arguments", brief(args), needed, "pass exactly these values")
         sizes: dict[str, tuple[int, str]] = {}
         for p, value in zip(self.runtime, args, strict=True):
             check_argument(p, value, self._device, sizes)
@@ -82,9 +83,9 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
     """
     function = unwrap(fn)
     if function is None or not callable(fn):
-        needed = "a function decorated with @cute.jit, or an object whose __call__ is"
+        needed = "a @cute.jit function, or an object with a @cute.jit method __call__"
         raise usage_error("compile", brief(fn), needed, "pass the host function")
-    what, counted = f"compile({function_name(fn)}, …)", f"{len(args)} arguments"
+    what, counted = f"compile({function_name(fn)}, …)", plural(len(args), "argument")
     annotations = _annotations(function)
     result, remaining = [], list(args)
     for p in inspect.signature(function).parameters.values():
@@ -101,10 +102,12 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
             value = p.default
         else:
             remedy = "pass an example tensor, a TensorSpec or a value per parameter"
-            raise usage_error(what, counted, f"one for parameter {p.name!r} as well", remedy)
+            raise usage_error(
+                what, counted, f"an argument for parameter {p.name!r} as well", remedy
+            )
         result.append(_parameter(p.name, annotation, value))
     if remaining:
-        remedy = f"leave out the last {len(remaining)}"
+        remedy = f"remove the last {len(remaining)}"
         raise usage_error(what, counted, f"{len(args) - len(remaining)}", remedy)
     return tuple(result)
 
@@ -160,9 +163,10 @@ def bind_call(
     needed = [p.name for p in visible.values() if p.kind != "constant"]
     if unknown := [repr(given) for given in kwargs if given not in visible]:
         raise _mismatch(
-            f"arguments of {name}", f"an unknown name, {', '.join(unknown)}",
+            f"arguments of {name}",
+            f"the unknown name{'s' * (len(unknown) > 1)} {', '.join(unknown)}",
             f"one of {', '.join(visible)}",
-            "use the names in the function's `def`, or pass without names",
+            "use the names in the function's `def`, or pass positional arguments",
         )  # fmt: skip
     order = list(visible) if len(args) + len(kwargs) > len(needed) else needed
     given = dict(zip(order, args, strict=False)) | kwargs
@@ -175,7 +179,7 @@ def bind_call(
     if len(args) > len(order) or set(given) != set(needed):
         expected = f"{len(needed)}: {', '.join(needed)}"
         counted = f"{len(args) + len(kwargs)}"
-        raise _mismatch(f"arguments of {name}", counted, expected, "pass exactly these")
+        raise _mismatch(f"arguments of {name}", counted, expected, "pass exactly these arguments")
     return tuple(given[n] for n in needed)
 
 
@@ -203,13 +207,14 @@ def check_argument(
         _check_scalar(p, value)
         return
     if not isinstance(value, torch.Tensor):
-        got, remedy = type(value).__name__, "torch.from_numpy and torch.from_dlpack make one"
+        got = brief(value)
+        remedy = "convert it with torch.from_numpy or torch.from_dlpack"
         if value is None:
             got, remedy = "None", _RETURNS_NOTHING
-        raise _mismatch(f"argument {p.name}", got, f"a torch tensor, {p.value}", remedy)
+        raise _mismatch(f"argument {p.name}", got, f"a torch tensor that matches {p.value}", remedy)
     if _real_device(value) != device:
         got, remedy = f"a tensor on {value.device}", f'move it with .to("{device}")'
-        raise _mismatch(f"argument {p.name}", got, f"one on {device}", remedy)
+        raise _mismatch(f"argument {p.name}", got, f"a tensor on {device}", remedy)
     p.value.check(p.name, value, sizes)
 
 
@@ -222,10 +227,10 @@ def _check_scalar(p: Parameter, value: Any) -> None:
     if issubclass(kind, cutlass.Integer) and kind is not cutlass.Boolean:
         low = -(2 ** (kind.width - 1)) if kind.signed else 0
         high = 2 ** (kind.width - kind.signed) - 1
-        needed = f"a whole number of {low:,} to {high:,} ({kind.__name__})"
+        needed = f"a whole number from {low:,} to {high:,} ({kind.__name__})"
         fits = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
     else:
         needed = f"a number ({kind.__name__})"
         fits = isinstance(value, int | float)
     if not fits:
-        raise _mismatch(f"argument {p.name}", brief(value), needed, "convert it first")
+        raise _mismatch(f"argument {p.name}", brief(value), needed, "convert the value first")

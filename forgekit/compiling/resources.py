@@ -55,9 +55,9 @@ def disassemble(cubin: bytes) -> str:
     tool = find_disassembler()
     if tool is None:
         raise PlatformError(
-            "SASS needs a disassembler, and none is installed: install the package "
-            "nvidia-cuda-nvdisasm "
-            "(version 13.4 or newer) or the CUDA toolkit. PTX needs no disassembler: use .ptx."
+            "SASS needs a disassembler, but none is installed: install the package "
+            "nvidia-cuda-nvdisasm (version 13.4 or newer) or the CUDA toolkit, or use .ptx, which "
+            "needs no disassembler."
         )
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
@@ -65,7 +65,7 @@ def disassemble(cubin: bytes) -> str:
         done = subprocess.run([tool, "-c", file.name], capture_output=True, text=True, timeout=60)
     if done.returncode:
         raise PlatformError(
-            f"nvdisasm could not read the kernel's machine code: {done.stderr.strip()}. It must be "
-            "as new as the compiler (13.4)."
+            f"nvdisasm could not read the kernel's machine code: {done.stderr.strip()}. Install "
+            "an nvdisasm at least as new as the compiler (13.4)."
         )
     return done.stdout

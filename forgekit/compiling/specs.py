@@ -18,6 +18,7 @@ import torch
 from forgekit.arguments import checked, dense, integer_or_none
 from forgekit.dtypes import cute_type, dtype_info
 from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_error
+from forgekit.text import plural
 from forgekit.vgpu import HARDWARE, HOST
 
 Mode = int | str | None  # a fixed size, a named dynamic size, or None for dynamic
@@ -50,18 +51,18 @@ class TensorSpec:
         rank = len(_modes("shape", self.shape))
         stride = _modes("stride", _row_major(self.shape) if self.stride is None else self.stride)
         if len(stride) != rank:
-            got, remedy = f"{len(stride)} entries", "leave it out for row-major"
+            got, remedy = plural(len(stride), "entry"), "leave it out for row-major order"
             raise usage_error("stride", got, f"{rank}, one per mode", remedy)
         align = element_bytes if self.align is None else _whole("align", self.align)
         if align < element_bytes or align & (align - 1):
-            needed = f"a power of two of at least {element_bytes} bytes"
+            needed = f"a power of two that is at least {element_bytes} bytes"
             raise usage_error("align", align, needed, "try 16")
         divisible = _divisors(self.divisible)
         for mode, divisor in divisible.items():
             if not 0 <= mode < rank or divisor < 1:
                 got = f"{{{mode}: {divisor}}}"
-                needed = f"a mode of 0 to {rank - 1} and a divisor of at least 1"
-                raise usage_error("divisible", got, needed, "fix it")
+                needed = f"a mode from 0 to {rank - 1} and a divisor of at least 1"
+                raise usage_error("divisible", got, needed, "correct the entry")
         if not isinstance(self.read_only, bool):
             raise usage_error("read_only", self.read_only, "True or False", "leave it out")
         object.__setattr__(self, "stride", stride)
@@ -148,35 +149,35 @@ class TensorSpec:
                 remedy = "compile for this size, or leave the mode dynamic"
                 yield what, size, f"{want}, the compiled-in value", remedy
             if isinstance(want, str):
-                known, where = sizes.setdefault(want, (size, f"{name} mode {mode}"))
+                known, where = sizes.setdefault(want, (size, f"mode {mode} of {name}"))
                 if known != size:
-                    needed = f"{known} ({want}, as in {where})"
-                    yield what, size, needed, "pass tensors of matching sizes"
+                    needed = f"{known} ({want}, from {where})"
+                    yield what, size, needed, "pass tensors with matching sizes"
         yield from self.broken_promises(tensor)
         if (problem := self.size_problem(tensor)) is not None:
             yield problem
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
             # The stride of a mode with a single element is only ever multiplied by 0.
             if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
-                remedy = "pass .contiguous(), or compile for this tensor"
+                remedy = f"pass {name}.contiguous(), or compile for this tensor"
                 yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
         if tensor.numel() and tensor.data_ptr() % self.alignment:
-            got = f"an address that is not a multiple of {self.alignment}"
-            needed = f"{self.alignment} bytes, the compiled-in alignment"
-            yield "alignment", got, needed, "pass .clone(), or compile for this tensor"
+            got = f"an address that is not a multiple of {self.alignment} bytes"
+            needed = f"the compiled-in alignment of {self.alignment} bytes"
+            yield "alignment", got, needed, f"pass {name}.clone(), or compile for this tensor"
 
     def broken_promises(self, tensor: torch.Tensor) -> Iterator[Problem]:
         """Yield the sizes and dynamic strides that are not multiples of their divisor in
         `divisible`."""
         for mode, divisor in self.divisible.items():
             if (size := tensor.shape[mode]) % divisor:
-                remedy = f"pad it to {-(-size // divisor) * divisor} or compile without divisible"
+                remedy = f"pad it to {-(-size // divisor) * divisor}, or compile without divisible"
                 yield f"size of mode {mode}", size, f"a multiple of {divisor}", remedy
         divisor = self._row_divisor()
         for mode, (step, known) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
             if not isinstance(known, int) and step % divisor and tensor.shape[mode] > 1:
-                needed = f"a multiple of {divisor}, because every row must begin at one"
-                remedy = "pass .contiguous(), or pad the rows"
+                needed = f"a multiple of {divisor}, so that every row begins at such a multiple"
+                remedy = "make the tensor contiguous with .contiguous(), or pad the rows"
                 yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
@@ -235,11 +236,13 @@ def spec(
     rank = tensor.dim()
     fixed = range(rank if static else 0) if isinstance(static, bool) else _listed("static", static)
     if not all(integer_or_none(mode) in range(rank) for mode in fixed):
-        needed, remedy = f"modes, which are 0 to {rank - 1}", "count from 0; True means all"
+        needed, remedy = f"modes from 0 to {rank - 1}", "count modes from 0, or pass True for all"
         raise usage_error("static", static, needed, remedy)
     labels = [None] * rank if names is None else _listed("names", names)
     if len(labels) != rank or not all(m is None or isinstance(m, str) for m in labels):
-        raise usage_error("names", brief(labels), f"{rank}, one per mode", "None leaves one out")
+        raise usage_error(
+            "names", brief(labels), f"{rank}, one per mode", "use None for an unnamed mode"
+        )
     shape = tuple(int(n) if m in fixed else labels[m] for m, n in enumerate(tensor.shape))
     strides = _known_strides(tensor, shape)
     align = _alignment(tensor) if align is None else align
@@ -291,14 +294,14 @@ def _modes(what: str, modes: object) -> tuple[Mode, ...]:
         m is None or isinstance(m, str) or (type(m) is int and m >= 0) for m in modes
     ):
         return modes
-    needed, remedy = "a tuple of numbers, names and None", "None makes a size dynamic"
+    needed, remedy = "a tuple of numbers, names and None", "use None for dynamic entries"
     raise usage_error(f"TensorSpec, {what}", brief(modes), needed, remedy)
 
 
 def _divisors(divisible: object) -> dict[int, int]:
     """Return the promised divisors as plain numbers."""
     if not isinstance(divisible, Mapping):
-        needed, remedy = "{mode: number}, such as {1: 4}", "name the mode"
+        needed, remedy = "{mode: divisor}, such as {1: 4}", "specify the mode"
         raise usage_error("divisible", divisible, needed, remedy)
     return {
         _whole("divisible", mode): _whole("divisible", divisor, f" for mode {mode}")
@@ -308,7 +311,7 @@ def _divisors(divisible: object) -> dict[int, int]:
 
 def _listed(what: str, values: Any) -> list[Any]:
     if hasattr(values, "ndim"):  # a tensor with any number of elements
-        needed, remedy = "a list, one entry per mode", "write it in brackets"
+        needed, remedy = "a Python list", "write the entries in brackets"
         raise usage_error(what, brief(values), needed, remedy)
     return list(values)
 

@@ -51,7 +51,7 @@ def folder() -> Path | None:
     else:
         if owners == {os.getuid()} and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             return path
-        problem = "one that another user owns or may write to"
+        problem = "another user owns it or may write to it"
     if named:
         _warn_once(path, problem)
     return None
@@ -59,10 +59,10 @@ def folder() -> Path | None:
 
 @functools.cache
 def _warn_once(path: Path, got: str) -> None:
-    needed = "a folder that you own and only you can write to"
+    needed = "a folder that you own and that only you can write to"
     warnings.warn(
-        f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; kernels are compiled again in "
-        "every process",
+        f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; choose such a folder, or "
+        "every process compiles its kernels again",
         stacklevel=3,
     )
 

@@ -54,9 +54,9 @@ def _refusing(name: str, prefix: str) -> Callable:
     which = "driver" if prefix == "cu" else "runtime"
 
     def refuse(*_: Any, **__: Any) -> Any:
-        needed = "one that the virtual GPU supports"
-        remedy = "leave it out, or run the script on a GPU"
-        raise usage_error(f"the CUDA {which}", f"a call of {name}", needed, remedy)
+        needed = "a function that the virtual GPU supports"
+        remedy = "remove the call, or run the script on a GPU"
+        raise usage_error(f"the CUDA {which}", f"a call to {name}", needed, remedy)
 
     return refuse
 
@@ -106,7 +106,9 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
 
 def _device(module: Any, index: int) -> Any:
     if index:
-        raise usage_error("device", index, "0: there is one virtual GPU", "use device 0")
+        raise usage_error(
+            "device", index, "0, because there is only one virtual GPU", "use device 0"
+        )
     return module.CUdevice(index)
 
 
@@ -222,7 +224,7 @@ def allocation_at(address: int) -> tuple[int, int, object] | None:
 def _free(address: int) -> None:
     """Free an allocation. Raise UsageError if there is none, or it is already free."""
     if address and _allocated.pop(address, None) is None:
-        needed = "an allocated pointer that is not yet freed"
+        needed = "an allocated pointer that has not been freed"
         raise usage_error("free", f"{address:#x}", needed, "free each pointer once")
 
 
@@ -250,6 +252,6 @@ def _check_holds(address: int, size_bytes: int, what: str) -> None:
     found = arguments.storage_at(address) if size_bytes else (address, 0, None)
     if found is None or address + size_bytes > found[0] + found[1]:
         got = f"{size_bytes:,} bytes at {address:#x}, where "
-        got += "nothing is allocated" if found is None else (
-            f"{found[0] + found[1] - address:,} are left")  # fmt: skip
-        raise usage_error(what, got, "device memory of that size", "check the pointer and the size")
+        got += "no memory is allocated" if found is None else (
+            f"{found[0] + found[1] - address:,} bytes remain")  # fmt: skip
+        raise usage_error(what, got, "that much device memory", "check the pointer and the size")

@@ -79,14 +79,14 @@ def _once(measure: Callable) -> Callable:
 
 
 def _refuse_export(*_: Any, **__: Any) -> Any:
-    remedy = "export it on a machine with a GPU; here call the compiled function itself"
+    remedy = "export it on a machine with a GPU, or call the compiled function itself here"
     needed = "one compiled for a real GPU"
     raise usage_error("export_to_c", "a function compiled for the virtual GPU", needed, remedy)
 
 
 def _refuse_load(file: object, *_: Any, **__: Any) -> Any:
-    needed = "the script that compiles it: a file holds code only for a real GPU"
-    remedy = "compile and call it in this script, or load it on a machine with a GPU"
+    needed = "the script that compiles the function, because a file has code only for a real GPU"
+    remedy = "compile and call the function here, or load the file on a machine with a GPU"
     raise usage_error("load_module", repr(file), needed, remedy)
 
 

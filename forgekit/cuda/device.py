@@ -33,8 +33,8 @@ def name() -> str:
 def say_once() -> None:
     """Print what "cuda" means on stderr, once per process, when a script first uses it."""
     print(
-        f'forgekit: there is no GPU here, so "cuda" is the {name()}: it runs on the CPU, in host '
-        "memory, and times are CPU times (--no-cuda turns this off)",
+        f'forgekit: this machine has no GPU, so "cuda" is the {name()}. It runs on the CPU, in '
+        "host memory, and its times are CPU times (--no-cuda turns it off).",
         file=sys.stderr,
     )
 

@@ -64,7 +64,9 @@ class Event:
         """
         if self.recorded_s is None or end.recorded_s is None:
             needed = "two recorded events"
-            raise usage_error("elapsed time", "an event without record()", needed, "record both")
+            raise usage_error(
+                "elapsed time", "an event that was not recorded", needed, "call record() on both"
+            )
         return (end.recorded_s - self.recorded_s) * 1e3
 
 
@@ -109,8 +111,8 @@ def end_capture() -> Graph:
     """Return the work captured since `begin_capture`."""
     capture, _here.capture = _here.capture, None
     if capture is None:
-        needed = "a capture that has begun"
-        raise usage_error("the end of a graph capture", "none", needed, "begin one")
+        needed = "a capture in progress"
+        raise usage_error("end of a graph capture", "none", needed, "begin a capture first")
     return capture
 
 
@@ -140,8 +142,8 @@ def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if func._schema.is_mutable:
         changed = [given.get(a.name) for a in func._schema.arguments if _is_written(a)]
         if len(returns) > len(changed) or not all(_is_written(r) for r in returns):
-            needed = "operations that change tensors or make new ones"
-            raise usage_error("graph capture", str(func), needed, "do it before")
+            needed = "an operation that changes tensors or creates new ones"
+            raise usage_error("graph capture", str(func), needed, "run it before the capture")
         keep(current_stream(), lambda: _run(func, args, kwargs))
         return changed[0] if len(returns) == 1 else tuple(changed[: len(returns)]) or None
     result = func(*args, **kwargs)

@@ -99,7 +99,7 @@ def is_cuda(device: Any) -> bool:
         return False
     device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
     if device.type == "cuda" and device.index:
-        needed = "cuda:0: there is one virtual GPU"
+        needed = "cuda:0, because there is only one virtual GPU"
         why = got_needed("device", str(device), needed, 'write "cuda"')
         raise torch.AcceleratorError(f"CUDA error: invalid device ordinal ({why})")
     return device.type == "cuda"

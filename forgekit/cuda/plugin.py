@@ -26,7 +26,7 @@ class Cuda(Plugin):
         """
         if torch.cuda.is_available():
             raise PlatformError(
-                got_needed("cuda", "True on a machine with a GPU", "one without",
+                got_needed("cuda", "True on a machine with a GPU", "a machine without a GPU",
                            "leave it out, or set CUDA_VISIBLE_DEVICES= to hide the GPU")
             )  # fmt: skip
         self._patches, self._mode = Patches(), marks.Marking()

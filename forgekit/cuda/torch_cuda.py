@@ -230,7 +230,7 @@ def patch_torch(patches: Patches) -> None:
     })  # fmt: skip
     patches.put(torch.cuda, "memory_stats", lambda device=None: collections.Counter())
     patches.put(torch.cuda, "memory_summary", lambda *_, **__: (
-        'No allocator: tensors on "cuda" are stored in this machine\'s memory.'))  # fmt: skip
+        '"cuda" has no allocator: its tensors are stored in this machine\'s memory.'))  # fmt: skip
     patches.put(torch.cuda.nvtx, "_nvtx", SimpleNamespace(**_answers(
         rangePushA=0, rangePop=0, rangeStartA=0, rangeEnd=None, markA=None)))  # fmt: skip
     torch.utils._device._device_constructors()  # looks them up, once

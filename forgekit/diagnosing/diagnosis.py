@@ -69,7 +69,8 @@ def older_name(exc: BaseException) -> str | None:
     rule, fields = recognise([_text(exc)], None, [], getattr(exc, "obj", None))
     if rule.kind != "renamed-api":
         return None
-    return " ".join(text.format_map(fields) for text in (rule.explanation, rule.remedy))
+    remedy = rule.remedy.format_map(fields)
+    return f"{rule.explanation.format_map(fields)} {remedy[0].upper()}{remedy[1:]}"
 
 
 def _chain(exc: BaseException) -> Iterator[BaseException]:

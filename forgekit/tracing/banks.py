@@ -89,24 +89,25 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
     count = len(access.lanes)
     worst = max(passes, key=lambda p: p.wavefronts)
     if conflicts and worst.wavefronts > 1:
-        part = "" if len(passes) == 1 else f" of lanes {spans([*worst.lanes])}"
+        part = "" if len(passes) == 1 else f"lanes {spans([*worst.lanes])}"
         alone = f"all {count} lanes" if len(passes) == 1 else f"lanes {spans([*worst.lanes])}"
         if access.kind == "atomic":
-            return f"up to {worst.wavefronts} lanes{part} in one bank, where atomics are serialised"
+            lanes = f"of {part}" if part else "lanes"
+            return f"up to {worst.wavefronts} {lanes} in one bank, where atomics are serialised"
         if len(worst.words) == 1:
             return f"{alone} in bank {next(iter(worst.words))}"
         if len(worst.words) == access.width // BANK_BYTES:
             return f"{alone} in banks {spans(sorted(worst.words))}"
-        return f"up to {worst.wavefronts} different words{part} in one bank"
+        return f"up to {worst.wavefronts} different words{part and f' from {part}'} in one bank"
     if conflicts:
-        return "caused by the global addresses that it reads"
+        return "caused by the global addresses that the copy reads"
     same = count > 1 and len(np.unique(access.address[access.active])) == 1
     if same and access.kind == "load":
-        return "all lanes read the same address, which is one broadcast"
+        return "all lanes read the same address in one broadcast"
     if len(passes) > 1:
         size = {16: "half", 8: "quarter"}.get(len(passes[0].lanes), "part of a")
-        return f"one for each {size} warp of {access.width}-byte accesses, no conflict"
-    return "no two words in one bank" if count > 1 else "one lane alone"
+        return f"one per {size} warp with {access.width}-byte accesses, no conflict"
+    return "no two words in one bank" if count > 1 else "a single lane"
 
 
 class BankConflicts(WarpAccesses):

@@ -63,7 +63,7 @@ class Footprint(Picture):
 
     @property
     def headline(self) -> str:
-        """Return text such as `copy, line 12 alone: 8 blocks of 128 threads`."""
+        """Return text such as `copy, line 12 only: 8 blocks of 128 threads`."""
         if not self.launches:
             return f"{self.name}: no kernel was launched"
         alone = f", {lines_alone(self.lines)}" if self.lines else ""
@@ -111,7 +111,7 @@ class Footprint(Picture):
         threads = self.threads[name]
         text = f"{'; '.join(parts)}, by {plural(threads, 'thread')}"
         idle = self.all_threads - threads
-        return text + (f"; {plural(idle, 'thread')} had none" if idle else "")
+        return text + (f"; {plural(idle, 'thread')} accessed none" if idle else "")
 
 
 @checked()
@@ -155,8 +155,8 @@ def footprint(
         if math.prod(shape) > MOST_ELEMENTS:
             raise UsageError(
                 got_needed(f"tensor {name}", f"{math.prod(shape):,} elements",
-                           f"at most {MOST_ELEMENTS:,}", "show a smaller tensor, or another one: "
-                           "tensor=…")
+                           f"at most {MOST_ELEMENTS:,}", "pass a smaller tensor, or select "
+                           "another one with tensor=…")
             )  # fmt: skip
 
     columns = tuple(column for column, *_, kinds in _WAYS if kind in kinds)
@@ -165,7 +165,7 @@ def footprint(
     touches, error = call.read_to_the_end(make), call.error
     lines: frozenset[SourceLine] = frozenset()
     if line is not None and (touches.sources or error is None):
-        lines = chosen_lines(line, touches.sources, "makes a global access")
+        lines = chosen_lines(line, touches.sources, "performs a global access")
     found = {name: touches.tensors.get(name) for name in shapes}
     touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
     if lines and tensor is None:  # only the accesses of one line

@@ -48,7 +48,7 @@ def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
     number = linear_block(block, grid)
     if not 0 <= number < count:
         needed = f"0 to {count - 1:,}, or a coordinate within the grid {grid}"
-        remedy = "choose a block of the launch" if count > 1 else "there is only one block"
+        remedy = "choose a block in the launch" if count > 1 else "choose block 0, the only block"
         raise UsageError(got_needed("block", brief(block), needed, remedy))
     return number
 

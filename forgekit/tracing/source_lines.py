@@ -32,7 +32,7 @@ def chosen_lines(
     """Return the lines in `present` to which the argument refers. Raise UsageError if there are
     none.
 
-    doing: what these lines do, for the message, such as `makes a global access`.
+    doing: what these lines do, for the message, such as `performs a global access`.
     """
     known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
     found = frozenset(s for s in known if is_meant(line, s))
@@ -41,11 +41,14 @@ def chosen_lines(
     got = getattr(line, "source", None) or line
     got = got.line if isinstance(got, SourceLine) else got
     if not isinstance(got, int | str) or isinstance(got, bool):
-        needed = "the number of a line, a piece of its text or a SourceLine"
+        needed = "a line number, part of the line's text or a SourceLine"
         raise UsageError(got_needed("line", brief(got), needed, f"try {line_names(known)}"))
-    needed = f"a line that {doing}: {line_names(known) or 'none does'}"
+    needed = f"a line that {doing}" + (f": {line_names(known)}" if known else "")
+    remedy = (
+        "choose one of these, or leave it out" if known else "leave it out: there is no such line"
+    )
     got = brief(got) if isinstance(got, str) else got
-    raise UsageError(got_needed("line", got, needed, "choose one of these, or leave it out"))
+    raise UsageError(got_needed("line", got, needed, remedy))
 
 
 def line_names(lines: Iterable[SourceLine]) -> str:
@@ -57,6 +60,6 @@ def line_names(lines: Iterable[SourceLine]) -> str:
 
 
 def lines_alone(lines: Iterable[SourceLine]) -> str:
-    """Return text such as `line 12 alone` or `lines 12, 15 alone`."""
+    """Return text such as `line 12 only` or `lines 12, 15 only`."""
     lines = list(lines)
-    return f"line{'s' * (len(lines) > 1)} {line_names(lines)} alone"
+    return f"line{'s' * (len(lines) > 1)} {line_names(lines)} only"

@@ -19,7 +19,7 @@ from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
 
-ORDER = "order, not time: the virtual GPU's order; a GPU runs its warps in any order"
+ORDER = "order, not time: the order of the virtual GPU; a GPU may run its warps in any order"
 _NOUN = {"async copy": "copy-group instruction", "barrier": "barrier arrival",
          "warp-wide": "warp-wide instruction", "branch": "branch"}  # fmt: skip
 
@@ -114,8 +114,10 @@ class Timeline(Picture):
         """Describe barriers, grouping equal ones."""
         found: Counter[tuple[str, str, str]] = Counter()
         for m in self.meetings:
-            late = f"{_warps(m.early.tolist())} first" if m.early.size else "none before the others"
-            meet = "meets its lanes" if len(m.warps) == 1 else "meet"
+            late = "none arrives before the others"
+            if m.early.size:
+                late = f"{_warps(m.early.tolist())} arrive{'s' * (m.early.size == 1)} first"
+            meet = "waits for its lanes" if len(m.warps) == 1 else "meet"
             found[
                 f"barrier {m.number}, {_at(m.source)}", f"{_warps(m.warps.tolist())} {meet}", late
             ] += 1
@@ -132,10 +134,10 @@ class Timeline(Picture):
         texts = []
         for (source, taken, rest), warps in found.items():
             parts = [f"lane{'s' * (len(p) > 1)} {spans(p)}" for p in sorted([taken, rest])]
-            part = "parts" if len(warps) == 1 else "part"
+            part = "splits" if len(warps) == 1 else "split"
             who = f"{_warps(warps)} {part} into {' and '.join(parts)}"
             texts.append(f"divergence, {_at(source)}: {who}")
-        return _capped(texts, "kinds of divergence")
+        return _capped(texts, "divergent branches")
 
 
 @checked(launch=(0, None))

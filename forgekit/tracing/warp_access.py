@@ -80,7 +80,7 @@ class WarpAccess:
         to lane`."""
         text = f"warp {self.warp} of block {self.block}, {self.asked}"
         if self.times > 1:
-            text += f", the {_ordinal(self.index + 1)} of {self.times:,} on this line"
+            text += f", the {_ordinal(self.index + 1)} of {self.times:,} accesses on this line"
         return f"{text}; {self.pattern}" if self.pattern else text
 
     @property
@@ -103,7 +103,7 @@ class WarpAccess:
             return "all at the same address"
         strides = set((steps / np.diff(lanes)).tolist())
         if len(strides) > 1:
-            return "not in equal steps"
+            return "unequal steps from lane to lane"
         stride = strides.pop()
         return f"{stride:,.0f} bytes from lane to lane".replace("-", "−")
 
@@ -142,15 +142,15 @@ class WarpAccesses(Picture):
             return f"{self.name}: no access to {self.memory} memory"
         if len(who) == 1:
             ((block, warp),) = who
-            return f"{self.name}: requests of warp {warp} of block {block} to {self.memory} memory"
-        return f"{self.name}: requests of {len(who)} warps to {self.memory} memory"
+            return f"{self.name}: {self.memory}-memory requests by warp {warp} of block {block}"
+        return f"{self.name}: {self.memory}-memory requests by {len(who)} warps"
 
     @property
     def more(self) -> list[str]:
         if not self.omitted:
             return []
         these = "access is" if self.omitted == 1 else "accesses are"
-        return [f"{self.omitted} more {these} not shown; choose with line= and kind="]
+        return [f"{self.omitted} more {these} not shown; select some with line= and kind="]
 
     @property
     def summary(self) -> str:

@@ -172,7 +172,7 @@ def trace_warps(
     if not sites and error is None:
         raise _no_site(space, kind, there, number)
     if line is not None and (sites or error is None):
-        doing = f"makes a {space} {'access' if kind == 'any' else kind}"
+        doing = f"performs a {space} {'access' if kind == 'any' else kind}"
         chosen = chosen_lines(line, [s.source for s in sites], doing)
         sites = [s for s in sites if s.source in chosen]
     wanted = range(warp, warp + warps)
@@ -186,10 +186,10 @@ def trace_warps(
         times = np.sum([trace.times[s] for s in sites], axis=0)
         if not times[warp : warp + warps].any():
             doing = spans(np.flatnonzero(times).tolist())
-            needed = f"a warp of block {number} that makes this access: {doing}"
+            needed = f"a warp of block {number} that performs this access: {doing}"
             raise UsageError(got_needed("warp", warp, needed, "choose one of these"))
         most = max(trace.times[s][warp : warp + warps].max() for s in sites)
-        needed = f"0 to {most - 1:,}: the number of earlier accesses by this warp"
+        needed = f"0 to {most - 1:,}, the number of earlier accesses by this warp"
         raise UsageError(got_needed("index", index, needed, "choose one of these"))
     shown = tuple(found[:MAX_PANELS])
     notes = stop_notes(error, bool(found))
@@ -199,11 +199,12 @@ def trace_warps(
 def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError:
     if there:
         kinds = ", ".join(sorted({repr(s.kind.split()[-1]) for s in there}))
-        needed = f"one of those that block {block} makes in {space} memory: {kinds}"
+        needed = f"a kind of access that block {block} performs in {space} memory: {kinds}"
         return UsageError(got_needed("kind", brief(kind), needed, "choose one of these"))
-    other = "fk.banks" if space == "global" else "fk.coalescing"
-    remedy = f"{other} shows the other memory, fk.footprint all blocks"
-    return UsageError(got_needed(f"block {block}", "no access", f"one to {space} memory", remedy))
+    other = "fk.banks for shared" if space == "global" else "fk.coalescing for global"
+    got = f"no access to {space} memory"
+    remedy = f"use {other} memory, or fk.footprint for all blocks"
+    return UsageError(got_needed(f"block {block}", got, "at least one", remedy))
 
 
 def first_accesses(

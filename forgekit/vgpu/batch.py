@@ -192,7 +192,7 @@ class Batch:
         full = self.expand(mask)
         block, thread = (int(i) for i in np.argwhere(full)[0])
         others = int(full.sum()) - 1
-        more = f" and {others:,} more" if others else ""
+        more = f" (and {others:,} more)" if others else ""
         return self.thread_name(block, thread) + more
 
 

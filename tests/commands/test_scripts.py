@@ -70,7 +70,7 @@ def test_a_traceback_has_no_frames_of_the_virtual_gpus_own_hooks(script, capsys)
     [
         ("copy(x, y, cute.make_fragment((4,), cute.Float32))", "cute.make_rmem_tensor("),
         ("from cutlass.cute import make_fragment", "cute.make_rmem_tensor("),
-        ("from cutlass.base_dsl._mlir_helpers import arith", "write cutlass._mlir_helpers"),
+        ("from cutlass.base_dsl._mlir_helpers import arith", "Use cutlass._mlir_helpers"),
         ("import cutlass.utils.ampere_helpers", "cutlass.memory.SmemAllocator"),
     ],
 )
@@ -181,7 +181,9 @@ def test_what_cuda_means_is_said_once_and_only_where_it_is_used(script, capsys):
     text = 'import torch\nx = torch.ones(2, device="cuda")\ny = x.cpu().cuda()\n'
     assert run(script, text) == 0
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith('forgekit: there is no GPU here, so "cuda" is the virtual GPU (sm_90a)')
+    assert line.startswith(
+        'forgekit: this machine has no GPU, so "cuda" is the virtual GPU (sm_90a)'
+    )
 
 
 def test_a_script_s_annotations_are_its_own(script):

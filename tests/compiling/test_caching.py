@@ -281,5 +281,5 @@ def test_what_a_gpu_is_given_survives_the_disk(fn, monkeypatch):
     def refuse(*_: object) -> None:
         raise TypeError("text of TVM-FFI")
 
-    with pytest.raises(ArgumentMismatchError, match="argument mX: got a tensor on cpu, needed one"):
+    with pytest.raises(ArgumentMismatchError, match="argument mX: got a tensor on cpu, needed a"):
         backend.launcher(job, refuse)(x, y)

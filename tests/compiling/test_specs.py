@@ -93,7 +93,7 @@ def test_named_modes_must_agree_within_a_call():
     sizes: dict[str, tuple[int, str]] = {}
     s.check("mX", torch.empty(4, 8), sizes)
     s.check("mY", torch.empty(4, 8), sizes)
-    with pytest.raises(ArgumentMismatchError, match=r"got 9, needed 8 \(N, as in mX mode 1"):
+    with pytest.raises(ArgumentMismatchError, match=r"got 9, needed 8 \(N, from mode 1 of mX"):
         s.check("mZ", torch.empty(4, 9), sizes)
 
 
@@ -130,8 +130,11 @@ def test_bad_specs_are_refused(make):
         ({"divisible": 4}, "spec, divisible: got 4, needed a dict; leave it out, or write {1: 4}"),
         ({"divisible": {"N": 4}}, "divisible: got 'N', needed a whole number; pass an int"),
         ({"static": 1}, "spec, static: got 1, needed True or False or a list"),
-        ({"static": [2]}, "static: got [2], needed modes, which are 0 to 1"),
-        ({"static": torch.ones(2)}, "static: got a float32 tensor of shape (2,), needed a list"),
+        ({"static": [2]}, "static: got [2], needed modes from 0 to 1"),
+        (
+            {"static": torch.ones(2)},
+            "static: got a float32 tensor of shape (2,), needed a Python list",
+        ),
         ({"align": 16.0}, "spec, align: got 16.0, needed a whole number"),
         ({"names": (1, None)}, "names: got [1, None], needed 2, one per mode"),
     ],
@@ -143,7 +146,7 @@ def test_what_is_no_whole_number_or_names_no_mode_is_refused(facts, says):
 
 @pytest.mark.parametrize(
     ("divisible", "says"),
-    [({0: 2.0}, r"got 2\.0 for mode 0, needed a whole"), (4, "got 4, needed {mode: number}")],
+    [({0: 2.0}, r"got 2\.0 for mode 0, needed a whole"), (4, "got 4, needed {mode: divisor}")],
 )
 def test_a_spec_made_by_hand_is_checked_alike(divisible, says):
     with pytest.raises(UsageError, match=says):

@@ -389,22 +389,25 @@ def test_forgekit_itself_knows_that_there_is_no_gpu(cuda):
 
 def test_a_real_gpu_is_left_alone(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    with forgekit.vgpu.installed(), pytest.raises(PlatformError, match="one without"):
+    with forgekit.vgpu.installed(), pytest.raises(PlatformError, match="a machine without a GPU"):
         forgekit.vgpu.install(cuda=True)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "without record()"),
-        (lambda: driver.cuModuleLoadData(b""), "a call of cuModuleLoadData"),
+        (
+            lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()),
+            "an event that was not recorded",
+        ),
+        (lambda: driver.cuModuleLoadData(b""), "a call to cuModuleLoadData"),
         (lambda: cute.runtime.load_module("a.o"), "load_module: got 'a.o', needed the script"),
-        (lambda: runtime.cudaMemcpyPeer(), "a call of cudaMemcpyPeer"),
+        (lambda: runtime.cudaMemcpyPeer(), "a call to cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),
         (lambda: driver.cuMemFree(64), "free: got 0x40"),
-        (lambda: driver.cuMemsetD8(4096, 0, 9), "9 bytes at 0x1000, where nothing is allocated"),
+        (lambda: driver.cuMemsetD8(4096, 0, 9), "9 bytes at 0x1000, where no memory is allocated"),
         (lambda: runtime.cudaStreamBeginCapture(0, None), "a capture of the default stream"),
-        (lambda: runtime.cudaStreamEndCapture(16), "needed a capture that has begun"),
+        (lambda: runtime.cudaStreamEndCapture(16), "needed a capture in progress"),
     ],
 )
 def test_what_is_not_there_is_refused_in_words(cuda, call, said):
@@ -429,7 +432,7 @@ def test_another_gpu_is_torchs_error(cuda, call):
 def test_a_copy_beyond_an_allocation_is_refused(cuda):
     _, pointer = driver.cuMemAlloc(64)
     host = torch.zeros(100)
-    with pytest.raises(UsageError, match=r"65 bytes at 0x.*, where 64 are left"):
+    with pytest.raises(UsageError, match=r"65 bytes at 0x.*, where 64 bytes remain"):
         driver.cuMemcpyDtoH(host.data_ptr(), pointer, 65)
     driver.cuMemFree(pointer)
     with pytest.raises(UsageError, match="free each pointer once"):

@@ -130,7 +130,7 @@ def compile_(fn, *arguments):
         ("whole_tensors", "`mY[i] = 0.5 * mX[i]`"),  # and not the student's own line, completed
         ("load_rank", "(?,0)"),
         ("early_return", "`return` is inside"),
-        ("store_python_number", "write a number with a decimal point, such as `3.0`"),
+        ("store_python_number", "write numbers with a decimal point, such as `3.0`"),
         ("store_of_int64", "dtype=torch.float32"),
         ("length_of_tensor", "`a.shape[0]`"),
         ("size_of_tensor", "`a.shape[0]`"),

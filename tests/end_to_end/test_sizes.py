@@ -124,7 +124,7 @@ def test_offsets_by_strides_of_64_bits_are_right(matrix, seen):
 @pytest.mark.parametrize("static", [[1], True])
 def test_offsets_by_strides_that_are_compiled_in_are_refused(static, matrix, seen):
     compiled = fk.compile(mark, fk.spec(matrix, static=static), seen, 0, 0, device="virtual")
-    match = r"argument mX, layout: got elements up to 5,242,879,999 from the first one"
+    match = r"argument mX, layout: got elements up to 5,242,879,999 elements after the first"
     with pytest.raises(ArgumentMismatchError, match=match):
         compiled(matrix, seen, 0, 0)
     if static is not True:

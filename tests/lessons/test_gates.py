@@ -135,7 +135,9 @@ def test_values_tells_how_many_sizes_and_types(scale):
     converted = scale(store="mY[i] = (3.0 * mX[i] + 1.0).to(mY.element_type)")
     assert types.run(Submission(converted, arch="sm_80")) == "1 size in 2 types"
     error = stopped(types, scale())
-    assert error.happened.startswith("It does not compile for 8 of float16.\nThis stores a value")
+    assert error.happened.startswith(
+        "It does not compile for 8 of float16.\nThis line stores a value"
+    )
 
 
 def test_a_nan_that_was_computed_is_not_called_unwritten():

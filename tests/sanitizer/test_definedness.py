@@ -99,8 +99,8 @@ def test_a_finding_tells_both_places():
     read, store = finding.lines
     assert read.line < store.line
     assert finding.place == "shared memory, byte 200"
-    assert "reaches mY[1] of mY: float32 (66,), stored" in finding.message
-    assert "by thread (1, 0, 0) of block" in finding.message, describe(finding)
+    assert "reaches mY[1] of mY: float32 (66,), which" in finding.message
+    assert "which thread (1, 0, 0) of block" in finding.message, describe(finding)
 
 
 # -- leftovers that have an effect -----------------------------------------------------------

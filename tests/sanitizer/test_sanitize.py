@@ -96,7 +96,7 @@ def test_a_cp_async_in_flight_when_its_block_leaves_is_a_note():
     report = fk.sanitize(fk.compile(_prefetching, x, y, False), x, y)
     (note,) = report.findings
     assert (note.kind, note.severity, note.count) == ("async-copy", "note", 32)
-    assert "is still in flight when its block leaves" in note.message
+    assert "is still in flight when its block exits" in note.message
     assert not fk.sanitize(fk.compile(_prefetching, x, y, True), x, y).findings
 
 
@@ -190,7 +190,7 @@ def sanitized(host, *args, constants=()):
 def test_a_barrier_that_a_warp_has_left_the_kernel_without():
     (finding,) = sanitized(order_kernels.barrier_of_one_warp, fk.randn(64), fk.empty(64)).findings
     assert finding.kind == "divergent-barrier"
-    assert "32 threads of its block have exited without it" in finding.message
+    assert "32 threads of its block have exited without arriving" in finding.message
     assert "thread (32, 0, 0) of block (0, 0, 0)" in finding.message
 
 

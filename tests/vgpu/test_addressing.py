@@ -43,9 +43,9 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
     [
         # The thread has its own element, so its index is wrong and a predicate would not help.
         (load(4), [zeros(8, 4)], [
-            "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0], up to 4 bytes past its end.",
+            "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0],", "4 bytes past the tensor's end.",
             "x[7, 4] to x[0, 32] have the same address.", "x: float32 (8, 4) has 128 bytes.",
-            "look at how the ind", "!more thread", "!predicate",
+            "how it computes the indices", "!more thread", "!predicate",
         ]),
         (load(0), [zeros(20)], [  # a thread without an element
             "thread (20, 0, 0) of block (0, 0, 0) reads x[20]", "`i < x.shape[0]`",
@@ -53,34 +53,34 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
         ]),
         (load(-4), [zeros(64)], ["does not count from the end"]),
         (load(-8), [zeros(8, 4)], [
-            "of block (0, 0, 0) reads x[0, -2], 8 bytes before its start.",
-            "1 more thread had done so when the kernel was stopped.",
+            "of block (0, 0, 0) reads x[0, -2], 8 bytes before the tensor's start.",
+            "1 more thread had done the same when the kernel stopped.",
         ]),
         (ST, [zeros(16)], ["writes x[16]"]),
         (RED, [zeros(16)], ["updates x[16]"]),
-        (BEYOND, [zeros(4), zeros(4)], ["reads y[4], up to 4 bytes past its end"]),
+        (BEYOND, [zeros(4), zeros(4)], ["reads y[4], up to 4 bytes past the tensor's end"]),
         ("ld.global.b32 %r5, [%rd0+8727373545472]; ret;", [zeros(4)], [
-            "which belongs to no tensor of this launch", "Tensors: x: float32 (4,).",
+            "which belongs to no tensor in this launch", "Tensors: x: float32 (4,).",
         ]),
         ("mov.b64 %rd5, 0; ld.global.b32 %r5, [%rd5]; ret;", [zeros(4)], [
             "at address 0x0 (a null pointer)",
         ]),
         ("ld.global.b32 %r5, [%rd0]; ret;", [zeros(0, 4)], [
-            "reads x[0, 0], up to 4 bytes past its end.",
-            "x: float32 (0, 4) has 0 bytes. An empty tensor has no element to access.",
+            "reads x[0, 0], up to 4 bytes past the tensor's end.",
+            "x: float32 (0, 4) has 0 bytes. An empty tensor has no elements to access.",
         ]),
         ("mov.b64 %rd5, 4096; ld.global.b32 %r5, [%rd5]; ret;", [], ["Tensors: none."]),
         (load(2, "b8", 1).replace("%r5", "%rs5"), [np.zeros(33, np.uint8)], [
-            "reads x[33], up to 1 byte past its end",
+            "reads x[33], up to 1 byte past the tensor's end",
         ]),
         (AT.format(step=16) + VECTOR, [zeros(127)], [
-            "thread (31, 0, 0)", "reads x[124] and the 3 after it, up to 4 bytes past its end",
+            "thread (31, 0, 0)", "reads x[124] and the next 3 elements, up to 4 bytes past",
         ]),
         (AT.format(step=4) + VECTOR, [zeros(8, 32)], [
             "Misaligned access", "thread (1, 0, 0) of block (0, 0, 0) reads 16 bytes at x[0, 1]",
-            "not a multiple of 16 (it is 4 beyond one)", "23 more threads",
+            "not a multiple of 16 (the remainder is 4)", "23 more threads",
         ]),
-        (load(2), [zeros(64)], ["not a multiple of 4 (it is 2 beyond one)"]),
+        (load(2), [zeros(64)], ["not a multiple of 4 (the remainder is 2)"]),
         ("mov.b64 %rd5, 0x4000000000000000; ld.b32 %r5, [%rd5]; ret;", [zeros(1)], [
             "which belongs to no tensor",
         ]),
@@ -130,7 +130,7 @@ def test_a_tensor_that_starts_between_two_vectors(start):
     """Its own first element cannot start a vector, although it is at offset 0."""
     x = np.arange(80, dtype=np.float32)[start:]
     body = "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd0]; ret;"
-    beyond = f"x[0], an address that is not a multiple of 16 (it is {4 * start}"
+    beyond = f"x[0], an address that is not a multiple of 16 (the remainder is {4 * start}"
     assert beyond in stopped(body, x)
     # From the next boundary on, vectors work, up to the last whole vector.
     skip = 16 - 4 * start
@@ -142,7 +142,7 @@ def test_a_tensor_that_starts_between_two_vectors(start):
     want[4:] = want[4:].reshape(-1, 4)[:, ::-1].reshape(-1)
     launch(body, x)
     assert np.array_equal(x, want[start:])
-    assert "past its end" in stopped(body.replace("18", "19"), x)
+    assert "past the tensor's end" in stopped(body.replace("18", "19"), x)
 
 
 # -- shared memory ---------------------------------------------------------------------------------
@@ -154,12 +154,12 @@ add.s32 %r3, %r1, %r2;"""
     ("access", "says"),
     [
         ("st.shared.b32 [%r3], %r0;",
-         "block (0, 0, 0) writes 4 bytes at shared-memory offset 64; a block has 64 bytes."),
-        ("ld.shared.b32 %r5, [%r3+-4];", "shared-memory offset -4; a block has 64 bytes"),
+         "block (0, 0, 0) writes 4 bytes at shared-memory offset 64, but a block has only 64"),
+        ("ld.shared.b32 %r5, [%r3+-4];", "shared-memory offset -4, but a block has only 64 bytes"),
         ("ld.shared.v2.b32 {%r5, %r6}, [%r3];",
          "thread (1, 0, 0) of block (0, 0, 0) reads 8 bytes at shared-memory offset 4"),
         # The last bytes of a slice are padding to a round size, which no block may touch.
-        ("ld.shared.b32 %r5, [%r1+64];", "offset 64; a block has 64 bytes"),
+        ("ld.shared.b32 %r5, [%r1+64];", "offset 64, but a block has only 64 bytes"),
     ],
 )  # fmt: skip
 def test_shared_memory(access, says):
@@ -173,7 +173,7 @@ def test_dynamic_shared_memory():
     body = """mov.b32 %r1, dynamic; shl.b32 %r2, %r0, 2; add.s32 %r3, %r1, %r2;
     st.shared.b32 [%r3], %r0; ret;"""
     launch(body, shared=128, head=head)
-    assert "a block has 124 bytes" in stopped(body, shared=124, head=head)
+    assert "a block has only 124 bytes" in stopped(body, shared=124, head=head)
 
 
 # -- local memory ----------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_local_memory():
     assert x.tolist() == list(range(32))
     message = stopped(LOCAL + "ld.local.b32 %r5, [%rd7]; ret;")
     assert "thread (4, 0, 0)" in message
-    assert "reads 4 bytes at local-memory offset 16; a thread has 16 bytes." in message
+    assert "reads 4 bytes at local-memory offset 16, but a thread has only 16 bytes." in message
 
 
 # -- generic addresses -----------------------------------------------------------------------------

@@ -137,7 +137,7 @@ def test_the_source_is_read_when_the_copy_is_carried_out():
 
 # -- errors, which name the line of the copy -------------------------------------------------------
 @pytest.mark.parametrize("operands, words, says", [
-    ("[%r3], [%rd3]", 120, r"thread \(30, 0, 0\).* copies from x\[120\] and the 3 after it"),
+    ("[%r3], [%rd3]", 120, r"thread \(30, 0, 0\).* copies from x\[120\] and the next 3 elements"),
     ("[%r3+1936], [%rd3]", 128, r"thread \(7, 0, 0\).* to 16 bytes at shared-memory offset 2,048"),
     ("[%r3], [%rd3+4]", 256, r"(?s)Misaligned access.*16 bytes at x\[1\]"),
     ("[%r3+8], [%rd3]", 128, "shared-memory offset 8"),

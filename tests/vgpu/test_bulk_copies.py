@@ -157,9 +157,9 @@ def test_the_bytes_are_there_after_the_wait(read):
     [
         (("[%rd0]", "[%rd0+4]"), "misaligned", "copies from 16 bytes at x"),
         (("[%r1]", "[%r1+8]"), "misaligned", "copies to 16 bytes at shared-memory offset 8"),
-        ((f", {4 * WORDS},", ", 20,"), "misaligned", "20 bytes at once, not a multiple of 16"),
+        ((f", {4 * WORDS},", ", 20,"), "misaligned", "20 bytes at once, which is not"),
         (("[%r1]", "[%r1+128]"), "out-of-bounds", "256 bytes at shared-memory offset 128"),
-        (("[%rd0]", "[%rd0+768]"), "out-of-bounds", "past its end"),
+        (("[%rd0]", "[%rd0+768]"), "out-of-bounds", "past the tensor's end"),
         (("[%r2]", "[%r2+8]"), "mbarrier", "has not initialised"),
     ],
 )  # fmt: skip
@@ -171,7 +171,7 @@ def test_mistakes(change, kind, says):
 
 def test_a_tensor_that_must_not_be_written():
     body = FILL + STORE.replace("[%rd1]", "[%rd1+64]") + "cp.async.bulk.commit_group; ret;"
-    with pytest.raises(MemoryAccessError, match="past its end"):
+    with pytest.raises(MemoryAccessError, match="past the tensor's end"):
         run(body)
 
 

@@ -115,14 +115,16 @@ def test_whose_memory_an_address_is():
 def test_a_rank_that_is_none():
     body = "mapa.shared::cluster.u32 %r8, %r6, 4; ld.shared::cluster.b32 %r20, [%r8];"
     with pytest.raises(
-        MemoryAccessError, match="outside all blocks of its cluster of 4 blocks"
+        MemoryAccessError, match="belongs to no block of its cluster of 4 blocks"
     ) as caught:
         run(STORE + body + BACK)
     assert caught.value.kind == "out-of-bounds"
 
 
 def test_an_offset_that_is_none():
-    with pytest.raises(MemoryAccessError, match="shared-memory offset 128; a block has 128 bytes"):
+    with pytest.raises(
+        MemoryAccessError, match="shared-memory offset 128, but a block has only 128 bytes"
+    ):
         run(STORE + MAP + "ld.shared::cluster.b32 %r20, [%r8+128];" + BACK)
 
 
@@ -134,7 +136,7 @@ def test_a_mapped_address_is_none_of_the_block_s_own():
 def test_a_block_that_has_left():
     """Block 1 of each cluster exits immediately; the others then access its memory."""
     body = "setp.eq.u32 %p1, %r3, 1; @%p1 exit; mapa.shared::cluster.u32 %r8, %r6, 1; "
-    with pytest.raises(MemoryAccessError, match="block 1 of its cluster, all threads") as caught:
+    with pytest.raises(MemoryAccessError, match="block 1 of its cluster, whose threads") as caught:
         run(body + "ld.shared::cluster.b32 %r20, [%r8];" + BACK)
     assert caught.value.kind == "block-lifetime"
 
@@ -169,15 +171,15 @@ def test_a_barrier_that_one_block_does_not_reach():
     with pytest.raises(DeadlockError) as caught:
         run(body + MEET + "ret;")
     message = str(caught.value)
-    assert "of block (0, 0, 0) and 191 more wait at the cluster's barrier" in message
-    assert "where thread (0, 0, 0) of block (3, 0, 0) and 31 more have not arrived" in message
+    assert "of block (0, 0, 0) (and 191 more) waits at the cluster barrier" in message
+    assert "where thread (0, 0, 0) of block (3, 0, 0) (and 31 more) has not arrived" in message
 
 
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("barrier.cluster.wait; ret;", "wait without having arrived"),
-        ("barrier.cluster.arrive; barrier.cluster.arrive; ret;", "arrival before the wait"),
+        ("barrier.cluster.wait; ret;", "waits without having arrived"),
+        ("barrier.cluster.arrive; barrier.cluster.arrive; ret;", "arrives again without waiting"),
     ],
 )
 def test_misused(body, says):

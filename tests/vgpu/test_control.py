@@ -108,8 +108,8 @@ def test_part_of_the_block_at_two_barriers():
     with pytest.raises(DeadlockError) as caught:
         launch(body, block=64, grid=2)
     message = str(caught.value)
-    assert "thread (32, 0, 0) of block (0, 0, 0) and 63 more wait at barrier 1" in message
-    assert "thread (0, 0, 0) of block (0, 0, 0) and 63 more wait at barrier 0" in message
+    assert "thread (32, 0, 0) of block (0, 0, 0) (and 63 more) waits at barrier 1" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) (and 63 more) waits at barrier 0" in message
     assert f"PTX line {line_of(body, 'bar.sync 1; bar.sync 0', 0)}" in message
 
 
@@ -169,7 +169,7 @@ def test_arrivals_that_nobody_waits_for_are_no_deadlock():
 
 def test_a_count_that_is_never_reached():
     with pytest.raises(
-        DeadlockError, match=r"wait at barrier 5 for 96 threads \(64 have arrived\)"
+        DeadlockError, match=r"waits at barrier 5 for 96 threads \(64 have arrived\)"
     ):
         launch("bar.sync 5, 96; ret;", block=64)
 

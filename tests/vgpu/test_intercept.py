@@ -282,12 +282,12 @@ def add(installed):
         ("dynamic", lambda: dynamic(torch.zeros(4, 4, dtype=torch.float16)),
          "argument `mB`: got dtype float16, needed Float32; convert the tensor"),
         ("dynamic", lambda: dynamic(torch.zeros(4, 4, dtype=torch.int32)), "got dtype int32"),
-        ("dynamic", lambda: dynamic(torch.zeros(16)), "got 1 dimensions (16,), needed 2"),
-        ("dynamic", lambda: 3, "argument `mB`: got int, needed a tensor"),
-        ("dynamic", lambda: [1.0, 2.0], "got list, needed a tensor"),
-        ("dynamic", lambda: None, "got NoneType, needed a tensor"),
+        ("dynamic", lambda: dynamic(torch.zeros(16)), "got rank 1 (shape (16,)), needed rank 2"),
+        ("dynamic", lambda: 3, "argument `mB`: got 3, needed a tensor"),
+        ("dynamic", lambda: [1.0, 2.0], "got [1.0, 2.0], needed a tensor"),
+        ("dynamic", lambda: None, "got None, needed a tensor"),
         ("dynamic", lambda: from_dlpack(torch.zeros(4, 8)),
-         "got a tensor with layout (4, 8):(8, 1), needed layout (?, ?):(?, 1), as compiled"),
+         "got a tensor with layout (4, 8):(8, 1), needed the compiled-in layout (?, ?):(?, 1)"),
         ("dynamic", lambda: torch.zeros(4, 4, device="meta"),
          "argument `mB`: got a tensor on meta, needed a CPU tensor"),
         ("static", lambda: from_dlpack(torch.zeros(4, 9)),
@@ -295,10 +295,10 @@ def add(installed):
         ("static", lambda: from_dlpack(torch.zeros(8, 4).T),
          "got stride 1 in mode 0, needed 8, the compiled-in value"),
         ("aligned", lambda: torch.zeros(4, 9)[:, 1:],
-         "got a start 4 bytes beyond a boundary, needed a multiple of 16 bytes"),
+         "got an address 4 bytes past a boundary, needed a multiple of 16 bytes"),
         ("8 columns", lambda: torch.zeros(5, 9), "got size 9 in mode 1, needed 8"),
-        ("8 columns", lambda: torch.zeros(3, 8), "argument `mB`: got size 3 in mode 0, needed 4: "
-         "`mA` has size 4 in mode 0, but both were compiled with the same symbol"),
+        ("8 columns", lambda: torch.zeros(3, 8), "`mB`: got size 3 in mode 0, needed 4, because "
+         "`mA` has size 4 in mode 0 and both were compiled with the same symbol"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(installed, how, wrong, said):
@@ -447,5 +447,5 @@ def test_messages_name_the_argument_and_are_the_same_every_time(add):
     assert re.search(
         r"tutorial.py, line \d+: gC\[row, col\] = gA\[row, col\] \+ gB\[row, col\]", text
     )
-    assert "reads mB[8, 0], up to 4 bytes past its end." in text
+    assert "reads mB[8, 0], up to 4 bytes past the tensor's end." in text
     assert "mB: float32 (8, 8) has 256 bytes." in text

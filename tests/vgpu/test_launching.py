@@ -28,14 +28,14 @@ def counted(**how: object) -> int:
     "how, message",
     [
         ({"grid": 0}, r"got grid \(0, 1, 1\) of blocks \(32, 1, 1\), needed at least 1 in every"),
-        ({"grid": (1, -1, 1)}, "needed at least 1 in every direction"),
-        ({"block": 0}, "needed at least 1 in every direction"),
+        ({"grid": (1, -1, 1)}, "needed at least 1 in every dimension"),
+        ({"block": 0}, "needed at least 1 in every dimension"),
         ({"block": 2048}, r"got a block of \(2048, 1, 1\) = 2,048 threads, needed at most 1024"),
         ({"block": (64, 32, 1)}, "2,048 threads, needed at most 1024"),
-        ({"block": (1, 1, 65)}, r"at most 1024 threads and \(1024, 1024, 64\) per direction"),
+        ({"block": (1, 1, 65)}, r"at most 1024 threads, and at most \(1024, 1024, 64\) per"),
         ({"grid": (1, 65536, 1)}, r"got a grid of \(1, 65536, 1\) blocks, needed at most"),
-        ({"shared": 228 * 1024}, "got 233,472 bytes of shared .* at most 232,448 on sm_90a"),
-        ({"shared": 164 * 1024, "target": "sm_80"}, "needed at most 166,912 on sm_80"),
+        ({"shared": 228 * 1024}, "got 233,472 bytes of shared .* at most 232,448 bytes on sm_90a"),
+        ({"shared": 164 * 1024, "target": "sm_80"}, "needed at most 166,912 bytes on sm_80"),
         ({"grid": 10_000, "cooperative": True}, "got 10,000 blocks .* at most 4,224"),
         ({"grid": 265, "block": 1024, "cooperative": True}, "got 265 blocks .* at most 264"),
     ],
@@ -56,7 +56,7 @@ def test_the_largest_launches_are_accepted():
 def test_a_block_other_than_compiled():
     head = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p0) "
     for directive in (".reqntid 64, 1, 1", ".maxntid 31, 1, 1"):
-        with pytest.raises(LaunchError, match="the compiled-in size; launch the block"):
+        with pytest.raises(LaunchError, match="the compiled-in size; use the block"):
             launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)
     for directive in (".reqntid 32, 1, 1", ".maxntid 32, 1, 1"):
         launch(f"{head}{directive} {{ ret; }}", np.zeros(1, np.int32), block=32)
@@ -65,8 +65,8 @@ def test_a_block_other_than_compiled():
 @pytest.mark.parametrize(
     ("target", "grid", "cluster", "match"),
     [
-        ("sm_80", 2, 2, "blocks without clusters on sm_80; compile for sm_90a"),
-        ("sm_90a", 17, 17, "1 to 16 blocks in a cluster"),
+        ("sm_80", 2, 2, "no clusters on sm_80; compile for sm_90a"),
+        ("sm_90a", 17, 17, "1 to 16 blocks per cluster"),
         ("sm_90a", 3, 2, r"a grid of whole clusters, not \(3, 1, 1\)"),
         ("sm_90a", (4, 3, 1), (2, 2, 1), r"whole clusters, not \(4, 3, 1\)"),
     ],

@@ -235,7 +235,9 @@ def test_blocks_of_one_batch_may_wait_for_later_ones():
         launch(body, np.zeros(1, np.uint32), grid=3, batch_threads=32, sanitize=True)
     said = str(error.value)
     assert "thread (0, 0, 0) of block (0, 0, 0) waits for x[0] (0x0 now), PTX line" in said
-    assert "Blocks 0 to 0 of 3 run at the same time: a block that waits for a later one" in said
+    assert (
+        "Blocks 0 to 0 of 3 run at the same time, so a block that waits for a later block" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,7 @@ def test_a_loop_that_polls_and_ends_is_no_deadlock(loop):
 def test_blocks_that_wait_for_a_lock_that_is_never_released_are_reported():
     body = """L: atom.acquire.gpu.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0;
     @%p2 bra L; ret;"""
-    with pytest.raises(DeadlockError, match=r"and threads of 1 more block wait there"):
+    with pytest.raises(DeadlockError, match=r"and threads of 1 more block also wait there"):
         launch(body, np.ones(1, np.uint32), grid=4)
 
 
@@ -277,9 +279,12 @@ def test_a_chain_of_blocks_counts_on_an_order_that_cuda_does_not_promise():
     with pytest.raises(DeadlockError) as error:
         launch(by_index, np.zeros(6, np.uint32), grid=6, **schedule)
     said = str(error.value)
-    assert "Blocks 4 to 5 of 6 run at the same time: a block that waits for an earlier one" in said
+    assert (
+        "Blocks 4 to 5 of 6 run at the same time, so a block that waits for an earlier block"
+        in said
+    )
     assert "of block (4, 0, 0) waits for x[3] (0x0 now)" in said
-    assert "CUDA does not promise" in said and "from an atomic counter" in said
+    assert "CUDA does not guarantee" in said and "from an atomic counter" in said
     ticket, x = "mov.b32 %r7, 1; atom.add.global.u32 %r1, [%rd0+12], %r7;", np.zeros(4, np.uint32)
     launch(CHAIN.format(number=ticket), x, grid=3, block=1, **schedule)
     assert x.tolist() == [1, 1, 1, 3]
@@ -306,8 +311,8 @@ def test_a_loop_without_end_is_stopped():
         launch(body, np.zeros(1, np.uint32), block=64, budget=5000)
     message = str(caught.value)
     assert "stopped after 5,000 instructions" in message
-    assert "Last at PTX line" in message
-    assert "thread (0, 0, 0) of block (0, 0, 0) and 63 more" in message
+    assert "Last executed: PTX line" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) (and 63 more)" in message
     assert "options(budget=" in message
 
 

@@ -106,7 +106,7 @@ def test_the_state_tells_the_phase():
 def test_an_arrival_that_must_not_end_the_phase():
     body = "mbarrier.arrive.noComplete.shared.b64 %rd20, [%r1], 1; mov.b32 %r20, 5;"
     assert run(body, count=33) == [5] * 32
-    with pytest.raises(KernelError, match="noComplete, and would end the phase"):
+    with pytest.raises(KernelError, match="noComplete but would end the phase"):
         run(body, count=32)
 
 
@@ -171,8 +171,8 @@ def test_remote_arrivals():
         ("mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];", "initialised"),
         ("st.shared.b64 [%r1], %rd0; mbarrier.arrive.shared.b64 _, [%r1];", "been overwritten"),
         ("mbarrier.arrive.shared.b64 _, [%r1], 3;", "arrives more often than the mbarrier's count"),
-        ("mbarrier.init.shared.b64 [%r1], 0;", "for 0 arrivals; the limit is 1 to 1,048,575"),
-        ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;", "1,048,575 missing"),
+        ("mbarrier.init.shared.b64 [%r1], 0;", "of 0, but the count must be 1 to 1,048,575"),
+        ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;", "1,048,575 pending"),
         ("mbarrier.arrive.b64 _, [%rd0];", "an address outside shared memory"),
     ],
 )  # fmt: skip
@@ -189,8 +189,8 @@ def test_waiting_for_ever():
     with pytest.raises(DeadlockError) as caught:
         run(body, count=10)
     message = str(caught.value)
-    assert "thread (0, 0, 0) of block (0, 0, 0) and 31 more wait for an mbarrier" in message
-    assert "byte 0: its phase (parity 0) lacks 2 of 10 arrivals and 128 bytes" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) (and 31 more) waits for an mbarrier" in message
+    assert "byte 0: the phase (parity 0) lacks 2 of 10 arrivals and 128 bytes" in message
 
 
 # -- mbarriers that wait for cp.async -------------------------------------------------------------

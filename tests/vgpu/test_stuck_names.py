@@ -85,7 +85,7 @@ def y() -> torch.Tensor:
 
 
 # The compiler leaves `spin` an empty loop, with the line after the function.
-@pytest.mark.parametrize("host, named", [(spin, "a loop of kernel_cutlass_spin_kernel"),
+@pytest.mark.parametrize("host, named", [(spin, "an empty loop in kernel_cutlass_spin_kernel"),
                                         (wait, "while cute.arch.atomic_add")])  # fmt: skip
 def test_an_endless_loop_names_a_line_of_the_kernel(host, named, y):
     compiled = fk.compile(host, y, device="virtual")
@@ -98,8 +98,11 @@ def test_a_warp_instruction_that_part_of_a_warp_calls(y):
     with pytest.raises(DeadlockError) as caught:
         fk.compile(warp_index_in_a_branch, y, device="virtual")(y)
     message = str(caught.value)
-    assert "shfl.sync.idx.b32 for lanes of their warp that are elsewhere, test_stuck" in message
-    assert "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`" in message
+    assert "shfl.sync.idx.b32 for lanes of its warp that are elsewhere, test_stuck" in message
+    assert (
+        "cute.arch.warp_idx() contains a shuffle of the whole warp: call it before the `if`"
+        in message
+    )
 
 
 @pytest.mark.parametrize("fn, name", [(write, "größe_kernel"), (Größe(), "Größe")])

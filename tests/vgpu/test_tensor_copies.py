@@ -161,7 +161,9 @@ def test_a_store_writes_whole_pieces(at, reduce, each, launch):
 
 def test_a_piece_beyond_the_memory_is_found():
     y, new = np.zeros(37, np.float32), np.ones(16, np.float32)
-    with pytest.raises(KernelError, match=r"(?s)12 bytes past its end.*whole 16-byte pieces"):
+    with pytest.raises(
+        KernelError, match=r"(?s)12 bytes past the tensor's end.*whole 16-byte pieces"
+    ):
         launch(text(FILL + STORE, (32,), new.nbytes), tensor_map(y, (16,)), new, y)
 
 
@@ -294,11 +296,11 @@ def test_what_cute_dsl_writes():
 @pytest.mark.parametrize(
     ("bits", "says"),
     [
-        ((8, 0xF, 1), "no tensor map for tiles"), ((8, 0xF, 6), "no tensor map for tiles"),
+        ((8, 0xF, 1), "other than a tiled tensor"), ((8, 0xF, 6), "other than a tiled tensor"),
         ((8, 0x780, 0x600), "converted or unpacked"), ((8, 1 << 16, 1 << 16), "converted"),
         ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "pieces other than 16"),
         ((0, 0xF, 8), "not a multiple of 16"), ((52, 0xFF000000, 2 << 24), "boxes of 12 bytes"),
-        ((8, 0x6000, 0x2000), "more than the 32 of its swizzle"),
+        ((8, 0x6000, 0x2000), "more than the 32 bytes of its swizzle"),
     ],
 )  # fmt: skip
 def test_maps_that_no_copy_can_work_with(bits, says):
@@ -361,10 +363,10 @@ def test_parameters_are_read_through_addresses():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"sizes": (0, 4)}, r"sizes \(0, 4\)"), ({"box": (8, 257)}, "edges of the box"),
+        ({"sizes": (0, 4)}, r"sizes \(0, 4\)"), ({"box": (8, 257)}, "box edges"),
         ({"steps": (1, 9)}, "element strides"), ({"strides": (40,)}, "multiples of 16"),
         ({"strides": (1 << 40,)}, "strides in bytes"), ({"address": 8}, "not a multiple of 16"),
-        ({"dtype": "s32", "nan_fill": True}, "of s32 with NaN"),
+        ({"dtype": "s32", "nan_fill": True}, "fills s32 elements with NaN"),
         ({"box": (2, 4)}, "boxes of 8 bytes"), ({"swizzle": 32, "box": (16, 4)}, "more than the"),
     ],
 )  # fmt: skip
@@ -382,8 +384,8 @@ def test_what_the_driver_would_not_take(change, says):
     [
         (("[%r1]", "[%r1+64]"), "misaligned", "shared-memory offset 64.*\n.*byte_alignment=128"),
         (("[%r1]", "[%r1+16256]"), "out-of-bounds", "512 bytes at shared-memory offset 16,256"),
-        (("[%rd0,", "[%rd5,"), "tensor-map", "an address, .* that cannot hold a tensor map"),
-        (("[%rd0,", "[%rd0+16,"), "tensor-map", "an address, .* that cannot hold a tensor map"),
+        (("[%rd0,", "[%rd5,"), "tensor-map", "the address .*, which cannot hold a tensor map"),
+        (("[%rd0,", "[%rd0+16,"), "tensor-map", "the address .*, which cannot hold a tensor map"),
         (("[%r2];", "[%r2+8];"), "mbarrier", "has not initialised"),
     ],
 )  # fmt: skip
@@ -429,7 +431,7 @@ def test_a_gpu_stops_at_them(form, reduce, at, says):
 
 def test_a_copy_of_other_modes_than_its_map():
     x = random((8, 16), "f4")
-    with pytest.raises(KernelError, match="a tensor map of 2 modes for a copy of 1"):
+    with pytest.raises(KernelError, match="a tensor map of rank 2, but the copy has rank 1"):
         launch(text(LOAD + "ret;", (0,), 512), tensor_map(x, (16, 8)), x)
 
 
@@ -439,7 +441,7 @@ def test_a_map_of_a_tensor_that_is_no_argument():
     ptx_launch.launch(text(LOAD + OUT, (0, 0), 512), tensor_map(other, (16, 8)), tile, x)
     assert (tile == other).all()
     gone = np.frombuffer(encode("f32", 4096, (16, 8), (64,), (16, 8), (1, 1)), np.uint8).copy()
-    with pytest.raises(KernelError, match="belongs to no tensor of this launch") as caught:
+    with pytest.raises(KernelError, match="belongs to no tensor in this launch") as caught:
         ptx_launch.launch(text(LOAD + "ret;", (0, 0), 512), gone, x)
     assert caught.value.kind == "tensor-map"
 
@@ -448,7 +450,9 @@ def test_a_map_larger_than_its_tensor():
     x = random((8, 16), "f4")
     raw = tensor_map(np.lib.stride_tricks.as_strided(x, (12, 16), x.strides), (16, 8))
     launch(text(LOAD + "ret;", (0, 0), 512), raw, np.zeros(4), x)  # also inside the tensor
-    with pytest.raises(KernelError, match=r"the box \(16, 8\) at \(0, 4\), 256 bytes past its end"):
+    with pytest.raises(
+        KernelError, match=r"the box \(16, 8\) at \(0, 4\), 256 bytes past the tensor's end"
+    ):
         launch(text(LOAD + "ret;", (0, 4), 512), raw, np.zeros(4), x)
 
 

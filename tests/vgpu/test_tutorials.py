@@ -279,6 +279,6 @@ def test_a_notebook(tmp_path):
     assert texts[4].startswith("[0.0, 10.0, 20.0, 30.0, 0.0,")
     assert texts[5].startswith(
         "MemoryAccessError Out of bounds: cell [4], line 7: mX[bidx * 4 + tidx] = SCALE * tidx\n"
-        "  thread (2, 0, 0) of block (2, 0, 0) writes mX[10], up to 4 bytes past its end."
+        "  thread (2, 0, 0) of block (2, 0, 0) writes mX[10], up to 4 bytes past the tensor's end."
     )
     assert not list(tmp_path.iterdir())  # no file remains in the notebook's folder

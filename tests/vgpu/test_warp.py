@@ -200,9 +200,9 @@ def test_lanes_that_never_come():
     with pytest.raises(DeadlockError) as caught:
         launch(body, block=64)
     message = str(caught.value)
-    assert "thread (8, 0, 0) of block (0, 0, 0) and 55 more wait at barrier 0" in message
-    assert "thread (0, 0, 0) of block (0, 0, 0) and 7 more wait at shfl.sync.bfly.b32" in message
-    assert "for lanes of their warp that are elsewhere, PTX line" in message
+    assert "thread (8, 0, 0) of block (0, 0, 0) (and 55 more) waits at barrier 0" in message
+    assert "thread (0, 0, 0) of block (0, 0, 0) (and 7 more) waits at shfl.sync.bfly.b32" in message
+    assert "for lanes of its warp that are elsewhere, PTX line" in message
 
 
 def test_a_warp_barrier_by_part_of_the_warp():

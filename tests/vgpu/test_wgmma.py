@@ -160,12 +160,12 @@ def test_a_warp_that_comes_later_is_waited_for():
 
 
 @pytest.mark.parametrize("body, block, text", [
-    (PLAIN + MMA + STORE, 96, "runs without the rest of its warpgroup"),
+    (PLAIN + MMA + STORE, 96, "executes wgmma without the rest of its warpgroup"),
     (PLAIN + "setp.lt.u32 %p2, %r0, 96; @%p2 " + MMA + STORE, 128, "the rest of its warpgroup"),
     (PLAIN + "setp.ge.u32 %p2, %r0, 96; @%p2 bra SKIP;" + MMA + "SKIP: bar.sync 0; ret;", 128,
-     "for warps of their warpgroup that are elsewhere"),
+     "for warps of its warpgroup that are elsewhere"),
     (PLAIN + "shr.u32 %r5, %r0, 5; cvt.u64.u32 %rd5, %r5; add.s64 %rd10, %rd10, %rd5;" + MMA +
-     STORE, 128, "has a different descriptor from the rest of its warpgroup"),
+     STORE, 128, "passes a different descriptor from the rest of its warpgroup"),
     (PLAIN + "setp.lt.u32 %p1, %r0, 32;" + MMA + STORE, 128, "different scale-d"),
     (PLAIN + "or.b64 %rd10, %rd10, 0x0002000000000000;" + MMA + STORE, 128, "base offset"),
 ])  # fmt: skip

@@ -50,10 +50,10 @@ def test_a_tile_without_padding_and_a_padded_one():
     assert repr(shown) == (
         "banks of tiled\n"
         f"  store, line {STORE}: 1 wavefront: no two words in one bank\n"
-        "    warp 0 of block 0, all 32 lanes, 4 bytes each, the 1st of 4 on this line; "
+        "    warp 0 of block 0, all 32 lanes, 4 bytes each, the 1st of 4 accesses on this line; "
         "4 bytes from lane to lane; all 32 banks\n"
         f"  load, line {LOAD}: 32 wavefronts, 1 would do: all 32 lanes in bank 0\n"
-        "    warp 0 of block 0, all 32 lanes, 4 bytes each, the 1st of 4 on this line; "
+        "    warp 0 of block 0, all 32 lanes, 4 bytes each, the 1st of 4 accesses on this line; "
         "128 bytes from lane to lane; bank 0 of 32"
     )
     use = transposed(1, line=LOAD).uses[0]
@@ -63,12 +63,12 @@ def test_a_tile_without_padding_and_a_padded_one():
 @pytest.mark.parametrize(
     ("index", "vector", "dtype", "text"),
     [
-        ([5] * 32, 1, torch.float32, "1 wavefront: all lanes read the same address, which is one "
+        ([5] * 32, 1, torch.float32, "1 wavefront: all lanes read the same address in one "
          "broadcast"),
         ([2 * i for i in range(32)], 1, torch.float32,
          "2 wavefronts, 1 would do: up to 2 different words in one bank"),
         ([33 * i for i in range(32)], 1, torch.float32, "1 wavefront: no two words in one bank"),
-        ([9], 1, torch.float32, "1 wavefront: one lane alone"),
+        ([9], 1, torch.float32, "1 wavefront: a single lane"),
         (range(32), 1, torch.float16, "1 wavefront: no two words in one bank"),
         (range(32), 1, torch.int8, "1 wavefront: no two words in one bank"),
         ([64 * i for i in range(32)], 1, torch.float16,
@@ -84,8 +84,8 @@ def test_reasons(index, vector, dtype, text):
 @pytest.mark.parametrize(
     ("vector", "step", "passes", "wavefronts", "text"),
     [
-        (2, 1, 2, 2, "2 wavefronts: one for each half warp of 8-byte accesses, no conflict"),
-        (4, 1, 4, 4, "4 wavefronts: one for each quarter warp of 16-byte accesses, no conflict"),
+        (2, 1, 2, 2, "2 wavefronts: one per half warp with 8-byte accesses, no conflict"),
+        (4, 1, 4, 4, "4 wavefronts: one per quarter warp with 16-byte accesses, no conflict"),
         (2, 16, 2, 32, "32 wavefronts, 2 would do: lanes 0–15 in banks 0–1"),
         (4, 8, 4, 32, "32 wavefronts, 4 would do: lanes 0–7 in banks 0–3"),
     ],
@@ -159,15 +159,20 @@ def test_the_picture_has_as_many_rows_as_the_title_says(vector):
 
 def test_wrong_use():
     for options, message in (
-        ({"line": 3}, f"needed a line that makes a shared access: {STORE}, {LOAD}; choose"),
-        ({"kind": "atomic"}, "those that block 0 makes in shared memory: 'load', 'store'"),
-        ({"kind": "load", "line": STORE}, f"a line that makes a shared load: {LOAD};"),
+        ({"line": 3}, f"needed a line that performs a shared access: {STORE}, {LOAD}; choose"),
+        (
+            {"kind": "atomic"},
+            "a kind of access that block 0 performs in shared memory: 'load', 'store'",
+        ),
+        ({"kind": "load", "line": STORE}, f"a line that performs a shared load: {LOAD};"),
     ):
         with pytest.raises(UsageError, match=re.escape(message)):
             transposed(0, **options)
     x, y = fk.randn(16, 320), fk.empty(320, 16)
     run = virtual(kernels.naive, x, y)
-    with pytest.raises(UsageError, match=r"needed one to shared memory; fk\.coalescing shows"):
+    with pytest.raises(
+        UsageError, match=r"no access to shared memory, needed at least one; use fk\.coal"
+    ):
         fk.banks(run, x, y)
 
 
@@ -196,7 +201,7 @@ def test_lanes_that_share_a_word_share_a_cell():
 
 def test_a_strip_of_several():
     shown = transposed(0, warps=2)
-    assert shown.headline == "tiled: requests of 2 warps to shared memory"
+    assert shown.headline == "tiled: shared-memory requests by 2 warps"
     assert len(texts(shown, "panel title")) == 4
     assert sum("24 more wavefronts in between" in t for t in texts(shown)) == 2
     assert_legible(shown)

@@ -70,7 +70,7 @@ def test_load_and_store_of_a_naive_transpose(naive):
         ([33 * i for i in range(32)], {}, (32, 4, 32), "132 bytes from lane to lane"),
         ([31 - i for i in range(32)], {}, (4, 4, 1), "−4 bytes from lane to lane"),
         ([3 * i if i % 2 else -1 for i in range(32)], {}, (12, 2, 3), "12 bytes from lane to lane"),
-        ([0, 1, 5] * 10, {}, (1, 1, 1), "not in equal steps"),
+        ([0, 1, 5] * 10, {}, (1, 1, 1), "unequal steps from lane to lane"),
         (range(32), {"dtype": torch.float16}, (2, 2, 1), "2 bytes from lane to lane"),
         (range(32), {"vector": 8, "dtype": torch.float16}, (16, 16, 4),
          "16 bytes from lane to lane"),
@@ -106,7 +106,7 @@ def test_block_warp_and_several_warps(naive):
         assert (shown.accesses[0].block, shown.accesses[0].warp) == (11, 2)
     several = fk.coalescing(*naive, kind="load", warps=3)
     assert [a.element[0] for a in several.accesses] == ["mX[0, 0]", "mX[1, 0]", "mX[2, 0]"]
-    assert several.headline == "naive: requests of 3 warps to global memory"
+    assert several.headline == "naive: global-memory requests by 3 warps"
     many = fk.coalescing(*naive, warps=8)
     assert (len(many.accesses), many.omitted) == (6, 10)
     assert many.more[0].startswith("10 more accesses are not shown") and many.more[0] in repr(many)
@@ -117,7 +117,10 @@ def test_one_of_several_times():
     run = virtual(kernels.tiled, x, y, 1)
     first, third = (fk.coalescing(run, x, y, 1, kind="load", index=i).accesses[0] for i in (0, 2))
     assert (first.element[0], third.element[0]) == ("mX[0, 0]", "mX[16, 0]")
-    assert (third.index, third.times) == (2, 4) and "the 3rd of 4 on this line" in third.details
+    assert (third.index, third.times) == (
+        2,
+        4,
+    ) and "the 3rd of 4 accesses on this line" in third.details
 
 
 def test_line_by_number_text_or_source(naive):
@@ -144,16 +147,19 @@ def test_asynchronous_copies_and_atomics():
 def test_wrong_use(naive):
     run, x, y = naive
     for options, message in (
-        ({"line": 3}, f"line: got 3, needed a line that makes a global access: {LINE}; choose"),
-        ({"line": "sT["}, f"line: got 'sT[', needed a line that makes a global access: {LINE};"),
-        ({"line": 3, "kind": "store"}, f"a line that makes a global store: {LINE};"),
-        ({"line": 1.5}, "line: got 1.5, needed the number of a line"),
+        ({"line": 3}, f"line: got 3, needed a line that performs a global access: {LINE}; choose"),
+        ({"line": "sT["}, f"line: got 'sT[', needed a line that performs a global access: {LINE};"),
+        ({"line": 3, "kind": "store"}, f"a line that performs a global store: {LINE};"),
+        ({"line": 1.5}, "line: got 1.5, needed a line number, part of"),
         ({"kind": "read"}, "kind: got 'read', needed one of 'any', 'load', 'store', 'atomic'"),
-        ({"kind": "atomic"}, "those that block 0 makes in global memory: 'load', 'store'"),
+        (
+            {"kind": "atomic"},
+            "a kind of access that block 0 performs in global memory: 'load', 'store'",
+        ),
         ({"block": 20}, "block: got 20, needed 0 to 19"),
         ({"block": (10, 0)}, "coordinate within the grid (10, 2, 1)"),
         ({"block": "a"}, "block: got 'a', needed"),
-        ({"warp": 8}, "warp: got 8, needed a warp of block 0 that makes this access: 0–7"),
+        ({"warp": 8}, "warp: got 8, needed a warp of block 0 that performs this access: 0–7"),
         ({"warp": -1}, "warp: got -1, needed a whole number of 0 or more"),
         ({"warps": 0}, "warps: got 0, needed a whole number from 1 to 32"),
         ({"index": 1}, "index: got 1, needed 0 to 0"),
@@ -214,7 +220,10 @@ def test_a_row_for_each_line_of_memory():
     assert tops == sorted(tops) and len(set(tops)) == 32
     index = np.random.default_rng(0).integers(0, 1 << 20, 32).tolist()
     shown = gathered(index)
-    assert shown.counts[0].sectors == 32 and shown.accesses[0].pattern == "not in equal steps"
+    assert (
+        shown.counts[0].sectors == 32
+        and shown.accesses[0].pattern == "unequal steps from lane to lane"
+    )
     assert_legible(shown)
 
 

@@ -140,7 +140,7 @@ def test_copy_by_several_blocks_with_a_predicate():
         assert (found["block"] == element // 128).all() and (found["thread"] == element % 128).all()
         assert (found["count"] == 1).all()
     assert (shown.by, shown.grid, shown.block) == ("block", (8, 1, 1), (128, 1, 1))
-    words = "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads had none"
+    words = "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads accessed none"
     assert shown.describe("mX") == words and words in texts(shown)
     assert pixels(shown, "mX").shape == (16, 64)  # a map, coloured by block
     flat = pixels(shown, "mX").reshape(-1)
@@ -162,7 +162,7 @@ def test_untouched_elements():
     shown = copied(16, 16, last=8)
     assert counts(shown, "mY") == [1] * 8 + [0] * 8
     assert counts(shown, "mY", "thread")[6:10] == [6, 7, -1, -1]
-    written = "8 of 16 elements written, each once, by 8 threads; 8 threads had none"
+    written = "8 of 16 elements written, each once, by 8 threads; 8 threads accessed none"
     assert shown.describe("mY") == written and "untouched" in texts(shown)
     flat = pixels(copied(100, 128, last=50), "mY").reshape(-1)[:100]
     assert UNTOUCHED not in flat[:50] and set(flat[50:]) == {UNTOUCHED}
@@ -218,7 +218,7 @@ def test_atomics():
     shown = footprint(kernels.count, x, y)
     assert counts(shown, "mY", "atomics") == [32] and y.item() == 0
     assert shown.describe("mY") == (
-        "1 of 1 element updated, 32 times, by 32 threads; 32 threads had none"
+        "1 of 1 element updated, 32 times, by 32 threads; 32 threads accessed none"
     )
     assert counts(footprint(kernels.count, x, y, kind="store"), "mY") == [32]
     assert counts(footprint(kernels.count, x, y, kind="load"), "mY") == [0]
@@ -273,11 +273,11 @@ def test_one_line():
         shown = fk.footprint(run, x, y, 1, line=line)
         assert list(shown.touched) == ["mY"] and shown.lines[0].line == number
         assert (shown.touched["mY"]["stores"] == 1).all()
-        assert shown.headline.startswith(f"tiled, line {number} alone: 4 blocks")
+        assert shown.headline.startswith(f"tiled, line {number} only: 4 blocks")
     both = fk.footprint(run, x, y, 1, line="tx", tensor="mX")
     assert list(both.touched) == ["mX"] and len(both.lines) == 2
     other = line_of(kernels, "sT[ty + ROWS * k, tx] =")
-    message = f"line: got 1, needed a line that makes a global access: {other}, {number}; choose"
+    message = f"line: got 1, needed a line that performs a global access: {other}, {number}; choose"
     with pytest.raises(UsageError, match=re.escape(message)):
         fk.footprint(run, x, y, 1, line=1)
 

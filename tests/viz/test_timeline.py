@@ -65,7 +65,7 @@ def test_a_tiled_transpose():
     text = repr(shown)
     assert f"line {into}: 32 global loads, 32 shared stores, " in text
     assert f"line {barrier.source.line}: 8 barrier arrivals" in text
-    assert "warps 0–7 meet, none before the others" in text and "order, not time" in text
+    assert "warps 0–7 meet, none arrives before the others" in text and "order, not time" in text
     assert texts(shown, "title") == [shown.headline]
     for kind in ("global", "shared"):
         steps = sum(s.kind == kind for s in shown.steps)
@@ -94,7 +94,7 @@ def test_divergence_and_a_loop():
         tuple(range(16)), tuple(range(16, 32))
     }  # fmt: skip
     assert shown.headline.endswith("1 barrier, 2 divergent branches")
-    assert f"divergence, line {branch}: warps 0–1 part into lanes 0–15 and lanes 16–31" in repr(
+    assert f"divergence, line {branch}: warps 0–1 split into lanes 0–15 and lanes 16–31" in repr(
         shown
     )
     assert f"loop from line {loads[0].source.line}: 3 iterations" in repr(shown)
@@ -155,7 +155,7 @@ def test_warps_that_come_early_wait():
     assert iterations == [1, 2, 3]
     loads = [s.warps.tolist() for s in shown.steps if s.does == "load"]
     assert loads == [[0, 1, 2], [1, 2], [2]]
-    assert "warps 0–2 meet, warps 0–1 first" in repr(shown)
+    assert "warps 0–2 meet, warps 0–1 arrive first" in repr(shown)
     waits = boxes(shown, "waiting")
     assert len(waits) == 2 and waits[0].width > waits[1].width
     assert "waits at a barrier" in texts(shown, "legend")
@@ -194,7 +194,7 @@ def test_one_line():
     out = line("= sT[tx, ty + ROWS * k]")
     shown = tiled(line=out)
     assert {s.source.line for s in shown.steps} == {out} and shown.meetings == ()
-    assert f"tiled, block 0, line {out} alone: 8 warps" in shown.headline
+    assert f"tiled, block 0, line {out} only: 8 warps" in shown.headline
     only = tiled(line="sync_threads")
     assert [s.kind for s in only.steps] == ["barrier"] and len(only.meetings) == 1
     assert_legible(only)
@@ -286,5 +286,5 @@ def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
 def test_a_block_of_32_warps():
     x, y = fk.randn(1024), fk.empty(1024)
     shown = fk.timeline(virtual(kernels.triangle, x, y), x, y)
-    assert shown.warps == 32 and "… and 19 more kinds of divergence" in repr(shown)
+    assert shown.warps == 32 and "… and 19 more divergent branches" in repr(shown)
     assert_legible(shown)

@@ -67,7 +67,7 @@ def _error(
     """
     block, thread = _first(m, bad)
     more = int(m.expand(bad).sum()) - 1
-    others = f"\n  {_plural(more, 'more thread')} had done so when the kernel was stopped."
+    others = f"\n  {_plural(more, 'more thread')} had done the same when the kernel stopped."
     found = error(
         f"{title}: {m.where()}\n  {m.thread_name(block, thread)} {does}{others if more else ''}\n"
         f"{advice}"
@@ -88,7 +88,8 @@ def _bytes(count: int) -> str:
 
 def _more(width: int, itemsize: int) -> str:
     """Describe the rest of a vector access, after its first element."""
-    return f" and the {width // itemsize - 1} after it" if width > itemsize else ""
+    more = width // itemsize - 1
+    return f" and the next {_plural(more, 'element')}" if more > 0 else ""
 
 
 # -- out of bounds --------------------------------------------------------------------------------
@@ -102,10 +103,10 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
         return unmapped(m, kind, address, bad, width)
     info, from_first = allocation.tensor_at(offset)
     if offset < 0:
-        side = f"{_bytes(-offset)} before its start"
+        side = f"{_bytes(-offset)} before the tensor's start"
     else:
-        side = f"up to {_bytes(offset + width - size)} past its end"
-    empty = "" if size else " An empty tensor has no element to access."
+        side = f"up to {_bytes(offset + width - size)} past the tensor's end"
+    empty = "" if size else " An empty tensor has no elements to access."
     element, same = info.coordinate(from_first), info.same_address(from_first)
     overrun = _overrun(m, address, bad, width, info, value - from_first)
     error = _error(
@@ -149,26 +150,25 @@ def _out_of_bounds_advice(
         )
     if len(info.shape) > 1:
         return (
-            f"{info.name} has {len(info.shape)} modes: compare each index with its own entry of "
-            f"`{info.name}.shape`. If the kernel does, look at how the indices are computed."
+            f"{info.name} has {len(info.shape)} modes: compare each index with its entry in "
+            f"`{info.name}.shape`. If the kernel does so, check how it computes the indices."
         )
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]
     index = from_first // info.itemsize
     if number < elements:
         return (
-            f"There {_elements(elements)}, and this is thread number {number:,}, counted over all "
-            "blocks: look at how the index is computed."
+            f"There {_elements(elements)}, and this is thread number {number:,} across all "
+            "blocks: check how the index is computed."
         )
     if index != number or (overrun.threads != overrun.numbers).any():  # not thread i at element i
         return (
-            f"There {_elements(elements, 'only ')}, and the index in this line is {index:,}: check "
+            f"There {_elements(elements, 'only ')}, but the index on this line is {index:,}: check "
             f"how the index is computed, and compare it with `{info.name}.shape[0]`."
         )
     return (
-        f"There {_elements(elements, 'only ')}, and this is thread number {number:,}, counted over "
-        f"all blocks. Only threads whose predicate `i < {info.name}.shape[0]` is true have "
-        "an element."
+        f"There {_elements(elements, 'only ')}, but this is thread number {number:,} across all "
+        f"blocks. Only threads whose predicate `i < {info.name}.shape[0]` is true have an element."
     )
 
 
@@ -184,7 +184,7 @@ def unmapped(m: Batch, kind: str, address: Array, mask: Array | None, width: int
             return _error(
                 m, mask, "out-of-bounds", "Access to host memory",
                 f'{kind} {_bytes(width)} of {region.info}, which is on the CPU, not on "cuda".',
-                f'Move it: {region.info.name}.to("cuda").', str(region.info),
+                f'Move the tensor: {region.info.name}.to("cuda").', str(region.info),
             )  # fmt: skip
     tensors = [str(r.info) for a in m.memory.allocations for r in a.regions if r.info.shape]
     nearest = m.memory.find(value)
@@ -197,11 +197,11 @@ def unmapped(m: Batch, kind: str, address: Array, mask: Array | None, width: int
         offset = f" ({_bytes(abs(distance))} {side} the start of {nearest.regions[0].info.name})"
     return _error(
         m, mask, "out-of-bounds", "Out of bounds",
-        f"{kind} {_bytes(width)} at address {value:#x}{offset}, which belongs to no tensor of "
+        f"{kind} {_bytes(width)} at address {value:#x}{offset}, which belongs to no tensor in "
         "this launch.",
         f"  Tensors: {', '.join(tensors) or 'none'}.\n"
         "Check the strides and the pointer arithmetic. A tensor whose layout differs from the "
-        "compiled one also causes this.",
+        "compiled layout also causes this error.",
         f"address {value:#x}",
     )  # fmt: skip
 
@@ -213,9 +213,9 @@ def slice_error(
     owner = "a block has" if space == "shared" else "a thread has"
     return _error(
         m, bad, "out-of-bounds", "Out of bounds",
-        f"{kind} {width} bytes at {space}-memory offset {offset:,}; {owner} "
-        f"{memory.size_bytes:,} bytes.",
-        "Compare the index with the layout the tensor was allocated with (padding included).",
+        f"{kind} {_bytes(width)} at {space}-memory offset {offset:,}, but {owner} only "
+        f"{_bytes(memory.size_bytes)}.",
+        "Compare the index with the layout for which the tensor was allocated, including padding.",
         f"{space} memory, byte {offset:,}",
     )  # fmt: skip
 
@@ -224,9 +224,9 @@ def no_such_rank(m: Batch, kind: str, address: Array, bad: Array, width: int) ->
     return _error(
         m, bad, "out-of-bounds", "Out of bounds",
         f"{kind} {_bytes(width)} at shared::cluster address {_of_first(m, address, bad):#x}, which "
-        f"is outside all blocks of its cluster of {_plural(m.cluster_blocks, 'block')}.",
+        f"belongs to no block of its cluster of {_plural(m.cluster_blocks, 'block')}.",
         "The rank passed to map_dsmem_ptr() must be less than the number of blocks in the cluster: "
-        "check cluster= of the launch.",
+        "check the launch's cluster= argument.",
         "distributed shared memory",
     )  # fmt: skip
 
@@ -234,8 +234,8 @@ def no_such_rank(m: Batch, kind: str, address: Array, bad: Array, width: int) ->
 def block_has_left(m: Batch, kind: str, rank: Array, gone: Array) -> KernelError:
     return _error(
         m, gone, "block-lifetime", "Shared memory of a block that has exited",
-        f"{kind} shared memory of block {_of_first(m, rank, gone)} of its cluster, all threads of "
-        "which have exited.",
+        f"{kind} shared memory of block {_of_first(m, rank, gone)} of its cluster, whose threads "
+        "have all exited.",
         "A block must not exit while other blocks use its shared memory: end the kernel with "
         "cluster_arrive() and cluster_wait().",
     )  # fmt: skip
@@ -252,7 +252,7 @@ def read_only(m: Batch, kind: str, address: Array, mask: Array | None, width: in
         m, mask, "read-only-write", "Write to a read-only tensor",
         f"{kind} {element}{_more(width, info.itemsize)}.",
         f"  {info} was declared read_only in its spec.\n"
-        "Did you swap input and output, in the kernel or in the call?",
+        "Did you swap the input and the output in the kernel or in the call?",
         f"{element} of {info}",
     )  # fmt: skip
 
@@ -273,11 +273,11 @@ def misaligned(
             what = info.coordinate(from_first)
     return _error(
         m, bad, "misaligned", "Misaligned access",
-        f"{kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} (it is "
-        f"{value % width} beyond one).",
-        advice or f"A {8 * width}-bit access needs a {width}-byte boundary: the start of the "
-        "tensor, its row stride and every tile offset must be multiples of it. Otherwise use "
-        "narrower accesses.",
+        f"{kind} {_bytes(width)} at {what}, an address that is not a multiple of {width} (the "
+        f"remainder is {value % width}).",
+        advice or f"A {8 * width}-bit access must begin at a {width}-byte boundary: the tensor's "
+        f"start, its row stride and every tile offset must be multiples of {width} bytes. "
+        "Otherwise, use narrower accesses.",
         what,
     )  # fmt: skip
 
@@ -285,8 +285,9 @@ def misaligned(
 def uneven_size(m: Batch, kind: str, sizes: Array, bad: Array, step: int) -> KernelError:
     return _error(
         m, bad, "misaligned", "Misaligned access",
-        f"{kind} {_bytes(_of_first(m, sizes, bad))} at once, not a multiple of {step}.",
-        f"A bulk copy moves whole {step}-byte pieces, from and to addresses that are multiples of "
+        f"{kind.split()[0]} {_bytes(_of_first(m, sizes, bad))} at once, which is not a multiple of "
+        f"{step}.",
+        f"A bulk copy moves whole {step}-byte pieces between addresses that are multiples of "
         f"{step}: copy the rest with ordinary loads and stores.",
     )  # fmt: skip
 
@@ -297,7 +298,7 @@ def apart(m: Batch, mask: Array) -> KernelError:
         m, mask, "mbarrier", "Misused mbarrier",
         "stores into one block's shared memory and signals another block's mbarrier.",
         "The address and the mbarrier of an asynchronous store must belong to the same block: map "
-        "both to its rank.", error=KernelError,
+        "both to that block's rank.", error=KernelError,
     )  # fmt: skip
 
 
@@ -315,21 +316,21 @@ def box_out_of_bounds(
     dense = tensor_map.sizes[0] * tensor_map.itemsize
     advice = (
         "A tensor copy skips elements outside the tensor that its map describes, but this map "
-        "describes more than the memory holds. Make the map from the tensor's own shape and "
-        "strides."
+        "describes more memory than the tensor has. Create the map from the tensor's own shape "
+        "and strides."
     )
     if does != "copies from" and 0 < last - size <= -dense % 16:
         advice = (
-            f"A GPU stores whole 16-byte pieces; the dense mode ends after {dense:,} bytes: make "
-            "the tensor's rows a multiple of 16 bytes, or let threads store the last part."
+            f"A GPU stores whole 16-byte pieces, but the dense mode ends after {dense:,} bytes: "
+            "pad the tensor's rows to a multiple of 16 bytes, or let threads store the last part."
         )
-    before = f"{_bytes(-first)} before its start"
-    side = before if first < 0 else f"{_bytes(last - size)} past its end"
+    before = f"{_bytes(-first)} before the tensor's start"
+    side = before if first < 0 else f"{_bytes(last - size)} past the tensor's end"
     return _error(
         m, who, "out-of-bounds", "Out of bounds",
         f"{does} the box {tensor_map.box} at {at}, {side}.\n"
-        f"  {info} has {_bytes(size)}; its tensor map says: "
-        f"{tensor_map.dtype} {tensor_map.sizes}, strides of {tensor_map.strides} bytes.",
+        f"  {info} has {_bytes(size)}; its tensor map describes "
+        f"{tensor_map.dtype} {tensor_map.sizes} with strides of {tensor_map.strides} bytes.",
         advice, f"{info.coordinate(from_first)} of {info}",
     )  # fmt: skip
 
@@ -350,7 +351,7 @@ def box_corner(
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
     """Report a tensor copy that got `what`, which it cannot use."""
     return _error(
-        m, who, "tensor-map", "Misused tensor map", f"passes {what} to the copy.",
-        "Make the tensor map on the host, with make_tiled_tma_atom() on the tensor of this call, "
-        "and pass it to the kernel as its copy atom.", error=KernelError,
+        m, who, "tensor-map", "Misused tensor map", f"passes the copy {what}.",
+        "Create the tensor map on the host by calling make_tiled_tma_atom() on the tensor of this "
+        "call, and pass it to the kernel as its copy atom.", error=KernelError,
     )  # fmt: skip

@@ -146,7 +146,7 @@ def describe(name: str, tensor: Any) -> TensorView:
 
 def _describe_torch(name: str, tensor: Any) -> TensorView:
     if real_device(tensor) != "cpu":
-        remedy = "the virtual GPU uses the CPU's memory: pass x.cpu()"
+        remedy = "pass x.cpu(), because the virtual GPU uses the CPU's memory"
         got = f"a tensor on {tensor.device}"
         raise usage_error(f"argument `{name}`", got, "a CPU tensor", remedy)
     pointer = tensor.data_ptr()
@@ -174,7 +174,7 @@ def _region_around(name: str, address: int, pointer: Any) -> Region:
     if found is None:
         raise usage_error(
             f"argument `{name}`",
-            f"a pointer to {address:#x}, whose memory size is unknown",
+            f"a pointer to memory of unknown size at {address:#x}",
             "a pointer into a tensor that is still alive",
             "keep the tensor in a variable while the kernel runs, or pass the tensor itself "
             "(from_dlpack(x)) instead of make_ptr(…)",

@@ -180,7 +180,7 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
             numbers(steps, ctypes.c_uint32, rank), SPANS[swizzle], bool(fill),
         )  # fmt: skip
     except ValueError as error:
-        text = f"cuTensorMapEncodeTiled gets {error}."
+        text = f"cuTensorMapEncodeTiled receives {error}."
         _recorded.launches.append(Launch(0, functools.partial(_raise, UsageError(text))))
         return 1  # CUDA_ERROR_INVALID_VALUE
     ctypes.memmove(out, raw, len(raw))

@@ -66,8 +66,8 @@ def import_dsl() -> Any:
         from cutlass.cutlass_dsl import CuTeDSL
     except ImportError as error:
         raise PlatformError(
-            f"CuTe DSL cannot be imported ({error}). It has wheels for Linux only (x86-64 and "
-            "arm64): install nvidia-cutlass-dsl there, or use WSL on Windows."
+            f"CuTe DSL cannot be imported ({error}). Its wheels support only Linux (x86-64 and "
+            "arm64): install nvidia-cutlass-dsl on Linux, or use WSL on Windows."
         ) from error
     return CuTeDSL._get_dsl()
 

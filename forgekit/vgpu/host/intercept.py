@@ -40,7 +40,7 @@ def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None 
     """
     global _before, _strict
     if arch is not None and not isinstance(arch, str):
-        raise usage_error("arch", brief(arch), "a text", f"omit it for {DEFAULT_ARCH}")
+        raise usage_error("arch", brief(arch), "a string", f"omit it for {DEFAULT_ARCH}")
     said_by = "arch" if arch or not os.environ.get("FORGEKIT_ARCH") else "FORGEKIT_ARCH"
     arch = arch or os.environ.get("FORGEKIT_ARCH") or DEFAULT_ARCH
     if arch not in ARCHITECTURES:

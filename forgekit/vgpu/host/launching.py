@@ -230,8 +230,8 @@ def _advise(whole_s: float) -> None:
         return
     _advised = True
     long = f"{whole_s:.0f} s" if whole_s < 120 else f"{whole_s / 60:.0f} min"
-    print(f"forgekit: this launch takes about {long} on the virtual GPU. To count it from a sample "
-          "of its blocks: `forgekit profile --blocks 64 SCRIPT`, or fk.profile(..., blocks=64).",
+    print(f"forgekit: this launch takes about {long} on the virtual GPU. To count only a sample of "
+          "its blocks, use `forgekit profile --blocks 64 SCRIPT` or fk.profile(..., blocks=64).",
           file=sys.stderr)  # fmt: skip
 
 

@@ -29,8 +29,8 @@ MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
 def name_beyond_ascii(name: str) -> str:
     """Return the message about a kernel whose name makes NVIDIA's compiler reject its code."""
     return got_needed(
-        "name of a kernel, or of its class or a constant in it", repr(name),
-        "ASCII letters, a to z: the name becomes a name in machine code",
+        "name of a kernel, its class or one of its constants", repr(name),
+        "ASCII letters, because the name also appears in the machine code",
         "rename it; the host function, variables and comments may contain any letters",
     )  # fmt: skip
 
@@ -58,7 +58,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
         needed = required or f"at most {most} threads"
         raise _refused(
             f"a block of {block}", f"{needed}, the compiled-in size",
-            "launch the block that the kernel was compiled for, or compile it again",
+            "use the block size for which the kernel was compiled, or recompile the kernel",
         )  # fmt: skip
     if record.cluster != (1, 1, 1):
         _check_cluster(program, record)
@@ -73,7 +73,8 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     limit, need = max_shared_bytes(program.target), program.shared_bytes(record)
     if need > limit:
         raise _refused(
-            f"{need:,} bytes of shared memory per block", f"at most {limit:,} on {program.target}",
+            f"{need:,} bytes of shared memory per block",
+            f"at most {limit:,} bytes on {program.target}",
             "use smaller tiles, fewer stages or a narrower type",
         )  # fmt: skip
 
@@ -83,37 +84,39 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if BEYOND_32_BITS in grid:
         raise _refused(
             f"a grid of more than {MAX_GRID[0]:,} blocks in {'xyz'[grid.index(BEYOND_32_BITS)]}",
-            f"at most {MAX_GRID}, counted in 32 bits",
-            "let each block do more, or launch once per piece of the input",
+            f"at most {MAX_GRID}, as 32-bit numbers",
+            "let each block do more work, or launch once per piece of the input",
         )
     if min(*block, *grid) < 1:
         raise _refused(
-            f"grid {grid} of blocks {block}", "at least 1 in every direction",
+            f"grid {grid} of blocks {block}", "at least 1 in every dimension",
             "use cute.ceil_div for the grid, or skip a launch that has no work",
         )  # fmt: skip
     if threads > MAX_BLOCK_THREADS or _exceeds(block, MAX_BLOCK):
         raise _refused(
             f"a block of {block} = {threads:,} threads",
-            f"at most {MAX_BLOCK_THREADS} threads and {MAX_BLOCK} per direction",
-            "use a smaller block and more blocks, or let each thread do more",
+            f"at most {MAX_BLOCK_THREADS} threads, and at most {MAX_BLOCK} per dimension",
+            "use a smaller block and more blocks, or let each thread do more work",
         )
     if _exceeds(grid, MAX_GRID):
         raise _refused(
             f"a grid of {grid} blocks", f"at most {MAX_GRID}",
-            "put the longest direction in x, or let each block do more",
+            "put the longest dimension in x, or let each block do more work",
         )  # fmt: skip
 
 
 def _check_cluster(program: Code, record: LaunchRecord) -> None:
     cluster, remedy = record.cluster, ""
     if program.target.startswith("sm_8"):
-        needed, remedy = f"blocks without clusters on {program.target}", "compile for sm_90a"
+        needed, remedy = f"no clusters on {program.target}", "compile for sm_90a"
     elif min(cluster) < 1 or record.cluster_blocks > MAX_CLUSTER:
-        needed = f"1 to {MAX_CLUSTER} blocks in a cluster (8 on every GPU that has clusters)"
+        needed = f"1 to {MAX_CLUSTER} blocks per cluster (every GPU with clusters supports 8)"
         remedy = "use a smaller cluster"
     elif any(g % c for g, c in zip(record.grid, cluster, strict=True)):
         needed = f"a grid of whole clusters, not {record.grid}"
-        remedy = "round the grid up to a multiple of the cluster; blocks without work return"
+        remedy = (
+            "round the grid up to a multiple of the cluster, and let blocks without work return"
+        )
     else:
         return
     raise _refused(f"clusters of {cluster} blocks", needed, remedy)

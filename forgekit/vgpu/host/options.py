@@ -64,7 +64,9 @@ class Options:
     def __post_init__(self) -> None:
         if self.blocks is not None and not (isinstance(self.blocks, int) and self.blocks >= FEWEST):
             needed = f"a whole number of at least {FEWEST}"
-            raise usage_error("blocks", brief(self.blocks), needed, "leave it out to run all")
+            raise usage_error(
+                "blocks", brief(self.blocks), needed, "leave it out to run all blocks"
+            )
         if not isinstance(self.schedule, str) or self.schedule not in SCHEDULES:
             needed = f"one of {', '.join(SCHEDULES)}"
             remedy = "leave it out for the usual order"

@@ -51,8 +51,8 @@ def _print() -> None:
             f"{texts}\n"
             "\n"
             f"forgekit: sanitizer: {len(found)} finding{'s' * (len(found) > 1)}. The kernels ran "
-            "to completion; a GPU may compute different results. To stop at the first finding: "
-            "`forgekit run --strict`, `forgekit.vgpu.install(strict=True)`.",
+            "to completion, but a GPU may compute different results. To stop at the first finding, "
+            "use `forgekit run --strict` or `forgekit.vgpu.install(strict=True)`.",
             file=sys.stderr,
         )
 

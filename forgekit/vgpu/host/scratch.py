@@ -28,7 +28,7 @@ def scratch() -> str:
             return folder
         refused.append(f"{folder} ({why})")
     needed = f"a writable folder with {_NEEDED_MIB} MiB free"
-    remedy = "make room there, or set TMPDIR to another folder"
+    remedy = "free some space there, or set TMPDIR to another folder"
     raise PlatformError(got_needed("temporary files", " and ".join(refused), needed, remedy))
 
 
@@ -41,8 +41,8 @@ def _temporary() -> str:
 
 def _why_not(folder: str) -> str:
     if not os.path.isdir(folder):
-        return "no folder"
+        return "not a folder"
     if not os.access(folder, os.W_OK | os.X_OK):
-        return "it is not writable"
+        return "not writable"
     free_mib = shutil.disk_usage(folder).free / 2**20
     return f"{free_mib:.1f} MiB free" if free_mib < _NEEDED_MIB else ""

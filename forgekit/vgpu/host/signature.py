@@ -83,7 +83,7 @@ class TensorParameter:
             raise _mismatch(name, f"dtype {view.dtype}", self.dtype, "convert the tensor")
         if len(view.shape) != len(self.shape):
             raise _mismatch(
-                name, f"{len(view.shape)} dimensions {view.shape}", f"{len(self.shape)}",
+                name, f"rank {len(view.shape)} (shape {view.shape})", f"rank {len(self.shape)}",
                 "reshape the tensor",
             )  # fmt: skip
         for what, numbers, compiled, remedy in (
@@ -99,9 +99,9 @@ class TensorParameter:
                     raise _mismatch(name, f"{what} {got} in mode {mode}", needed, remedy)
         if view.align_offset % self.align and all(view.shape):
             raise _mismatch(
-                name, f"a start {view.align_offset % self.align} bytes beyond a boundary",
+                name, f"an address {view.align_offset % self.align} bytes past a boundary",
                 f"a multiple of {self.align} bytes",
-                "pass a tensor that starts there, or compile with a smaller assumed_align",
+                "pass a tensor that starts at a boundary, or compile with a smaller assumed_align",
             )  # fmt: skip
 
     def bind(self, name: str, view: TensorView, bound: Bound) -> None:
@@ -116,8 +116,9 @@ class TensorParameter:
             first, where = bound.setdefault(id(symbol), (number, f"`{name}` has {got}"))
             if number != first and not any_fits:
                 raise _mismatch(
-                    name, got, f"{first}: {where}, but both were compiled with the same symbol",
-                    "pass tensors that agree, or compile with a separate sym_int() for each",
+                    name, got,
+                    f"{first}, because {where} and both were compiled with the same symbol",
+                    "pass tensors that agree, or compile each with a separate sym_int()",
                 )  # fmt: skip
             if number % symbol.divisibility and not any_fits:
                 raise _mismatch(
@@ -165,13 +166,13 @@ def beyond_32_bits(
         if dynamic[mode] and size > MOST:
             return (
                 f"size {size:,} in mode {mode}",
-                f"at most {MOST:,}: CuTe DSL passes a size as a 32-bit number",
+                f"at most {MOST:,}, because CuTe DSL passes sizes as 32-bit numbers",
                 f"launch once per piece, such as x.narrow({mode}, start, length)",
             )
         if bits == 32 and size > 1 and abs(step) > MOST:
             return (
                 f"stride {step:,} in mode {mode}",
-                f"at most {MOST:,}: this stride is passed as a 32-bit number",
+                f"at most {MOST:,}, because this stride is passed as a 32-bit number",
                 "leave out use_32bit_stride, or use sym_int64() for the stride",
             )
         if size > 1 and bits != 64 and abs(step) <= MOST:
@@ -179,9 +180,9 @@ def beyond_32_bits(
     if reach <= MOST or 0 in shape:
         return None
     return (
-        f"elements up to {reach:,} from the first one, with 32-bit strides",
-        f"at most {MOST:,}: the kernel computes such offsets in 32 bits",
-        "compile with dynamic strides, which have 64 bits: forgekit.spec(x) without "
+        f"elements up to {reach:,} elements after the first, with 32-bit strides",
+        f"at most {MOST:,}, because the kernel computes such offsets in 32 bits",
+        "compile with dynamic strides, which have 64 bits: use forgekit.spec(x) without "
         "static, or mark_layout_dynamic() without use_32bit_stride",
     )
 
@@ -313,21 +314,21 @@ class CallSignature:
         if hasattr(value, SOURCE_ATTRIBUTE) and not hasattr(value, "dynamic_shapes_mask"):
             return value  # forgekit.compile has already packed it
         if not is_tensor(value):
-            raise _mismatch(name, type(value).__name__, "a tensor", _COMPARE)
+            raise _mismatch(name, brief(value), "a tensor", _COMPARE)
         view = describe(name, value)
         parameter.check(name, view)
         if self.packs:
             if parameter.on_gpu and plugins.active.on_host(view.owner):
                 raise _mismatch(
-                    name, "a tensor on the CPU", 'one on "cuda"', 'move it: .to("cuda")'
+                    name, "a tensor on the CPU", 'one on "cuda"', f'move it with {name}.to("cuda")'
                 )
             parameter.bind(name, view, bound)
             return parameter.pack(view)
         given = TensorParameter.of(value)
         if given is not None and _marks(given) != _marks(parameter):
             raise _mismatch(
-                name, f"a tensor with {_spell(given)}", f"{_spell(parameter)}, as compiled",
-                "prepare it as for cute.compile: from_dlpack(x) with the same mark_… calls",
+                name, f"a tensor with {_spell(given)}", f"the compiled-in {_spell(parameter)}",
+                "prepare it as for cute.compile, with from_dlpack(x) and the same mark_… calls",
             )  # fmt: skip
         return value
 

@@ -178,12 +178,12 @@ class Barriers:
         if not 0 <= number < BARRIERS_PER_BLOCK:
             raise self._error(
                 f"barrier, {where}", f"number {number}",
-                f"0 to {BARRIERS_PER_BLOCK - 1}", "a block has 16 barriers",
+                f"0 to {BARRIERS_PER_BLOCK - 1}", "use one of the block's 16 barriers",
             )  # fmt: skip
         if count is not None and (count <= 0 or count % WARP):
             raise self._error(
                 f"barrier {number}, {where}", f"{count} threads", "a multiple of 32",
-                "barriers count whole warps",
+                "count whole warps",
             )  # fmt: skip
 
     def _mismatch(self, number: int, count: int, other: int, mask: Array | None) -> KernelError:
@@ -192,10 +192,10 @@ class Barriers:
         return self._error(
             f"barrier {number}, {m.where()}",
             f"{name.get(count, f'{count} threads')} from {m.who(mask)}",
-            f"{name.get(other, f'{other} threads')}, the count with which other threads of the "
-            "block wait there",
-            "use the same thread count in every barrier() and barrier_arrive() with one number, or "
-            "use another number",
+            f"{name.get(other, f'{other} threads')}, the count that other threads of the "
+            "block pass there",
+            "pass the same count to every barrier() and barrier_arrive() with this number, or use "
+            "another number",
         )
 
     def _error(self, what: str, got: str, needed: str, remedy: str) -> KernelError:
@@ -229,7 +229,7 @@ class ClusterBarrier:
         who = m.expand(mask)
         if (self.since[who] >= 0).any():
             raise self._misused(
-                who & (self.since >= 0), "arrival before the wait for the previous one"
+                who & (self.since >= 0), "arrives again without waiting after the previous arrival"
             )
         self.since = np.where(who, self._now(), self.since)
         for listener in m.listeners:
@@ -253,17 +253,17 @@ class ClusterBarrier:
         """Return the threads of `mask` that may pass, (blocks, threads); they have waited."""
         who = self.machine.expand(mask)
         if (self.since[who] < 0).any():
-            raise self._misused(who & (self.since < 0), "attempt to wait without having arrived")
+            raise self._misused(who & (self.since < 0), "waits without having arrived")
         passing = who & (self.since < self._now())
         self.since = np.where(passing, -1, self.since)
         return np.asarray(passing)
 
-    def _misused(self, who: Array, what: str) -> KernelError:
+    def _misused(self, who: Array, does: str) -> KernelError:
         m = self.machine
         text = (
             f"Cluster barrier: {m.where()}\n"
-            f"  {m.who(who)}: an {what}.\n"
-            "Every thread calls cute.arch.cluster_arrive() once, and then cute.arch.cluster_wait() "
-            "once."
+            f"  {m.who(who)} {does}.\n"
+            "Every thread must call cute.arch.cluster_arrive() once and then "
+            "cute.arch.cluster_wait() once."
         )
         return m.marked(KernelError(text), "barrier-count")

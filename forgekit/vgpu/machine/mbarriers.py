@@ -79,7 +79,7 @@ class Mbarriers:
         result = np.zeros(m.shape, np.int64)
         for t in addressing.targets(m, space, "uses the mbarrier of", address, mask, BYTES, 1):
             if t.space != "shared":
-                raise self._error("gets an address outside shared memory", full)
+                raise self._error("passes an address outside shared memory", full)
             here = full if t.mask is None else full & t.mask
             result = np.where(here, t.places, result)
         return result
@@ -88,8 +88,8 @@ class Mbarriers:
         """Execute `mbarrier.init`: set the arrivals per phase."""
         if ((counts < 1) | (counts > MOST_ARRIVALS)).any():
             raise self._error(
-                f"makes an mbarrier for {counts.min():,} arrivals; the limit is 1 to "
-                f"{MOST_ARRIVALS:,}"
+                f"initialises an mbarrier with a count of {counts.min():,}, but the count must be "
+                f"1 to {MOST_ARRIVALS:,}"
             )
         if self._valid is None:
             self._valid = np.zeros(len(self._words), bool)
@@ -113,7 +113,7 @@ class Mbarriers:
         good = (found >> np.uint64(_MARK)) == 1
         if self._valid is None or not (good & self._valid[words]).all():
             raise self._error(
-                "uses an mbarrier that mbarrier_init() has not initialised, or that has been "
+                "uses an mbarrier that mbarrier_init() has not initialised or that has been "
                 "overwritten"
             )
         return found
@@ -142,14 +142,14 @@ class Mbarriers:
         midway = (pending < 0) | ((arrived == 0) & (pending == 0) & (missing < 0))
         over = (pending == 0) & (missing == 0)
         if (np.abs(missing) > MOST_ARRIVALS).any():
-            raise self._error(f"expects more than {MOST_ARRIVALS:,} missing bytes")
+            raise self._error(f"expects more than {MOST_ARRIVALS:,} pending bytes")
         phase = state.phase ^ over
         after = State(missing, np.where(over, expected, pending), expected, phase)
         if midway.any():
             over = over.copy()
             after = self._one_by_one(np.flatnonzero(midway), of, state, after, arrivals, tx, over)
         if not ends and over.any():
-            raise self._error("arrives with noComplete, and would end the phase")
+            raise self._error("arrives with noComplete but would end the phase")
         self._words[unique] = pack(after)
         self.wait_queue.made_progress()
         if over.any():
@@ -202,7 +202,7 @@ class Mbarriers:
             announced, come = self._bytes[:, word].tolist()
             both = f" ({announced:,} expected, {come:,} arrived)"
         return (
-            f"shared memory of block {block}, byte {offset:,}: its phase (parity {phase}) lacks "
+            f"shared memory of block {block}, byte {offset:,}: the phase (parity {phase}) lacks "
             f"{pending:,} of {expected:,} arrivals{bytes_missing}{too_many}{both}"
         )
 
@@ -211,8 +211,8 @@ class Mbarriers:
         text = (
             f"Misused mbarrier: {m.where()}\n"
             f"  {m.who(m.mask if mask is None else mask)} {does}.\n"
-            "One thread must call mbarrier_init(count), then mbarrier_init_fence() and a barrier "
-            "(of the cluster, if other blocks arrive); each phase then takes exactly `count` "
-            "arrivals."
+            "One thread must call mbarrier_init(count), followed by mbarrier_init_fence() and a "
+            "barrier (a cluster barrier if other blocks arrive); each phase then needs exactly "
+            "`count` arrivals."
         )
         return m.marked(KernelError(text), "mbarrier")

@@ -20,7 +20,7 @@ _BLOCKS = 3  # maximum number of threads named for each line at which they wait
 def deadlock(
     m: Batch, barriers: Barriers, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
 ) -> DeadlockError:
-    lines = ["Deadlock: every remaining thread waits for another one."]
+    lines = ["Deadlock: every remaining thread waits for another thread."]
     for number, barrier in m.at_barriers.items():
         arrived = barriers.arrived(barrier)
         for pc, mask, waits, _ in barrier.arrivals:
@@ -29,29 +29,30 @@ def deadlock(
             block = int(np.argwhere(mask)[0][0])
             count = int(barrier.counts[block])
             awaited = f" for {count} threads ({arrived[block]} have arrived)" if count else ""
-            lines.append(f"  {m.who(mask)} wait at barrier {number}{awaited}, {m.where(pc)}")
+            lines.append(f"  {m.who(mask)} waits at barrier {number}{awaited}, {m.where(pc)}")
     for pc, waiting in m.parked.items():
         op = m.program.instructions[pc].name
-        others = "lanes of their warp" if op[:5] != "wgmma" else "warps of their warpgroup"
+        others = "lanes of its warp" if op[:5] != "wgmma" else "warps of its warpgroup"
         lines.append(
-            f"  {m.who(waiting)} wait at {op} for {others} that are elsewhere, {m.where(pc)}"
+            f"  {m.who(waiting)} waits at {op} for {others} that are elsewhere, {m.where(pc)}"
         )
     lines += [f"  {line}" for line in _sleeping(m, cluster_barrier, mbarriers)]
     if any("warp_idx" in line and "shfl" in line for line in lines):
         lines.append(
-            "cute.arch.warp_idx() is a shuffle of the whole warp: call it before the `if`, and use "
-            "its result inside."
+            "cute.arch.warp_idx() contains a shuffle of the whole warp: call it before the `if`, "
+            "and use its result inside."
         )
     if m.asleep:
         lines.append(
-            "At a cluster's barrier, every thread of the cluster that has not exited must arrive. "
-            "For an mbarrier check the count it was initialised with, which threads arrive, the "
-            "bytes it expects, and the parity that the waiting threads pass."
+            "Every thread of the cluster that has not exited must arrive at a cluster barrier. "
+            "For an mbarrier, check its initial count, the threads that arrive, the bytes that it "
+            "expects and the parity that the waiting threads pass."
         )
     if m.parked or m.at_barriers or not m.asleep:
         lines.append(
-            "A barrier must be reached by every thread it counts, and a warp instruction by every "
-            "lane it names: look for one inside an `if` or a loop that only some threads enter."
+            "Every thread that a barrier counts must reach it, and every lane that a warp "
+            "instruction names must execute it: look for a barrier or a warp instruction inside "
+            "an `if` or a loop that only some threads enter."
         )
     error = DeadlockError("\n".join(lines))
     asleep = (group.pc for group in m.asleep)
@@ -76,11 +77,11 @@ def _sleeping(
             missing = m.expand(m.alive) & ~cluster_barrier.here()
             cluster = int(everyone.any(axis=1).argmax()) // m.cluster_blocks * m.cluster_blocks
             missing[:cluster] = missing[cluster + m.cluster_blocks :] = False
-            yield f"{m.who(everyone)} wait at the cluster's barrier, {m.where(pc)}"
+            yield f"{m.who(everyone)} waits at the cluster barrier, {m.where(pc)}"
             if missing.any():
-                yield f"  where {m.who(missing)} have not arrived"
+                yield f"  where {m.who(missing)} has not arrived"
         else:
-            yield f"{m.who(everyone)} wait for an mbarrier, {m.where(pc)}"
+            yield f"{m.who(everyone)} waits for an mbarrier, {m.where(pc)}"
             block, thread = (int(i) for i in np.argwhere(groups[0].mask)[0])
             word = int(np.broadcast_to(groups[0].keys, m.shape)[block, thread])
             yield f"  {mbarriers.describe(word)}"
@@ -111,14 +112,14 @@ def _together(m: Batch) -> str:
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     if len(m.blocks) == total:
         return ""
-    together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time: "
+    together = f"Blocks {first:,} to {last:,} of {total:,} run at the same time, so "
     if m.adversary is None or not m.adversary.backwards:
-        return together + "a block that waits for a later one waits indefinitely.\n"
+        return together + "a block that waits for a later block waits indefinitely.\n"
     return together + (
-        "a block that waits for an earlier one waits indefinitely, because this adversarial "
+        "a block that waits for an earlier block waits indefinitely, because this adversarial "
         "schedule runs the last blocks first.\n"
-        "CUDA does not promise that blocks start in the order of their index. Let each block take "
-        "its number from an atomic counter: lower numbers then belong to blocks that have "
+        "CUDA does not guarantee that blocks start in index order. Let each block draw its number "
+        "from an atomic counter, so that lower numbers belong to blocks that have already "
         "started.\n"
     )
 
@@ -135,11 +136,11 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
             what = _polled(m, access, block, thread)
             lines.append(f"  {m.thread_name(block, thread)} waits for {what}, {m.where(pc)}")
         if more := len(blocks[_BLOCKS:]):
-            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} wait there")
+            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} also wait there")
     lines += _together(m).splitlines()
     lines.append(
-        "Find the thread that stores the awaited value: it has ended, waits here itself, or is in "
-        "a block that has not started."
+        "Find the thread that should store the awaited value: it has exited, is waiting here "
+        "itself, or belongs to a block that has not started."
     )
     error = DeadlockError("\n".join(lines))
     error.lines = _sources(m, *reads)
@@ -163,15 +164,15 @@ def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     source = m.program.instructions[pc].source
     # Column 0 marks the line after the function, and hence a loop that the compiler left empty.
     empty = source is not None and not source.column
-    where = f"a loop of {m.record.kernel} that does nothing" if empty else m.where(pc)
+    where = f"an empty loop in {m.record.kernel}" if empty else m.where(pc)
     error = InstructionBudgetError(
-        f"The kernel was stopped after {budget:,} instructions: it loops indefinitely, or is far "
+        f"The kernel was stopped after {budget:,} instructions: it loops indefinitely or runs far "
         "too long for the virtual GPU.\n"
-        f"  Last at {where}\n"
+        f"  Last executed: {where}\n"
         f"  {m.who(m.mask)}\n"
         f"{_together(m)}"
-        "Look at the condition of the loop around this line. For a kernel that really needs more, "
-        "raise the limit: forgekit.vgpu.options(budget=…)."
+        "Check the condition of the loop around this line. If the kernel really needs more "
+        "instructions, raise the limit with forgekit.vgpu.options(budget=…)."
     )
     error.lines = () if empty else _sources(m, pc)
     return error

@@ -76,7 +76,7 @@ class TensorMap:
         programming guide describes the second."""
         at = coordinates[0] * self.itemsize
         if at % _UNIT:
-            return f"begins {at} bytes into the dense mode, which is not a multiple of {_UNIT}"
+            return f"begins {at} bytes into the dense mode, not at a multiple of {_UNIT}"
         if stores and min(coordinates) < 0:
             return "begins before the tensor, where only a load may begin"
         return ""
@@ -156,20 +156,22 @@ def decode(raw: bytes) -> TensorMap:
     flags, rank = words[2], (words[2] >> 4 & 7) + 1
     kind = flags >> 7 & 15
     if flags & 15 not in (_TILED, _OF_THE_DRIVER) or rank > 5:
-        raise ValueError("no tensor map for tiles: pass one from make_tiled_tma_atom()")
+        raise ValueError(
+            "something other than a tiled tensor map: pass one from make_tiled_tma_atom()"
+        )
     if kind >= len(_TYPES) or flags >> 16 & 1 or _TYPES[kind] == "f32.ftz":
         raise ValueError(
-            "a tensor map of elements that are converted or unpacked on the way (tf32, f32.ftz, 4 "
-            "or 6 bits), which the virtual GPU does not support: copy them unconverted"
+            "a tensor map whose elements are converted or unpacked during the copy (tf32, f32.ftz, "
+            "4 or 6 bits), which the virtual GPU does not support: copy the elements unconverted"
         )
     if flags >> 15 & 1 and "f" not in _TYPES[kind]:
-        raise ValueError(f"a tensor map of {_TYPES[kind]} with NaN outside the tensor: use zeros")
+        raise ValueError(f"a tensor map that fills {_TYPES[kind]} elements with NaN: use zeros")
     if flags >> 11 & 3:
         raise ValueError("an interleaved tensor map, which the virtual GPU does not support")
     if flags >> 19 & 3 or flags >> 22 & 1:
         raise ValueError(
             "a tensor map with a 96-byte swizzle or with swizzle pieces other than 16 bytes, which "
-            "the virtual GPU does not support: use one of 32, 64 or 128 bytes"
+            "the virtual GPU does not support: use 32, 64 or 128 bytes"
         )
     itemsize = _ITEM_BYTES[kind]
     high = words[7]
@@ -208,7 +210,7 @@ def encode(
             requirement.
     """
     _in_range("sizes", sizes, 1, 1 << 32)
-    _in_range("edges of the box", box, 1, 256)
+    _in_range("box edges", box, 1, 256)
     _in_range("element strides", steps, 1, 8)
     _in_range("strides in bytes", strides, 0, (1 << 40) - _UNIT)
     if any(stride % _UNIT for stride in strides):
@@ -232,20 +234,22 @@ def encode(
 
 def _in_range(what: str, values: Sequence[int], least: int, most: int) -> None:
     if not all(least <= value <= most for value in values):
-        raise ValueError(f"{what} {tuple(values)}, not all of {least:,} to {most:,}")
+        raise ValueError(f"{what} {tuple(values)}, not all from {least:,} to {most:,}")
 
 
 def _check(found: TensorMap) -> None:
     inner = found.row_bytes
     if found.address % _UNIT:
-        raise ValueError(f"a tensor map of address {found.address:#x}, not a multiple of {_UNIT}")
+        raise ValueError(
+            f"a tensor map for address {found.address:#x}, which is not a multiple of {_UNIT}"
+        )
     if inner % _UNIT:
         raise ValueError(
-            f"a tensor map with boxes of {inner} bytes along the dense mode, not a multiple of "
-            f"{_UNIT}: use a wider tile"
+            f"a tensor map with boxes of {inner} bytes along the dense mode, which is not a "
+            f"multiple of {_UNIT}: use a wider tile"
         )
     if found.swizzle and inner > found.swizzle:
         raise ValueError(
-            f"a tensor map with boxes of {inner} bytes along the dense mode, more than the "
-            f"{found.swizzle} of its swizzle: use a narrower tile or another swizzle"
+            f"a tensor map with boxes of {inner} bytes along the dense mode, which is more than "
+            f"the {found.swizzle} bytes of its swizzle: use a narrower tile or another swizzle"
         )

@@ -66,7 +66,7 @@ def _items(operand: Operand, count: int) -> tuple[Operand, ...]:
     if count == 1:
         return (operand,)
     if not isinstance(operand, Vector) or len(operand.items) != count:
-        raise UnknownVariantError(f"a vector of {count} is needed")
+        raise UnknownVariantError(f"not a vector of {count}")
     return operand.items
 
 

@@ -41,7 +41,7 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
         if part not in _SPACES and part not in known:
             raise UnknownVariantError(f".{part}")
     if len(spaces) != 2:
-        raise UnknownVariantError("source and target")
+        raise UnknownVariantError("this source and target")
     return _copy(ins, d, *spaces)
 
 

@@ -33,7 +33,7 @@ def comparison(name: str, kind: str) -> Callable[[Array, Array], Array]:
         return lambda a, b: inner(floats.bf16_to_f32(a), floats.bf16_to_f32(b))
     if kind not in _FLOATS:
         if name not in _ORDERED:
-            raise UnknownVariantError(f"comparison .{name} of integers")
+            raise UnknownVariantError(f"comparison .{name} for integers")
         return _ORDERED[name]
     if name == "num":
         return lambda a, b: ~(np.isnan(a) | np.isnan(b))
@@ -59,7 +59,7 @@ def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
     if "ftz" not in ins.opcode:
         return compare
     if kind not in ("f16", "f32"):
-        raise UnknownVariantError(f".ftz of .{kind}")
+        raise UnknownVariantError(f".ftz for .{kind}")
     return lambda a, b: compare(floats.flush(a), floats.flush(b))
 
 
@@ -146,7 +146,7 @@ def slct(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "ftz", *_TYPES)
     kind, chooser = ("", *ins.opcode)[-2:]
     if chooser not in ("s32", "f32"):
-        raise UnknownVariantError(f"chosen by .{chooser}")
+        raise UnknownVariantError(f"a selector of type .{chooser}")
     flush = floats.flush if "ftz" in ins.opcode else lambda c: c
     return Compute(lambda a, b, c: np.where(flush(c) >= 0, a, b), (kind, kind, chooser), kind)
 

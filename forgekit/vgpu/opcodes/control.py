@@ -181,11 +181,11 @@ def call(ins: Instruction, d: Decoder) -> Step:
     """Execute `call.uni (retval0), vprintf, (param0, param1)`."""
     names = [o.name for o in ins.operands if isinstance(o, Symbol)]
     if names != ["vprintf"]:
-        raise UnknownVariantError(f"a call of {names[0] if names else 'a pointer'}")
+        raise UnknownVariantError(f"a call to {names[0] if names else 'a pointer'}")
     arguments = expect(ins.operands[-1], Vector, "list of arguments").items
     found = [expect(a, Symbol, "name of a parameter").name for a in arguments]
     if len(found) != 2:
-        raise UnknownVariantError(f"vprintf of {len(found)} arguments")
+        raise UnknownVariantError(f"vprintf with {len(found)} arguments")
     form, values = found
 
     def show(m: Machine, mask: Array | None) -> None:

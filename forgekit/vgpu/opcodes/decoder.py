@@ -48,14 +48,16 @@ class Decoder:
             reads, writes = dataflow.reads_and_writes(instruction)
             if not (self._read <= set(reads) and self._written <= set(writes)):
                 root = instruction.opcode[0]
-                raise UnknownVariantError(f"has {root} a result? see _NO_RESULT in ptx/dataflow.py")
+                raise UnknownVariantError(
+                    f"does {root} have a result? See _NO_RESULT in ptx/dataflow.py"
+                )
             return step
         except UnknownVariantError as error:
             raise self.unsupported(f"variant ({error})") from None
 
     def unsupported(self, what: str) -> UnsupportedPtxError:
         i = self.instruction
-        place = describe_source(i.source) if i.source else "no source line"
+        place = describe_source(i.source) if i.source else "an unknown source line"
         return UnsupportedPtxError(
             f"The virtual GPU does not support this {what} yet: {i.name}\n"
             f"  PTX line {i.line}: {i.text}\n"
@@ -80,7 +82,7 @@ class Decoder:
     def dtype(ptype: str) -> np.dtype:
         """Return NumPy's type for a PTX type of an operand."""
         if ptype not in DTYPES:
-            raise UnknownVariantError(f".{ptype} where a type is meant")
+            raise UnknownVariantError(f".{ptype} instead of a type")
         return DTYPES[ptype]
 
     def fetch(self, operand: object, ptype: str) -> Fetch:
@@ -98,7 +100,7 @@ class Decoder:
                 fetch = self._fetch_register(name, dtype)
                 return lambda m: ~fetch(m)
             case ptx.Immediate() | ptx.Symbol() if dtype.itemsize > 8:
-                raise UnknownVariantError(f"{_spelled(operand)} as an operand of .{ptype}")
+                raise UnknownVariantError(f"{_spelled(operand)} as a .{ptype} operand")
             case ptx.Immediate():
                 value = _immediate(operand, ptype)
                 return lambda m: value

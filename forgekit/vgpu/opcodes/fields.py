@@ -15,7 +15,7 @@ _TYPES, _WORDS = ("u32", "s32", "u64", "s64"), ("b32", "b64")
 def _kind(ins: Instruction) -> str:
     kind = ins.opcode[-1]
     if kind not in _TYPES:
-        raise UnknownVariantError(f".{kind} where a type is meant")
+        raise UnknownVariantError(f".{kind} instead of a type")
     return kind
 
 

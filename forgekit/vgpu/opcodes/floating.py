@@ -90,11 +90,11 @@ def _scalar(ins: Instruction, root: str, kind: str) -> Fn:
     fn = _operation(root, kind, mode, parts)
     if "ftz" in parts:
         if kind not in ("f16", "f32"):
-            raise UnknownVariantError(f".ftz of .{kind}")
+            raise UnknownVariantError(f".ftz for .{kind}")
         fn = flushing(fn)
     if "sat" in parts:
         if kind not in ("f16", "f32"):
-            raise UnknownVariantError(f".sat of .{kind}")
+            raise UnknownVariantError(f".sat for .{kind}")
         exact = fn
         fn = lambda *a: floats.saturate(exact(*a))  # noqa: E731
     if "relu" in parts:
@@ -104,7 +104,7 @@ def _scalar(ins: Instruction, root: str, kind: str) -> Fn:
         elif kind == "bf16":
             fn = lambda *a: relu_bf16(signed(*a))  # noqa: E731
         else:
-            raise UnknownVariantError(f".relu of .{kind}")
+            raise UnknownVariantError(f".relu for .{kind}")
     return fn
 
 
@@ -128,7 +128,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
             return _extremum_of_magnitudes(root, kind)
         return extremum(root, kind, "NaN" in parts)
     if mode != "rn" and kind != "f32":
-        raise UnknownVariantError(f".{mode} of .{kind}")
+        raise UnknownVariantError(f".{mode} for .{kind}")
     if root in ("fma", "mad"):
         if kind == "f32":
             return lambda a, b, c: canonical(floats.fma32(a, b, c, mode))
@@ -226,7 +226,7 @@ def _extremum_of_magnitudes(root: str, kind: str) -> Fn:
 @opcode("fma")
 def fma(ins: Instruction, d: Decoder) -> Compute:
     if ins.opcode[-1] not in FLOAT_TYPES:
-        raise UnknownVariantError(f".{ins.opcode[-1]} where a type is meant")
+        raise UnknownVariantError(f".{ins.opcode[-1]} instead of a type")
     return float_meaning(ins, d)
 
 

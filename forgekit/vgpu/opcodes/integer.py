@@ -25,7 +25,7 @@ def integer_type(ins: Instruction, *qualifiers: str) -> str:
 
 def _wider(kind: str) -> str:
     if kind not in _WIDER:
-        raise UnknownVariantError(f".wide of .{kind}")
+        raise UnknownVariantError(f".wide for .{kind}")
     return _WIDER[kind]
 
 
@@ -50,7 +50,7 @@ def simple(ins: Instruction, d: Decoder) -> object:
     integer_type(ins, *{"add": ("sat",), "sub": ("sat",)}.get(root, ()), *_relu(ins))
     if "sat" in ins.opcode:
         if kind != "s32":
-            raise UnknownVariantError("saturation of a type other than .s32")
+            raise UnknownVariantError("saturation for a type other than .s32")
         return Compute(lambda a, b: _within_s32(fn(a.astype("i8"), b)), (kind, kind), kind)
     if "relu" in ins.opcode:
         return Compute(lambda a, b: np.maximum(fn(a, b), np.int32(0)), (kind, kind), kind)
@@ -107,7 +107,7 @@ def mad(ins: Instruction, d: Decoder) -> object:
         return Compute(lambda a, b, c: wide_product(a, b) + c, (kind, kind, wide), wide)
     if "sat" in ins.opcode:
         if "hi" not in ins.opcode or kind != "s32":
-            raise UnknownVariantError("saturation of a kind other than .hi.sat.s32")
+            raise UnknownVariantError("saturation other than .hi.sat.s32")
         return Compute(
             lambda a, b, c: _within_s32(high_product(a, b).astype("i8") + c), (kind,) * 3, kind
         )

@@ -74,7 +74,7 @@ def tiles_of(ins: Instruction) -> Tiles:
     allow(ins, "sync", "aligned", "m8n8", "trans", "shared", "shared:cta", "b16", *_COUNTS)
     count = next((_COUNTS[p] for p in ins.opcode if p in _COUNTS), None)
     if count is None or "m8n8" not in ins.opcode:
-        raise UnknownVariantError("without a shape or number of matrices")
+        raise UnknownVariantError("without a shape or a number of matrices")
     return Tiles(count, "trans" in ins.opcode)
 
 
@@ -181,7 +181,7 @@ def shape_of(ins: Instruction) -> Shape:
     if shape.k not in k_of(shape) or result != c:
         raise UnknownVariantError(f".{parts[2]}.{result}.{a}.{b}.{c}")
     if "satfinite" in ins.opcode and c != "s32":
-        raise UnknownVariantError(f".satfinite of .{c}")
+        raise UnknownVariantError(f".satfinite for .{c}")
     return shape
 
 

@@ -125,13 +125,13 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
             allocation, at = holder
             raw = allocation.data[at : at + tensor_maps.BYTES].tobytes()
     if len(raw) < tensor_maps.BYTES:
-        raise ValueError(f"an address, {address:#x}, that cannot hold a tensor map")
+        raise ValueError(f"the address {address:#x}, which cannot hold a tensor map")
     if plain % tensor_maps.ALIGN:
-        multiple = f"not a multiple of {tensor_maps.ALIGN}"
+        multiple = f"which is not a multiple of {tensor_maps.ALIGN}"
         raise ValueError(f"a tensor map at address {address:#x}, {multiple}")
     found = tensor_maps.decode(raw)
     if len(found.sizes) != modes:
-        raise ValueError(f"a tensor map of {len(found.sizes)} modes for a copy of {modes}")
+        raise ValueError(f"a tensor map of rank {len(found.sizes)}, but the copy has rank {modes}")
     held = m.memory.holder(found.address)
     if held is None:  # a real address, from the host or a table of pointers
         if m.memory.translate(found.address) is None:
@@ -140,8 +140,8 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
         held = None if virtual is None else m.memory.holder(virtual)
     if held is None:
         raise ValueError(
-            f"a tensor map of memory at {found.address:#x}, which belongs to no tensor of this "
-            "launch: it was made for another tensor, or for a deleted one"
+            f"a tensor map for memory at {found.address:#x}, which belongs to no tensor in this "
+            "launch: the map was created for another tensor or for a deleted tensor"
         )
     return _Tensor(found, *held)
 
@@ -154,8 +154,8 @@ def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> 
         inside = address & address.dtype.type(0xFFFFFF)
         advice = (
             f"A tensor copy needs shared memory at a multiple of {ALIGN} bytes: allocate the tile "
-            f"with byte_alignment={ALIGN}, or 1024 if it is swizzled, and keep stages multiples of "
-            "it."
+            f"with byte_alignment={ALIGN} (1024 if it is swizzled), and make the size of each "
+            "stage a multiple of that alignment."
         )
         raise faults.misaligned(m, "shared", does, inside, wrong, ALIGN, advice)
     sizes = np.zeros(m.shape, np.int64)
@@ -269,7 +269,7 @@ def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
 def _update(m: Machine, name: str, kind: str, who: Array) -> Update:
     if kind not in _REDUCTIONS[name]:
         kinds = ", ".join(_REDUCTIONS[name])
-        what = f"a tensor map of {kind} for a reduction by {name}, which supports only {kinds}"
+        what = f"a tensor map of {kind} elements for reduction {name}, which supports only {kinds}"
         raise faults.tensor_map(m, who, what)
     return _reduction(name, kind)
 

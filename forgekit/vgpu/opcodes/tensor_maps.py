@@ -78,7 +78,7 @@ def _put(
 def copy(ins: Instruction, d: Decoder) -> Step:
     """Execute `tensormap.cp_fenceproxy.global.shared::cta.….sync.aligned [to], [from], 128`."""
     if "global" not in ins.opcode or "shared:cta" not in ins.opcode:
-        raise UnknownVariantError("memories other than global from shared::cta")
+        raise UnknownVariantError("memories other than shared::cta to global")
     to, source = (
         address_of(operand, space, d)
         for operand, space in zip(counted(ins, 3)[:2], ("global", "shared"), strict=True)

@@ -61,7 +61,7 @@ def form_of(ins: Instruction) -> Form:
     if not sizes:
         raise UnknownVariantError(f".{c}.{a}.{b}")
     if name != f"m{ROWS}n{n}k{sizes[-1]}" or (saturate and c != "s32"):
-        raise UnknownVariantError(f".{name}{'.satfinite' * saturate} of .{a}")
+        raise UnknownVariantError(f".{name}{'.satfinite' * saturate} for .{a}")
     form = Form(n, matrix.Shape(sizes[-1], a, b, c), saturate)
     if c == "s32":
         counted(ins, 4)
@@ -93,10 +93,9 @@ def warpgroups(m: Machine) -> Array:
     which = np.flatnonzero(lanes.any(axis=1))
     if not lanes[which].all() or len(which) * WARPGROUP < int(m.expand(m.mask).sum()):
         raise _error(
-            m, "runs without the rest of its warpgroup",
-            "Four warps, the first with a number divisible by 4, must execute wgmma together: "
-            "launch a multiple of "
-            "128 threads, and branch by whole warpgroups.",
+            m, "executes wgmma without the rest of its warpgroup",
+            "Four consecutive warps, the first with an index divisible by 4, must execute wgmma "
+            "together: launch a multiple of 128 threads, and let each warpgroup branch as a whole.",
         )  # fmt: skip
     return which
 
@@ -113,7 +112,7 @@ def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Arra
     lanes = by_warpgroup(m, value)[which]
     if (lanes != lanes[:, :1]).any():
         raise _error(
-            m, f"has a different {what} from the rest of its warpgroup",
+            m, f"passes a different {what} from the rest of its warpgroup",
             "All 128 threads of a warpgroup must pass the same value.",
         )  # fmt: skip
     return lanes[:, 0]

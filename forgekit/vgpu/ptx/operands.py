@@ -102,7 +102,7 @@ def split(text: str) -> list[str]:
             parts.append(text[start:i].strip())
             start = i + 1
     if closing:
-        raise ValueError(f"no '{closing[-1]}' for an opening bracket")
+        raise ValueError(f"an opening bracket without its '{closing[-1]}'")
     parts.append(text[start:].strip())
     if parts == [""]:
         return []
@@ -119,7 +119,7 @@ def read_number(text: str) -> Immediate | None:
         ValueError: a digit is outside the number's base.
     """
     if len(text) > _LONGEST and text.lstrip("-")[:1].isdigit():
-        raise ValueError(f"a number of {len(text)} characters")
+        raise ValueError(f"a number with {len(text)} characters")
     if re.fullmatch(r"0[fF][\da-fA-F]{8}", text):
         return Immediate(int(text[2:], 16), 32)
     if re.fullmatch(r"0[dD][\da-fA-F]{16}", text):

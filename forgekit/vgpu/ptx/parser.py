@@ -201,7 +201,7 @@ class Parser:
                 break
             directive = _DIRECTIVE.match(self.text, self.pos)
             if not directive:
-                raise self.error("expected a function's body '{'")
+                raise self.error("expected the '{' of a function body")
             numbers = [int(n) for n in re.findall(r"\d+", directive[2])]
             if directive[1] == "reqntid":
                 x, y, z = [*numbers, 1, 1, 1][:3]
@@ -211,8 +211,8 @@ class Parser:
             self.pos = directive.end()
         if match[1] == "func":
             raise self.error(
-                f"device function {match[3]} with a body: the virtual GPU runs kernels whose calls "
-                "were inlined (vprintf is the only call it supports)"
+                f"device function {match[3]} has a body, but the virtual GPU supports only inlined "
+                "calls and vprintf"
             )
         self.body(kernel)
         module.kernels[kernel.name] = kernel

@@ -217,7 +217,7 @@ class Definedness(Listener):
         reader, by = report.in_batch(m, who), report.in_batch(m, user)
         line, there = report.line(pc), report.line(other.pc)
         same = bool(line and there and (line.file, line.line) == (there.file, there.line))
-        where = f" at {report.line_name(other.pc)}" if there and not same else " in the same line"
+        where = f" at {report.line_name(other.pc)}" if there and not same else " on the same line"
         report.add(
             messages.uninitialised_shared(other.what), (pc,) if same else (pc, other.pc), reader,
             shared_byte(unit * self._unit % m.shared.stride), count=self._reads(pcs), same=(pc,),

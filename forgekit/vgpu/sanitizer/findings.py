@@ -171,7 +171,7 @@ class Report:
             same_line = self.line(c.earlier.pc) == self.line(c.later.pc)
             message = messages.race(kind, c, same_block=same_block, same_line=same_line)
             does, did = self._verbs(c.later)[0], self._verbs(c.earlier)[1]
-        where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "in the same line"
+        where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "on the same line"
         self.add(
             message, pcs, second, place, count=c.how_often, other=first,
             does=does, did=did, other_does=c.earlier.what, where=where,
@@ -205,6 +205,8 @@ def unwritten(memory: GlobalMemory) -> list[Finding]:
         first = info.coordinate(int(left[0]) * info.itemsize + blank.offset)
         kind, text, advice, _ = messages.UNWRITTEN
         text = text.format(count=len(left), tensor=info, first=first)
+        if len(left) == 1:
+            text = f"1 element of {info} was never written: {first}."
         place = f"{first} of {info}"
         notes.append(Finding(kind, place=place, count=len(left), sentences=(text,), advice=advice))
     return notes

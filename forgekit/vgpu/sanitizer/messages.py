@@ -21,7 +21,7 @@ KINDS = {
     "async-product": "Race with an asynchronous matrix product",
     "product-fence": "Missing wgmma.fence",
     "wgmma": "Misused wgmma",
-    "block-lifetime": "Shared memory of a block that may not be there",
+    "block-lifetime": "Shared memory of a block that may not be running",
     "mbarrier": "Misused mbarrier",
     "tensor-map": "Misused tensor map",
     "divergent-barrier": "Barrier in divergent code",
@@ -30,8 +30,8 @@ KINDS = {
     "shuffle-inactive": "Shuffle from an inactive lane",
     "member-mask": "Wrong member mask",
     "partial-warp": "Matrix instruction executed by part of a warp",
-    "launch-limits": "Launch beyond the limits",
-    "endless": "Instruction budget spent",
+    "launch-limits": "Launch exceeds the limits",
+    "endless": "Instruction budget exhausted",
     "trap": "Trap",
     "register-pressure": "Register pressure",
 }
@@ -62,31 +62,32 @@ _TWO_VALUES = """\
 Either value may win."""
 
 _BLOCKS_WRITE = (
-    "Blocks run in any order and at the same time: assign each element to one block, or add "
+    "Blocks run concurrently and in any order: assign each element to one block, or add "
     "atomically (cute.arch.atomic_add)."
 )
 _BLOCKS_READ = (
-    "Blocks run in any order and at the same time: another block may read the value only in the "
-    "next launch, or after an atomic counter that both use, with fences or acquire-release order."
+    "Blocks run concurrently and in any order: another block may read the value only in a later "
+    "launch, or after both blocks synchronise through an atomic counter, with fences or "
+    "acquire-release ordering."
 )
 _SAME_INDEX = (
-    "Check the index: two threads compute the same one. To add values use cute.arch.atomic_add, or "
-    "let one thread write."
+    "Check the index: two threads compute the same index. To add values, use cute.arch.atomic_add; "
+    "otherwise, let only one thread write."
 )
 _BLOCKS_OF_A_CLUSTER = (
     "Blocks of a cluster run at their own pace: between the two lines, every thread of the cluster "
-    "must call cute.arch.cluster_arrive() and cute.arch.cluster_wait(); or use an mbarrier of the "
-    "destination block: the writer arrives, the reader waits."
+    "must call cute.arch.cluster_arrive() and cute.arch.cluster_wait(). Alternatively, use an "
+    "mbarrier in the destination block: the writer arrives, and the reader waits."
 )
 _SAME_LINE = (
-    "One line reads and writes. To add values use cute.arch.atomic_add; to move values, load into "
-    "a variable, call cute.arch.sync_threads(), then store. In a loop, a barrier between "
-    "iterations may be missing."
+    "This line both reads and writes. To add values, use cute.arch.atomic_add; to move values, "
+    "load them into a variable, call cute.arch.sync_threads(), and then store them. In a loop, a "
+    "barrier between iterations may be missing."
 )
 _THREADS = (
     "Threads run at their own pace, even within one warp: put cute.arch.sync_threads() between the "
-    "two lines (cute.arch.sync_warp() if only lanes of one warp exchange data), and in a loop also "
-    "between one iteration and the next."
+    "two lines (cute.arch.sync_warp() if only lanes of one warp exchange data) and, in a loop, "
+    "between iterations."
 )
 
 
@@ -107,26 +108,26 @@ def race(kind: str, c: Conflict, *, same_block: bool, same_line: bool) -> Messag
 # -- asynchronous copies and operations -----------------------------------------------------------
 COPY_IN_FLIGHT = Message(
     "async-copy",
-    "{who} {does} {place}, while the asynchronous copy of {other}\n"
-    "to it, started at {line}, may still be in flight.",
+    "{who} {does} {place}, while the asynchronous copy to it\n"
+    "that {other} started at {line} may still be in flight.",
     "A copy is complete for its own thread after cp_async_wait_group(n), which leaves at most the "
     "n newest committed groups in flight; other threads need a barrier after the wait.",
 )
 SOURCE_CHANGED = Message(
     "async-copy",
-    "{who} writes {place}, while the asynchronous copy of {other}\n"
-    "from it, started at {line}, may still be in flight.",
+    "{who} writes {place}, while the asynchronous copy from it\n"
+    "that {other} started at {line} may still be in flight.",
     "A copy may read its source until cp_async_wait_group(n) has waited for its group: overwrite "
-    "the source after that wait; other threads need a barrier after it.",
+    "the source only after that wait; other threads also need a barrier after it.",
 )
 _TWO_OPERATIONS = """\
-The asynchronous operation of {who} {does} {place}, while that of {other},
-started at {line}, may still be in flight."""
+The asynchronous operation started by {who} {does} {place},
+while an operation that {other} started at {line} may still be in flight."""
 _OPERATION_FIRST = """\
-{Who} {does} {place}, while the asynchronous operation of {other},
-started at {line}, which {other_does} it, may still be in flight."""
+{Who} {does} {place}, while an asynchronous operation that {other_does} it,
+started by {other} at {line}, may still be in flight."""
 _OPERATION_SECOND = """\
-The asynchronous operation of {who} {does} {place},
+The asynchronous operation started by {who} {does} {place},
 which {other} {did} at {line}.
 The operation does not wait for that access."""
 
@@ -134,20 +135,20 @@ The operation does not wait for that access."""
 _PRODUCT_ADVICE = (
     "A wgmma may read its operands in shared memory until cute.nvgpu.warpgroup.wait_group(n) has "
     "waited for its group; n is the number of newest groups that may stay in flight. Put a barrier "
-    "or an mbarrier after the wait, before any thread overwrites them. A product sees stored "
-    "values only after cute.arch.fence_proxy and a barrier."
+    "or an mbarrier after the wait, before any thread overwrites the operands. A product sees "
+    "stored values only after cute.arch.fence_proxy and a barrier."
 )
 PRODUCT_IN_FLIGHT = Message(
     "async-product",
-    "{who} {does} its {place} of a product started at {line},\nwhich may still be in flight.",
-    "A wgmma owns its registers until cute.nvgpu.warpgroup.wait_group(n), where n is the number of "
-    "newest committed groups that may stay in flight: call commit_group(), then wait with a small "
-    "enough n, then use the registers.",
+    "{who} {does} its {place} for the product started at {line},\nwhich may still be in flight.",
+    "A wgmma owns its registers until cute.nvgpu.warpgroup.wait_group(n) returns, where n is the "
+    "number of newest committed groups that may stay in flight: call commit_group(), then wait "
+    "with a small enough n, then use the registers.",
 )
 NO_PRODUCT_FENCE = Message(
     "product-fence",
     "{who} starts a product without a wgmma.fence since the previous one.",
-    "A wgmma sees registers that threads wrote (accumulators, fragments of A) only after "
+    "A wgmma sees values that threads wrote to registers (accumulators, fragments of A) only after "
     "cute.nvgpu.warpgroup.fence(): call it before the first cute.gemm of each group.",
 )
 
@@ -166,29 +167,30 @@ def operation(c: Conflict, *, product: bool) -> Message:
         "A bulk copy or an asynchronous store is complete after mbarrier_wait() for the phase that "
         "counts its bytes; only then read its destination or change its source. For a copy to "
         "global memory, wait with cp_async_bulk_wait_group(n, read=True). Before a buffer is "
-        "refilled, the threads that read it must signal this, with a barrier or another mbarrier.",
+        "refilled, the threads that read it must signal that they are done, with a barrier or "
+        "another mbarrier.",
     )
 
 
 UNFENCED = Message(
     "proxy-fence",
-    "The asynchronous copy of {who} reads {place},\n"
-    "which {other} stored at {line}, without a proxy fence in between.",
-    "Asynchronous copies access shared memory through a different proxy from stores: every "
-    'thread that stores must call cute.arch.fence_proxy("async.shared", space="cta"), then '
-    "the barrier, then the copy or the wgmma.",
+    "The asynchronous copy started by {who} reads {place},\n"
+    "which {other} stored at {line} without a proxy fence in between.",
+    "Asynchronous copies access shared memory through a different proxy from stores: after "
+    'its stores, each thread must call cute.arch.fence_proxy("async.shared", space="cta") and then '
+    "reach the barrier; only then start the copy or the wgmma.",
 )
 
 # -- unwritten memory -----------------------------------------------------------------------------
 _SHOWS = {
-    "store": "The undefined value reaches {element}, stored by {user}{where}.",
+    "store": "The undefined value reaches {element}, which {user} stores{where}.",
     "atomic": "The undefined value enters the atomic update of {element} by {user}{where}.",
-    "copy": "The undefined value is copied to {element} for {user}{where}.",
-    "branch": "The undefined value decides a branch of {user}{where}.",
-    "guard": "The undefined value is a predicate of {user}{where}.",
+    "copy": "The undefined value is copied to {element} by {user}{where}.",
+    "branch": "The undefined value decides a branch that {user} takes{where}.",
+    "guard": "The undefined value is a predicate that {user} uses{where}.",
     "address": "The undefined value is part of an index or address that {user} uses{where}.",
-    "size": "The undefined value controls an asynchronous operation of {user}{where}.",
-    "lane": "The undefined value selects the lane that {user} reads from{where}.",
+    "size": "The undefined value controls an asynchronous operation that {user} starts{where}.",
+    "lane": "The undefined value selects the lane from which {user} reads{where}.",
 }
 
 
@@ -198,9 +200,9 @@ def uninitialised_shared(shows: str) -> Message:
         "uninitialised-shared",
         "{who} reads {place}, which no thread of its block has written.\n"
         f"{_SHOWS[shows]}\n"
-        "On a GPU this is data that an earlier block left behind.",
-        "Store every element that matters before reading it: check tails (a tile that is not "
-        "full), the size of the layout, and partial sums that some warps do not store.",
+        "On a GPU, this is data that an earlier block left behind.",
+        "Store every element that matters before reading it: check tails (partially filled "
+        "tiles), the size of the layout, and partial sums that some warps do not store.",
     )
 
 
@@ -217,9 +219,9 @@ UNWRITTEN = Message(
 
 COPIES_STILL = Message(
     "async-copy",
-    "A cp.async that {who} started is still in flight when its block leaves the kernel.",
-    "The block never uses the copied data. Leave out the copy, or put "
-    "cute.arch.cp_async_wait_group(0) before the end.",
+    "A cp.async that {who} started is still in flight when its block exits.",
+    "The block never uses the copied data. Remove the copy, or call "
+    "cute.arch.cp_async_wait_group(0) before the end of the kernel.",
     note=True,
 )
 
@@ -238,16 +240,16 @@ HAS_LEFT = Message(
     "cute.arch.cluster_wait().",
 )
 HAS_LEFT_ITSELF = HAS_LEFT._replace(
-    text="An asynchronous operation of {who} may still use its block's shared memory after the "
-    "block has exited."
+    text="An asynchronous operation started by {who} may still use its block's shared memory after "
+    "the block has exited."
 )
 # An H200 keeps the memory until then: book/virtual_gpu.md has the experiment.
 STORES_STILL = HAS_LEFT._replace(
-    text="A copy from shared to global memory, which {who} started, may still be reading when its "
-    "block has left the kernel.",
-    advice="PTX does not promise that the shared memory stays allocated until then, although an "
-    "H200 starts no other block there earlier. To be safe on every GPU, make the thread wait: "
-    "cute.arch.cp_async_bulk_wait_group(0, read=True).",
+    text="A copy from shared to global memory that {who} started may still be reading after its "
+    "block has exited.",
+    advice="PTX does not guarantee that the shared memory stays allocated until the copy ends, "
+    "although an H200 starts no other block there earlier. To be safe on every GPU, let the thread "
+    "call cute.arch.cp_async_bulk_wait_group(0, read=True).",
     note=True,
 )
 
@@ -255,17 +257,17 @@ STORES_STILL = HAS_LEFT._replace(
 NOT_IN_OWN_MASK = Message(
     "member-mask",
     "{who}, lane {lane}, is not in the member {place} that it passes.",
-    "A lane that executes the instruction must name itself; the whole warp is 0xffffffff.",
+    "A lane that executes the instruction must be in its own mask; 0xffffffff is the whole warp.",
 )
 MASKS_DIFFER = Message(
     "member-mask",
-    "{who}, lane {lane}, passes member {place}, and lane {other_lane}, which it names, passes "
+    "{who}, lane {lane}, passes member {place}, but lane {other_lane} in that mask passes "
     "{other_mask:#010x}.",
     "All lanes that take part in one instruction must pass the same mask.",
 )
 INACTIVE_SOURCE = Message(
     "shuffle-inactive",
-    "{who}, lane {lane}, reads from {place} of its warp, which {why}.",
+    "{who}, lane {lane}, reads from {place} of its warp, but that lane {why}.",
     "The value is undefined. Let all 32 lanes take part, give lanes without an element the "
     "identity of the operation, and keep offsets and mask within the active lanes.",
 )
@@ -280,20 +282,20 @@ PART_OF_A_MATRIX = Message(
 # -- barriers of the block ------------------------------------------------------------------------
 PART_OF_A_WARP = Message(
     "divergent-barrier",
-    "{who} arrives with {there} of the {lanes} lanes of its warp;\nthe others do not arrive.",
+    "{who} arrives with {there} of the {lanes} lanes of its warp;\nthe other lanes do not arrive.",
     "A barrier counts whole warps: move it out of the `if` or loop that only some threads enter.",
 )
 SOME_HAVE_LEFT = Message(
     "divergent-barrier",
-    "{who} arrives, and {threads} exited without it; the first is\n"
+    "{who} arrives, but {threads} exited without arriving; the first is\n"
     "{other}. The barrier neither waits for them nor orders their accesses.",
-    "Every thread of the block must reach it: move it out of the `if` that only some threads "
-    "enter, and guard the loads and stores instead.",
+    "Every thread of the block must reach the barrier: move it out of the `if` that only some "
+    "threads enter, and guard the loads and stores instead.",
 )
 TWO_LINES = Message(
     "divergent-barrier",
-    "{who} meets threads here that wait at another line: {line}.",
+    "{who} arrives while other threads of its block wait at another line: {line}.",
     "Every thread of the block must reach the same sync_threads(): move it out of the branches. "
-    "Threads that wait for each other at different lines need a separate barrier with a number and "
-    "a count.",
+    "Threads that wait for each other at different lines need a separate barrier, with its own "
+    "number and count.",
 )

@@ -81,7 +81,7 @@ def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report
         block, warp, lane = (int(i) for i in np.argwhere(bad)[0])
         lane_read, thread = int(read[block, warp, lane]), warp * WARP + lane
         exists = warp * WARP + lane_read < m.block_threads
-        nowhere = f"does not exist ({m.block_threads} threads)"
+        nowhere = f"does not exist (the block has {m.block_threads} threads)"
         report.add(
             INACTIVE_SOURCE, (m.pc,), report.in_batch(m, block * m.n_threads + thread),
             f"lane {lane_read}", count=int(bad.sum()), lane=lane,

@@ -30,7 +30,7 @@ WRONG = (
           "must check the coordinate of vector"),
     Wrong("exchanged", {"0, 0], shape)": "0, 0], (shape[1], shape[0]))"}, "the sizes are swapped"),
     Wrong("threads with one number", {"stride=(32, 1)": "stride=(16, 1)"},
-          "a different number for each thread"),
+          "a different index for each thread"),
     Wrong("the other way round", {_PREDICATE: "cute.elem_less(shape, tXcX[(0, v), 0, 0])"},
           "each thread's `if` or loop skips them"),
     Wrong("one row too many",

@@ -42,6 +42,6 @@ WRONG = (
     Wrong(
         "rows from below",
         {"mX[row0 + ty + k, col0 + tx]": "mX[M - 2 - (row0 + ty + k), col0 + tx]"},
-        "reads mX[-1, 0], 16 bytes before its start",
+        "reads mX[-1, 0], 16 bytes before the tensor's start",
     ),
 )

@@ -15,7 +15,7 @@ WRONG = (
     Wrong("tail in every warp", {"if j < n and j // 1024 == piece:": "if j < n:"},
           "a single element differs"),
     Wrong("vectors rounded up", {"if i < n // vec:": "if i < cute.ceil_div(n, vec):"},
-          "12 bytes past its end"),
+          "12 bytes past the tensor's end"),
     Wrong("a vector added up in its own type", {"values.reduce(cute.ReductionOp.ADD, 0.0, 0)":
         "Float32(values.to(mX.element_type).reduce(cute.ReductionOp.ADD, 0.0, 0))"},
           "float16 the result is wrong"),

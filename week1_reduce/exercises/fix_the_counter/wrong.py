@@ -9,7 +9,7 @@ ALL = FENCE + COUNT + FENCE
 
 WRONG = (
     Wrong("as given", {ALL: COUNT, RESET: ""}, "changed its input mCount"),
-    Wrong("set back alone", {ALL: COUNT}, "with fences or acquire-release order"),
+    Wrong("set back alone", {ALL: COUNT}, "synchronise through an atomic counter"),
     Wrong("no fence before", {ALL: COUNT + FENCE}, "before it sees the part"),
     Wrong("no fence after", {COUNT + FENCE: COUNT}, "needs an acquire"),
     Wrong("releases within the block alone", {ALL: COUNT.replace("Int32(1))", 'Int32(1), sem="acq_rel", scope="cta")')},

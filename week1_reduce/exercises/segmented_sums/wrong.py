@@ -35,6 +35,6 @@ WRONG = (
     Wrong(
         "one segment more",
         {"if segment < mY.shape[0]:\n        for": "if segment <= mY.shape[0]:\n        for"},
-        "the index in this line is 3",
+        "the index on this line is 3",
     ),
 )

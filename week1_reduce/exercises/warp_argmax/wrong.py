@@ -31,7 +31,7 @@ WRONG = (
     Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
-            f"    {line}\n" for line in SHUFFLES.splitlines())}, "which does not execute"),
+            f"    {line}\n" for line in SHUFFLES.splitlines())}, "that lane does not execute"),
     Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
     Wrong("begins with -1e9", {
         "largest, column = -Float32.inf": "largest, column = Float32(-1e9)"}, "Does the maximum start at −∞"),

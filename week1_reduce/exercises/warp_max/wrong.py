@@ -24,7 +24,7 @@ WRONG = (
     Wrong("smallest", {"-Float32.inf": "Float32.inf", "cutlass.max(largest, mX": "cutlass.min(largest, mX",
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),
-    Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "which does not execute"),
+    Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "that lane does not execute"),
     Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
     Wrong("five times the same shuffle", {"offset=16 >> k)": "offset=16)"}, "elements differ (50 %, float32)"),
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
