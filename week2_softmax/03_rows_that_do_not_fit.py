@@ -704,7 +704,7 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # later. Signature: `two_blocks(x, y)`.
 #
 # **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at
-# most 1 barrier of the cluster, 16 bytes per load.
+# most 1 cluster barrier, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -29,7 +29,7 @@ _SMALL = 64  # maximum number of elements of a result
 _WIDTH = 90  # width of a picture in a report, whose lines are indented
 
 _LONG = 20_000  # longer sizes in `beyond` are not exceeded: their calls already take long
-SHOW = "{failed}.show() runs this very call again and draws what is wrong."
+SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
 
 def values(
@@ -67,7 +67,7 @@ def values(
             args = submission.run(case, device)
         except KernelError as error:
             evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
-            happened = f"With {case.label} the kernel was stopped.\n{error}"
+            happened = f"With {case.label}, the kernel was stopped.\n{error}"
             likely = _written(submission) or explained(
                 misconceptions, evidence, otherwise=overrun_diagnosis(error.overrun)
             )
@@ -100,11 +100,11 @@ def values(
                         args = submission.run(small)
                         check_values(submission, small, args, device, None, look_at, tolerances)
                     except GateError as smaller:
-                        smaller.happened += f"\nSo is the result with {case.label}."
+                        smaller.happened += f"\nThe result with {case.label} is wrong as well."
                         raise smaller from None
                     raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
-        on_gpu = ", also on this GPU" if "gpu" in devices else ""
+        on_gpu = ", on the virtual GPU and on this GPU" if "gpu" in devices else ""
         return f"{plural(len(every), 'size')} in {types}{on_gpu}"
 
     return Group("Values", run)
@@ -223,7 +223,7 @@ def check_values(
         if report.ok:
             continue
         got = {k: args[k].cpu() for k in case.expected}
-        where = " on the GPU (on the virtual GPU it is right)" if device == "gpu" else ""
+        where = " on the GPU but right on the virtual GPU" if device == "gpu" else ""
         never = None if device == "gpu" else _never_stored(submission, case, position, report.codes)
         shown = str(report)
         if never is not None:
@@ -241,9 +241,9 @@ def check_values(
             shown = shown.partition("\n  first mismatches")[0] + _sketch(
                 got[position], want, report
             )
-        happened = f"With {case.label} the result is wrong{where}.\n{shown}"
+        happened = f"With {case.label}, the result is wrong{where}.\n{shown}"
         if found:
-            happened += f"\n\nThe sanitizer reports for this call:\n{found}"
+            happened += f"\n\nSanitizer report for this call:\n{found}"
         kind = GateError if likely or found else UnexplainedError
         raise kind(happened, likely, look_at)
     if changed is not None:
@@ -317,10 +317,10 @@ def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
     at = tuple((after.nan_to_num() != before.nan_to_num()).nonzero()[0].tolist())
     place = f"{name}[{', '.join(map(str, at))}]"
     return GateError(
-        f"With {label} the kernel has changed its input {name}: {place} was "
-        f"{before[at].item():.7g} and is {after[at].item():.7g}.",
-        look_at=f"Store only to the outputs. If the kernel needs {name} in between, it has to "
-        "restore the old value before it ends.",
+        f"With {label}, the kernel changed its input {name}: {place} was "
+        f"{before[at].item():.7g} before the call and is {after[at].item():.7g} after it.",
+        look_at=f"Store only to the outputs. If the kernel uses {name} temporarily, it has to "
+        "restore the old values before it ends.",
     )
 
 
@@ -376,8 +376,8 @@ def _unread(submission: Submission, case: Case) -> str:
     dropped = ""
     if len(never) == len(inputs) > 1:
         dropped = (
-            " If your code does read them, its result comes from registers that nothing was copied "
-            "to. Such a result is undefined, so the compiler drops it with all its loads."
+            " If your code does read them, its result comes from registers that were never "
+            "written. Such a result is undefined, so the compiler removes it and all its loads."
         )
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
@@ -388,14 +388,14 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
         return ""
     profile, _ = submission.counted(case)
     if not profile.launches:
-        return "no kernel is launched: the host function ends without a `.launch(…)`."
+        return "no kernel is launched: the host function ends without calling `.launch(…)`."
     stores = profile["global_store_requests"] + profile["global_atomic_requests"]
     if not stores + profile["global_reduction_requests"]:
         behind = "st.global" in submission.compiled(case).ptx
-        why = ". The PTX has stores, and each thread's `if` or loop skips them"
+        why = ". The PTX contains stores, but each thread's `if` or loop skips them"
         if not behind:
-            why = (". The PTX has no store either: the compiler drops a store whose predicate or "
-                   "value can be undefined")  # fmt: skip
+            why = (". The PTX contains no store either: the compiler removes a store whose "
+                   "predicate or value may be undefined")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
     if never.all():
         return f"no thread stores to {name}."
@@ -404,12 +404,13 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
     which = "".join(x.replace(lie, ", all") for x in of_places(never.numpy()) if lie in x)
     which = (
         f"no thread stores {int(never.sum()):,} of the {plural(never.numel(), 'element')} of "
-        f"{name}{which}; the first of them is {name}[{at}]."
+        f"{name}{which}; the first one is {name}[{at}]."
     )
     threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
     first = int(never.reshape(-1).nonzero()[0])
     if never.dim() == 1 and threads < never.numel() and first == threads:
-        which += f" The launch has {plural(threads, 'thread')}: fewer threads than elements."
+        of = plural(never.numel(), "element")
+        which += f" The launch has only {plural(threads, 'thread')} for {of}."
     return which
 
 

@@ -15,5 +15,5 @@ WRONG = (
     Wrong("no such kernel", {'"begin with": "B"': '"begin with": "turn"'},
           "'turn' is not one of: \"A\""),
     Wrong("two at once", {'"A": "conflicts"': '"A": "lanes"', '"E": "nothing"': '"E": "conflicts"'},
-          "2 of 5 are not right"),
+          "2 of 5 answers are not right"),
 )  # fmt: skip

@@ -18,7 +18,7 @@ WRONG = (
           "Barrier in divergent code"),
     Wrong("from global memory", {"total += sRow[tidx - 1]": "total += mX[row, tidx - 1]",
                                  "total += sRow[tidx + 1]": "total += mX[row, tidx + 1]"},
-          "or more often than it needs them"),
+          "or are loaded more often than needed"),
     Wrong("a barrier more", {"    mY[row, tidx] = total":
                              "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
           "asks for at most 1 barrier"),

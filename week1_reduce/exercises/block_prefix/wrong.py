@@ -27,7 +27,7 @@ WRONG = (
     Wrong(
         "adds in float16",
         {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong",
+        "float32, the result is wrong",
     ),
     Wrong(
         "all through shared memory",

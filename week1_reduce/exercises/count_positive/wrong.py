@@ -28,7 +28,7 @@ WRONG = (
     Wrong("257 rows per block cleared", {
         "cute.ceil_div(rows, 256)": "cute.ceil_div(rows, 257)"}, "mY: 1 of 257 elements"),
     Wrong("not at most 0", {"if mX[row, n] > 0.0:": "if not (mX[row, n] <= 0.0):"},
-          "With m = 1, n = 2,049, float32 the result is wrong"),
+          "With m = 1, n = 2,049, float32, the result is wrong"),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -16,10 +16,10 @@ WRONG = (
     Wrong("counts rows together", {"mCount.iterator + row": "mCount.iterator"}, "With m = 3"),
     Wrong("adds in float16", {
         "            total += mX[row, n]": "            total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("at most nine pieces", {
         "range(tidx, pieces, 256)": "range(tidx, cutlass.min(pieces, 9), 256)"},
-        "So is the result with m = 8, n = 1"),
+        "The result with m = 8, n = 1"),
     Wrong("at most 256 pieces", {
         "        for k in range(tidx, pieces, 256):\n": "        k = tidx\n        if k < pieces:\n"},
         "n = 264,000, float32 the result"),

@@ -11,7 +11,7 @@ WRONG = (
     Wrong(
         "merge forgets the distance",
         {"m2 += m2_b + d * d * count * share": "m2 += m2_b"},
-        "With m = 2, n = 4, float32 the result is wrong",
+        "With m = 2, n = 4, float32, the result is wrong",
     ),
     Wrong("divided by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "mVar: 2 of 2"),
     Wrong(

@@ -13,7 +13,7 @@ TREE = """    for k in cutlass.range_constexpr(7):
 """
 
 WRONG = (
-    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "A maximum begins with −∞"),
+    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "Start a maximum at −∞"),
     Wrong("smallest", {"largest = -Float32.inf": "largest = Float32.inf",
                        "cutlass.max(largest": "cutlass.min(largest",
                        "cutlass.max(sMax": "cutlass.min(sMax"}, "this is the smallest element"),

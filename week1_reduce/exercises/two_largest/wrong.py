@@ -20,14 +20,14 @@ WRONG = (
     Wrong(
         "not in the loop",
         {"            second = cutlass.max(second, cutlass.min(first, value))\n": ""},
-        "float32 the result is wrong",
+        "float32, the result is wrong",
     ),
     Wrong(
         "begins with -1e9",
         {
             "first, second = -Float32.inf, -Float32.inf": "first, second = Float32(-1e9), Float32(-1e9)"
         },
-        "A maximum begins with −∞",
+        "Start a maximum at −∞",
     ),
     Wrong(
         "without the last in a thousand",

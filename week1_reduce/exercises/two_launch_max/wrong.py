@@ -7,7 +7,7 @@ PART = "    best = -Float32.inf\n    for k in range"
 
 WRONG = (
     Wrong("a piece begins at 0", {PIECE: PIECE.replace("-Float32.inf", "Float32(0.0)")},
-          "no element of its row is as large"),
+          "which exceeds every element of its row"),
     Wrong("the parts begin at 0", {PART: PART.replace("-Float32.inf", "Float32(0.0)")},
           "got 0, expected"),
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
@@ -15,7 +15,7 @@ WRONG = (
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("at most twelve pieces", {
         "range(tidx, mPart.shape[1], 256)": "range(tidx, cutlass.min(mPart.shape[1], 12), 256)"},
-        "So is the result with m = 8, n = "),
+        "The result with m = 8, n = "),
     Wrong("at most 256 pieces", {
         "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
         "n = 264,000, float32 the result"),

@@ -22,5 +22,5 @@ WRONG = (
         "tolerance: rtol 1e-05"),
     Wrong("the sum rounded to the input's type", {
         "(mX[row, n].to(Float32) / total)": "(mX[row, n].to(Float32) / total.to(mX.element_type).to(Float32))"},
-        "float16 the result is wrong"),
+        "float16, the result is wrong"),
 )  # fmt: skip

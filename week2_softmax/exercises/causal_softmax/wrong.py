@@ -34,12 +34,12 @@ WRONG = (
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
                 value = {LOAD}
                 if col <= row + N - M:
-                    rX[k] = value"""}, "are loaded that the result does not need"),
+                    rX[k] = value"""}, "do not contribute to the result"),
     Wrong("the scale through bfloat16", {LOAD: f"{LOAD}.to(cutlass.BFloat16).to(Float32)"},
-          "bfloat16 the result is wrong"),
+          "bfloat16, the result is wrong"),
     Wrong("read through bfloat16", {
         "mX[row, col].to(Float32) * scale": "mX[row, col].to(cutlass.BFloat16).to(Float32) * scale"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("a fill of -1e30", {
         "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "every wrong element is 0"),
     Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN, stored by threads"),

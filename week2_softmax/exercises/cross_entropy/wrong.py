@@ -34,11 +34,11 @@ WRONG = (
     Wrong("no rescaling of the lanes", {GUARD: ""}, "relative to its own maximum"),
     Wrong("the maximum of warp 0", {"m = cute.arch.fmax(cute.arch.fmax(sM[0], sM[1]), cute.arch.fmax(sM[2], sM[3]))": "m = sM[0]"}, "the maximum of warp 0 is used for"),
     Wrong("scaled before the maximum", SCALED, "Subtract first"),
-    Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32 the result is wrong"),
-    Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32 the result is wrong. WRONG mLoss"),
+    Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32, the result is wrong"),
+    Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32, the result is wrong. WRONG mLoss"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
-    Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16 the result is wrong"),
+    Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16, the result is wrong"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "the result is wrong"),
 )  # fmt: skip
 

@@ -19,9 +19,9 @@ WRONG = (
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),
     Wrong("through registers", {READ: "            x = gX[None, v].load()\n"},
-          "Bytes that threads request in loads"),
+          "Bytes requested by loads"),
     Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
     Wrong("three tiles", {"make_layout((4, 32, 2))": "make_layout((4, 32, 3))", "(k + 1) % 2": "(k + 1) % 3", "k % 2].load": "k % 3].load"},
           "at most 1,024 bytes of shared memory"),
 )  # fmt: skip
