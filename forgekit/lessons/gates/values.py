@@ -228,8 +228,8 @@ def check_values(
         shown = str(report)
         if never is not None:
             left, bad = int(never.sum()), report.wrong
-            some = f", {left:,} of them never stored" if left < bad else ", never stored"
-            shown = shown.replace(EITHER, some if left else ", stored by threads")
+            some = f"{left:,} of them never stored" if left < bad else "never stored"
+            shown = shown.replace(EITHER, f" ({some if left else 'stored by threads'})")
         kinds, found = _findings(submission, case) if device == "virtual" else ((), "")
         blank = None if never is None else never & torch.from_numpy(report.codes >= MISSING)
         evidence = Evidence(kinds, report.hints, shown, got, case, never=blank)
@@ -400,7 +400,7 @@ def _unstored(submission: Submission, case: Case, name: str, never: Any) -> str:
     if never.all():
         return f"no thread stores to {name}."
     at = ", ".join(map(str, never.nonzero()[0].tolist()))
-    lie = "all mismatches lie"
+    lie = "all mismatches are"
     which = "".join(x.replace(lie, ", all") for x in of_places(never.numpy()) if lie in x)
     which = (
         f"no thread stores {int(never.sum()):,} of the {plural(never.numel(), 'element')} of "

@@ -99,7 +99,9 @@ def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_noted() -> None:
     assert len(compare(counted(), before, 5.0).lines()) == 1
     before.suite, before.interrupted = "short", True
     _, suite, part = compare(counted(), before, 5.0).lines()
-    assert suite == "Note: the baseline comes from the suite short, these results from mine."
+    assert (
+        suite == "Note: the baseline comes from the suite short, but these results come from mine."
+    )
     assert "the baseline was interrupted" in part
 
 

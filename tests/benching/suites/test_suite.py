@@ -75,7 +75,7 @@ GROUP = '[[group]]\nops = ["softmax"]\ndtypes = ["float16"]\n'
     ("text", "said"),
     [
         ("a = ", "a TOML file"),
-        ("a = 1", r"needed tables \[\[group\]\]"),
+        ("a = 1", r"needed \[\[group\]\] tables"),
         (GROUP, ONE),
         (GROUP + "shapes = [[2, 3]]\nM = [2]", ONE),
         (GROUP + "M = [2]", ONE),

@@ -184,7 +184,7 @@ def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, mon
     out = tmp_path / "out"
     call = ["grade", str(tmp_path / "c"), "--out", str(out), "--cores", "1", "--exit-code"]
     assert main(call) == 1 and no_judges == ["ana"]
-    assert f"1 to review: decide them in {out}/review.toml" in capsys.readouterr().out
+    assert f"1 to review: enter your decisions in {out}/review.toml" in capsys.readouterr().out
     (out / "review.toml").write_text(f'[[review]]\nstudent="ana"\nexercise="{SCALE}"\npoints=1')
     assert main(call) == 0 and no_judges == ["ana"]
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}

@@ -29,7 +29,7 @@ WRONG = (
           "scale times the largest x is the smallest"),
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
     Wrong("only what is kept is written", {"            if col < N:\n                mY": f"            {KEPT}\n                mY"},
-          "every wrong element is NaN, never stored"),
+          "every wrong element is NaN (never stored)"),
     Wrong("all of it is read", {
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
                 value = {LOAD}
@@ -42,5 +42,5 @@ WRONG = (
         "float32, the result is wrong"),
     Wrong("a fill of -1e30", {
         "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "every wrong element is 0"),
-    Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN, stored by threads"),
+    Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN (stored by threads)"),
 )  # fmt: skip

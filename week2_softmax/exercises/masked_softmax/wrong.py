@@ -44,7 +44,7 @@ WRONG = (
 """}, "whose first element is masked"),
     Wrong("uniform where all are masked", {LAST: """            y = 1.0 / Float32(mX.shape[1]) if m_row == -Float32.inf else Float32(0.0)
             if mMask[row, n] != 0:
-                e = """}, "all mismatches lie in row 3"),
+                e = """}, "all mismatches are in row 3"),
     Wrong("no temperature", {SCALE: "scale = math.log2(math.e)"}, "the temperature has no effect"),
     Wrong("temperature multiplied", {SCALE: "scale = math.log2(math.e) * t"}, "not divided"),
     Wrong("base 2", {SCALE: "scale = 1.0 / t"}, "2 to the power of x"),

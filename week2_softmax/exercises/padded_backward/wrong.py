@@ -27,12 +27,12 @@ WRONG = (
     Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as if it were as long as row 0"),
     Wrong("rows of length 0 left out", {"    if row < mY.shape[0]:\n        length = mLength[row]":
           "    length = Int32(0)\n    if row < mY.shape[0]:\n        length = mLength[row]\n    if length > 0:",
-          "@cute.kernel": "from cutlass import Int32\n\n\n@cute.kernel"}, "all mismatches lie in row 2"),
+          "@cute.kernel": "from cutlass import Int32\n\n\n@cute.kernel"}, "all mismatches are in row 2"),
     Wrong("loads what it does not need", {CHECKED: f"""            dx = {DX}
             if n >= length:
                 dx = Float32(0.0)
 """}, "do not contribute to the result"),
     Wrong("a length of at least 1", {SUM: "for n in range(lane, max(length, 1), 32):"},
           "The first is mdY[2, 0]; length[2] is 0"),
-    Wrong("infinity less infinity", {CHECKED: CHECKED.replace("0.0)", "0.0) * Float32.inf")}, "every wrong element is NaN, stored by threads"),
+    Wrong("infinity less infinity", {CHECKED: CHECKED.replace("0.0)", "0.0) * Float32.inf")}, "every wrong element is NaN (stored by threads)"),
 )  # fmt: skip
