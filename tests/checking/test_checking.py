@@ -496,8 +496,8 @@ def test_notebook_can_be_made_to_raise(notebook):
 def test_notebook_shows_no_traceback(notebook):
     (output,) = notebook["usage"]
     assert output.traceback == [
-        "\x1b[1;31mUsageError\x1b[0m: shape of actual: got (3,), needed (4,), the shape of expected; "
-        "compare tensors of equal shape",
+        "\x1b[1;31mUsageError\x1b[0m: shape of actual: got (3,), needed (4,), the shape of "
+        "expected; compare tensors of equal shape",
         "",
         "  cell [8], line 2: check(torch.zeros(3), torch.zeros(4))",
     ]

@@ -86,8 +86,8 @@ def _mode(rows: bool) -> list[Misconception]:
         return here(e) and rows and e.case.args[0].shape[0] % 4 != 0
 
     return [
-        Misconception("a matrix with 4 rows passes, because there a thread's four vectors are all inside or all outside. Here they differ, so the predicate of vector `v` must check the coordinate of vector `v`.", of_another),
-        Misconception(f"the predicate lets exactly one {mode} after the last one through. The last {mode} is number size - 1.", one_too_many),
+        Misconception("a matrix with 4 rows passes, because there a thread's four vectors are all inside or all outside. Here some are outside, so the predicate of vector `v` must check the coordinate of vector `v`.", of_another),
+        Misconception(f"the predicate admits exactly one {mode} after the last one. The index of the last {mode} is size - 1.", one_too_many),
         Misconception(f"the {other} of this matrix fill the tiles, but the kernel accesses {mode}s far beyond the last one, so the predicate does not check the {mode}.", lambda e: here(e) and
              bool(_outside(e)[0 if rows else 1])),
     ]  # fmt: skip

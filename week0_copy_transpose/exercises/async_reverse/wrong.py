@@ -10,7 +10,9 @@ _BARRIER = "    cute.arch.sync_threads()\n"
 WRONG = (
     Wrong("no wait", {_WAIT: ""}, "no thread waits"),
     Wrong("no commit", {_COMMIT: ""}, "these copies are in no group"),
-    Wrong("one group may be open", {"wait_group(0)": "wait_group(1)"}, "allows that many"),
+    Wrong(
+        "one group may be open", {"wait_group(0)": "wait_group(1)"}, "does not wait for that many"
+    ),
     Wrong("no barrier", {_BARRIER: ""}, "so it needs a barrier"),
     Wrong("barrier before wait", {_WAIT + _BARRIER: _BARRIER + _WAIT}, "barrier comes before"),
     Wrong(
@@ -33,7 +35,7 @@ WRONG = (
     Wrong(
         "to the next place",
         {"sX[(None, tidx)])": "sX[(None, tidx + 1)])"},
-        "the copy's place in shared memory",
+        "the copy's destination in shared memory",
     ),
     Wrong(
         "one thread copies",
@@ -48,7 +50,7 @@ WRONG = (
         {
             f"if tidx < n // vec:\n        {_COPY}": "for v in range(n // vec):\n        cute.copy(atom, gX[(None, v)], sX[(None, v)])"
         },
-        "more than one thread copies to the same place",
+        "more than one thread copies to the same location",
     ),
     Wrong(
         "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"

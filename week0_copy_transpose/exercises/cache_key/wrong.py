@@ -14,7 +14,7 @@ WRONG = (
     Wrong("last stride only", {_ORDER: "x.stride()[-1] == 1"}, "lacks the number of dimensions"),
     Wrong("dimensions for order", {_ORDER: "x.dim()"}, "lacks the memory order"),
     Wrong("fastest mode", {_ORDER: "(x.dim(), min(x.stride()) == x.stride()[-1])"},
-          "neighbouring elements are two places apart"),
+          "neighbouring elements are two positions apart"),
     Wrong("contiguous or not", {_ORDER: "(x.dim(), x.is_contiguous())"}, "Which mode has stride 1?"),
     Wrong("no alignment", {", align": "", "align = ": "_ = "},
           "alignment of the first element"),

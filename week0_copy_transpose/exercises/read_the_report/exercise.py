@@ -29,8 +29,8 @@ def _why_not(letter: str, said: str) -> str:
     us, load, store, waves, lanes, occupancy = NUMBERS[letter]
     if said == "sectors" and letter == "D":
         return (
-            "one sector per request is not too many, because eight lanes ask for 32 bytes and "
-            "receive 32. But why only eight lanes? D needs four times as many requests as E."
+            "one sector per request is not too many, because eight lanes request 32 bytes and receive "
+            "32. But why only eight lanes? D needs four times as many requests as E."
         )
     if said == "sectors":
         return (

@@ -97,13 +97,13 @@ def _through_shared_memory(submission: Submission) -> str:
     submission.counted(case, seen)
     if seen.reads != needed:
         raise GateError(
-            f"Threads read a word of shared memory that another thread wrote {seen.reads} times; "
+            f"Threads made {seen.reads} reads of words in shared memory that another thread had written; "
             f"with {case.label}, two rounds make {needed} such reads.",
             seen.likely if seen.reads < needed else "",
             "Keep both rounds: each writes sRow[tidx] and reads the neighbour's element. "
             "Change only the barriers.",
         )
-    return f"{seen.reads} elements went from thread to thread"
+    return f"{seen.reads} elements passed from thread to thread"
 
 
 EXERCISE = Exercise(
@@ -154,7 +154,7 @@ threads would also have time to finish reading.)
             ],
             look_at="The finding names two lines. Which one must come first, and what makes the other threads wait for it?",
         ),
-        Group("No barrier too many", _not_everywhere),
+        Group("No unnecessary barrier", _not_everywhere),
         Group("Both rounds through shared memory", _through_shared_memory),
     ),
 )  # fmt: skip

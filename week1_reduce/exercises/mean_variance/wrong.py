@@ -27,7 +27,7 @@ WRONG = (
             "mMean[row] = mean": "mMean[row] = mean / count + 1000.0",
             "mVar[row] = m2 / count": "mVar[row] = m2 / count - (mean / count) * (mean / count)",
         },
-        "With m = 2, n = 4, float32 the result",
+        "With m = 2, n = 4, float32, the result",
     ),
     Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "divides m2 by n − 1"),
     Wrong(

@@ -38,7 +38,7 @@ def _sums(submission: Submission) -> str:
             raise GateError(f"pairwise returns None for {n} numbers: it has no `return`.")
         if isinstance(got, list):
             raise GateError(
-                f"pairwise returns a list for {n} numbers; return the one number in it."
+                f"pairwise returns a list for {n} numbers; return the single number in it."
             )
         if not math.isclose(float(got), want):
             lost = "" if n % 2 == 0 else _lost(values, float(got))
@@ -58,7 +58,7 @@ def _called(function, values, n):
     try:
         return function(values)
     except RecursionError:
-        raise GateError(f"With {n} numbers, pairwise calls itself without end.") from None
+        raise GateError(f"With {n} numbers, pairwise recurses indefinitely.") from None
     except Exception as error:
         raise GateError(
             f"With {n} numbers, pairwise raises {type(error).__name__}: {error}"
@@ -77,9 +77,9 @@ def _depth(submission: Submission) -> str:
             )
         if got.depth > most:
             chain = _called(function, [Counted((k,)) for k in range(33)], 33).depth == 32
-            says = "it adds the numbers one after the other." if chain else ""
+            says = "it adds the numbers one after another." if chain else ""
             raise GateError(
-                f"One of {n} numbers goes through {got.depth} additions; a tree needs {most}.",
+                f"One of {n} numbers passes through {got.depth} additions; a tree needs {most}.",
                 says,
             )
     return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"

@@ -27,11 +27,11 @@ QUARTER = """    if len(values) == 1:
 
 WRONG = (
     Wrong("odd one lost", {"pairs + values[len(values) // 2 * 2 :]": "pairs"}, "has no neighbour"),
-    Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds the numbers one after the other"),
-    Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "One of 8 numbers goes through 4"),
+    Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds the numbers one after another"),
+    Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "One of 8 numbers passes through 4"),
     Wrong("a quarter and the rest", {ROUNDS: QUARTER}, "a tree needs 3. [ ] Error"),
     Wrong("no return", {"    return values[0]": ""}, "it has no `return`"),
-    Wrong("a list", {"return values[0]": "return values"}, "return the one number in it"),
-    Wrong("without end", {ROUNDS: "    return pairwise(values)"}, "without end"),
+    Wrong("a list", {"return values[0]": "return values"}, "return the single number in it"),
+    Wrong("recurses indefinitely", {ROUNDS: "    return pairwise(values)"}, "recurses indefinitely"),
     Wrong("fsum", {ROUNDS: "    import math\n    return math.fsum(values)"}, "raises TypeError"),
 )  # fmt: skip

@@ -32,6 +32,6 @@ WRONG = (
     Wrong(
         "without the last in a thousand",
         {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1] - mX.shape[1] // 1000, 32)"},
-        "n = 1,001, float32 the result",
+        "n = 1,001, float32, the result",
     ),
 )

@@ -18,5 +18,5 @@ WRONG = (
         "The result with m = 8, n = "),
     Wrong("at most 256 pieces", {
         "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
-        "n = 264,000, float32 the result"),
+        "n = 264,000, float32, the result"),
 )  # fmt: skip

@@ -12,7 +12,7 @@ BFLY = "        total += cute.arch.shuffle_sync_bfly(total, offset=1 << k)"
 
 WRONG = (
     Wrong("every lane adds", {"        if lane >= 1 << k:\n            total": "        total"},
-          "gets its own value, and this kernel adds it"),
+          "receives its own value, and this kernel adds it"),
     Wrong("down", {STEP: DOWN}, "use up, not down"),
     Wrong("butterfly", {STEP: BFLY}, "the result of a butterfly"),
     Wrong("no steps", {STEP: "        total += 0"}, "no lane adds anything"),

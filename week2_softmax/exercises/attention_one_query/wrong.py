@@ -59,7 +59,7 @@ WRONG = (
     Wrong("the maximum of warp 0", {LARGEST: "m = sM[0]"}, "subtracts less than the largest of the four maxima"),
     Wrong("a scale of its own", {
         "scale_log2 = scale * 1.44": "scale_log2 = 0.75 / dim**0.5 * 1.44"},
-        "length = 6, dim = 32, float32 the result"),
+        "length = 6, dim = 32, float32, the result"),
     Wrong("no barrier", {BARRIER: ""}, "m = cute.arch.fmax(cute.arch.fmax(sM[0]"),
     Wrong("two passes over K", {f"    {LOOP}": FIRST_PASS}, "Bytes requested by loads: 31,744"),
     Wrong("one warp a head", {"block=(128, 1, 1)": "block=(32, 1, 1)", LOOP: "for i in range(mK.shape[1]):",
@@ -71,7 +71,7 @@ WRONG = (
         "The result with heads = 8, length = "),
     Wrong("the maximum begins at -1e30", {
         "m, s = -Float32.inf": "m, s = Float32(-1e30)"},
-        "length = 31, dim = 64, float32 the result"),
+        "length = 31, dim = 64, float32, the result"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "With heads = 3, length = 64"),
 )  # fmt: skip
 

@@ -21,7 +21,7 @@ WRONG = (
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("a barrier for the sizes tested alone", {BARRIER: "    if mX.shape[1] < 301 or mX.shape[1] % 500 == 0 or mX.shape[1] == 1025:\n    "
-          + BARRIER}, "float32 the sanitizer objects"),
+          + BARRIER}, "float32, the sanitizer reports an error"),
     Wrong("256 words", {"sMax = smem.allocate_tensor(Float32, cute.make_layout(8)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(248)"},
           "at most 256 bytes of shared memory"),
 )  # fmt: skip

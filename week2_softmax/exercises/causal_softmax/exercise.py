@@ -115,5 +115,5 @@ skips whole tiles beyond the diagonal and never writes the scores.
         {"x": [[("log 1", 0), ("log 3", 0), "9"], [("log 1", 0), ("log 1", 0), ("log 2", 0)]],
          "y": [[("0.25", 0), ("0.75", 0), "0"], [("0.25", 0), ("0.25", 0), ("0.5", 0)]]},
     ),
-    praise="You have fused three operators into one read.",
+    praise="You have fused three operators into one pass.",
 )  # fmt: skip

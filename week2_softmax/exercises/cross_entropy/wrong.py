@@ -26,7 +26,7 @@ SCALED = {
 
 WRONG = (
     Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "whole warps have no element"),
-    Wrong("ignored target read", {"if target != -100": "if target != -1"}, "that target is to be ignored"),
+    Wrong("ignored target read", {"if target != -100": "if target != -1"}, "that target must be ignored"),
     Wrong("lse rounded first", {LOSS: "loss = m + log_s - mX[row, target].to(Float32)"}, "minus x[target], gives exactly this result"),
     Wrong("sign", {LOSS: "loss = mX[row, target].to(Float32) - m - log_s"}, "the sign is reversed"),
     Wrong("no log s", {LOSS: "loss = m - mX[row, target].to(Float32)"}, "log s is missing"),

@@ -20,7 +20,7 @@ WRONG = (
     Wrong("its own element alone", {RESULT: "(difference * dy).view(-1)[i] / (2 * eps)"},
           "each dx is computed from its own y alone"),
     Wrong("a step left in x", {STEP: "        step = torch.zeros_like(x)\n        x.view(-1)[i] += eps\n"},
-          "one of the steps is still in it"),
+          "it still contains one of the steps"),
     Wrong("by autograd", {"    dx = torch.empty_like(x)\n": "    x = x.clone().requires_grad_()\n"
           "    return torch.autograd.grad(f(x), x, dy)[0]\n"}, "the largest step is 0."),
     Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls per element"),

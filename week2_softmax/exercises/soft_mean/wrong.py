@@ -36,7 +36,7 @@ WRONG = (
     Wrong("the best alone", {"            s += e\n":
           "            e = Float32(1.0) if e == 1.0 else Float32(0.0)\n            s += e\n"},
           "only the value beside the largest"),
-    Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only the part of lane 0"),
+    Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only lane 0's part"),
     Wrong("three passes", {SECOND: THREE}, "Bytes requested by loads"),
     Wrong("adds in the input's type", {
         "s += e\n": "s = (s + e).to(mX.element_type).to(Float32)\n"},

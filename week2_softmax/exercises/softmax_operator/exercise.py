@@ -72,19 +72,19 @@ class Launchers:
                 raise GateError(
                     f"`{name}` receives {argument} of shape {tuple(tensor.shape)} with strides "
                     f"{tensor.stride()}; the kernels need contiguous rows.",
-                    "a gradient need not be laid out as y is: that of `y.sum()` is one number, "
-                    "expanded. `.contiguous()` makes a copy where one is needed."
+                    "a gradient need not have y's layout: that of `y.sum()` is one number, "
+                    "expanded. `.contiguous()` makes a copy if one is needed."
                     if argument == "dy" else "",
                 )  # fmt: skip
         if len({(x.shape, x.dtype) for x in tensors.values()}) > 1:
             what = ", ".join(f"{k} {tuple(v.shape)} {str(v.dtype)[6:]}" for k, v in tensors.items())
-            raise GateError(f"`{name}` receives tensors that do not fit together: {what}.")
+            raise GateError(f"`{name}` receives tensors that do not match each other: {what}.")
 
 
 def _made(submission: Submission) -> tuple[Any, Launchers]:
     kernels = Launchers()
     function = python_function(submission, "softmax_operator(forward, backward)")
-    op = _tried("Making the operator", lambda: function(kernels.forward, kernels.backward))
+    op = _tried("Creating the operator", lambda: function(kernels.forward, kernels.backward))
     if not isinstance(op, CustomOpDef):
         raise GateError(
             f"Expected an operator, got {op!r:.100}.",

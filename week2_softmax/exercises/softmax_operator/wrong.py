@@ -41,7 +41,7 @@ WRONG = (
     Wrong("t left out of the gradient", {RETURN: "        return softmax_backward(dy, y, 1.0), None\n"},
           "dx is t times the expected gradient"),
     Wrong("the type is lost", {OP: OP.replace("empty_like(x, memory_format=torch.contiguous_format)", "empty(x.shape)")},
-          "do not fit together"),
+          "do not match each other"),
     Wrong("x and y kept", {"ctx.save_for_backward(output)": "ctx.save_for_backward(output, inputs[0])",
                            "(y,) = ctx": "y, _ = ctx"}, "y alone is enough"),
     Wrong("a function, no operator", {"    return softmax\n": "    return lambda x, t: softmax(x, t)\n"},

@@ -81,8 +81,8 @@ registers run out; then sort, or select by digits (radix select), instead.
     misconceptions=[
         looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "the values are the smallest."),
         looks_like(lambda x, *outputs: _top(x)[0].flip(1), "the four values are correct, but the smallest comes first."),
-        looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest is in all four places: "
-                   "a displaced pair has to move on."),
+        looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest is in all four positions: "
+                   "a displaced pair has to move down."),
         Misconception("all values are correct, and each index belongs to its value. But among equal elements the kernel does not take "
              "the first, or takes the same one twice.", _other_of_equals),
         Misconception("all values are correct, but where they are −∞, a wrong index is 0: the pair that fills a list counts as "

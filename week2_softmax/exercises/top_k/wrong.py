@@ -18,7 +18,7 @@ DISPLACED = "            value, index = v, i\n"
 WRONG = (
     Wrong("ties as they come", {BETTER: "if value > v:"}, "among equal elements"),
     Wrong("identity's index 0", {"rI.fill(2**31 - 1)": "rI.fill(-1)"}, "an index belongs to no element"),
-    Wrong("displaced pair dropped", {DISPLACED: ""}, "the largest is in all four places"),
+    Wrong("displaced pair dropped", {DISPLACED: ""}, "the largest is in all four positions"),
     Wrong("displaced index forgotten", {DISPLACED: "            value = v\n"}, "got 5, expected 0"),
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "the values are the smallest"),

@@ -8,7 +8,7 @@ READ = "            x = tXsX[None, k % 2].load()\n"
 
 WRONG = (
     Wrong("no wait", {WAIT: ""}, "read before its copy has arrived"),
-    Wrong("waits for all", {"wait_group(1)": "wait_group(0)"}, "start the next tile first"),
+    Wrong("waits for all", {"wait_group(1)": "wait_group(0)"}, "first start the next tile's copy"),
     Wrong("one buffer", {"(k + 1) % 2": "0", "k % 2": "0"}, "in two different buffers"),
     Wrong("the other buffer", {"None, k % 2": "None, (k + 1) % 2"}, "no data was ever copied"),
     Wrong("the first tile alone", {"range(cute.ceil_div(vectors, 32))": "range(1)"},

@@ -74,7 +74,7 @@ WHY = {
     (
         "the sum is not rescaled in the loop",
         "1,000 random elements, the first the largest",
-    ): "lane 0 meets the row's maximum first. But each of the other 31 lanes has its own maximum, and most meet theirs later.",
+    ): "lane 0 starts with the row's maximum. But each of the other 31 lanes has its own maximum, and most meet theirs later.",
     (
         "the sum is not rescaled in the loop",
         "1,000 equal elements",
