@@ -70,7 +70,7 @@ def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
     )
     offsets = offsets_of(layout)
     if offsets.ndim != 1:
-        remedy = "leave memory out: coordinates have no banks"
+        remedy = "leave memory out, because coordinates have no banks"
         raise usage_error("layout", f"{layout} in smem", "offsets into memory", remedy)
     if layout.rank == 2:
         ways = map(describe_ways, worst_ways(offsets.reshape(-1, layout.size(0)), bits))
@@ -124,7 +124,7 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
     by = f"({{thread}},{text(kept)})"
     return [
         _step("composition", f"tidA = composition({name}, {tv})", composed, "(thread,value)",
-              "Put the TV layout in front: it maps (thread, value) to a place in the tile, which "
+              "Put the TV layout in front: it maps (thread, value) to an index in the tile, which "
               f"the tile's layout maps to an offset. {threads} threads with "
               f"{plural(values, 'value')} each.",
               op="composition", by=str(tv)),

@@ -39,7 +39,7 @@ def fill_multiprocessor(
         threads, shared_bytes = math.prod(launch.block), launch.shared_bytes
     held = MULTIPROCESSORS[arch]
     if shared_bytes > (most := held.shared_bytes - 1024):
-        remedy = "use less, or another arch"
+        remedy = "use less, or choose another arch"
         raise usage_error("shared_bytes", f"{shared_bytes:,}", f"at most {most:,}", remedy)
     limits = held.limits(threads, registers, shared_bytes)
     blocks = min(limits.values())

@@ -32,7 +32,7 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
     """
     if not 1 <= len(profiles) <= 2:
         raise usage_error(
-            "profiles", f"{len(profiles)}", "one or two", "film fewer kernels at once"
+            "profiles", f"{len(profiles)}", "one or two", "show one or two kernels at once"
         )
     films = {name: _film(name, p) for name, p in profiles.items()}
     words = "\n".join(

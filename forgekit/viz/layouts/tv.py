@@ -36,7 +36,7 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
     tv = read_thread_values(layout, read_tile(tile_mn, 2, "tile_mn"), "TV layout")
     lines = describe(tv)
     grids = [tile_grid(tv, "tile", caption="Element" if both else "",
-                       note="who holds it" if both else "")]  # fmt: skip
+                       note="its holder" if both else "")]  # fmt: skip
     if both:
         grids.append(_table_grid(tv))
     words = ". ".join([f"Thread-value layout {tv.layout}", *lines, spell_out(tv)])
