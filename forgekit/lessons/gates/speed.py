@@ -127,8 +127,8 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
         off = _far(got[written], want[written], rtol)
         if off:
             raise GateError(
-                f"With {case.label}, the sampled blocks write {count:,} elements; wrong elements: "
-                f"{off:,}. At the small sizes of the previous group, all elements are right.",
+                f"With {case.label}, the sampled blocks write {count:,} elements, {off:,} of them "
+                "wrong. At the small sizes of the previous group, all elements are right.",
                 look_at="Check whether an index or the grid relies on a small size.",
             )
 

@@ -53,10 +53,10 @@ def _step(name: str, code: str, result: Any, modes: str, words: str, *,
 
 
 def _first(layout: Layout | ComposedLayout) -> Step:
-    words = "A layout is a function: it takes a coordinate and gives an offset into memory."
+    words = "A layout is a function: it maps a coordinate to an offset into memory."
     if isinstance(layout, Layout) and layout.rank == 2 and layout.depth == 1:
         rows, columns = layout.stride
-        words = words[:-1] + f", here (i,j) the offset i×{rows} + j×{columns}."
+        words = words[:-1] + f", here (i,j) to i×{rows} + j×{columns}."
     modes = {1: "(index)", 2: "(row,column)"}.get(layout.rank, f"{layout.rank} modes")
     return _step("the tensor", "mA", layout, modes, words)
 

@@ -50,7 +50,7 @@ def fill_multiprocessor(
         f"{shared_bytes:,} bytes of shared memory per block",
         *(f"{name}: room for {plural(many, 'block')}" for name, many in limits.items()),
         f"room for {plural(blocks, 'block')}, {warps} of {held.warps} warps; "
-        f"full first: {' and '.join(full)}",
+        f"limited by {' and '.join(full)}",
     ])  # fmt: skip
 
     def draw(figure: Figure) -> None:

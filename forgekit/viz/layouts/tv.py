@@ -122,9 +122,9 @@ def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
     threads = max(tv.threads for tv in tvs)
     lanes = min(threads, _WARP)
     shown = tuple(thread_colour(t, lanes) for t in range(lanes))
-    text = f"thread 0 to {threads - 1}" if threads > 1 else "thread 0"
+    text = f"threads 0 to {threads - 1}" if threads > 1 else "thread 0"
     if threads > _WARP:
-        text = f"lane 0 to {_WARP - 1} of each of {-(-threads // _WARP)} warps"
+        text = f"lanes 0 to {_WARP - 1} of each of {-(-threads // _WARP)} warps"
     swatches = [Swatch(shown, text)]
     if any(tv.uncovered for tv in tvs):
         swatches.append(Swatch((NOTHING,), "no thread"))
