@@ -160,7 +160,7 @@ def effort(rows: Sequence[Row]) -> str:
     known = [row.record for row in rows]
     first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
     hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)
-    parts = [f"{first} passed on the first try, {plural(tries, 'try')} in total"] if tries else []
+    parts = [f"{first} on the first try, {plural(tries, 'try')} in total"] if tries else []
     parts += [plural(hints, "hint")] if hints else []
     parts += [f"{plural(seen, 'solution')} seen before a pass"] if seen else []
     return ", ".join(parts) or "not started"

@@ -277,7 +277,7 @@ def test_all_weeks_have_a_mark_for_each_exercise_and_count_all_help():
         f"Kernel Forge: 3 of {len(card.rows)} exercises passed, 1 of {whole} whole kernels written"
     )
     assert week0.startswith("Week 0: copy and transpose: 2 of ")
-    assert bar == (f"  {'█':░<20}  2 passed on the first try, 2 tries in total, 1 hint, "
+    assert bar == (f"  {'█':░<20}  2 on the first try, 2 tries in total, 1 hint, "
                    "1 solution seen before a pass")  # fmt: skip
     assert marks.split() == ["00_start_here", "2/3", "●◐·"]
     assert any("02_shuffle" in line for line in rest) and any("■" in line for line in rest)

@@ -220,9 +220,8 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     if fact.holds(got, needed):
         return
     called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest
-    asks = fact.words(value)
-    if words:
-        asks = words + f", which requires {plural(needed, fact.noun)}" * bool(needed)
+    means = f", which means {plural(needed, fact.noun)}" if needed else ""
+    asks = words + means if words else fact.words(value)
     raise GateError(
         f"{called}: {exact(got)} with {label}; the task asks for {asks}."
         + _lines(profile, fact.ptx),

@@ -41,8 +41,8 @@ def bytes_in_flight(
     many = gpu_named(gpu).multiprocessors
     knee = ceiling_gbps * latency_ns / many
     words = "\n".join([
-        f"{gpu}: at {latency_ns:.0f} ns, {ceiling_gbps:,.0f} GB/s need {knee:,.0f} bytes in flight "
-        f"on each of {many} multiprocessors",
+        f"{gpu}: at a latency of {latency_ns:.0f} ns, {ceiling_gbps:,.0f} GB/s need {knee:,.0f} "
+        f"bytes in flight on each of {many} multiprocessors",
         *(f"{name}: {held:,.0f} bytes, {speed:,.0f} GB/s recorded"
           for name, (held, speed) in points.items()),
     ])  # fmt: skip

@@ -51,7 +51,7 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
 
     return Idea(
         "traffic", "Memory moves 32-byte sectors",
-        "Blue: bytes that the warp requested. Orange: the rest of their sectors. The film shows "
+        "Blue: bytes that the warp requested. Orange: the rest of their sectors. The animation shows "
         f"the first {_FRAMES} accesses of block 0; the totals cover the whole run.",
         {"films": films}, words, draw, height=1.6,
     )  # fmt: skip

@@ -62,7 +62,7 @@ def draw_copy(
     d = read_thread_values(target, tile, "destination layout", pattern)
     if s.threads != d.threads:
         got = f"{s.threads} threads in the source, {d.threads} in the destination"
-        remedy = "both layouts must have the same thread mode, like those of one tiled copy"
+        remedy = "pass layouts with the same thread mode, such as those of one tiled copy"
         raise usage_error("copy", got, "equal numbers", remedy)
     cell = cell_size(2 * tile[1], len(f"T{s.threads - 1}"), lines=2)
     grids = [tile_grid(s, "source", caption="Source", cell=cell),

@@ -294,7 +294,7 @@ def test_tensors_have_to_be_where_kernels_run() -> None:
     x, scalar = torch.ones(2), torch.tensor(1.0)
     variants.check_places([x, scalar], here)
     variants.check_places([scalar], there)
-    with pytest.raises(UsageError, match="got a tensor on cpu, needed one for NVIDIA H200; make"):
+    with pytest.raises(UsageError, match="got a tensor on cpu, needed one for NVIDIA H200; create"):
         variants.check_places([scalar, x], there)
     with pytest.raises(UsageError, match="got a tensor on meta"):
         fk.bench({"a": lambda x: x}, x.to("meta"))
@@ -312,7 +312,7 @@ def test_a_sweep_over_sizes() -> None:
     counts = [m.counters for m in s.measured("tiled") if m is not None]
     assert [c.load_requests for c in counts if c is not None] == [32, 128]
     text = repr(s)
-    assert text.startswith("Counted on the virtual GPU (sm_90a): 2 sizes, float32, 8.19 kB to 32.8")
+    assert text.startswith("Counted on the virtual GPU (sm_90a): 2 sizes, float32, moving 8.19")
     assert text.count("N of N×N  tiled  operator  torch") == 5
     assert "sectors per store (32 bytes each)\n" in text and "torch: not counted here" in text
     page = s._repr_mimebundle_()["text/html"]
@@ -341,7 +341,7 @@ def test_a_sweep_over_shapes_where_something_fails() -> None:
                  [(64, 2), (4, 8), (16, 4)])  # fmt: skip
     assert s.sizes == ((4, 8), (16, 4), (64, 2))
     assert [m is None for m in s.measured("b")] == [False, True, True]
-    assert "b (at 16×4, 1 more): failed: MemoryError: too large" in repr(s)
+    assert "b (at 16×4 and 1 other size): failed: MemoryError: too large" in repr(s)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_a_sweep_over_shapes_where_something_fails() -> None:
     [
         ([], {}, r"sizes: got \[\], needed a list of sizes"),
         (4, {}, "sizes: got 4"),
-        ([4, 0], {}, "sizes: got 0, needed integers above 0"),
+        ([4, 0], {}, "sizes: got 0, needed positive integers"),
         ([4.0], {}, "sizes: got 4.0"),
         ([4], {"moved_bytes": 4}, "moved_bytes: got 'int', needed a function of the arguments"),
         ([4], {"reference": torch.ones(1)}, "reference: got 'Tensor', needed a function"),
@@ -392,7 +392,7 @@ def test_times_beside_the_ceiling(gpu: list[str]) -> None:
     assert b.kind == "gpu" and b["one"].gbps() == pytest.approx(2000) and list(b.failed) == ["off"]
     text = repr(b)
     assert text.startswith(f"NVIDIA H200, {b.date}: 1000×1000 float32\n")
-    assert "one  0.0040  0.0036 to 0.0048  2,000              50 %" in text
+    assert "one  0.0040         0.0036 to 0.0048  2,000              50 %" in text
     assert "Ceiling: 4,000 GB/s, the rate of a device-to-device copy in the" in text
 
 
@@ -406,7 +406,9 @@ def test_a_kernel_for_the_other_place_is_refused(gpu: list[str], pair: Any) -> N
     x, y = pair
     run = fk.compile(vgpu_kernels.transpose, x, y, device="virtual")
     b = fk.bench({"run": run, "ok": lambda x, y: x.T + 0}, x, y)
-    assert "got one for virtual GPU (sm_90a), needed one for NVIDIA H200" in b.failed["run"]
+    assert (
+        "got a kernel for virtual GPU (sm_90a), needed a kernel for NVIDIA H200" in b.failed["run"]
+    )
 
 
 # -- constants ------------------------------------------------------------------------------------

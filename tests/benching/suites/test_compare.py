@@ -49,7 +49,7 @@ def test_only_what_both_have_is_compared() -> None:
     found = compare(now, results({"forgekit": (1.0, 0, 1.0)}), 5.0)
     assert not found.slower and (found.compared, found.new, found.gone) == (1, 2, 1)
     text = "\n".join(found.lines())
-    assert "2 new rows, 1 only in the baseline" in text and text.startswith("1 row compared")
+    assert "2 new rows and 1 row only in the baseline" in text and text.startswith("1 row compared")
 
 
 def test_a_row_that_fails_now_is_slower() -> None:

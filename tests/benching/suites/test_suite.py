@@ -67,7 +67,7 @@ def test_a_suite_of_one_s_own(tmp_path: Path) -> None:
     ]
 
 
-ONE = "needed ops from copy_transpose, .* of 1 or more"
+ONE = "needed ops from copy_transpose, .* as positive integers"
 GROUP = '[[group]]\nops = ["softmax"]\ndtypes = ["float16"]\n'
 
 

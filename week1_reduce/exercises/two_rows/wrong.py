@@ -32,8 +32,8 @@ WRONG = (
     Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "worst difference: 0.5244 at [1]"),
     Wrong("a block too many for an even number of rows", {"cute.ceil_div(mX.shape[0], 2)": "mX.shape[0] // 2 + 1"},
           "Blocks: 21 with m = 40"),
-    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which requires 13 blocks"),
-    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which requires 20 blocks"),
+    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which means 13 blocks"),
+    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which means 20 blocks"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("last barriers left out", {"        cute.arch.sync_threads()\n":
           "        if cutlass.const_expr(k < 2):\n            cute.arch.sync_threads()\n"},
