@@ -23,7 +23,7 @@ _REPEATS = 12
 @click.command(cls=Command, short_help="Fit predicted times to this machine's GPU")
 @click.option("--out", default="calibration.toml", show_default=True,
               help="write the constants to this file, for `Profile.time(FILE)`")  # fmt: skip
-@click.option("--data", help="also save the measurements and counts, as JSON")
+@click.option("--data", help="also save the measurements and counts to this JSON file")
 @click.option("--read", "read_", help="fit to this file written by --data, without measuring")
 @click.option("--count", is_flag=True, help="with --read: recount the kernels but keep their times")
 def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int:
@@ -63,9 +63,9 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
     made = constants.Calibration(found["gpu"], fitted, measured, factors)
     write_output("--out", out, constants.as_toml(made))
     print(
-        f"{held_out.count} times of held-out kernels: half are predicted within "
-        f"{100 * held_out.median:.1f} %, nine of ten within {100 * held_out.p90:.1f} %, and "
-        f"{100 * held_out.within:.1f} % of them within 35 %; {100 * held_out.order:.1f} % of the "
+        f"{held_out.count} times of held-out kernels: half are predicted to within "
+        f"{100 * held_out.median:.1f} %, nine of ten to within {100 * held_out.p90:.1f} %, and "
+        f"{100 * held_out.within:.1f} % to within 35 %; {100 * held_out.order:.1f} % of the "
         "pairs that differ by 25 % are ordered correctly"
     )
     print(f"constants: {out}")

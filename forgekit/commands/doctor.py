@@ -149,7 +149,7 @@ def _check(device: str) -> Finding:
     if ran:
         return Finding("check", outcome)
     if device == "gpu" and try_kernel("virtual")[0]:
-        remedy = "set FORGEKIT_DEVICE=virtual until the GPU works; the virtual GPU does"
+        remedy = "set FORGEKIT_DEVICE=virtual to use the virtual GPU, which works"
         return Finding("check", f"failed on the GPU ({outcome})", remedy)
     remedy = f"run `python {' '.join(PROBE)}` to see the whole error"
     return Finding("check", f"failed ({outcome})", remedy, fatal=True)

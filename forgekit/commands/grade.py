@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PAGE = "book/classroom.md"
 
 
-@click.command(cls=Command, short_help="Grade the notebooks of a class, each in a sandbox")
+@click.command(cls=Command, short_help="Grade the notebooks of a class in sandboxes")
 @click.argument("submissions", nargs=-1)
 @click.option("--out", type=Path, default=Path("grades"),
               help="folder for the results; default: grades")  # fmt: skip

@@ -48,7 +48,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     help="ncu metrics to collect instead of the default ones, separated by commas",
 )
 @click.option("--skip", type=AtLeast(0, "leave it out to skip none"), default=0,
-              help="number of launches of these kernels to skip")  # fmt: skip
+              help="number of launches of these kernels to skip; default: 0")  # fmt: skip
 @click.option("--count", type=AtLeast(1, "leave it out to measure all"),
               help="number of launches to measure after those; default: all")  # fmt: skip
 @click.option("--full", is_flag=True, help="collect all ncu sections, for ncu-ui (slow)")

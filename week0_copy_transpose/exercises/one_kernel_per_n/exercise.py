@@ -193,7 +193,7 @@ def _compilations(submission: Submission) -> str:
     count = len(trial.compiler.made) - 2
     if count != 1:
         raise GateError(
-            f"Compilations: {count} for 5×48 that starts 4 bytes and 12 bytes after a multiple of 16; "
+            f"Compilations: {count} for 5×48 tensors that start 4 and 12 bytes after a multiple of 16; "
             "needed 1, because both are aligned to 4 bytes.",
             "the key tells apart two addresses with the same alignment.",
             "Compute the largest power of two up to 16 that divides the address.",

@@ -10,7 +10,7 @@ WRONG = (
     Wrong("less than 64 kB", {"4 * n <= held": "4 * n < held"}, "exactly 64 kB"),
     Wrong("64,000 bytes", {"64 * 1024, 96": "64_000, 96"}, "64 kB are 65,536 bytes"),
     Wrong("shared memory in float32", {"row = n * dtype.itemsize": "row = 4 * n"},
-          "in shared memory an element has its own type"),
+          "in shared memory, elements keep their own type"),
     Wrong("less than 96 kB", {"if row <= asked": "if row < asked"}, "exactly 96 kB"),
     Wrong("any row is copied", {"row % 16 == 0": "row > 0"}, "cannot be copied asynchronously"),
     Wrong("four elements in any type", {"row % 16 == 0": "n % 4 == 0"}, "16 bytes are 8 elements of float16"),

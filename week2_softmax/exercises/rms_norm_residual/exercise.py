@@ -101,7 +101,7 @@ cache) and stores 4,000.
                 "normalised."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the result is not multiplied by the weight."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "eps seems to be 0.00001, but "
-                "the argument has another value here."),
+                "the argument eps has another value here."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "eps seems to be 0: a row "
                 "whose sums are all 0 would be divided by 0."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, of=512), "the sum of the squares is "
