@@ -181,7 +181,7 @@ def _sampled(facts: Sequence[Facts]) -> str:
     if not parts:
         return ""
     blocks, ran = sum(f.blocks for f in parts), sum(round(f.blocks * f.sample) for f in parts)
-    return (f"counted from {ran:,} of {plural(blocks, 'block')}; two halves of them differ by "
+    return (f"counted from {ran:,} of {plural(blocks, 'block')}; two halves of this sample differ by "
             f"{100 * max(f.disagreement for f in parts):.1f} %")  # fmt: skip
 
 

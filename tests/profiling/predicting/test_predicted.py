@@ -80,7 +80,7 @@ def test_the_same_from_a_sample(whole, sample):
     one, other = whole.time(), sample.time()
     assert other.us == pytest.approx(one.us, rel=0.02)
     assert other.sampled.startswith(
-        "counted from 64 of 1,024 blocks; two halves of them differ by 0"
+        "counted from 64 of 1,024 blocks; two halves of this sample differ by 0"
     )
     assert sample.time().us == other.us
 
@@ -198,7 +198,9 @@ def test_halves_of_a_sample_that_differ_have_no_time():
     assert refused(far) == (
         "it uses wgmma and two halves of the sample differ by 10 % (sample more blocks)"
     )
-    assert far.notes == ["counted from 66 of 132 blocks; two halves of them differ by 10.4 %"]
+    assert far.notes == [
+        "counted from 66 of 132 blocks; two halves of this sample differ by 10.4 %"
+    ]
 
 
 def test_nothing_launched_has_no_time():

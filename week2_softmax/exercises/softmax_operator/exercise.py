@@ -88,7 +88,7 @@ def _made(submission: Submission) -> tuple[Any, Launchers]:
     if not isinstance(op, CustomOpDef):
         raise GateError(
             f"Expected an operator, got {op!r:.100}.",
-            look_at="Return the operator that the decorator `torch.library.custom_op` makes.",
+            look_at="Return the operator that the decorator `torch.library.custom_op` creates.",
         )
     return op, kernels
 
@@ -132,7 +132,7 @@ def _values(submission: Submission) -> str:
                 raise GateError(
                     f"With x of shape {tuple(x.shape)}, {str(dtype)[6:]}, and t = {T} the result is not "
                     f"softmax(x / t): it has shape {tuple(y.shape)}, {str(y.dtype)[6:]}, and "
-                    f"sum {y.double().sum():.4g} in place of {want.double().sum():.4g}."
+                    f"sum {y.double().sum():.4g} instead of {want.double().sum():.4g}."
                 )
     return "3 shapes in 3 types"
 

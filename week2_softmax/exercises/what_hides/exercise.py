@@ -94,7 +94,7 @@ WHY = {
     (
         "m starts at 0",
         "1,000 random elements",
-    ): "some element of each lane is larger than 0, and from then on m is correct.",
+    ): "each lane has an element larger than 0, and from then on m is correct.",
     ("s starts at 1", "1,000 random elements"): "the first element rescales it by exp(-inf - x).",
     (
         "s starts at 1",

@@ -17,7 +17,7 @@ RIGHT = {
 }
 LANES, STAGED, ONCE, BYTES, OTHERS, MAXIMUM, SUBTRACT, EXP2 = RIGHT
 SHUFFLES = "`shfl.sync.bfly` is in all three columns of the first table."
-COPIES = "for 20,480 elements `cp.async` has a count for sm_80."
+COPIES = "for 20,480 elements, the count of `cp.async` on sm_80 is not 0."
 STREAMS = "the kernel for sm_80 loads every sector of x twice: it reads the row twice."
 LATER = "it is in two of the three columns."
 THREE = "the count of `max.NaN.f32` is 7 for both sm_80 and sm_90a."
