@@ -181,8 +181,8 @@ def _sampled(facts: Sequence[Facts]) -> str:
     if not parts:
         return ""
     blocks, ran = sum(f.blocks for f in parts), sum(round(f.blocks * f.sample) for f in parts)
-    return (f"counted from {ran:,} of {plural(blocks, 'block')}; two halves of this sample differ by "
-            f"{100 * max(f.disagreement for f in parts):.1f} %")  # fmt: skip
+    return (f"counted from {ran:,} of {plural(blocks, 'block')}; two halves of this sample differ "
+            f"by {100 * max(f.disagreement for f in parts):.1f} %")  # fmt: skip
 
 
 def _assumed(facts: Sequence[Facts]) -> str:
