@@ -235,7 +235,7 @@ def _instance(name: str, remedy: str = "") -> _Kind:
     return _Kind(fits, with_article(name), remedy)
 
 
-_LAYOUT = "write Layout((4, 8), (8, 1)), for example; layouts.of(...) reads CuTe's"
+_LAYOUT = "write Layout((4, 8), (8, 1)), for example; layouts.of(...) converts CuTe's layouts"
 _WHOLE = _Kind(_of(Integral, but=bool), "a whole number", "pass an int")
 _NUMBER = _Kind(_of(Real, but=bool), "a number", "pass an int or a float")
 _TENSOR = _Kind(_is_tensor, "a torch tensor", "pass one such as fk.randn(4, 8)")

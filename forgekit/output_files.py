@@ -19,8 +19,8 @@ def check_output(option: str, file: str | os.PathLike[str]) -> None:
             got, remedy = f"{path}, a folder", f"name a file in it: {path / 'NAME'}"
             raise usage_error(option, got, "a file", remedy)
         if not path.parent.is_dir():
-            remedy = f"make it: mkdir -p {path.parent}"
-            raise usage_error(option, file, "a file in a folder that exists", remedy)
+            remedy = f"create it with mkdir -p {path.parent}"
+            raise usage_error(option, file, "a file in an existing folder", remedy)
         if not _is_device(path):
             descriptor, partial = shared_files.create_beside(path.resolve(), private=False)
             os.close(descriptor)
@@ -55,5 +55,5 @@ def _is_device(path: Path) -> bool:
 
 def _unwritable(option: str, file: str | os.PathLike[str], error: OSError) -> UsageError:
     got = f"{file} ({error.strerror})"
-    remedy = "name another file, in a folder that exists"
-    return usage_error(option, got, "a file that can be written", remedy)
+    remedy = "name another file, in an existing folder"
+    return usage_error(option, got, "a writable file", remedy)

@@ -71,10 +71,10 @@ def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
             needed = "floats of 16 bits or more"
             raise usage_error(name, x.dtype, needed, f"use {name}.float()")
         if x.shape != first.shape:
-            got, needed = tuple(x.shape), f"the other's shape, {tuple(first.shape)}"
+            got, needed = tuple(x.shape), f"the other tensor's shape, {tuple(first.shape)}"
             raise usage_error(f"shape of {name}", got, needed, "pass tensors of equal shape")
     sizes = max(first.dim(), 1)
     if not -sizes <= dim < sizes:
         needed = f"a dimension from {-sizes} to {sizes - 1}"
-        raise usage_error("dim", dim, needed, "use -1 for the last one")
+        raise usage_error("dim", dim, needed, "use -1 for the last dimension")
     return dim % sizes

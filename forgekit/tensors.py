@@ -32,7 +32,7 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
     for size in sizes:
         number = integer_or_none(size)
         if number is None or number < 0:
-            remedy = "write randn(4, 8) or randn((4, 8)); dtype= and seed= go by name"
+            remedy = "write randn(4, 8) or randn((4, 8)); pass dtype= and seed= by name"
             raise usage_error("shape", brief(size), "sizes that are integers >= 0", remedy)
         whole.append(number)
     if max((*whole, math.prod(whole))) > _MOST:
@@ -50,7 +50,9 @@ def _in_memory(dtype: torch.dtype, count: int) -> Iterator[None]:
         if isinstance(error, RuntimeError) and "memory" not in str(error):
             raise
         size = f"{count * dtype.itemsize / 2**30:,.1f} GiB"
-        message = got_needed("tensor", f"{size} of {dtype}", "free memory for it", "take less")
+        message = got_needed(
+            "tensor", f"{size} of {dtype}", "enough free memory", "choose smaller sizes"
+        )
         raise PlatformError(message) from None
 
 
@@ -253,7 +255,7 @@ def arange(
         _fits("arange", limit, torch.int64)
     if step == 0 or (end - start) * step < 0:
         got = f"start={start}, end={end}, step={step}"
-        raise usage_error("arange", got, "a step from start to end", "change its sign")
+        raise usage_error("arange", got, "a step from start to end", "change the sign of step")
     count = _shape((math.ceil((end - start) / step),))[0]
     with _in_memory(wide, count):
         return _place(torch.arange(start, end, step, dtype=wide), dtype, device)

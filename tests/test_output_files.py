@@ -60,9 +60,9 @@ def test_a_device_is_written_into(tmp_path: Path) -> None:
     ("name", "said"),
     [
         ("", "a folder, needed a file; name a file in it"),
-        ("none/r.json", "needed a file in a folder that exists; make it: mkdir -p"),
-        ("n" * 250, "(File name too long), needed a file that can be written"),
-        ("n" * 300, "(File name too long), needed a file that can be written"),
+        ("none/r.json", "needed a file in an existing folder; create it with mkdir -p"),
+        ("n" * 250, "(File name too long), needed a writable file"),
+        ("n" * 300, "(File name too long), needed a writable file"),
     ],
 )
 def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:

@@ -33,7 +33,7 @@ import forgekit as fk
 # 1. **Values** checks the results for awkward sizes (1, one more than the block size, and others
 #    that are not multiples of it) and for sizes that are drawn at random when Python starts.
 # 2. **Every order of threads** runs the sanitizer in the usual order and in adversarial schedules.
-# 3. **As asked** checks the requirements in the last line of the task, if it lists any.
+# 3. **As required** checks the requirements in the last line of the task, if it lists any.
 # 4. **Nothing wasted** compares sectors, stores, threads, instructions and other counts with those
 #    of our solution on the same call. A kernel that is written differently passes if it wastes
 #    nothing.

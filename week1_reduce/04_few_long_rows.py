@@ -924,7 +924,7 @@ else:
 # Signature: `cluster_sum(x, y)`.
 #
 # **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier,
-# at most 2 barriers of the cluster, no atomics on global memory.
+# at most 2 cluster barriers, no atomics on global memory.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -704,7 +704,7 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # later. Signature: `two_blocks(x, y)`.
 #
 # **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at
-# most 1 barrier of the cluster, 16 bytes per load.
+# most 1 cluster barrier, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -811,8 +811,8 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # in that block counts their bytes, and one of its warps computes the result. Read x once. The
 # kernel requires compute capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 #
-# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier
-# of the cluster.
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 cluster
+# barrier.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -91,8 +91,8 @@ def recorded(name: str) -> Recorded:
     """
     files = recorded_files()
     if name not in files:
-        known = ", ".join(files) or "none, because no week here has a folder `recorded`"
-        raise usage_error("recorded run", brief(name), f"one of {known}", "choose one")
+        needed = f"one of {', '.join(files)}" if files else "a week with a folder `recorded`"
+        raise usage_error("recorded run", brief(name), needed, "choose one")
     data = json.loads(files[name].read_text(encoding="utf-8"))
     rows = tuple(
         RecordedRow(r["step"], tuple(r["shape"]), r["dtype"], r["ms"], r["gbps"])

@@ -65,7 +65,7 @@ def _steps(notebook: Path) -> dict[str, Any]:
     found = shell.user_ns.get("steps")
     if not isinstance(found, dict) or not found:
         raise usage_error(
-            "steps", found, "a dict name -> host function", "define it in the last cell"
+            "steps", found, "a dict of host functions by name", "define it in the last cell"
         )
     return found
 
@@ -85,7 +85,7 @@ def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
             call()
         except Exception as error:  # a step may support only one type
             said = str(error).splitlines()[0]
-            print(f"{name}, {case.dtype}: left out, {said}", file=sys.stderr)
+            print(f"{name}, {case.dtype}: left out because {said}", file=sys.stderr)
             continue
         if wrong := why_wrong(case, inputs, y):
             raise UsageError(

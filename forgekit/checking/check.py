@@ -63,7 +63,7 @@ def check(
     raises = _raises(on_fail)
     if again is None and seeds is not None:
         remedy = "add again=lambda: run(x, y)"
-        raise usage_error("seeds", seeds, "again= as well", remedy)
+        raise usage_error("seeds", seeds, "seeds= together with again=", remedy)
 
     compared = partial(
         compare, actual, expected, rtol=rtol, atol=atol, max_shown=max_shown, tile=tile

@@ -82,7 +82,7 @@ def tile_sizes(tile: object) -> tuple[int, ...] | None:
     if tile is None:
         return None
     if not sizes or any(type(size) is not int or size < 1 for size in sizes):
-        needed = "an int of 1 or more, or one per trailing dimension"
+        needed = "a positive int, or one per trailing dimension"
         raise usage_error("tile", brief(tile), needed, "write (16, 16), for example")
     return sizes
 
@@ -93,8 +93,8 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
     needed = "a torch tensor or an array of numbers"
     if values is None:
         remedy = (
-            "a compiled kernel writes into its arguments and returns nothing: write `run(x, y)` "
-            "without `y =` before it, and check y"
+            "write `run(x, y)` instead of `y = run(x, y)` and check y, because a compiled kernel "
+            "writes to its arguments and returns nothing"
         )
         raise usage_error(label, "None", needed, remedy)
     if isinstance(values, torch.Tensor):
@@ -126,8 +126,8 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
     if got.shape != want.shape:
         hint = "compare tensors of equal shape"
         if got.ndim == 2 and got.shape == want.shape[::-1]:
-            hint = "one of them is transposed: compare with expected.T"
-        needed = f"{tuple(want.shape)} like expected"
+            hint = "compare with expected.T, because one of them is transposed"
+        needed = f"{tuple(want.shape)}, the shape of expected"
         raise usage_error("shape of actual", tuple(got.shape), needed, hint)
     both_float = dtype.is_float and want_dtype.is_float
     if dtype is want_dtype or (both_float and want_dtype.bits > dtype.bits):
@@ -168,8 +168,8 @@ def _nothing_to_compare(want: Array, dtype: DType) -> str:
             return ""
         held = f"{value:,}"
     return (
-        f"expected is all {held}, the fill value of fk.empty, so it cannot be the reference; did "
-        "you swap the arguments?"
+        f"expected contains only {held}, the fill value of fk.empty, so it cannot be the "
+        "reference; did you swap the arguments?"
     )
 
 

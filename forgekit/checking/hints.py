@@ -15,7 +15,7 @@ from forgekit.text import plural
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-EITHER = ", never stored or computed"  # NaN, which is the fk.empty fill of floats
+EITHER = " (never stored, or computed as NaN)"  # NaN, which is the fk.empty fill of floats
 _MAX_HINTS = 3
 _PIECE = 1 << 18
 _MAX_FOR_VALUES = 1 << 25  # above this size, skip the whole-array comparisons
@@ -71,7 +71,7 @@ def _of_values(got: Array, want: Array, codes: Array, rtol: float, atol: float) 
     flat, expected = got.reshape(-1), want.reshape(-1)
     if flat.dtype == np.bool_:
         opposite = bool((flat != expected).all())
-        return ["every element of actual is the opposite of expected"] if opposite else []
+        return ["every element of actual is the negation of expected"] if opposite else []
     if flat.dtype.kind == "f" and np.isnan(flat).all():
         return [f"every element of actual is NaN{EITHER}"]
     if flat.size > 1 and (flat == flat[0]).all():
@@ -89,15 +89,15 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
     if got.ndim == 2 and min(got.shape) > 1:
         if _close(flat, want.T, rtol, atol):
             if got.shape[0] == got.shape[1]:
-                return ["actual is expected transposed"]
-            return ["actual holds the values of expected in the order of its transpose"]
+                return ["actual equals the transpose of expected"]
+            return ["actual contains the values of expected in transposed order"]
         for axis, what in ((0, "rows"), (1, "columns")):
             if _close(flat, np.flip(want, axis), rtol, atol):
-                return [f"actual is expected with its {what} in reverse order"]
+                return [f"actual equals expected with its {what} in reverse order"]
     if flat.size > 2 and not (expected == expected[0]).all():
         for way, a, e in (("later", flat[1:], expected[:-1]), ("earlier", flat[:-1], expected[1:])):
             if _close(a, e, rtol, atol):
-                return [f"actual is expected, shifted: each value is one place {way}"]
+                return [f"actual equals expected shifted: each value is one position {way}"]
     return []
 
 
@@ -111,7 +111,7 @@ def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
     factor, slack = a / e, 4 * rtol
     if abs(factor - 1) <= slack or not _close(flat, expected, slack, slack * abs(a) * 1e-3, factor):
         return []
-    return [f"actual is expected times {factor:.6g}"]
+    return [f"actual equals expected times {factor:.6g}"]
 
 
 def _formatted(value: np.generic) -> str:
@@ -140,7 +140,7 @@ def of_places(wrong: Array) -> list[str]:
     found = []
     if wrong.ndim >= 2 and wrong.shape[-1] > 1 and wrong.size > wrong.shape[-1]:
         rows = wrong.reshape(-1, wrong.shape[-1])
-        merged = "" if wrong.ndim == 2 else ", leading dimensions merged"
+        merged = "" if wrong.ndim == 2 else " (leading dimensions merged)"
         in_rows = _along("row", np.any(rows, axis=1, keepdims=True)[:, 0])
         found += _along("column", np.any(rows, axis=0, keepdims=True)[0])
         found += [hint + merged for hint in in_rows]
@@ -150,7 +150,7 @@ def of_places(wrong: Array) -> list[str]:
 
 
 def _along(what: str, hit: Array) -> list[str]:
-    """Describe where the mismatches lie along one axis; return an empty string if they cover the
+    """Describe where the mismatches are along one axis; return an empty string if they cover the
     whole axis."""
     places = np.flatnonzero(hit)
     first, last, size = int(places[0]), int(places[-1]), hit.size
@@ -158,17 +158,17 @@ def _along(what: str, hit: Array) -> list[str]:
     if places.size == size:
         return []
     if places.size == 1:
-        return [f"all mismatches lie in {what} {first}"] if what != "element" else []
+        return [f"all mismatches are in {what} {first}"] if what != "element" else []
     if places.size == count:
         place = f"{what}s {first} to {last}"
         if last == size - 1:
             place = f"the last {count:,} {what}s ({first} to {last})"
         elif first == 0:
             place = f"the first {count:,} {what}s (0 to {last})"
-        return [f"all mismatches lie in {place}"]
-    found = _every_nth(hit, what, "all mismatches lie in " if what != "element" else "exactly ")
+        return [f"all mismatches are in {place}"]
+    found = _every_nth(hit, what, "all mismatches are in " if what != "element" else "exactly ")
     if not found and 4 * count < 3 * size:
-        found = [f"all mismatches lie between {what}s {first} and {last}"]
+        found = [f"all mismatches are between {what}s {first} and {last}"]
     return found
 
 
@@ -206,4 +206,4 @@ def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
         return [f"each of the {hit.size:,} tiles has {plural(each, 'wrong element')}"] * alike
     whole = ", each wrong throughout" if bool((counts[hit] == elements[hit]).all()) else ""
     named = "x".join(str(size) for size in sizes)
-    return [f"mismatches lie in {int(hit.sum()):,} of {hit.size:,} tiles of {named}{whole}"]
+    return [f"mismatches are in {int(hit.sum()):,} of {hit.size:,} tiles ({named}){whole}"]

@@ -96,10 +96,10 @@ class SanitizerReport(Shown):
         """Describe the results that differ between runs."""
         texts = [str(d) for d in self.differences]
         if texts and not self.errors:
-            texts.append("No finding explains this. A register that nothing wrote holds noise in "
-                         "these runs, so check that each one is filled. An atomic counter that "
-                         "assigns places in the output also makes results depend on the "
-                         "order.")  # fmt: skip
+            texts.append("No finding explains this. In these runs, a register that was never "
+                         "written contains noise, so check that every register is initialised. "
+                         "An atomic counter that assigns output positions also makes results "
+                         "depend on the order.")  # fmt: skip
         return texts
 
 
@@ -155,8 +155,8 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
         found = list(seeds)
         if found and all(isinstance(seed, int) and seed >= 0 for seed in found):
             return found
-    needed = f"a count, 1 to {MOST_SEEDS:,}, or a list of numbers from 0"
-    raise usage_error("seeds", brief(seeds), needed, f"leave it out for {SEEDS}")
+    needed = f"a count from 1 to {MOST_SEEDS:,}, or a list of nonnegative integers"
+    raise usage_error("seeds", brief(seeds), needed, f"leave it out to run {SEEDS} seeds")
 
 
 def in_another_order(
@@ -196,7 +196,7 @@ def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
                 f"Each thread spills {used.spill_bytes:,} bytes to local memory, because "
                 f"{used.registers} registers per thread are too few.",
             )
-            advice = "Hold fewer elements per thread, or use a smaller block."
+            advice = "Keep fewer elements per thread, or use a smaller block."
             notes.append(
                 Finding("register-pressure", sentences=sentences, advice=advice, kernel=name)
             )

@@ -49,38 +49,38 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 
 @click.command(
     cls=Command,
-    short_help="Measure the operators at a suite's sizes, alongside peers",
+    short_help="Measure the operators and their peers at a suite's sizes",
 )
-@click.option("--suite", help=f"{', '.join(suite_names())}, or your own TOML file; default smoke")
-@click.option("--op", type=Names(), default="", help=f"some of {', '.join(OPERATORS)}; default all")
-@click.option("--dtype", type=Names(), default="", help=f"some of {', '.join(DTYPES)}; default all")
+@click.option("--suite", help=f"{', '.join(suite_names())}, or your own TOML file; default: smoke")
+@click.option("--op", type=Names(), default="", help=f"any of {', '.join(OPERATORS)}; default: all")
+@click.option("--dtype", type=Names(), default="", help=f"any of {', '.join(DTYPES)}; default: all")
 @click.option("--backend", type=Names(), default="kernel",
-              help="backends to measure, such as kernel,ref; default kernel")  # fmt: skip
+              help="backends to measure, such as kernel,ref; default: kernel")  # fmt: skip
 @click.option("--variant", type=Names(), default="",
               help="variants of the kernels to measure, such as best,naive,online")  # fmt: skip
 @click.option("--peers", type=Names(), default="torch",
-              help="peers to measure: some of torch, torch.compile, quack, or none")  # fmt: skip
-@click.option("--repeats", type=AtLeast(1), default=50, help="timed calls per case; default 50")
+              help="peers to measure: any of torch, torch.compile, quack; or none")  # fmt: skip
+@click.option("--repeats", type=AtLeast(1), default=50, help="timed calls per case; default: 50")
 @click.option(
     "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, else the GPU if there is one"
 )
 @click.option("--host-times", is_flag=True,
-              help="measure only the host time per call, on 64×64 elements, in microseconds; a "
+              help="measure only the host time per call, in microseconds, for 64×64 elements; a "
               "suite runs only if you name one")  # fmt: skip
 @click.option("--read", type=Path,
-              help="do not measure; report (or compare) this file written by --out")  # fmt: skip
+              help="report or compare this file written by --out, without measuring")  # fmt: skip
 @click.option("--out", type=Path, help="write the results to this JSON file")
 @click.option("--markdown", help="write the report to this file, not to stdout")
 @click.option("--plot", type=Path, help="draw the results in this .png or .svg file")
 @click.option("--compare", type=Path, help="compare with this JSON file, written by --out")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
-              help="with --compare: exit with 1 if a row is slower by more than this and by more "
-              "than the noise")  # fmt: skip
+              help="with --compare: exit with 1 if a row is slower by more than this percentage "
+              "and by more than the noise")  # fmt: skip
 @click.option("--scheduler", help="distribute the cases with Dask: local:2, or tcp://host:8786")
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
-    """Check and measure forgekit's operators at the sizes of a suite. On a GPU it measures times
-    with a cold L2 cache, alongside peers and a 1 GB copy. Without a GPU it reports the counts of
+    """Check and measure forgekit's operators at the sizes of a suite. On a GPU, report times with a
+    cold L2 cache, including those of peers and of a 1 GB copy. Without a GPU, report the counts of
     the virtual GPU.
     """
     from forgekit.benching.suites import running
@@ -125,9 +125,9 @@ def _check_read(context: click.Context) -> None:
         and context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
     ]
     if given:
-        got = f"{', '.join(given)} as well"
-        remedy = "leave that out, or measure again without --read"
-        raise usage_error("--read", got, "only report options", remedy)
+        names = ", ".join(given)
+        remedy = f"leave out {names}, or measure again without --read"
+        raise usage_error("--read", names, "only report options", remedy)
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
@@ -136,7 +136,7 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
     from forgekit.viz.timing.suite import check_plot_file
 
     if elsewhere and (chosen.scheduler or chosen.host_times):
-        got, remedy = "--scheduler or --host-times", "leave it out"
+        got, remedy = "--scheduler or --host-times", "leave both out"
         raise usage_error("modal", got, "neither", remedy)
     check_names("--op", chosen.op, OPERATORS)
     check_names("--dtype", chosen.dtype, DTYPES)
@@ -206,7 +206,7 @@ def _measured(
     if cases:
         running.merge(results, outcomes, total=len(cases), out=chosen.out)
     if results.interrupted:
-        print(f"forgekit: interrupted, {len(results.rows)} rows are saved", file=sys.stderr)
+        print(f"forgekit: interrupted; {len(results.rows)} rows are saved", file=sys.stderr)
     elif chosen.host_times:
         ops = [op for op in OPERATORS if op in (chosen.op or OPERATORS)]
         running.measure_host(results, ops, settings)
@@ -223,7 +223,7 @@ def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
     if here and (not chosen.scheduler or local_workers(chosen.scheduler)):
         target = chosen_target(chosen.device)
         if chosen.host_times and target.kind != "gpu":
-            needed, remedy = "a GPU", "run it on a machine that has one"
+            needed, remedy = "a GPU", "run this command on a machine with a GPU"
             raise PlatformError(got_needed("--host-times", target.name, needed, remedy))
         device = target.kind
         arch = target.arch if target.kind == "virtual" else None

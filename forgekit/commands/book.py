@@ -22,22 +22,23 @@ REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"  # read by book/forgebook
 
 
 @click.command(cls=Command)
-@click.option("--output", help="put _build into this folder instead of book/")
+@click.option("--output", help="create _build in this folder instead of book/")
 @click.option(
     "--repository", help="URL of the sources; adds buttons that open a notebook elsewhere"
 )
 @click.option("--fresh", is_flag=True, help="rebuild all pages")
 def book(output: str | None, repository: str | None, fresh: bool) -> int:
-    """Build the course as a web site, in book/_build/html."""
+    """Build the course as a website in book/_build/html."""
     if importlib.util.find_spec("jupyter_book") is None:
         raise PlatformError(
-            "the book needs Jupyter Book 1, which is not installed in this environment; in the "
-            "course folder run `uv run --extra book forgekit book`"
+            "the book needs Jupyter Book 1, which is not installed in this environment; run "
+            "`uv run --extra book forgekit book` in the course folder"
         )
     course = find_course()
     if course is None or not (course / "book" / "_config.yml").is_file():
         raise UsageError(
-            "no course folder with a book found here or in the folders above; change to it first"
+            "no course folder with a book found here or in the folders above; change to the "
+            "course folder first"
         )
     target = Path(output).resolve() if output else course / "book"
     environment = dict(os.environ)
@@ -56,7 +57,7 @@ def book(output: str | None, repository: str | None, fresh: bool) -> int:
         text=True,
     )
     if done.returncode:
-        raise ForgekitError(f"the book was not built\n{_faults(done.stdout, course)}")
+        raise ForgekitError(f"the book could not be built\n{_faults(done.stdout, course)}")
     pages = sum(1 for _ in html.rglob("*.html"))
     seconds = time.perf_counter() - start
     print(f"{os.path.relpath(html)}: {pages} pages, {_size_mb(html):.1f} MB ({seconds:.0f} s)")

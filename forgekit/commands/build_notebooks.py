@@ -31,7 +31,7 @@ METADATA = {
     "--check", is_flag=True, help="only compare each .py with its .ipynb, without running them"
 )
 @click.option("--nbgrader", type=Path, metavar="FOLDER",
-              help="only write nbgrader's assignments into this folder")  # fmt: skip
+              help="only write nbgrader's assignments to this folder")  # fmt: skip
 def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) -> int:
     """Build each .ipynb, with outputs, from the .py with the same name.
 
@@ -65,8 +65,8 @@ def _tools() -> tuple[Any, Any]:
         import nbformat
     except ImportError as error:
         raise PlatformError(
-            f"notebooks cannot be built without {error.name}; in the course folder run "
-            "`uv run forgekit build-notebooks`, elsewhere `pip install jupytext nbclient` first"
+            f"notebooks cannot be built without {error.name}; run `uv run forgekit "
+            "build-notebooks` in the course folder, or `pip install jupytext nbclient` elsewhere"
         ) from error
     return jupytext, nbformat
 
@@ -121,7 +121,7 @@ def _missing_source(source: Path) -> str | None:
         return None
     built = source.with_suffix(".ipynb")
     return (
-        f"{built} lacks its source {source.name}; make it: `jupytext --set-formats "
+        f"{built} lacks its source {source.name}; create it with `jupytext --set-formats "
         f"ipynb,py:percent {built}`"
     )
 
@@ -212,15 +212,15 @@ def first_difference(source: Path) -> str | None:
     if problem := _missing_source(source):
         return problem
     if stale := first_stale(source.read_text(encoding="utf-8")):
-        return f"{source}: {stale}; rebuild it: `forgekit build-notebooks {source}`"
+        return f"{source}: {stale}; rebuild it with `forgekit build-notebooks {source}`"
     built = source.with_suffix(".ipynb")
     if not built.is_file():
-        return f"{source} has no {built.name}; build it: `forgekit build-notebooks {source}`"
+        return f"{source} has no {built.name}; build it with `forgekit build-notebooks {source}`"
     wanted = _read_source(source).cells
     stored = nbformat.read(built, as_version=4).cells
     remedy = (
-        f"rebuild it: `forgekit build-notebooks {source}` (if the .ipynb has the newer text, first "
-        f"run `jupytext --sync {built}`)"
+        f"rebuild it with `forgekit build-notebooks {source}` (if the .ipynb has the newer text, "
+        f"first run `jupytext --sync {built}`)"
     )
     runs = 0
     for number, (want, have) in enumerate(zip(wanted, stored, strict=False), start=1):
@@ -234,9 +234,9 @@ def first_difference(source: Path) -> str | None:
         if have.cell_type == "code" and have.source.strip():
             runs += 1
             if have.execution_count != runs:
-                return f"{built}, cell {number}: not run in order, from a fresh kernel\n{remedy}"
+                return f"{built}, cell {number}: not run in order from a fresh kernel\n{remedy}"
     if len(wanted) != len(stored):
-        return f"{built}: the .py has {len(wanted)} cells, the .ipynb {len(stored)}\n{remedy}"
+        return f"{built}: the .py has {len(wanted)} cells, but the .ipynb {len(stored)}\n{remedy}"
     return None
 
 

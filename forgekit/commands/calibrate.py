@@ -23,15 +23,13 @@ _REPEATS = 12
 @click.command(cls=Command, short_help="Fit predicted times to this machine's GPU")
 @click.option("--out", default="calibration.toml", show_default=True,
               help="write the constants to this file, for `Profile.time(FILE)`")  # fmt: skip
-@click.option("--data", help="also save the measurements and counts, as JSON")
-@click.option("--read", "read_", help="do not measure; fit to a file written by --data")
-@click.option(
-    "--count", is_flag=True, help="with --read: count the kernels again, but keep their times"
-)
+@click.option("--data", help="also save the measurements and counts to this JSON file")
+@click.option("--read", "read_", help="fit to this file written by --data, without measuring")
+@click.option("--count", is_flag=True, help="with --read: recount the kernels but keep their times")
 def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int:
-    """Measure some 150 kernels at three sizes each on this machine's GPU, count them on the virtual
-    GPU, and fit the constants of predicted times to two thirds of the kernels. It prints the errors
-    of the predictions for the other third and takes a few minutes.
+    """Measure about 150 kernels at three sizes each on this machine's GPU, profile them on the
+    virtual GPU, and fit the constants of predicted times to two thirds of the kernels. Then print
+    the prediction errors for the other third. This takes a few minutes.
     """
     from forgekit.profiling.gpus import gpu_here, gpu_named
     from forgekit.profiling.predicting import constants, fitting
@@ -48,8 +46,8 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
         if here is None:
             raise PlatformError(
                 "`forgekit calibrate` needs an NVIDIA GPU listed in forgekit/profiling/gpus.py, "
-                "but finds none here. Without one, `Profile.time` uses the constants of an H200, "
-                "scaled by the data sheet of any other GPU."
+                "but found none here. Without a calibration, `Profile.time` uses the constants of "
+                "an H200, scaled to other GPUs by their data sheets."
             )
         found = _measured(here.name)
     if data is not None:
@@ -65,10 +63,10 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
     made = constants.Calibration(found["gpu"], fitted, measured, factors)
     write_output("--out", out, constants.as_toml(made))
     print(
-        f"{held_out.count} times of held-out kernels: half are predicted within "
-        f"{100 * held_out.median:.1f} %, nine of ten within {100 * held_out.p90:.1f} %; "
-        f"{100 * held_out.within:.1f} % lie within 35 %; {100 * held_out.order:.1f} % of pairs "
-        "that differ by 25 % are in the right order"
+        f"{held_out.count} times of held-out kernels: half are predicted to within "
+        f"{100 * held_out.median:.1f} %, nine of ten to within {100 * held_out.p90:.1f} %, and "
+        f"{100 * held_out.within:.1f} % to within 35 %; {100 * held_out.order:.1f} % of the "
+        "pairs that differ by 25 % are ordered correctly"
     )
     print(f"constants: {out}")
     return 0

@@ -44,7 +44,7 @@ class Forgekit(Shortened, click.Group):
 @click.version_option(
     package_name="forgekit",
     message="forgekit %(version)s",
-    help="print forgekit's version and stop",
+    help="print forgekit's version and exit",
 )
 @click.pass_context
 def forgekit(context: click.Context) -> None:

@@ -24,8 +24,8 @@ PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: do not import files of t
 PROBE_TIMEOUT_S = 120
 NAME_WIDTH = len("disassembler")  # length of the longest finding's name
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
-INSTALL = "in the course folder run `uv sync`, elsewhere `pip install forgekit`"
-INSTALL_LAB = "in the course folder run `uv sync`, elsewhere `pip install jupyterlab`"
+INSTALL = "run `uv sync` in the course folder, or `pip install forgekit` elsewhere"
+INSTALL_LAB = "run `uv sync` in the course folder, or `pip install jupyterlab` elsewhere"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Finding:
 @click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="print the findings as JSON")
 def doctor(as_json: bool) -> int:
-    """Report this machine's equipment and where kernels will run."""
+    """Report this machine's hardware and software, and where kernels will run."""
     findings = []
     for found in examine():
         finding = replace(found, remedy=as_typed(found.remedy))
@@ -92,7 +92,7 @@ def _installed(machine: GpuReport) -> Iterator[Finding]:
     yield _gpu(machine)
     built = f"for CUDA {machine.torch_cuda}" if machine.torch_cuda else "for the CPU"
     torch = machine.torch and f"{machine.torch}, built {built}"
-    sass = "kernels show their PTX but no SASS; in the course folder run `uv sync --extra sass`"
+    sass = "kernels show their PTX but no SASS; run `uv sync --extra sass` in the course folder"
     driver, missing = "no CUDA driver found", "not installed"
     yield _found("CUDA driver", machine.driver, driver, "kernels run on the virtual GPU")
     yield _found("PyTorch", torch, missing, INSTALL, fatal=True)
@@ -127,7 +127,7 @@ def _jupyter() -> Finding:
     from forgekit.devices import package_version
 
     version = package_version("jupyterlab")
-    where = "opens the course" if find_course() else "no course here, opens the current folder"
+    where = "opens the course" if find_course() else "opens the current folder (no course here)"
     remedy = f"`forgekit lab` needs it; {INSTALL_LAB}"
     return _found("JupyterLab", version and f"{version}, {where}", "not installed", remedy)
 
@@ -149,9 +149,9 @@ def _check(device: str) -> Finding:
     if ran:
         return Finding("check", outcome)
     if device == "gpu" and try_kernel("virtual")[0]:
-        remedy = "the virtual GPU works, so set FORGEKIT_DEVICE=virtual until the GPU does"
+        remedy = "set FORGEKIT_DEVICE=virtual to use the virtual GPU, which works"
         return Finding("check", f"failed on the GPU ({outcome})", remedy)
-    remedy = f"`python {' '.join(PROBE)}` shows the whole error"
+    remedy = f"run `python {' '.join(PROBE)}` to see the whole error"
     return Finding("check", f"failed ({outcome})", remedy, fatal=True)
 
 
@@ -168,7 +168,10 @@ def try_kernel(device: str) -> tuple[bool, str]:
     except subprocess.TimeoutExpired:
         return False, f"no answer within {PROBE_TIMEOUT_S} s"
     if result.returncode == 0:
-        return True, f"a kernel compiled and ran in {result.stdout.split()[-1]} s, result right"
+        return (
+            True,
+            f"a kernel compiled and ran in {result.stdout.split()[-1]} s; the result is right",
+        )
     lines = result.stderr.strip().splitlines()
     return False, lines[-1].strip() if lines else f"exit status {result.returncode}"
 

@@ -24,24 +24,26 @@ if TYPE_CHECKING:
 _PAGE = "book/classroom.md"
 
 
-@click.command(cls=Command, short_help="Grade the notebooks of a class, each in a sandbox")
+@click.command(cls=Command, short_help="Grade the notebooks of a class in sandboxes")
 @click.argument("submissions", nargs=-1)
 @click.option("--out", type=Path, default=Path("grades"),
-              help="folder for the results; default grades")  # fmt: skip
+              help="folder for the results; default: grades")  # fmt: skip
 @click.option("--again", is_flag=True, help="regrade notebooks that have not changed")
 @click.option(
     "--cores", type=AtLeast(1), help="number of notebooks graded in parallel; default: all cores"
 )
 @click.option("--scheduler", help="distribute the notebooks with Dask: local:2, or tcp://host:8786")
-@click.option("--seconds", type=AtLeast(1), default=120, help="time limit per cell; default 120")
+@click.option("--seconds", type=AtLeast(1), default=120, help="time limit per cell; default: 120")
 @click.option(
     "--seed",
     type=AtLeast(0),
-    help="seed of the values that kernels get; default: a new secret one, stored in results.json",
+    help="seed of the kernels' input values; default: a new secret seed, stored in results.json",
 )
 @click.option("--best", is_flag=True, help="count the best result of each exercise, not the latest")
-@click.option("--roster", type=Path, help="a CSV file of all students; each gets a row")
-@click.option("--exit-code", is_flag=True, help="exit with 1 unless every exercise is passed")
+@click.option(
+    "--roster", type=Path, help="a CSV file of all students; each gets a row in the results"
+)
+@click.option("--exit-code", is_flag=True, help="exit with 1 unless all exercises passed")
 @click.option(
     "--no-sandbox", is_flag=True, help="only for notebooks you would run with your full permissions"
 )
@@ -141,9 +143,9 @@ def _digest_of_graders() -> bytes:
 def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:
     print("\n".join([report.headline, "", *report.lines(), "", *report.remarks]))
     if count := sum(v.verdict == "review" for s in report.students for v in s.verdicts.values()):
-        print(f"{count} to review: decide them in {out / 'review.toml'} (see {_PAGE})")
+        print(f"{count} to review: enter your decisions in {out / 'review.toml'} (see {_PAGE})")
     if kept:
-        print(f"{kept} unchanged and not graded again; --again grades all")
+        print(f"unchanged and not graded again: {kept}; --again grades all")
     if left:
         print(f"interrupted: {left} not graded; run the same command to continue")
     print(

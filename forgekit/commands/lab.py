@@ -49,11 +49,11 @@ class AllWords(Command):
 
 @click.command(cls=AllWords)
 def lab(options: list[str]) -> int:
-    """Open JupyterLab at the first notebook; options such as --no-browser are passed on to it."""
+    """Open JupyterLab at the first notebook; it receives options such as --no-browser."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise PlatformError(
-            "JupyterLab is not installed in this environment; in the course folder run "
-            "`uv run forgekit lab`, elsewhere `pip install jupyterlab` first"
+            "JupyterLab is not installed in this environment; run `uv run forgekit lab` in the "
+            "course folder, or `pip install jupyterlab` elsewhere"
         )
     course = find_course()
     if course is None:

@@ -72,7 +72,7 @@ def execute(notebook: Any, source: Path) -> None:
         raise ForgekitError(
             f"{source}, cell {begun[-1] + 1}: {error.ename}: {error.evalue}\n"
             f"{textwrap.indent(notebook.cells[begun[-1]].source, '    ')}\n"
-            f"No file was written. Fix the cell, or tag it {MAY_FAIL} if its failure is the lesson"
+            f"No file was written. Fix the cell, or tag it {MAY_FAIL} if the failure is intended"
         ) from error
     except (CellTimeoutError, DeadKernelError) as error:
         raise ForgekitError(f"{source}, cell {begun[-1] + 1}: {error}") from error
@@ -80,8 +80,8 @@ def execute(notebook: Any, source: Path) -> None:
         promised = MAY_FAIL in cell.metadata.get("tags", [])
         if promised and not any(out.output_type == "error" for out in cell.outputs):
             raise ForgekitError(
-                f"{source}, cell {number}: tagged {MAY_FAIL}, but it raised no exception; remove "
-                "the tag or make the cell fail"
+                f"{source}, cell {number}: tagged {MAY_FAIL} but raised no exception; remove the "
+                "tag or make the cell fail"
             )
 
 

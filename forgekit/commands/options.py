@@ -94,7 +94,7 @@ class ToolCommand(Command):
 
 
 def _no_program(called: str, command: Sequence[str]) -> UsageError:
-    remedy = "check the spelling, or give its path"
+    remedy = "check the spelling, or write its path"
     if command[0].endswith(".py"):
         remedy = f"write `{called} -- python {' '.join(command)}`"
     got, needed = (
@@ -112,9 +112,9 @@ def _without_dashes(
     example = ["python", *meant] if meant[0].endswith(".py") else meant
     got = f"`{' '.join([called, *words])}`" if words else "no command"
     remedy = (
-        f"write `{' '.join([called, *own, '--', *example])}`. `--` marks the start of the command: "
-        f"the words after it run unchanged, on the GPU, while `forgekit {called.split()[1]} "
-        "SCRIPT` without it runs a script on the virtual GPU"
+        f"write `{' '.join([called, *own, '--', *example])}`. `--` marks the start of a command, "
+        f"which runs unchanged on the GPU; without `--`, `forgekit {called.split()[1]} SCRIPT` "
+        "runs a script on the virtual GPU"
     )
     return usage_error("the call", got, "options, then `--`, then the command", remedy)
 
@@ -126,7 +126,7 @@ no_cuda = click.option(
 
 
 strict = click.option(
-    "--strict", is_flag=True, help="stop at the first finding of the sanitizer, as the course does"
+    "--strict", is_flag=True, help="stop at the sanitizer's first finding, as the course does"
 )
 
 
@@ -176,7 +176,7 @@ def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
         # click mistook an unknown short option for the beginning of a long option.
         got = error.option_name if error.option_name[:2] == "--" else error.option_name[:2]
         names = (max(option.opts, key=len) for option in _options(ctx.command, ctx))
-        needed = f"some of {', '.join(names)}"
+        needed = f"any of {', '.join(names)}"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         got, needed = f"no {error.param.human_readable_name.upper()}", "one"
     elif isinstance(error, click.BadOptionUsage):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forgekit.profiling.predicting.predicted import PredictedTime
     from forgekit.profiling.profile import Profile
 
-_out = click.option("--out", help="save the report here; default: a temporary folder")
+_out = click.option("--out", help="save the report to this file; default: a temporary file")
 _json = click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 
 
@@ -47,11 +47,11 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     default="",
     help="ncu metrics to collect instead of the default ones, separated by commas",
 )
-@click.option("--skip", type=AtLeast(0, "leave it out for 0"), default=0,
-              help="number of launches of these kernels to skip")  # fmt: skip
-@click.option("--count", type=AtLeast(1, "leave it out for all"),
+@click.option("--skip", type=AtLeast(0, "leave it out to skip none"), default=0,
+              help="number of launches of these kernels to skip; default: 0")  # fmt: skip
+@click.option("--count", type=AtLeast(1, "leave it out to measure all"),
               help="number of launches to measure after those; default: all")  # fmt: skip
-@click.option("--full", is_flag=True, help="collect all sections of ncu, for ncu-ui; slow")
+@click.option("--full", is_flag=True, help="collect all ncu sections, for ncu-ui (slow)")
 def with_ncu(
     command: list[str],
     out: str | None,
@@ -127,8 +127,8 @@ def _print_measured(
         try:
             shutil.move(report, out)  # replace an existing file now, not before the run
         except OSError as error:
-            got, remedy = f"{out} ({error.strerror or error})", f"the report is {report}"
-            raise usage_error("--out", got, "a file that can be written", remedy) from None
+            got, remedy = f"{out} ({error.strerror or error})", f"find the report at {report}"
+            raise usage_error("--out", got, "a writable file", remedy) from None
         shutil.rmtree(report.parent, ignore_errors=True)
     if as_json:
         print(json.dumps(data | {"report": str(place)}, indent=1))
@@ -148,7 +148,7 @@ def _passed_on(status: int, who: str) -> int:
     cls=ScriptCommand,
     others=(with_ncu, with_nsys),
     epilog="`forgekit profile ncu|nsys [options] -- command ...` runs a command on the GPU under "
-    "NVIDIA's tool; for its options see `forgekit profile ncu --help`",
+    "NVIDIA's tool; `forgekit profile ncu --help` lists its options",
 )
 @click.option("--gpu", help="predict the time of each kernel on this GPU, such as H200 or L4, or "
 "on the GPU of a `forgekit calibrate` file; the bound uses this GPU's bandwidth")  # fmt: skip
@@ -173,7 +173,7 @@ def profile(
     from forgekit.vgpu import Recording
 
     if script in ("ncu", "nsys") and not Path(script).is_file():
-        needed = f"`forgekit profile {script}` first, its options after it"
+        needed = f"options after `forgekit profile {script}`"
         remedy = f"see `forgekit profile {script} --help`"
         raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
@@ -209,11 +209,12 @@ def profile(
     if profiles and ended.stopped:
         untimed = "" if gpu is None else " No time is predicted."
         print("\n"
-              "The error above ended the script: its last launch may be counted only "
+              "The error above ended the script, so its last launch may be counted only "
               f"partly.{untimed}")  # fmt: skip
     elif profiles and ended.status:
-        why = ", perhaps by a comparison of incomplete results" if blocks is not None else ""
-        print(f"\nThese were launched before {whole.name} ended with status {ended.status}{why}.")
+        why = ", perhaps because it compared incomplete results" if blocks is not None else ""
+        before = f"{whole.name} ended with status {ended.status}{why}"
+        print(f"\nThese kernels were launched before {before}.")
     return ended.status
 
 
@@ -232,8 +233,8 @@ def _incomplete(whole: Profile, blocks: int) -> str:
         return f"--blocks {blocks}: every launch ran in full, because none has many more blocks."
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
-        "the first and the last block, one drawn from each equal part between them, and 16 "
-        f"neighbours. The results of {whole.name} are therefore incomplete: do not trust them or "
+        "the first and last blocks, one block drawn from each equal part between them, and 16 "
+        f"neighbours. The results of {whole.name} are therefore incomplete; do not trust them or "
         "any comparison with them."
     )
     return textwrap.fill(text, WIDTH)

@@ -27,7 +27,7 @@ from forgekit.text import plural
     "names",
     type=Names(),
     default=",".join(sanitizer.TOOLS),
-    help=f"one run per tool; default: {','.join(sanitizer.TOOLS)}",
+    help=f"tools to run, each in a separate run; default: {','.join(sanitizer.TOOLS)}",
 )
 @click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: bool) -> int:
@@ -35,7 +35,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
     unknown = [name for name in names if name not in sanitizer.TOOLS]
     if unknown or not names:
         needed = f"some of {', '.join(sanitizer.TOOLS)}"
-        remedy = "separate them by commas, or leave --tool out for all"
+        remedy = "separate them by commas, or leave --tool out to run all"
         raise usage_error("--tool", ", ".join(unknown) or "none", needed, remedy)
     path = tools.require(tools.SANITIZER)
     logs = Path(tempfile.mkdtemp(prefix="forgekit-sanitizer-"))
@@ -101,7 +101,7 @@ def _is_command(words: Sequence[str]) -> bool:
     "runs a command on the GPU under NVIDIA's compute-sanitizer",
 )
 @click.option(
-    "--schedule", default="default", help="default, or adversarial: orders that expose races"
+    "--schedule", default="default", help="default, or adversarial to run orders that expose races"
 )
 @click.option(
     "--seed", type=AtLeast(0, "choose another"), default=0, help="seed of the adversarial schedule"

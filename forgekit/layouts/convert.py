@@ -68,7 +68,7 @@ def _read_cute(value: Any) -> Described:
                 f"CuTe {type(value).__name__.lstrip('_')}",
                 "one whose @cute.jit function has ended (CuTe has freed it)",
                 "one from the function being traced",
-                "inside the function, make it fk.Layout.of(layout) and return that",
+                "inside the function, convert it with fk.Layout.of(layout) and return the result",
             )
     elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # outside a trace
         name = type(value).__name__

@@ -143,7 +143,7 @@ class ComposedLayout(Shaped):
         """
         if isinstance(self.inner, Layout):
             needed = "a swizzle"
-            remedy = "use composition(inner, outer) to make one layout of the two"
+            remedy = "use composition(inner, outer) to combine the two into one layout"
             raise usage_error(f"cosize of {self}", "a layout as the inner function", needed, remedy)
         return self.outer.cosize()
 

@@ -78,9 +78,9 @@ def order(layout: Layout) -> str:
     if rows == 1 or columns == 1:
         return ""
     if right == 1 and _larger(down, columns):
-        return "row-major: the elements of a row lie side by side"
+        return "row-major: the elements of a row are adjacent"
     if down == 1 and _larger(right, rows):
-        return "column-major: the elements of a column lie side by side"
+        return "column-major: the elements of a column are adjacent"
     return ""
 
 
@@ -191,16 +191,16 @@ def example(described: Described) -> str:
         return _coordinate_example(described, outer, coord) if layout is outer else ""
     total = " + ".join(f"{c}·?" if isinstance(d, Dynamic) else f"{c}·{d}" for c, d in pairs)
     if not outer.is_static and has_dynamic(tuple(d for _, d in pairs)):
-        return f"{where} lies at {total}"
+        return f"{where} is at {total}"
     offset = sum(c * d for c, d in pairs)
     if layout is outer:
         before = "" if described.pointer_swizzle is None else " before the swizzle"
-        return f"{where} lies at {total} = {offset}{before}"
+        return f"{where} is at {total} = {offset}{before}"
     if not isinstance(layout, ComposedLayout) or not isinstance(layout.inner, Swizzle):
         return ""
     if layout.offset != 0:
         total, offset = f"{text(layout.offset)} + {total}", layout.offset + offset
-    return f"{where} lies at {total} = {offset}, which {layout.inner} turns into {layout(coord)}"
+    return f"{where} is at {total} = {offset}, which {layout.inner} maps to {layout(coord)}"
 
 
 def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -> str:

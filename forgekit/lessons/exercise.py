@@ -67,7 +67,7 @@ class Exercise(Definition):
         """
         if submission is NOTHING:
             remedy = f"write .grade({self.entry})"
-            raise usage_error("grade", "nothing", "what the task asks for", remedy)
+            raise usage_error("grade", "nothing", "a submission", remedy)
         if arch is not None:
             # reject it here; later it would look like the kernel's mistake
             current_target("virtual", arch)
@@ -115,15 +115,15 @@ class Exercise(Definition):
         with records.changing(self.name) as known:
             known.tries = known.passed_at_try = 0
             known.passed_on = ""
-        where = f"its cell in {self.notebook}, replacing its content"
-        text = f"Copy this into {where}:\n\n```python\n{self.source.skeleton}```"
+        where = f"the content of the exercise's cell in {self.notebook}"
+        text = f"Replace {where} with this code:\n\n```python\n{self.source.skeleton}```"
         return Note(f"{self.name} is open again", text)
 
 
 def _standing(week: str) -> str:
     names = [name for name in course.exercise_folders() if name.startswith(f"{week}/")]
     known = records.all_records()
-    return f"{sum(known[n].passed for n in names if n in known)} of {len(names)} of {week}"
+    return f"{sum(known[n].passed for n in names if n in known)} of {len(names)} in {week}"
 
 
 def exercise(name: str) -> Exercise:
@@ -145,7 +145,7 @@ def exercise(name: str) -> Exercise:
     if any(known.startswith(f"{week}/") for known in folders):
         raise usage_error("exercise", repr(name), "the name of an exercise", remedy)
     if looked := course.where_looked(week):
-        got = f"{name!r}, and no exercises of {week}"
+        got = f"{name!r}, but found no exercises of {week}"
         remedy = "run the notebook in its week's folder, or copy the folder `exercises` next to it"
         raise usage_error("exercise", got, looked, remedy)
     raise usage_error("exercise", repr(name), 'a name such as "week0/scale"', remedy)

@@ -119,7 +119,7 @@ class FailedCall:
         return report
 
     def __repr__(self) -> str:
-        return f"the call of {self.kernel.name} with {self.case.label}"
+        return f"the call to {self.kernel.name} with {self.case.label}"
 
 
 FAILED: dict[str, FailedCall] = {}  # exercise name -> the call at which its last grade stopped
@@ -136,9 +136,9 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
 
     if untouched:
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
-        return report(names, GateError("This is the skeleton, as it was given.", "", todo), True)
+        return report(names, GateError("This is the unchanged skeleton.", "", todo), True)
     if replaced := _replaced():
-        happened = f"In this process {replaced} is not forgekit's own, so no grade counts."
+        happened = f"{replaced} was replaced in this process, so no grade counts."
         todo = "Restart the kernel and run the notebook from the top."
         return report(names, GateError(happened, look_at=todo), False)
     if (borrowed := _borrowed(value)) and value is not exercise.reference():
@@ -223,6 +223,6 @@ def _unexpected(error: Exception) -> GateError:
     """Turn an error that neither a gate nor forgekit explained into a GateError."""
     return GateError(
         f"The submission cannot be graded. {type(error).__name__}: {error}",
-        look_at="Compare it with the skeleton. If the form is the same, this is a bug in forgekit; "
-        "please report it.",
+        look_at="Compare it with the skeleton. If both have the same form, this is a bug in "
+        "forgekit; please report it.",
     )

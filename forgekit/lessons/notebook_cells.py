@@ -89,7 +89,7 @@ def _cells(text: str) -> list[_Cell]:
         found.append(_Cell(name, part, start, end, header, body, wanted))
     for name, seen in parts.items():
         if tuple(seen) != PARTS:
-            remedy = "give it four cells, in this order"
+            remedy = "write its four cells in this order"
             raise usage_error(f"cells of {name}", tuple(seen), PARTS, remedy)
     return found
 
@@ -99,7 +99,7 @@ def _check(name: str, part: str, markdown: bool) -> None:
         raise usage_error(f"part of {name}", repr(part), PARTS, "choose one of these")
     if markdown != (part in ("task", "solution")):
         kind = "a [markdown] cell" if not markdown else "a code cell"
-        raise usage_error(f"{part} of {name}", "another kind", kind, "fix the header")
+        raise usage_error(f"{part} of {name}", "the wrong cell type", kind, "fix the header")
 
 
 def _wanted(e: Exercise, part: str, number: int) -> str:

@@ -17,8 +17,8 @@ from forgekit.text import Table, plural
 
 MARKS = {  # marks for a whole kernel and for any other exercise; CSS
     "passed": ("■●", "background:#009E73"),
-    "passed, solution seen first": ("◧◐", "box-shadow:inset 0 0 0 3px #009E73"),
-    "begun": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
+    "passed (solution seen)": ("◧◐", "box-shadow:inset 0 0 0 3px #009E73"),
+    "started": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
     "open": ("··", "background:rgba(127,127,127,.3)"),
 }
 BAR = 20  # characters in a week's bar
@@ -35,16 +35,17 @@ class Row:
     def standing(self) -> str:
         """Return the exercise's state, one of `MARKS`."""
         if self.record.passed:
-            return "passed, solution seen first" if self.record.solution_seen else "passed"
-        return "open" if self.record == Record() else "begun"
+            return "passed (solution seen)" if self.record.solution_seen else "passed"
+        return "open" if self.record == Record() else "started"
 
     @property
     def state(self) -> str:
         r = self.record
         if r.passed:
             return "passed on the first try" if r.passed_at_try == 1 else (
-                f"passed at try {r.passed_at_try}")  # fmt: skip
-        return f"open, tries: {r.tries}" if r.tries else "open"
+                f"passed on try {r.passed_at_try}")  # fmt: skip
+        tries = "1 try" if r.tries == 1 else f"{r.tries} tries"
+        return f"open after {tries}" if r.tries else "open"
 
     @property
     def help(self) -> str:
@@ -92,8 +93,8 @@ class Progress(Shown):
     def closing(self) -> str:
         """Return a line with the next exercise and the day of the latest pass."""
         if not self.rows:
-            return "No exercises found here: run this in the course, or in a week's folder."
-        said = "Every exercise is passed."
+            return "No exercises found here: run this in the course's or a week's folder."
+        said = "All exercises passed."
         if row := self.following:
             where = f" in {row.exercise.notebook}" if row.exercise.notebook else ""
             said = f"Next: {row.exercise.name}{where}, {row.exercise.title}."
@@ -131,8 +132,8 @@ def progress(week: str | None = None) -> Progress:
     exercises = all_exercises()
     weeks = list(dict.fromkeys(e.week for e in exercises))
     if week is not None and not (isinstance(week, str) and week in weeks):
-        needed = "one of " + (", ".join(map(repr, weeks)) or "none: no exercises found here")
-        raise usage_error("week", brief(week), needed, "leave it out for all")
+        needed = f"one of {', '.join(map(repr, weeks))}" if weeks else "a folder with exercises"
+        raise usage_error("week", brief(week), needed, "omit it to show all weeks")
     known = records.all_records()
     return Progress(
         tuple(Row(e, known.get(e.name, Record())) for e in exercises if week in (None, e.week))
@@ -159,10 +160,10 @@ def effort(rows: Sequence[Row]) -> str:
     known = [row.record for row in rows]
     first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
     hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)
-    parts = [f"{first} on the first try, tries in total: {tries}"] if tries else []
+    parts = [f"{first} on the first try, {plural(tries, 'try')} in total"] if tries else []
     parts += [plural(hints, "hint")] if hints else []
     parts += [f"{plural(seen, 'solution')} seen before a pass"] if seen else []
-    return ", ".join(parts) or "not begun"
+    return ", ".join(parts) or "not started"
 
 
 def _mark(row: Row) -> str:

@@ -206,7 +206,7 @@ def puzzle(
 
     frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
     facts = words_of(asked or {})
-    praised = f"{facts[0].upper()}{facts[1:]}: as asked." if facts else ""
+    praised = f"{facts[0].upper()}{facts[1:]}: as required." if facts else ""
     return Exercise(
         task=task.strip() + stated(asked or {}),
         praise=praise or praised,

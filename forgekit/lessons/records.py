@@ -87,7 +87,7 @@ def all_records() -> dict[str, Record]:
     try:
         data = json.loads(content)
         if data["version"] != _VERSION:
-            raise ValueError(f"version {data['version']}")
+            raise ValueError(f"unknown version {data['version']}")
         return {str(name): _record(values) for name, values in data["exercises"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if _is_progress(file, content):
@@ -107,13 +107,13 @@ def _require_own(file: Path) -> None:
     except FileNotFoundError:
         return
     if not _is_progress(file, content):
-        raise OSError("it holds something else")
+        raise OSError("it contains something else")
 
 
 def _record(values: dict[str, Any]) -> Record:
     known = {f.name: type(getattr(Record(), f.name)) for f in fields(Record)}
     if any(not isinstance(values.get(name, kind()), kind) for name, kind in known.items()):
-        raise ValueError(f"a record {values}")
+        raise ValueError(f"invalid record {values}")
     return Record(**{name: values[name] for name in known if name in values})
 
 
@@ -121,8 +121,8 @@ def _set_aside(file: Path, error: Exception) -> None:
     with contextlib.suppress(OSError):
         aside = shared_files.set_aside(file)
         warnings.warn(
-            f"the progress in {file} cannot be read ({error}); it was kept as {aside.name}, and a "
-            "new file was begun",
+            f"the progress file {file} cannot be read ({error}); it was kept as {aside.name}, and "
+            "a new file was created",
             stacklevel=6,
         )
 
@@ -145,8 +145,8 @@ def _write(records: dict[str, Record]) -> None:
             return
         _unwritable.add(file)
         warnings.warn(
-            f"progress cannot be written to {file} ({error}); it is kept only until this process "
-            "ends. FORGEKIT_PROGRESS can name another file.",
+            f"progress cannot be written to {file} ({error}) and is kept only until this process "
+            "ends. Set FORGEKIT_PROGRESS to another file.",
             stacklevel=5,
         )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.gate import GateError
 
 _WIDTH = 102  # tools' output in 96 columns, plus the indent
-_PRAISE = "Every gate is passed."
+_PRAISE = "All gates passed."
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ def check_tensor(x: object, name: str = "x") -> None:
     """Raise UsageError unless the tensor is strided and on a GPU or the CPU. Also raise it for
     derivatives that PyTorch does not support for operators written in Python."""
     if not isinstance(x, Tensor):
-        remedy = f"torch.as_tensor({name}) makes one"
+        remedy = f"use torch.as_tensor({name})"
         raise usage_error(name, type(x).__name__, "a torch tensor", remedy)
     if x.is_nested:
-        remedy = "torch.nested.to_padded_tensor makes one"
+        remedy = "use torch.nested.to_padded_tensor"
         raise usage_error(name, "a nested tensor", "a tensor with a single shape", remedy)
     if x.layout is not torch.strided:
         raise usage_error(name, x.layout, "a strided tensor", f"use {name}.to_dense()")
@@ -81,7 +81,7 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
     """Raise UsageError unless `variant` is None or one of the variants."""
     if not (variant is None or (isinstance(variant, str) and variant in variants)):
         needed = ", ".join(variants) + " or None"
-        remedy = "leave it out for the fastest"
+        remedy = "leave it out to use the fastest"
         raise usage_error("variant", brief(variant), needed, remedy)
 
 
@@ -99,7 +99,7 @@ def normal_dim(dim: object, ndim: int) -> int:
     if number is None:
         several = isinstance(dim, tuple | list)
         remedy = (
-            "reduce one dimension after the other, or merge them with x.flatten()"
+            "reduce one dimension after another, or merge them with x.flatten()"
             if several
             else "count from 0, or from -1 backwards"
         )
@@ -108,7 +108,7 @@ def normal_dim(dim: object, ndim: int) -> int:
     sizes = max(ndim, 1)
     if not -sizes <= number < sizes:
         has = f"an int from {-sizes} to {sizes - 1}, because the tensor has {ndim} dimensions"
-        raise usage_error("dim", number, has, "use -1 for the last one")
+        raise usage_error("dim", number, has, "use -1 for the last dimension")
     return number % sizes
 
 
@@ -123,7 +123,7 @@ def check_backend_result(result: object, op: str, shape: tuple[int, ...], *given
     needed = (tuple(shape), x.dtype, x.device)
     if got != needed:
         words = ["{} {} on {}".format(*each) for each in (got, needed)]
-        raise usage_error(name, words[0], words[1], "fix the function's result")
+        raise usage_error(name, words[0], words[1], "correct the function's result")
     if not result.is_contiguous():
         remedy = "return result.contiguous()"
         raise usage_error(name, f"strides {result.stride()}", "a contiguous tensor", remedy)

@@ -57,7 +57,7 @@ def _check(x: Any, tile: object) -> None:
         dtype_info(x.dtype)
     if tile is not None and not (type(tile) is int and tile in TILES):
         needed = ", ".join(map(str, TILES)) + " or None"
-        raise usage_error("tile", brief(tile), needed, "leave it out for the fastest")
+        raise usage_error("tile", brief(tile), needed, "leave it out to use the fastest")
 
 
 _copy_transpose = Operator(

@@ -64,7 +64,7 @@ _GENERAL = (
            "instructions executed, once per warp; machine code has a different number"),
     Metric("thread_instructions", "", "PTX instructions",
            "instructions executed, once per active lane"),
-    Metric("thread_efficiency", "", "%", "active lanes per instruction, of 32",
+    Metric("thread_efficiency", "", "%", "active lanes per instruction, as a percentage of 32",
            ("thread_instructions", "warp_instructions", 100 / 32, 100.0)),
     Metric("divergent_branches", "", "branches",
            "branches at which the lanes of one warp diverged"),
@@ -136,10 +136,10 @@ def metric(name: str) -> Metric:
     if found is not None:
         return found
     if name in _MACHINE_CODE:
-        remedy = f"ask for {_MACHINE_CODE[name]}, which counts PTX instructions"
-        raise usage_error("metric", name, "machine code is not counted", remedy)
+        needed = "a metric of PTX instructions, because machine code is not counted"
+        raise usage_error("metric", name, needed, f"use {_MACHINE_CODE[name]}")
     near = difflib.get_close_matches(str(name), _BY_NAME, n=3, cutoff=0.5)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "Profile.metrics lists them all"
+    remedy = f"did you mean {' or '.join(near)}?" if near else "see Profile.metrics for all names"
     raise usage_error("metric", brief(name), "the name of a metric", remedy)
 
 

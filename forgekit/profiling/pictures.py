@@ -42,7 +42,7 @@ def show(
         remedy = "use fk.profile(kernel, *args)"
         raise usage_error("profile", "the profile of a script", "a profile of a call", remedy)
     lines = [x for x in profile.lines if x.accesses]
-    known = ", ".join(str(x.number) for x in lines) or "there is none"
+    known = ", ".join(str(x.number) for x in lines) or "(none)"
     if line is None:
         if profile.worst is None:
             needed = "a line, because none stands out"

@@ -19,7 +19,7 @@ from forgekit.profiling.predicting.predicted import PredictedTime
 from forgekit.show import Shown
 
 MICROSECONDS = "microseconds"  # the name under which a time is predicted; `Profile.time` answers it
-_TODO = "write your number in place of None and run this cell again"
+_TODO = "replace None with your number and run this cell again"
 _LONG = 400  # maximum characters of a displayed value
 _CLOSE = 0.01  # relative tolerance of a metric or a fraction; measurements are not predicted
 
@@ -73,11 +73,11 @@ class Prediction:
             said = "no prediction yet" if self.open else f"you say {self.said_text}"
             return f"{self.question}: {said}"
         if self.open:
-            return f"{self.question}: no prediction; it is {self.answer_text}"
-        verdict = "right" if self.right else f"it is {self.answer_text}"
+            return f"{self.question}: no prediction; the answer is {self.answer_text}"
+        verdict = "right" if self.right else f"the answer is {self.answer_text}"
         if self.right and _is_fraction(self.answer) and self.said != self.answer:
             within = f"a factor of {self.factor:.2f}" if self.factor > 1 else "1 %"
-            verdict = f"right, within {within}; it is {self.answer_text}"
+            verdict = f"right, within {within}; the answer is {self.answer_text}"
         if self.expected is not None:
             verdict = f"{'right: ' * self.right}{self.answer_text}"
         mark = ": " if self.right else "; "
@@ -135,7 +135,7 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
     """
     if (question is None) == (not numbers):
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
-        raise usage_error("predict", "neither or both", "one of two forms", remedy)
+        raise usage_error("predict", "neither form or both", "one of its two forms", remedy)
     if question is not None:
         words = question if isinstance(question, str) else brief(question)
         return Prediction(words, said)
@@ -144,7 +144,7 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
         known = MICROSECONDS if name == MICROSECONDS else metric(name).name
         is_number = isinstance(number, Real) and not isinstance(number, bool)
         if number is not None and number is not ... and not is_number:
-            raise usage_error(name, brief(number), "a number", "write one, or None")
+            raise usage_error(name, brief(number), "a number", "write a number or None")
         found.append(Prediction(name.replace("_", " "), number, known))
     _waiting.all = tuple(found)
     return Predictions(_waiting.all)

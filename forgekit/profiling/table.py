@@ -122,7 +122,7 @@ def sampling(p: ProfileData) -> str:
     of = f" of {plural(len(parts), 'launch')}" if len(p.launches) > 1 else ""
     return (
         f"{ran:,} of {plural(n_blocks, 'block')}{of} ran: the first, the last and one from each "
-        "equal part between them; counts are estimates; two halves of the sample differ by "
+        "equal part between them; the counts are estimates; two halves of the sample differ by "
         f"{100 * max(s.disagreement for s in parts):.1f} %"
     )
 
@@ -142,8 +142,9 @@ def traffic(p: ProfileData) -> list[str]:
     guessed = ", estimated" if sampling(p) else ""
     lines = [f"device memory, each byte once{again}{guessed}: {'; '.join(parts) or 'untouched'}"]
     if p.bytes_touched:
+        article = "an" if p.gpu.name[:1] in "AHLR" else "a"
         lines.append(
-            f"these {size(p.bytes_touched)} take at least {seconds(p.bound_s())} on an "
+            f"these {size(p.bytes_touched)} take at least {seconds(p.bound_s())} on {article} "
             f"{p.gpu.name} ({p.gpu.rate})"
         )
     return lines

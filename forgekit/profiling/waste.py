@@ -72,14 +72,14 @@ def _lanes_reason(line: ProfiledLine) -> str:
     active = line["thread_instructions"] / line["warp_instructions"]
     text = f"{active:.3g} of a warp's {LANES} lanes are active on average; the others wait"
     if line["divergent_branches"]:
-        return f"{text}: the lanes of a warp diverge here"
+        return f"{text}, because the lanes of a warp diverge here"
     return text
 
 
 def access_reason(a: AccessCounts) -> str:
     """Describe why an access needs more sectors or wavefronts than the ideal."""
     ideal = a.ideal / a.requests
-    needed = f"{ideal:.3g} would do"
+    needed = f"{ideal:.3g} would suffice"
     verb = _VERBS[a.kind.split("_")[1]]
     takes = "touches" if a.is_global else "takes"
     if a.low == a.high:
@@ -92,16 +92,16 @@ def access_reason(a: AccessCounts) -> str:
 def _cause(a: AccessCounts) -> str:
     step = max(a.strides, key=lambda s: (a.strides[s], s is not None), default=None)  # costs most
     if step == 0 and a.kind != "global_load":
-        return ": its lanes access one address, one after the other"
+        return ": its lanes access one address one after another"
     if step is None:
         scattered, met = "the lanes' addresses are scattered", "several lanes need the same bank"
         return f": {scattered if a.is_global else met}"
     if a.is_global and abs(step) <= a.width:
-        return ": the warp's bytes begin inside a sector, not at its edge"
+        return ": the warp's bytes begin inside a sector, not at a sector boundary"
     text = f": neighbouring threads are {size(abs(step), exact=True)} apart"
     if not a.is_global and step % BANK_BYTES == 0:
         banks = BANKS // math.gcd(step // BANK_BYTES, BANKS)
         if banks < BANKS:
             where = "one bank" if banks == 1 else f"{banks} of the {BANKS} banks"
-            return f"{text}, so all lanes meet in {where}"
+            return f"{text}, so all lanes access {where}"
     return text

@@ -47,7 +47,7 @@ def predictions_html(shown: Predictions) -> str:
     if not shown.all:
         return f"<p>{shown.summary}</p>"
     known = any(p.answer is not None for p in shown.all)
-    heads = ("", "you said", "it is") if known else ("", "you say", "")
+    heads = ("", "you said", "the answer") if known else ("", "you say", "")
     table = Table(heads, [_prediction(p) for p in shown.all], left=(0, 1, 2))
     note = shown.to_do and f'<div style="opacity:.7;font-size:12px">{shown.to_do}</div>'
     return table.html("font-size:13px;") + note

@@ -240,7 +240,7 @@ def test_the_playground_computes_and_keeps_what_is_typed(visit: Open) -> None:
     assert "pg-stale" in page.locator("#pg-answer").get_attribute("class")
     by.fill("(4,4)")
     assert "by=(4,4)" in page.url and fault.inner_text() == ""
-    page.get_by_role("button", name="Go on with the result").click()
+    page.get_by_role("button", name="Continue with the result").click()
     page.get_by_label("Operation").select_option("coalesce")
     assert result.inner_text() == "(4,4,2,2):(8,1,32,4)"
     page.reload()

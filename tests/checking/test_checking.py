@@ -168,7 +168,7 @@ def test_booleans():
     assert check(x, x.clone())
     report = compare(x, ~x)
     assert report.wrong == 3 and report.hints == (
-        "every element of actual is the opposite of expected",
+        "every element of actual is the negation of expected",
     )
 
 
@@ -201,7 +201,7 @@ def test_empty_and_zero_dimensional():
 def test_shapes():
     with pytest.raises(UsageError, match=r"shape of actual: got \(3,\), needed \(4,\)"):
         check(torch.zeros(3), torch.zeros(4))
-    with pytest.raises(UsageError, match=r"transposed: compare with expected\.T"):
+    with pytest.raises(UsageError, match=r"compare with expected\.T, because"):
         check(torch.zeros(3, 4), torch.zeros(4, 3))
 
 
@@ -233,7 +233,7 @@ def test_values_that_are_no_numbers(value):
 
 def test_the_nothing_that_a_kernel_returns():
     for pair, label in (((None, torch.ones(3)), "actual"), ((torch.ones(3), None), "expected")):
-        with pytest.raises(UsageError, match=f"{label}: got None, .* writes into its arguments"):
+        with pytest.raises(UsageError, match=f"{label}: got None, .* writes to its arguments"):
             check(*pair)
 
 
@@ -264,7 +264,7 @@ def test_report_in_full():
             "  worst difference: 1000 at [999]: got 0, expected 1000",
             "  worst relative difference: 1 at [976]: got 0, expected 977",
             "  pattern: every wrong element is 0",
-            "  pattern: all mismatches lie in the last 24 elements (976 to 999)",
+            "  pattern: all mismatches are in the last 24 elements (976 to 999)",
             "  first mismatches  got  expected",
             "  [976]               0       977",
             "  [977]               0       978",
@@ -328,41 +328,41 @@ def grid(rows=40, columns=1000):
 ALL = slice(None)
 HINTS = [  # hints about a matrix
     (lambda e: broken(e, (ALL, slice(976, None))),
-     "all mismatches lie in the last 24 columns (976 to 999)"),
-    (lambda e: broken(e, slice(32, None)), "all mismatches lie in the last 8 rows (32 to 39)"),
-    (lambda e: broken(e, slice(0, 3)), "all mismatches lie in the first 3 rows (0 to 2)"),
-    (lambda e: broken(e, (ALL, 5)), "all mismatches lie in column 5"),
-    (lambda e: broken(e, (ALL, slice(8, 16))), "all mismatches lie in columns 8 to 15"),
+     "all mismatches are in the last 24 columns (976 to 999)"),
+    (lambda e: broken(e, slice(32, None)), "all mismatches are in the last 8 rows (32 to 39)"),
+    (lambda e: broken(e, slice(0, 3)), "all mismatches are in the first 3 rows (0 to 2)"),
+    (lambda e: broken(e, (ALL, 5)), "all mismatches are in column 5"),
+    (lambda e: broken(e, (ALL, slice(8, 16))), "all mismatches are in columns 8 to 15"),
     (lambda e: broken(e, (ALL, slice(1, None, 2))),
-     "all mismatches lie in every second column, starting at 1"),
-    (lambda e: broken(e, slice(3, None, 4)), "all mismatches lie in every 4th row, starting at 3"),
+     "all mismatches are in every second column, starting at 1"),
+    (lambda e: broken(e, slice(3, None, 4)), "all mismatches are in every 4th row, starting at 3"),
     (lambda e: broken(e, (3, 4)), "a single element differs"),
     (lambda e: e * NAN,
-     "every element of actual is NaN, never stored or computed"),
+     "every element of actual is NaN (never stored, or computed as NaN)"),
     (lambda e: e * 0, "every element of actual is 0"),
     (lambda e: e * 0 + 3, "every element of actual is 3"),
-    (lambda e: e * 2, "actual is expected times 2"),
-    (lambda e: e / 1000, "actual is expected times 0.001"),
-    (lambda e: -e, "actual is expected times -1"),
-    (lambda e: e.flip(0), "actual is expected with its rows in reverse order"),
-    (lambda e: e.flip(1), "actual is expected with its columns in reverse order"),
+    (lambda e: e * 2, "actual equals expected times 2"),
+    (lambda e: e / 1000, "actual equals expected times 0.001"),
+    (lambda e: -e, "actual equals expected times -1"),
+    (lambda e: e.flip(0), "actual equals expected with its rows in reverse order"),
+    (lambda e: e.flip(1), "actual equals expected with its columns in reverse order"),
     (lambda e: e.T.reshape(40, 1000),
-     "actual holds the values of expected in the order of its transpose"),
+     "actual contains the values of expected in transposed order"),
     (lambda e: e.reshape(-1).roll(1).reshape(40, 1000),
-     "actual is expected, shifted: each value is one place later"),
+     "actual equals expected shifted: each value is one position later"),
     (lambda e: e.reshape(-1).roll(-1).reshape(40, 1000),
-     "actual is expected, shifted: each value is one place earlier"),
+     "actual equals expected shifted: each value is one position earlier"),
     (lambda e: broken(e, (slice(2, None), slice(2, None)), NAN),
-     "every wrong element is NaN, never stored or computed"),
+     "every wrong element is NaN (never stored, or computed as NaN)"),
 ]  # fmt: skip
 HINTS_ELSEWHERE = [
     (arange(1, 1025), lambda e: broken(e, slice(1, None, 2)),
      "exactly every second element differs, starting at 1"),
     (arange(1, 1025), lambda e: broken(e, slice(100, 110)),
-     "all mismatches lie in elements 100 to 109"),
+     "all mismatches are in elements 100 to 109"),
     (randn(4, 5, 6), lambda e: broken(e, (ALL, ALL, slice(4, None))),
-     "all mismatches lie in the last 2 columns (4 to 5)"),
-    (grid(64, 64), lambda e: e.T, "actual is expected transposed"),
+     "all mismatches are in the last 2 columns (4 to 5)"),
+    (grid(64, 64), lambda e: e.T, "actual equals the transpose of expected"),
 ]  # fmt: skip
 
 
@@ -390,7 +390,7 @@ def test_almost_a_pattern_is_none():
     assert not any("last" in hint for hint in compare(actual, expected).hints)
     nearly = expected.T.clone()
     nearly[3, 5] += 1
-    assert "actual is expected transposed" not in compare(nearly, expected).hints
+    assert "actual equals the transpose of expected" not in compare(nearly, expected).hints
     doubled = expected * 2
     doubled[63, 63] += 1
     assert compare(doubled, expected).hints == ()
@@ -416,7 +416,10 @@ def test_tiles():
     actual = expected.clone()
     actual[32:, 64:] += 1
     report = compare(actual, expected, tile=(32, 32))
-    assert "mismatches lie in 1 of 6 tiles of 32x32, each wrong throughout" in report.hints
+    assert (
+        "mismatches are in 1 of 6 tiles (32x32); every element of those tiles is wrong"
+        in report.hints
+    )
     actual[::32, ::32] += 1
     actual[32:, 64:] = expected[32:, 64:]
     actual[32, 64] += 1
@@ -493,8 +496,8 @@ def test_notebook_can_be_made_to_raise(notebook):
 def test_notebook_shows_no_traceback(notebook):
     (output,) = notebook["usage"]
     assert output.traceback == [
-        "\x1b[1;31mUsageError\x1b[0m: shape of actual: got (3,), needed (4,) like expected; "
-        "compare tensors of equal shape",
+        "\x1b[1;31mUsageError\x1b[0m: shape of actual: got (3,), needed (4,), the shape of "
+        "expected; compare tensors of equal shape",
         "",
         "  cell [8], line 2: check(torch.zeros(3), torch.zeros(4))",
     ]

@@ -72,7 +72,7 @@ def test_ctrl_c_keeps_what_was_measured(suite, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(ops, "copy_transpose", interrupted)
     assert bench("--suite", suite, "--out", tmp_path / "r.json") == 130
-    assert "interrupted, 2 rows are saved" in capsys.readouterr().err
+    assert "interrupted; 2 rows are saved" in capsys.readouterr().err
     results = read_results(tmp_path / "r.json")
     assert results.interrupted and len(results.rows) == 2
 
@@ -148,7 +148,7 @@ def test_a_baseline_of_another_gpu_is_refused_before_anything_runs(suite, base, 
         saved["machines"][0]["gpu"] = "NVIDIA H200"
     assert bench("--suite", suite, "--compare", base) == 2
     printed = capsys.readouterr()
-    assert printed.out == "" and "a baseline of NVIDIA H200" in printed.err
+    assert printed.out == "" and "a baseline from NVIDIA H200" in printed.err
 
 
 def test_a_gate_that_compares_nothing_does_not_pass(suite, base, tmp_path, monkeypatch, capsys):
@@ -189,8 +189,8 @@ def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
         (["--suite", "medium"], "--suite: got 'medium', needed one of long, record, short, smoke"),
         (["--op", "gelu"], "--op: got 'gelu'"),
         (["--dtype", "int8"], "--dtype: got 'int8'"),
-        (["--peers", "cub"], "--peers: got 'cub', needed some of torch, torch.compile"),
-        (["--backend", "cub"], "--backend: got 'cub', needed some of kernel, ref"),
+        (["--peers", "cub"], "--peers: got 'cub', needed any of torch, torch.compile"),
+        (["--backend", "cub"], "--backend: got 'cub', needed any of kernel, ref"),
         (["--repeats", "0"], "--repeats: got 0"),
         (["--out", "no/such/r.json"], "--out: got no/such/r.json"),
         (["--out", "/tmp"], "--out: got /tmp, a folder"),
@@ -199,11 +199,11 @@ def test_a_report_that_cannot_be_written_does_not_swallow_the_verdict(
         (["--markdown", "/tmp"], "--markdown: got /tmp, a folder"),
         (["--markdown", ""], "--markdown: got ., a folder"),
         (["--plot", "/proc/x.png"], "--plot: got /proc/x.png (No such file"),
-        (["--variant", "onlin"], "--variant: got 'onlin', needed some of best, naive"),
+        (["--variant", "onlin"], "--variant: got 'onlin', needed any of best, naive"),
         (["--host-times", "--op", "bogus"], "--op: got 'bogus'"),
         (["--scheduler", "tls://localhost:1"], "--scheduler: got 'tls://localhost:1'"),
-        (["--read", "none.json", "--op", "softmax"], "--read: got --op, --device as well"),
-        (["--read", "none.json", "--host-times"], "--read: got --device, --host-times as well"),
+        (["--read", "none.json", "--op", "softmax"], "--read: got --op, --device, needed"),
+        (["--read", "none.json", "--host-times"], "--read: got --device, --host-times, needed"),
         (["--plot", "x.jpg"], "--plot: got 'x.jpg'"),
         (["--compare", "none.json"], "none.json: got No such file"),
         (["--fail-on-regression", "5%"], "--fail-on-regression: got no baseline"),

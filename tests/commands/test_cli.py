@@ -83,11 +83,11 @@ def test_every_option_says_what_it_is(words, capsys):
     [
         (["nope"], f"the command: got 'nope', needed one of {', '.join(COMMANDS)}; see "
          "`forgekit --help`"),
-        (["--frob"], "the command: got --frob, needed some of --version, --help; see "
+        (["--frob"], "the command: got --frob, needed any of --version, --help; see "
          "`forgekit --help`"),
-        (["doctor", "--frob"], "doctor: got --frob, needed some of --json, --help; see "
+        (["doctor", "--frob"], "doctor: got --frob, needed any of --json, --help; see "
          "`forgekit doctor --help`"),
-        (["doctor", "-j"], "doctor: got -j, needed some of --json, --help; see "
+        (["doctor", "-j"], "doctor: got -j, needed any of --json, --help; see "
          "`forgekit doctor --help`"),
         (["doctor", "--json=3"], "--json: got a value, needed none; see `forgekit doctor --help`"),
         (["doctor", "x"], "doctor: got unexpected extra argument (x), needed none; see "
@@ -95,7 +95,7 @@ def test_every_option_says_what_it_is(words, capsys):
         (["run"], "run: got no SCRIPT, needed one; see `forgekit run --help`"),
         (["run", "--device"], "--device: got no value, needed one; see `forgekit run --help`"),
         (["bench", "--repeats", "many"], "--repeats: got 'many', needed 1 or more; leave it out"),
-        (["bench", "--re", "1"], "bench: got --re, needed some of --suite, --op, --dtype, "),
+        (["bench", "--re", "1"], "bench: got --re, needed any of --suite, --op, --dtype, "),
         (["sanitize", "--seed", "-1", "x.py"], "--seed: got -1, needed 0 or more; choose another"),
     ],
 )  # fmt: skip

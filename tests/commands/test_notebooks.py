@@ -160,7 +160,7 @@ def test_a_failing_cell_is_reported_and_nothing_written(tmp_path, capsys):
 
 def test_a_cell_that_should_fail_and_does_not(tmp_path):
     source = write_pair(tmp_path, '# %% tags=["raises-exception"]\nx = 1\n')
-    with pytest.raises(ForgekitError, match="cell 1: tagged raises-exception, but it raised"):
+    with pytest.raises(ForgekitError, match="cell 1: tagged raises-exception but raised"):
         notebooks.build(source)
 
 
@@ -171,7 +171,7 @@ def test_a_cell_that_should_fail_and_does_not(tmp_path):
         ("1 / 0", "2 / 0", "cell 5: text differs\n    .py:    2 / 0\n    .ipynb: 1 / 0\n"),
         (' tags=["raises-exception"]', "", "cell 5: tags differs"),
         ("# %% [markdown]\n# # A lesson", "# %%\n# A lesson", "cell 1: kind differs"),
-        ("1 / 0", "1 / 0\n\n# %%\n3", "the .py has 6 cells, the .ipynb 5"),
+        ("1 / 0", "1 / 0\n\n# %%\n3", "the .py has 6 cells, but the .ipynb 5"),
     ],
 )
 def test_check_names_the_first_difference_and_the_remedy(copy, capsys, old, new, expected):
@@ -180,7 +180,7 @@ def test_check_names_the_first_difference_and_the_remedy(copy, capsys, old, new,
     assert main(["build-notebooks", "--check", str(copy)]) == 1
     out = capsys.readouterr().out
     assert expected in out
-    assert "rebuild it: `forgekit build-notebooks" in out
+    assert "rebuild it with `forgekit build-notebooks" in out
 
 
 def test_check_sees_cells_run_out_of_order(copy):

@@ -249,7 +249,7 @@ def test_profile_shows_what_was_launched_before_a_script_failed(script, capsys):
     assert main(["profile", script(f"{KERNEL}copy(x, y, 0)\nsys.exit(3)\n")]) == 3
     printed = capsys.readouterr().out
     assert "mY[tidx] = mX[tidx + i]" in printed
-    assert printed.endswith("These were launched before script.py ended with status 3.\n")
+    assert printed.endswith("These kernels were launched before script.py ended with status 3.\n")
     assert main(["profile", script(f"{KERNEL}copy(x, y, 0)\ncopy(x, y, 69)\n")]) == 1
     assert last_line(capsys).endswith("its last launch may be counted only partly.")
 
@@ -279,11 +279,13 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
     text = f"{MANY}copy(x, y, 0)\ncopy(x, y, 0)\nassert (z == 1).all()\n"
     assert main(["profile", "--blocks", "64", script(text)]) == 1
     printed = " ".join(capsys.readouterr().out.split())
-    assert "--blocks 64: 2 of 2 launches ran in part: the first and the last block, one" in printed
-    assert "are therefore incomplete: do not trust them or any comparison with them" in printed
+    assert (
+        "--blocks 64: 2 of 2 launches ran in part: the first and last blocks, one block" in printed
+    )
+    assert "are therefore incomplete; do not trust them or any comparison with them" in printed
     assert "128 of 2,000 blocks of 2 launches ran: the first, the last and one from each" in printed
     assert "counts are estimates; two halves of the sample differ by 0.0 %" in printed
-    assert "ended with status 1, perhaps by a comparison of incomplete results." in printed
+    assert "ended with status 1, perhaps because it compared incomplete results." in printed
     assert "global load 2,000" in printed and "predicted" not in printed
 
 

@@ -95,6 +95,6 @@ def test_an_exercise_wrongly_then_rightly(ran, classroom):
     wrong = grade(ran, lesson.GIVEN, lesson.WRONG)
     assert lesson.ADVICE in wrong and "PASSED" not in wrong
     assert "PASSED" in grade(ran, lesson.WRONG, lesson.RIGHT)
-    assert "passed at try 2" in progress_of(ran)
+    assert "passed on try 2" in progress_of(ran)
     kept = json.loads(classroom.progress.read_text(encoding="utf-8"))["exercises"]
     assert kept[lesson.EXERCISE]["passed_at_try"] == 2

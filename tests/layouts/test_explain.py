@@ -17,9 +17,9 @@ from tests.layouts.test_parse import PRINTED
 def test_a_matrix() -> None:
     assert str(fk.explain("(4,8):(8,1)")) == (
         "(4,8):(8,1)\n"
-        "A layout; 4 x 8 = 32 elements, row-major: the elements of a row lie side by side. "
+        "A layout; 4 x 8 = 32 elements, row-major: the elements of a row are adjacent. "
         "It spans 32 elements (cosize): one-to-one and without gaps. "
-        "Element (1,2) lies at 1·8 + 2·1 = 10.\n"
+        "Element (1,2) is at 1·8 + 2·1 = 10.\n"
         "\n"
         "mode  size:stride  what it does\n"
         "0     4:8          neighbours 8 elements apart\n"
@@ -42,7 +42,7 @@ def test_a_matrix() -> None:
             PRINTED["argument, divisible"],
             ["aligned to 32 bytes", "a multiple of 8", "column-major"],
         ),
-        (PRINTED["shared, swizzled"], ["shared memory", "bits 3 to 5", "turns into 74"]),
+        (PRINTED["shared, swizzled"], ["shared memory", "bits 3 to 5", "maps to 74"]),
         (PRINTED["shared, pointer"], ["byte addresses are swizzled", "= 66 before the swizzle"]),
         (PRINTED["registers"], ["a thread's own registers"]),
         (PRINTED["identity"], ["each element is a coordinate, the first one (0,0)"]),

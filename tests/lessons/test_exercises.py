@@ -100,7 +100,7 @@ def test_solution_passes_on_a_gpu(e):
         report = e.grade(load(e, e.source.solution))
     assert report, report
     if any(outcome.name == "Values" for outcome in report.passed) and e.name not in NO_KERNEL:
-        assert "also on this GPU" in repr(report)
+        assert "and on this GPU" in repr(report)
 
 
 @pytest.mark.parametrize(("e", "wrong"), list(bank()), ids=lambda x: x.name.replace(" ", "-"))

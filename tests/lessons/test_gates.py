@@ -82,11 +82,11 @@ def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
     groups = [values(case, [(8,), (130,), (9,), (1,)]), orders, count]
     submission = Submission(scale(), groups=groups)
     told = [group.run(submission) for group in groups]
-    assert told[:2] == ["4 sizes in float32", "no finding in 3 orders"]
+    assert told[:2] == ["4 sizes in float32", "no findings in 3 orders"]
     assert len(calls) == 3 + 1 + 1
     with pytest.raises(GateError) as error:
         groups[0].run(Submission(scale(store="mY[i] = 3.0 * mX[i]"), groups=groups))
-    assert error.value.happened.startswith("With 8 of float32 the result is wrong")
+    assert error.value.happened.startswith("With 8 of float32, the result is wrong")
 
 
 def test_each_size_is_of_one_type_where_there_are_enough():
@@ -136,7 +136,7 @@ def test_values_tells_how_many_sizes_and_types(scale):
     assert types.run(Submission(converted, arch="sm_80")) == "1 size in 2 types"
     error = stopped(types, scale())
     assert error.happened.startswith(
-        "It does not compile for 8 of float16.\nThis line stores a value"
+        "The kernel does not compile for 8 of float16.\nThis line stores a value"
     )
 
 
@@ -173,12 +173,12 @@ def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(scale, monkeypatc
     here = SimpleNamespace(kind="gpu")
     monkeypatch.setattr(devices, "current_target", lambda d=None, a=None: real(d, a) if d else here)
     group, submission = values(case, [(8,), (130,)]), WithGpu(scale())
-    assert group.run(submission) == "2 sizes in float32, also on this GPU"
+    assert group.run(submission) == "2 sizes in float32, on the virtual GPU and on this GPU"
     assert submission.ran == ["virtual", "gpu"] * 2
     submission.wrong = 1.0
     with pytest.raises(GateError) as error:
         group.run(submission)
-    assert "wrong on the GPU (on the virtual GPU it is right)" in error.value.happened
+    assert "wrong on the GPU but right on the virtual GPU" in error.value.happened
 
 
 def test_the_first_size_that_fails_is_told_with_the_first_misconception_that_fits(scale):
@@ -192,14 +192,14 @@ def test_the_first_size_that_fails_is_told_with_the_first_misconception_that_fit
     ]
     group = values(case, [(8,), (130,)], misconceptions=misconceptions, look_at="look here")
     copied = stopped(group, scale(store="mY[i] = mX[i]"))
-    assert copied.happened.startswith("With 8 of float32 the result is wrong.\nWRONG  mY: 8 of 8")
+    assert copied.happened.startswith("With 8 of float32, the result is wrong.\nWRONG  mY: 8 of 8")
     assert (copied.likely, copied.look_at) == ("copied", "look here")
     assert stopped(group, scale(store="mY[i] = 3.0 * mX[i]")).likely == "one left away"
     assert stopped(group, scale(guard="i < 5")).likely == "left out"
     late = stopped(group, scale(guard="i < 8"))
     assert late.happened.startswith("With 130 of float32") and late.likely == "left out"
     beyond = stopped(group, scale(guard="i < 128"))
-    assert beyond.happened.startswith("With 8 of float32 the kernel was stopped.\nOut of bounds: ")
+    assert beyond.happened.startswith("With 8 of float32, the kernel was stopped.\nOut of bounds: ")
     assert beyond.likely == "beyond the end"
     unknown = stopped(group, scale(store="mY[i] = 4.0 * mX[i]"))
     assert (unknown.likely, unknown.look_at) == ("", "look here")
@@ -237,7 +237,7 @@ def test_a_finite_start_is_one_whole_number_below_all_that_is_right(got, shown):
 def test_an_input_that_is_written_is_told(scale):
     both = scale(store=f"{STORE}\n        mX[i] = 0.0")
     assert (
-        "changed its input mX: mX[1] was 1 and is 0."
+        "changed its input mX: mX[1] was 1 before the call and is 0"
         in stopped(values(case, [(8,)]), both).happened
     )
 
@@ -283,7 +283,7 @@ def test_a_compiled_kernel_is_told(scale):
     x, y = case(8, torch.float32).args
     error = stopped(values(case, [(8,)]), fk.compile(scale(), x, y, device="virtual"))
     assert error.happened == "Expected a @cute.jit function, got the compiled kernel scale."
-    assert "Hand in the @cute.jit function; the grade compiles it" in error.look_at
+    assert "Submit the @cute.jit function; the grader compiles it" in error.look_at
 
 
 def test_another_number_of_arguments_is_told(scale):
@@ -292,13 +292,15 @@ def test_another_number_of_arguments_is_told(scale):
         return Case((x, x, y), {2: x}, "three")
 
     error = stopped(values(three, [(8,)]), scale())
-    assert error.happened == "The grade calls it with 3 arguments; it is defined as scale(mX, mY)."
+    assert error.happened == (
+        "The grader passes 3 arguments, but the function is defined as scale(mX, mY)."
+    )
     assert error.look_at == "Keep the skeleton's signature."
 
 
 def test_a_mistake_that_the_compiler_finds_is_told_with_its_line(scale):
     error = stopped(values(case, [(8,)]), scale(store="mY[i] = three * mX[i]"))
-    assert error.happened.startswith("It does not compile for 8 of float32.\n")
+    assert error.happened.startswith("The kernel does not compile for 8 of float32.\n")
     assert "three" in error.happened and "line 1" in error.happened
     assert "site-packages" not in error.happened and len(error.happened.splitlines()) < 20
 
@@ -327,10 +329,12 @@ def test_clean_tells_the_finding_and_its_misconception():
     with pytest.raises(GateError) as caught:
         group.run(both)
     error = caught.value
-    assert error.happened.startswith("With 1 rows the sanitizer objects.\nrotate: 1 finding")
+    assert error.happened.startswith(
+        "With 1 rows, the sanitizer reports an error.\nrotate: 1 finding"
+    )
     assert (error.likely, error.look_at) == ("a race", "there")
     good = load(e, e.source.solution)
-    assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no finding in 3 orders"
+    assert clean(rows, [(2,)], seeds=3).run(Submission(good)) == "no findings in 3 orders"
 
 
 def test_a_right_result_does_not_hide_a_finding(scale):
@@ -338,7 +342,7 @@ def test_a_right_result_does_not_hide_a_finding(scale):
     group = clean(case, [(8,)])
     submission = Submission(read, groups=[group])
     assert values(case, [(8,)]).run(submission)
-    with pytest.raises(GateError, match="the sanitizer objects"):
+    with pytest.raises(GateError, match="the sanitizer reports an error"):
         group.run(submission)
 
 
@@ -354,8 +358,8 @@ def test_counters_tell_value_threshold_baseline_and_ideal(scale):
                    look_at="its own")  # fmt: skip
     error = stopped(counters(case, (1024,), [passing, high], name="x", look_at="of all"), good)
     assert error.happened == (
-        "Sectors loaded: 128 with 1024 of float32; needed at most 64 (as given 4,096, ideal 32).\n"
-        "All of it at cell.py, line 12: mY[i] = 3.0 * mX[i] + 1.0"
+        "Sectors loaded: 128 with 1024 of float32; needed at most 64 (as given: 4,096, "
+        "ideal: 32).\n100 % at cell.py, line 12: mY[i] = 3.0 * mX[i] + 1.0"
     )
     assert (error.likely, error.look_at) == ("twice", "its own")
     low = Counter("shared_load_requests", "shared loads", at_least=2, at_most=3)
@@ -369,7 +373,7 @@ def test_counters_tell_value_threshold_baseline_and_ideal(scale):
 def test_counters_of_a_kernel_that_is_stopped(scale):
     group = counters(case, (1000,), [Counter("global_load_sectors", "s", at_most=1)], name="x")
     error = stopped(group, scale(guard="i >= 0"))
-    assert error.happened.startswith("With 1000 of float32 the kernel was stopped.\nOut of bounds")
+    assert error.happened.startswith("With 1000 of float32, the kernel was stopped.\nOut of bounds")
 
 
 # -- answers ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ ADDED = "that is the sum of the indices; multiply each by its stride first"
 TURNED = "within a nested mode the first index goes with the first stride"
 MODE_1 = "that is mode 1 alone; add the row"
 MODE_0 = "that is mode 0 alone; add the column"
-ANY = "split each index, multiply by the strides, add"
+ANY = "split each index, multiply the parts by the strides, and add the products"
 
 WRONG_OFFSETS = [
     ((2, 3), 22, FROM_THE_RIGHT),
@@ -106,7 +106,7 @@ def test_missing_offsets_are_answered_politely():
         ({(1, None): 2}, "this coordinate leaves a mode open; give each mode an index"),
         ({None: 2}, "this coordinate leaves a mode open"),
         ({(1, 2, 3): 2}, "coordinate: got (1,2,3), needed an integer or a tuple nested like"),
-        ({}, "The answers must be a dictionary, coordinate: offset"),
+        ({}, "The answers must be a dictionary of offsets by coordinate"),
         (None, "The answers must be a dictionary"),
         ([2, 14, 11, 18, 8], "The answers must be a dictionary"),
     ],
@@ -198,7 +198,7 @@ def test_a_part_in_the_wrong_order_in_mode_0_is_told():
 )
 def test_every_layout_that_gives_the_picture_is_right(picture, shape, stride):
     reply = about_layout(picture, shape, stride)
-    assert reply.right and reply.text == f"Right: {Layout(shape, stride)} gives the picture."
+    assert reply.right and reply.text == f"Right: {Layout(shape, stride)} produces the picture."
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ TASK, SKELETON, GRADE, SOLUTION = (cell("week0/scale", part) for part in PARTS)
     ("cells", "says"),
     [
         (SKELETON + TASK + GRADE + SOLUTION, "cells of week0/scale: got"),
-        (TASK + SKELETON + GRADE, "give it four cells, in this order"),
-        (TASK + SKELETON + SKELETON + GRADE + SOLUTION, "give it four cells, in this order"),
+        (TASK + SKELETON + GRADE, "write its four cells in this order"),
+        (TASK + SKELETON + SKELETON + GRADE + SOLUTION, "write its four cells in this order"),
         (TASK.replace(" [markdown]", ""), "needed a [markdown] cell"),
         (SKELETON.replace("# %%", "# %% [markdown]"), "needed a code cell"),
         (TASK.replace("task", "text"), "part of week0/scale: got 'text'"),

@@ -28,7 +28,7 @@ def matrix(places: list[tuple[int, int]], row: int, column: int) -> Overrun:
     [([7], [8], "i + 1"), ([6, 7], [8, 9], "i + 2"), ([0, 1], [-2, -1], "i - 2")],
 )
 def test_shifted_index(threads, numbers, shift):
-    assert f"thread i reaches element {shift}" in overrun_diagnosis(vector(threads, numbers))
+    assert f"thread i accesses element {shift}" in overrun_diagnosis(vector(threads, numbers))
 
 
 def test_one_thread_proves_no_shift():
@@ -42,10 +42,8 @@ def test_more_threads_than_a_shift_explains():
 
 
 def test_threads_beyond_the_end():
-    assert "no predicate keeps them out" in overrun_diagnosis(
-        vector([*range(8, 128)], [*range(8, 128)])
-    )
-    assert "threads 9 to 127 through" in overrun_diagnosis(
+    assert "no predicate stops it" in overrun_diagnosis(vector([*range(8, 128)], [*range(8, 128)]))
+    assert "the predicate admits threads 9 to 127," in overrun_diagnosis(
         vector([*range(9, 128)], [*range(9, 128)])
     )
 
@@ -58,9 +56,9 @@ def test_exchanged_indices_of_a_right_predicate():
 @pytest.mark.parametrize(
     ("places", "says"),
     [
-        ([(0, 3), (3, 3)], "row 3 is let through, but mX has only 3"),
-        ([(4, 2), (6, 2)], "columns 4 to 6 are let through, but mX has only 4"),
-        ([(4, 2), (0, 3)], "a matrix has two edges"),
+        ([(0, 3), (3, 3)], "no predicate excludes row 3, but mX has only 3 rows"),
+        ([(4, 2), (6, 2)], "no predicate excludes columns 4 to 6, but mX has only 4 columns"),
+        ([(4, 2), (0, 3)], "A matrix has two edges"),
     ],
 )
 def test_edges_of_a_matrix(places, says):
@@ -69,7 +67,7 @@ def test_edges_of_a_matrix(places, says):
 
 def test_x_may_be_the_row():
     said = overrun_diagnosis(matrix([(3, 0), (4, 1)], 0, 1))
-    assert "rows 3 to 4" in said and "which is x of thread and block" in said
+    assert "rows 3 to 4" in said and "from x of the thread and the block" in said
 
 
 def test_other_indices_are_left_alone():

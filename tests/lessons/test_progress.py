@@ -138,7 +138,7 @@ def test_a_file_of_something_else_is_left_alone(file, monkeypatch, content):
     thesis.write_bytes(content)
     lock.write_bytes(b"of another program")
     monkeypatch.setenv("FORGEKIT_PROGRESS", str(thesis))
-    with pytest.warns(UserWarning, match="holds something else.*FORGEKIT_PROGRESS can name"):
+    with pytest.warns(UserWarning, match="contains something else.*Set FORGEKIT_PROGRESS"):
         change(NAME, passed)
     change(OTHER, tried)
     assert record(NAME).passed and record(OTHER).tries == 1
@@ -200,7 +200,7 @@ def test_where_nothing_can_be_written_it_warns_once_and_goes_on(file, there_befo
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(shared_files, "create_beside", refused)
-    with pytest.warns(UserWarning, match="kept only until this .*FORGEKIT_PROGRESS can name"):
+    with pytest.warns(UserWarning, match="kept only until this .*Set FORGEKIT_PROGRESS"):
         change(NAME, tried)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -247,22 +247,23 @@ def test_a_week_says_what_was_passed_and_with_what_help():
     assert week.passed == 1 and repr(week).startswith(f"Kernel Forge: 1 of {count} exercises")
     lines = [" ".join(line.split()) for line in repr(week).splitlines()]
     assert "week0/scale scale a vector passed on the first try" in lines
-    assert "week0/reverse reverse a vector open, tries: 3 1 hint, solution" in lines
+    assert "week0/reverse reverse a vector open after 3 tries 1 hint, solution" in lines
     assert lines[-1].startswith("Next: week0/reverse in 00_start_here")
     shown = week._repr_mimebundle_()
     assert shown["text/plain"] == repr(week)
     assert (
-        ">open, tries: 3</td>" in shown["text/html"] and shown["text/html"].count("<tr ") == count
+        ">open after 3 tries</td>" in shown["text/html"]
+        and shown["text/html"].count("<tr ") == count
     )
     change(OTHER, passed)
     exercise(OTHER).hint()
-    assert "passed at try 4" in repr(progress("week0"))
+    assert "passed on try 4" in repr(progress("week0"))
     assert "2 hints, solution" in repr(progress("week0"))
 
 
 def test_all_weeks_have_a_mark_for_each_exercise_and_count_all_help():
     nothing = progress()
-    assert len(nothing.weeks) > 1 and repr(nothing).count("not begun") == len(nothing.weeks)
+    assert len(nothing.weeks) > 1 and repr(nothing).count("not started") == len(nothing.weeks)
     assert nothing._repr_mimebundle_()["text/html"].count('<span title="week') == len(nothing.rows)
     change(NAME, passed)
     exercise(OTHER).hint()
@@ -276,7 +277,7 @@ def test_all_weeks_have_a_mark_for_each_exercise_and_count_all_help():
         f"Kernel Forge: 3 of {len(card.rows)} exercises passed, 1 of {whole} whole kernels written"
     )
     assert week0.startswith("Week 0: copy and transpose: 2 of ")
-    assert bar == (f"  {'█':░<20}  2 on the first try, tries in total: 2, 1 hint, "
+    assert bar == (f"  {'█':░<20}  2 on the first try, 2 tries in total, 1 hint, "
                    "1 solution seen before a pass")  # fmt: skip
     assert marks.split() == ["00_start_here", "2/3", "●◐·"]
     assert any("02_shuffle" in line for line in rest) and any("■" in line for line in rest)
@@ -312,6 +313,6 @@ def test_the_course_s_own_solution_is_no_pass():
 def test_the_last_pass_and_a_folder_without_exercises():
     for e in all_exercises():
         change(e.name, passed)
-    assert repr(progress()).endswith("\n\nEvery exercise is passed.")
+    assert repr(progress()).endswith("\n\nAll exercises passed.")
     assert "No exercises found here" in repr(Progress(()))
     assert "No exercises found here" in Progress(())._repr_mimebundle_()["text/html"]

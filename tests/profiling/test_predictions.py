@@ -42,24 +42,24 @@ def profiled(naive: Any) -> Profile:
 @pytest.mark.parametrize(
     ("said", "answer", "says"),
     [
-        (None, 15, "q: no prediction; it is 15"),
-        (..., 15, "q: no prediction; it is 15"),
+        (None, 15, "q: no prediction; the answer is 15"),
+        (..., 15, "q: no prediction; the answer is 15"),
         (15, 15, "q: you said 15: right"),
-        (14, 15, "q: you said 14; it is 15"),
-        ("15", 15, "q: you said '15'; it is 15"),
+        (14, 15, "q: you said 14; the answer is 15"),
+        ("15", 15, "q: you said '15'; the answer is 15"),
         (2, 2.0, "q: you said 2: right"),
-        (2.5, 2.0, "q: you said 2.50; it is 2"),
-        (1000, 1024, "q: you said 1,000; it is 1,024"),
-        (True, False, "q: you said True; it is False"),
+        (2.5, 2.0, "q: you said 2.50; the answer is 2"),
+        (1000, 1024, "q: you said 1,000; the answer is 1,024"),
+        (True, False, "q: you said True; the answer is False"),
         (np.int64(4), 4, "q: you said 4: right"),
-        (float("nan"), float("inf"), "q: you said nan; it is inf"),
+        (float("nan"), float("inf"), "q: you said nan; the answer is inf"),
         ([4, 1], (4, 1), "q: you said [4, 1]: right"),
         ((11, [1, 5]), (11, (1, 5)), "q: you said (11, [1, 5]): right"),
-        ((4, 1), (4, 1, 1), "q: you said (4, 1); it is (4, 1, 1)"),
-        (4, (4, 1), "q: you said 4; it is (4, 1)"),
-        (np.arange(2), 3, "q: you said array([0, 1]); it is 3"),
-        (torch.arange(2), (0, 1), "q: you said tensor([0, 1]); it is (0, 1)"),
-        (3, np.arange(2), "q: you said 3; it is array([0, 1])"),
+        ((4, 1), (4, 1, 1), "q: you said (4, 1); the answer is (4, 1, 1)"),
+        (4, (4, 1), "q: you said 4; the answer is (4, 1)"),
+        (np.arange(2), 3, "q: you said array([0, 1]); the answer is 3"),
+        (torch.arange(2), (0, 1), "q: you said tensor([0, 1]); the answer is (0, 1)"),
+        (3, np.arange(2), "q: you said 3; the answer is array([0, 1])"),
     ],
 )
 def test_what_was_said_stands_beside_the_answer(
@@ -89,9 +89,9 @@ def test_all_are_kept_the_first_first(capsys: pytest.CaptureFixture[str]) -> Non
     for again in (14, 15, 15, None, ...):  # the same answer twice counts once
         fk.predict("offset", again).against(15)
     assert repr(fk.predictions()).split("\n") == [
-        "offset: you said 14; it is 15",
+        "offset: you said 14; the answer is 15",
         "offset: you said 15: right",
-        "start: no prediction; it is (3, 4)",
+        "start: no prediction; the answer is (3, 4)",
     ]
     fk.predict("start", (3, 4)).against((3, 4))  # an open prediction is not kept next to it
     assert repr(fk.predictions()).split("\n")[2:] == ["start: you said (3, 4): right"]
@@ -127,7 +127,7 @@ def test_the_next_profile_answers_and_shows_them(naive: Any) -> None:
     ]
     p = profiled(naive)
     lines = [
-        "global load sectors per request: you said 32; it is 4",
+        "global load sectors per request: you said 32; the answer is 4",
         "shared load bank conflicts: you said 0: right",
     ]
     assert repr(p).split("\n")[-2:] == lines and repr(fk.predictions()).split("\n") == lines
@@ -158,9 +158,9 @@ def test_a_number_not_written_down_is_no_error(nothing: Any, naive: Any) -> None
     said = fk.predict(global_load_sectors_per_request=nothing)
     assert repr(said) == (
         "global load sectors per request: no prediction yet\n"
-        "(write your number in place of None and run this cell again)"
+        "(replace None with your number and run this cell again)"
     )
-    assert repr(profiled(naive)).endswith("request: no prediction; it is 4")
+    assert repr(profiled(naive)).endswith("request: no prediction; the answer is 4")
     assert not fk.predictions().all[0].right
 
 
@@ -193,5 +193,5 @@ def test_what_is_no_metric_or_no_number_is_refused(numbers: dict[str, Any], says
 
 def test_one_of_the_two_forms_is_needed() -> None:
     for call in (lambda: fk.predict(), lambda: fk.predict("blocks", 8, global_load_sectors=4)):
-        with pytest.raises(UsageError, match=r"predict: got .* needed one of two forms"):
+        with pytest.raises(UsageError, match=r"predict: got .* needed one of its two forms"):
             call()

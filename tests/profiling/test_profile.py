@@ -73,12 +73,12 @@ def test_the_worst_line_and_why(naive, tiled):
     assert naive.worst.line.text == "mY[col, row] = mX[row, col]"
     assert naive.worst.kind == "global_store"
     assert naive.worst.reason == (
-        "every warp's store touches 32 sectors where 4 would do: neighbouring threads are "
+        "every warp's store touches 32 sectors where 4 would suffice: neighbouring threads are "
         "1,024 bytes apart"
     )
     assert tiled.worst.reason == (
-        "every warp's load takes 32 wavefronts where 1 would do: neighbouring threads are "
-        "128 bytes apart, so all lanes meet in one bank"
+        "every warp's load takes 32 wavefronts where 1 would suffice: neighbouring threads are "
+        "128 bytes apart, so all lanes access one bank"
     )
     assert profile_of("t_smem1").worst is None
     idle = profile_of("uneven_loops").worst
@@ -89,7 +89,10 @@ def test_the_worst_line_and_why(naive, tiled):
 @pytest.mark.parametrize(
     ("name", "cause"),
     [
-        ("copy_f32_from_4", "touches 5 sectors where 4 would do: the warp's bytes begin inside"),
+        (
+            "copy_f32_from_4",
+            "touches 5 sectors where 4 would suffice: the warp's bytes begin inside",
+        ),
         ("gather_permuted", "the lanes' addresses are scattered"),
         ("red_i32_same", "its lanes access one address"),
         ("load_stride8", "neighbouring threads are 32 bytes apart"),
@@ -309,9 +312,9 @@ def test_gpus_say_where_their_numbers_come_from():
 @pytest.mark.parametrize(
     ("stride", "cause"),
     [
-        (8, "8 bytes apart, so all lanes meet in 16 of the 32 banks"),
-        (64, "64 bytes apart, so all lanes meet in 2 of the 32 banks"),
-        (128, "128 bytes apart, so all lanes meet in one bank"),
+        (8, "8 bytes apart, so all lanes access 16 of the 32 banks"),
+        (64, "64 bytes apart, so all lanes access 2 of the 32 banks"),
+        (128, "128 bytes apart, so all lanes access one bank"),
         (12, "12 bytes apart"),
     ],
 )

@@ -161,12 +161,18 @@ def test_a_kernel_that_is_stopped_is_a_finding():
     ("options", "words"),
     [
         ({"schedule": "nasty"}, "schedule: got 'nasty', needed one of 'default', 'adversarial'"),
-        ({"schedule": "adversarial", "seeds": 0}, "seeds: got 0, needed a count, 1 to 10,000, or"),
+        (
+            {"schedule": "adversarial", "seeds": 0},
+            "seeds: got 0, needed a count from 1 to 10,000, or",
+        ),
         (
             {"schedule": "adversarial", "seeds": [-1]},
-            r"got \[-1\], needed a count, 1 to 10,000, or",
+            r"got \[-1\], needed a count from 1 to 10,000, or",
         ),
-        ({"schedule": "adversarial", "seeds": []}, r"got \[\], needed a count, 1 to 10,000, or"),
+        (
+            {"schedule": "adversarial", "seeds": []},
+            r"got \[\], needed a count from 1 to 10,000, or",
+        ),
         ({"seeds": 5}, "seeds: got 5, needed an adversarial schedule"),
         ({"schedule": "adversarial", "seeds": "3"}, "got '3', needed a whole number or a list"),
     ],
@@ -253,7 +259,7 @@ def test_check_of_a_correct_kernel_under_adversarial_schedules():
 
 
 def test_seeds_need_again():
-    with pytest.raises(UsageError, match="seeds: got 3, needed again= as well"):
+    with pytest.raises(UsageError, match="seeds: got 3, needed seeds= together with again="):
         fk.check([1.0], [1.0], seeds=3)
 
 

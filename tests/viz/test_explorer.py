@@ -135,7 +135,7 @@ def test_page_stands_alone_and_is_deterministic(tmp_path: Path) -> None:
     assert html.count("<script>") == 1 and html.count("</script>") == 2  # one is packed
     assert re.search(r'<img alt="[^"]+" style="[^"]+" src="data:image/png;base64,', html)
     assert "<details><summary>In words</summary>" in html
-    with pytest.raises(UsageError, match="needed a file that can be written"):
+    with pytest.raises(UsageError, match="needed a writable file"):
         fk.explore(MATRIX).save(tmp_path / "none" / "x.html")
 
 

@@ -372,7 +372,7 @@ def test_a_slice_outside_its_layout_is_said(visit: Open) -> None:
     page.get_by_label("Operation").select_option("slice")
     page.get_by_label("Coordinate with _").fill("(_,72)")
     assert page.locator(".pg-out").inner_text().startswith(
-        "Outside the layout: coordinate 72 in a mode of 12, 0 to 11."
+        "Outside the layout: coordinate 72 in a mode of size 12 (0 to 11)."
     )  # fmt: skip
     page.get_by_label("Coordinate with _").fill("(_,11)")
     assert page.locator(".pg-out").count() == 0

@@ -259,7 +259,7 @@ def test_a_multiprocessor_is_filled_as_cuda_fills_it(visit: Any, made: Any) -> N
     threads and bytes; the script must give the same."""
     page = visit(made["multiprocessor"])
     assert told(page).startswith(
-        "6 blocks per multiprocessor: 48 of 64 warps (75 %). Full first: reg"
+        "6 blocks per multiprocessor: 48 of 64 warps (75 %). Limited by reg"
     )
     script = Path(ideas.__file__).with_name("multiprocessor.js").read_text()
     page.add_script_tag(content=script)
@@ -273,7 +273,7 @@ def test_a_multiprocessor_is_filled_as_cuda_fills_it(visit: Any, made: Any) -> N
         )
         assert page.evaluate(ask, [asdict(has), rows]) == wanted
     page.get_by_role("slider", name="registers per thread").press("End")
-    assert "Full first: registers" in told(page)
+    assert "Limited by registers" in told(page)
 
 
 def test_slips_are_refused_in_words() -> None:

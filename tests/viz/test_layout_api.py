@@ -165,7 +165,7 @@ def test_save_goes_by_the_files_name(tmp_path: Path) -> None:
     picture.save(tmp_path / "a.svg")
     assert (tmp_path / "a.png").read_bytes() == picture.png
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == picture.svg
-    with pytest.raises(UsageError, match=r"output file: got .*No such file.*a folder that exists"):
+    with pytest.raises(UsageError, match=r"output file: got .*No such file.*an existing folder"):
         picture.save(tmp_path / "no" / "a.svg")
 
 

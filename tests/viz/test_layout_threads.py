@@ -130,7 +130,7 @@ def test_many_threads_are_an_overview_a_corner_and_the_first_of_the_table() -> N
     layout = Layout(((32, 4), (8, 8)), ((256, 1), (32, 4)))
     picture = draw_tv_layout(layout, (128, 64), both=True)
     assert cells(picture, "tile") == []
-    assert "lane 0 to 31 of each of 4 warps" in picture.svg
+    assert "lanes 0 to 31 of each of 4 warps" in picture.svg
     for place, pairs in drawn(picture, "tile corner").items():
         assert all(layout(p) == place[0] + 128 * place[1] for p in pairs)
     assert len(cells(picture, "table")) == 32 * 16

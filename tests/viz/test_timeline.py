@@ -257,7 +257,7 @@ def test_long_loops_are_folded():
     assert [g.gap for g in gaps] == ["3–31"]
     drawn = {c.loops[0][1] for c in columns if c.loops and not c.gap}
     assert drawn == {1, 2, 32}
-    assert notes == ["⋯: iterations between the 2nd and the last one, not drawn"]
+    assert notes == ["⋯: iterations between the 2nd and the last one are not drawn"]
     assert texts(shown, "gap iterations") == ["3–31"] and notes[0] in texts(shown)
     assert texts(shown, "gap") == ["⋯"] * 3
     assert_legible(shown)
@@ -278,7 +278,7 @@ def test_what_is_still_too_much_is_merged_and_cut(monkeypatch):
     assert len(columns) == 4
     steps = columns[-1].last + 1
     assert notes[-1] == (
-        f"only the first {steps} of {len(shown.steps)} steps are drawn; line= chooses"
+        f"only the first {steps} of {len(shown.steps)} steps are drawn; line= selects others"
     )
     assert_legible(shown)
 

@@ -150,7 +150,7 @@ def test_names_of_any_length(kind: str, count: int) -> None:
     figure = benchmark(rows, kind).plot().figure
     assert_legible(figure)
     assert texts(figure, "reason") == ["wrong result: 12 of 100 elements differ",
-                                       "failed, see below"]  # fmt: skip
+                                       "failed; see below"]  # fmt: skip
     assert "a long story" in said(figure)
     assert_legible(sweep(rows, [32, 64, 128], kind).plot().figure)
 

@@ -47,7 +47,7 @@ def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
         raise UsageError(got_needed("layout", repr(layout), "a forgekit Layout", remedy))
     if not isinstance(answers, Mapping) or not answers:
         return Reply(
-            False, "The answers must be a dictionary, coordinate: offset, as in the skeleton."
+            False, "The answers must be a dictionary of offsets by coordinate, as in the skeleton."
         )
     replies = {coord: about_offset(layout, coord, answer) for coord, answer in answers.items()}
     width = max(12, *(len(str(coord)) for coord in replies))
@@ -73,7 +73,9 @@ def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
     if offset == wanted:
         return Reply(True, f"{offset} is right")
     misconceptions = (says for value, says in _slips(layout, coord) if value == offset)
-    misconception = next(misconceptions, "split each index, multiply by the strides, add")
+    misconception = next(
+        misconceptions, "split each index, multiply the parts by the strides, and add the products"
+    )
     return Reply(False, f"{offset} is not right: {misconception}")
 
 
@@ -151,7 +153,7 @@ def about_layout(picture: Any, shape: Any, stride: Any) -> Reply:
         says = _mistake(layout, table)
     except UsageError as error:
         return Reply(False, str(error))
-    return Reply(says is None, says or f"Right: {layout} gives the picture.")
+    return Reply(says is None, says or f"Right: {layout} produces the picture.")
 
 
 def _holds_none(value: Any) -> bool:

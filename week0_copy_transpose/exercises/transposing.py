@@ -216,7 +216,7 @@ def predicate_mistakes(height: int, width: int) -> list[Misconception]:
         left_by(
             "mX",
             functools.partial(_of_load, tile=tile),
-            "the load's index is correct, but its predicate lets through threads whose element "
+            "the load's index is correct, but its predicate admits threads whose element "
             "does not exist. Check the element of mX that the thread reads: row < M and column < "
             "N.",
             tile=tile,

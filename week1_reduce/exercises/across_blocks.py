@@ -44,16 +44,14 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
         block = re.search("cta|cluster", counter["how"])
         if not (released or (not block and re.search("release|acq_rel", counter["how"]))):
             raise GateError(
-                "No fence for the whole GPU separates the store of the part from the atomic "
-                "addition.",
+                "No GPU-wide fence separates the store of the part from the atomic addition.",
                 "another block may see the counter before it sees the part: the store needs a "
                 "release before the count.",
                 "cute.arch.fence_acq_rel_gpu()",
             )
         if not (acquired or (not block and re.search("acquire|acq_rel", counter["how"]))):
             raise GateError(
-                "No fence for the whole GPU separates the atomic addition from the loads of the "
-                "parts.",
+                "No GPU-wide fence separates the atomic addition from the loads of the parts.",
                 "the last block may load parts before it has counted: it needs an acquire before "
                 "it reads the parts.",
                 "cute.arch.fence_acq_rel_gpu()",

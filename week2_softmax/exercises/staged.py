@@ -69,7 +69,7 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
             Counter(
                 "global_async_requests", "cp.async requests", at_most=requests, ideal=requests,
                 misconceptions=[counted(lambda p: p["global_async_bytes_asked"] <= 4 * m * n, "each element "
-                               "is copied once, but a warp's copy can bring 512 bytes, 16 per lane."),
+                               "is copied once, but one copy by a warp can move 512 bytes, 16 per lane."),
                        counted(lambda p: True, "elements are copied more than once.")],
             ),
         ],
@@ -119,7 +119,7 @@ def overlapping(
                 "fk.timeline(*{failed})",
             )
         if first.in_flight:
-            return f"a thread has {first.in_flight} copies in flight when it first reads"
+            return f"a thread has {first.in_flight} copies in flight at its first read"
         waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", submission.compiled(call).ptx)
         found = "No copy is in flight when shared memory is first read."
         if waits[:1] == ["0"]:

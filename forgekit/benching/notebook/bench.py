@@ -148,7 +148,7 @@ def sweep(
     for name in ("reference", "moved_bytes"):
         given = options.get(name)
         if given is not None and not callable(given):
-            remedy = "its value depends on the size"
+            remedy = "pass a function, because the value depends on the size"
             raise usage_error(
                 name, brief(type(given).__name__), "a function of the arguments", remedy
             )
@@ -177,8 +177,8 @@ def _sizes(sizes: Sequence[Size]) -> tuple[Size, ...]:
         raise usage_error("sizes", brief(sizes), "a list of sizes", remedy)
     for size in sizes:
         if not all(type(n) is int and n > 0 for n in _parts(size)):
-            needed = "integers above 0, or tuples of them"
-            raise usage_error("sizes", brief(size), needed, "fix it")
+            needed = "positive integers, or tuples of positive integers"
+            raise usage_error("sizes", brief(size), needed, "correct this size")
     return tuple(sorted(set(sizes), key=lambda size: (math.prod(_parts(size)), _parts(size))))
 
 

@@ -128,7 +128,7 @@ class Benchmark(Shown):
             known = ", ".join(map(repr, by_name))
             raise usage_error("variant", brief(name), f"one of {known}", "choose one")
         if found.measured is None:
-            raise usage_error(name, found.failed, "a variant that runs", "fix it")
+            raise usage_error(name, found.failed, "a variant that runs", "correct the variant")
         return found.measured
 
     @property
@@ -222,7 +222,7 @@ class Sweep(Shown):
         b = self.benchmarks[0]
         ends = (size(x.moved_bytes) for x in (b, self.benchmarks[-1]))
         moved = " to ".join(dict.fromkeys(ends))
-        return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, {moved} to move"
+        return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, moving {moved}"
 
     def __getitem__(self, length: Size) -> Benchmark:
         """Return the Benchmark for a size. Raise UsageError if the sweep lacks that size."""
@@ -255,8 +255,8 @@ class Sweep(Shown):
 
 # -- cells --------------------------------------------------------------------------------------
 _HEADS = {
-    "gpu": ("ms", "20th to 80th", "GB/s", "% of the ceiling"),
-    "virtual": ("bytes moved", "of needed", "sectors per load", "sectors per store", "bank "
+    "gpu": ("ms", "20th to 80th percentile", "GB/s", "% of the ceiling"),
+    "virtual": ("bytes moved", "÷ needed", "sectors per load", "sectors per store", "bank "
     "conflicts",
                 "instructions per byte", "kernels"),
 }  # fmt: skip
@@ -283,7 +283,7 @@ def reason(o: VariantOutcome) -> str:
     """Explain in a few words why a variant has no numbers."""
     if not o.failed:
         return NOT_COUNTED
-    return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}, see below"
+    return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}; see below"
 
 
 def _timed(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
@@ -326,8 +326,8 @@ def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
     if not found:
         return []
     text = (
-        "Predicted µs: computed from the counts, not measured; nine out of ten measured times lie "
-        "within the interval."
+        "Predicted times are computed from the counts, not measured; nine out of ten measured "
+        "times are within the interval."
     )
     reasons = {name: " and ".join(p.reasons) for name, p in reversed(found) if p.us is None}
     scaled = found[0][1].uncalibrated
@@ -376,13 +376,13 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
     """Explain the numbers and the missing numbers of a benchmark, or of a sweep over sizes."""
     b = benchmarks[0]
     source = "as given" if b.moved_given else "each tensor read or written once"
-    needed = "of the bytes needed" if sizes else f"of {size(b.moved_bytes)}"
+    needed = "the bytes needed" if sizes else size(b.moved_bytes)
     if b.kind == "gpu":
         found = [
-            f"Median of calls with a cold L2 cache. GB/s: 10⁹ bytes per second {needed} "
-            f"({source}).",
-            f"Ceiling: {b.ceiling_gbps or 0:,.0f} GB/s, a device-to-device copy in the same run, "
-            "bytes read plus written.",
+            "Times are medians of calls with a cold L2 cache. GB/s (10⁹ bytes per second) counts "
+            f"{needed} ({source}).",
+            f"Ceiling: {b.ceiling_gbps or 0:,.0f} GB/s, the rate of a device-to-device copy in the "
+            "same run, counting bytes read and bytes written.",
         ]
     elif sizes:
         found = [f"Counted, not timed. Bytes needed: {source}. A sector is 32 bytes."]
@@ -411,7 +411,7 @@ def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str
                 uncounted[o.name] = None
     found = []
     for name, (why, places) in failed.items():
-        more = f", {len(places) - 1} more" if len(places) > 1 else ""
+        more = f" and {plural(len(places) - 1, 'other size')}" if len(places) > 1 else ""
         found.append(f"{name}{f' (at {places[0]}{more})' if sizes else ''}: {why}")
     if uncounted:
         they = "they" if len(uncounted) > 1 else "it"
@@ -427,9 +427,9 @@ def _of_recorded(b: Benchmark) -> list[str]:
         return []
     if b.recorded_shape is None:
         steps = ", ".join(map(repr, dict.fromkeys(r.step for r in b.recorded.rows)))
-        return [f"Recorded on an {b.recorded.gpu}, but none of these variants is among the steps "
-        f"{steps} in {b.dtype}."]  # fmt: skip
+        return [f"The run recorded on an {b.recorded.gpu} contains none of these variants in "
+                f"{b.dtype}; its steps are {steps}."]  # fmt: skip
     ceiling = f"{b.recorded.ceiling_gbps:,.0f} GB/s"
     return [
-        f"{recorded_title(b)}; percentages are relative to a 1 GB copy in the same run, {ceiling}."
+        f"{recorded_title(b)}; percentages are relative to a 1 GB copy in the same run ({ceiling})."
     ]

@@ -48,7 +48,7 @@ def check_variants(variants: object) -> None:
     example = '{"naive": run, "torch": lambda x, y: x.T.contiguous()}'
     if not isinstance(variants, Mapping):
         got = type(variants).__name__
-        raise usage_error("variants", got, "a dict name -> function", f"write {example}")
+        raise usage_error("variants", got, "a dict of functions by name", f"write {example}")
     if not variants:
         raise usage_error("variants", "none", "at least one", f"write {example}")
     for name, call in variants.items():
@@ -66,7 +66,8 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
     nothing, and its work is not counted."""
     for tensor in tensors:
         if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
-            remedy = f'make it with fk.randn or similar, or .to("{target.torch_device.type}")'
+            device = target.torch_device.type
+            remedy = f'create it with a function such as fk.randn, or call .to("{device}")'
             raise usage_error("argument", f"a tensor on {tensor.device}", f"one for {target.name}",
                            remedy)  # fmt: skip
 
@@ -83,7 +84,7 @@ def run_variant(
         UsageError: the variant was compiled for another kind of target, or has no result.
     """
     if isinstance(call, CompiledKernel) and call.target.kind != target.kind:
-        got, needed = f"one for {call.target.name}", f"one for {target.name}"
+        got, needed = f"a kernel for {call.target.name}", f"a kernel for {target.name}"
         remedy = "compile it for this target, or choose the target with fk.use_target"
         raise usage_error(f"variant {name!r}", got, needed, remedy)
     before = plan.tensors[-1].clone() if plan.expected is not None and plan.tensors else None
@@ -137,7 +138,7 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
     returns = isinstance(result, torch.Tensor)
     if not returns and not plan.tensors:
         needed = "a tensor that it returns or writes"
-        raise usage_error(f"variant {name!r}", "no result", needed, "return it")
+        raise usage_error(f"variant {name!r}", "no result", needed, "return the result")
     last = plan.tensors[-1:]
     wrote = not returns or _shares(result, last)
     # known only after a run

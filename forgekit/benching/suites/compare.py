@@ -65,9 +65,10 @@ class Comparison:
         lines += [f"faster: {change}" for change in self.faster]
         if self.new or self.gone:
             new = plural(self.new, "new row")
-            lines.append(f"Not compared: {new}, {self.gone} only in the baseline.")
+            gone = plural(self.gone, "row")
+            lines.append(f"Not compared: {new} and {gone} only in the baseline.")
         if self.baseline.suite != self.results.suite:
-            names = f"{self.baseline.suite}, these results from {self.results.suite}"
+            names = f"{self.baseline.suite}, but these results come from {self.results.suite}"
             lines.append(f"Note: the baseline comes from the suite {names}.")
         if self.baseline.interrupted:
             lines.append("Note: the baseline was interrupted, so some of its rows are missing.")
@@ -83,8 +84,8 @@ def check_baseline(
     among `gpus` or has none of a suite's rows `keys`; a gate would then always pass."""
     for gpu in gpus:
         if baseline.gpus != (gpu,):
-            got = f"a baseline of {' and '.join(baseline.gpus) or 'no machine'}"
-            raise usage_error("--compare", got, f"one of {gpu}", "measure one here")
+            got = f"a baseline from {' and '.join(baseline.gpus) or 'no machine'}"
+            raise usage_error("--compare", got, f"one from {gpu}", "measure a baseline here")
     known = {row.key for row in baseline.rows if row.own and row.status == "ok"}
     if keys is not None and known.isdisjoint(keys):
         rows = plural(len(known), "row")

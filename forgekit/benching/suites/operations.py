@@ -114,7 +114,7 @@ def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | N
             index = [int(i) for i in np.unravel_index(at, actual.shape)]  # torch's imports sympy
             index[_result_axis(case)] += start
             got, needed = float(actual.flatten()[at]), float(expected.flatten()[at])
-            worst = value, f"the worst, at {index}: got {got:.6g}, needed {needed:.6g}"
+            worst = value, f"the worst is at {index}: got {got:.6g}, expected {needed:.6g}"
     return f"{wrong:,} of {result.numel():,} elements are wrong; {worst[1]}" if wrong else None
 
 

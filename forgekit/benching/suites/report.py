@@ -31,7 +31,7 @@ def headline(results: SuiteResults) -> str:
         return f"Suite {results.suite}, {results.date}: no measurements."
     one = results.machines[0]
     versions = ", ".join(f"{name} {version}" for name, version in one.versions.items())
-    built = f"commit {results.commit}" if results.commit else "no commit known"
+    built = f"commit {results.commit}" if results.commit else "unknown commit"
     virtual = one.device == "virtual"
     place = " and ".join(results.gpus) if virtual else "; ".join(map(_gpu, results.machines))
     said = f"Suite {results.suite}, {place}, {results.date}, {built}; {versions}."
@@ -46,8 +46,8 @@ def headline(results: SuiteResults) -> str:
         f"{said}\n"
         "\n"
         "GB/s counts each input read once and each output written once, at the median time of "
-        "calls with a cold L2 cache. In brackets: the percentage of the ceiling, a 1 GB copy in "
-        "the same process."
+        "calls with a cold L2 cache. The number in brackets is the percentage of the ceiling, a "
+        "1 GB copy in the same process."
     )
 
 

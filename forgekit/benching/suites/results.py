@@ -155,18 +155,18 @@ class SuiteResults:
         """
         try:
             if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-                raise ValueError("something else")
+                raise ValueError("other content")
             if data.get("version") != VERSION:
                 raise ValueError(f"version {data.get('version')}")
             found: SuiteResults = _read(cls, data, name)
             for row in found.rows:
                 if row.machine is not None and row.machine >= len(found.machines):
-                    raise ValueError(f"machine {row.machine}")
+                    raise ValueError(f"unknown machine {row.machine}")
             return found
         except (KeyError, TypeError, ValueError) as error:
             said = f"no {error}" if isinstance(error, KeyError) else str(error)
             needed = f"results of `forgekit bench --out` (schema {SCHEMA}, version {VERSION})"
-            raise usage_error(name, said, needed, "measure it again") from None
+            raise usage_error(name, said, needed, "measure again") from None
 
 
 def _rounded(value: float | None) -> float | None:
@@ -226,10 +226,10 @@ def read_results(file: Path) -> SuiteResults:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        remedy = "`forgekit bench --out` writes one"
+        remedy = "write one with `forgekit bench --out`"
         raise usage_error(str(file), error.strerror, "a file", remedy) from None
     except ValueError as error:
-        raise usage_error(str(file), error, "JSON", "measure it again") from None
+        raise usage_error(str(file), error, "JSON", "measure again") from None
     return SuiteResults.from_dict(data, name=str(file))
 
 

@@ -43,7 +43,7 @@ def check_scheduler(scheduler: str) -> None:
     workers than GPUs; PlatformError without Dask."""
     count = local_workers(scheduler)
     if count is None and not re.fullmatch(r"tcp://[^\s/]+:\d+", scheduler):
-        needed, remedy = "local:2 or tcp://host:8786", "`dask scheduler` prints its address"
+        needed, remedy = "local:2 or tcp://host:8786", "copy the address from `dask scheduler`"
         raise usage_error("--scheduler", brief(scheduler), needed, remedy)
     try:
         import distributed  # noqa: F401
@@ -123,7 +123,7 @@ def _client(scheduler: str) -> Iterator[Client]:
         threads = max(worker["nthreads"] for worker in workers.values())
         if threads > 1:
             remedy = "start them with `dask worker --nthreads 1`"
-            got = f"workers of {threads} threads"
+            got = f"workers with {threads} threads"
             raise usage_error("--scheduler", got, "one thread and one GPU each", remedy)
         yield client
 

@@ -57,7 +57,7 @@ def load_suite(name: str) -> list[Case]:
     file = _FOLDER / f"{name}.toml" if name in suite_names() else Path(name)
     if not file.is_file():
         known = ", ".join(suite_names())
-        remedy = "choose one, or give the path of a TOML file"
+        remedy = "choose one, or pass the path of a TOML file"
         raise usage_error("--suite", brief(name), f"one of {known}", remedy)
     remedy = f"see {_FOLDER / 'smoke.toml'}"
     try:
@@ -65,7 +65,7 @@ def load_suite(name: str) -> list[Case]:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise usage_error(str(file), error, "a TOML file", remedy) from None
     if not isinstance(groups, list) or not groups:
-        raise usage_error(f"{file}, group", groups, "tables [[group]]", remedy)
+        raise usage_error(f"{file}, group", groups, "[[group]] tables", remedy)
     cases: list[Case] = []
     for group in groups:
         try:
@@ -78,7 +78,7 @@ def load_suite(name: str) -> list[Case]:
 
 _GROUP = (
     f"ops from {', '.join(OPERATORS)}, dtypes from {', '.join(DTYPES)}, dim -1 or 0, and either "
-    "shapes or M and N, as whole numbers of 1 or more"
+    "shapes or M and N, as positive integers"
 )
 
 
@@ -106,8 +106,8 @@ def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None
     """Raise UsageError if a name passed to an option is not in `known`."""
     for name in names:
         if name not in known:
-            needed = f"some of {', '.join(known)}"
-            raise usage_error(option, brief(name), needed, "separate by commas")
+            needed = f"any of {', '.join(known)}"
+            raise usage_error(option, brief(name), needed, "separate the names with commas")
 
 
 def select(

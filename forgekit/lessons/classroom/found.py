@@ -21,11 +21,11 @@ from forgekit import course
 from forgekit.errors import usage_error
 
 GRADES = re.compile(r"""exercise\(\s*["'](week\d+/\w+)["']\s*\)\s*\.\s*grade\b""")
-NO_EXERCISE = "it grades no exercise of this course"
+NO_EXERCISE = "it grades no exercise from this course"
 _MOST_MIB = 32
 _BESIDE_MIB, _MOST_FILES = 1, 100
-_NOT_READ = {errno.ELOOP: "it is a link; hand in the notebook itself",
-             errno.EINVAL: "it is not a regular file; hand in the notebook"}  # fmt: skip
+_NOT_READ = {errno.ELOOP: "it is a link; submit the notebook itself",
+             errno.EINVAL: "it is not a regular file; submit the notebook"}  # fmt: skip
 _TASK = re.compile(r"^### Exercise \d+: (.*)")
 
 
@@ -78,14 +78,14 @@ def find_submissions(
         path = Path(text)
         if not os.path.lexists(path):
             needed, remedy = "notebooks or folders of notebooks", "check the path"
-            raise usage_error("grade", f"{text}, which is not there", needed, remedy)
+            raise usage_error("grade", f"{text}, which does not exist", needed, remedy)
         base = path if path.is_dir() else path.parent
         for file in sorted(_inside(path)) if path.is_dir() else [path]:
             if not any(part.startswith(".") for part in file.relative_to(base).parts):
                 student = _student(file, base), file.parent != base
                 files.setdefault(file.parent.resolve() / file.name, student)
     if not files:
-        got = f"{', '.join(map(str, paths))} without any .ipynb"
+        got = f"no .ipynb file in {', '.join(map(str, paths))}"
         remedy = "name the folder that holds the students' folders"
         raise usage_error("grade", got, "notebooks", remedy)
     return _latest([read(file, *student) for file, student in files.items()], best)
@@ -141,7 +141,7 @@ def _latest(
             f"{h.name}.ipynb {_when(h.time_s)}" for h in of_one if h.time_s))
         for of_one in groups.values()
     ]  # fmt: skip
-    notes = [f"{h.student} has handed in {len(h.handed_in)} times; the latest submission counts, "
+    notes = [f"{h.student} has submitted {len(h.handed_in)} times; the latest submission counts: "
              f"{h.handed_in[-1]}" for h in result if len(h.handed_in) > 1]  # fmt: skip
     return sorted(result, key=_order), notes
 
@@ -154,7 +154,7 @@ def _when(time_s: float) -> str:
     try:
         return f"{datetime.fromtimestamp(time_s):%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError, OSError):  # a file's time can have any value
-        return "at an impossible time"
+        return "(invalid time)"
 
 
 def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
@@ -196,8 +196,7 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
         return replace(submitted, problem=why)
     submitted = replace(submitted, time_s=known.st_mtime, files=files)
     if len(data) > _MOST_MIB << 20:
-        size = known.st_size >> 20
-        return replace(submitted, problem=f"it is {size} MiB, more than {_MOST_MIB}")
+        return replace(submitted, problem=f"it is larger than {_MOST_MIB} MiB")
     digest = hashlib.sha256(data + repr(files).encode()).hexdigest()
     submitted = replace(submitted, digest=digest)
     import nbformat

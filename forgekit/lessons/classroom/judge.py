@@ -111,7 +111,7 @@ class Sitting:
         last = {name: k for k, text in enumerate(cells) for name in GRADES.findall(text)}
         found: dict[str, Verdict] = {}
         try:
-            self._run("the files next to it", "place", dict(self.submitted.files))
+            self._run("the files next to the notebook", "place", dict(self.submitted.files))
             for number, text in enumerate(cells):
                 self._run(f"cell [{number + 1}]", "run", number + 1, text)
                 found |= {name: self._judged(name) for name in wanted if last.get(name) == number}
@@ -146,7 +146,7 @@ class Sitting:
 
     def _interrupt(self) -> None:
         self.control.sendall(b"interrupt")
-        self.slow = f"It took more than {self.limits.seconds:g} s and was interrupted."
+        self.slow = f"The code ran for more than {self.limits.seconds:g} s and was interrupted."
 
     def _in_time(self) -> None:
         left = self.end - time.monotonic()
@@ -156,7 +156,7 @@ class Sitting:
 
     @property
     def _in_all_words(self) -> str:
-        return f"it took more than {self.limits.total_seconds:g} s in all"
+        return f"it took more than {self.limits.total_seconds:g} s in total"
 
     def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
         """Limit the seconds to what the submission has left."""
@@ -187,11 +187,11 @@ class Sitting:
                 report = grade(e, value, e.arch, untouched=e.is_skeleton(value))
         except LostError as error:
             if isinstance(error, _TooLongError) and not self.peer.waiting:
-                return Verdict(name, "stopped", e.title, happened=f"It was stopped: {error}.")
-            self._lost(error, f" while {name} was graded")
+                return Verdict(name, "stopped", e.title, happened=f"Stopped: {error}.")
+            self._lost(error, f" while {name} was being graded")
             return Verdict(name, "stopped", e.title, happened=self.why)
         except Exception:  # the name does not exist
-            said = [f"Nothing is defined under the name `{e.entry}`.", *self.errors]
+            said = [f"The name `{e.entry}` is not defined.", *self.errors]
             verdict = "stopped" if self.slow else "missing"
             return Verdict(name, verdict, e.title, happened="\n".join([*said, self.slow])[:_WORDS])
         if self.slow and not report:  # it may be fast enough next time
@@ -199,8 +199,8 @@ class Sitting:
         text, found = dict(self.submitted.tasks).get(e.title), _verdict(report)
         if text is not None and _plain(e.task) not in _plain(text):
             found.notes.append(
-                "The notebook has a different version of the task; the grade uses the current "
-                "version."
+                "The notebook contains a different version of the task; the grader uses the "
+                "current version."
             )
         if "NameError" in found.happened:  # an earlier error may be the cause
             found.notes += self.errors[:3]
@@ -232,7 +232,7 @@ def _called(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call a function that a gate passed to the student's function. Students may not set compiler
     options, because some of them name files."""
     if "options" in kwargs:
-        raise usage_error("options", "some", "none in a grade", "leave them out")
+        raise usage_error("options", "compiler options", "none while grading", "omit them")
     return function(*args, **kwargs)
 
 

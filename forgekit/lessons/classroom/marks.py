@@ -75,13 +75,13 @@ def read_marks(file: Path) -> Marks:
     except (FileNotFoundError, NotADirectoryError):
         return Marks()
     except OSError as error:
-        raise _refused(f"{file} ({error.strerror})", "make it readable, or move it away") from None
+        raise _refused(f"{file} ({error.strerror})", "make it readable or move it away") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise _refused(f"{file}, line {line}, not UTF-8", "save it as UTF-8") from None
+        raise _refused(f"{file}, line {line}: not UTF-8", "save it as UTF-8") from None
     except (ValueError, RecursionError) as error:
         why = str(error).replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
-        raise _refused(f"{file}: {brief(why)}", 'texts need quotes: student = "ana"') from None
+        raise _refused(f"{file}: {brief(why)}", 'quote texts: student = "ana"') from None
     return _checked(file, text, data)
 
 
@@ -100,18 +100,18 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
         raise _refused(f"{at}: {brief(name)}", "write [points] or [[review]]")
     points, entries = data.get("points", {}), data.get("review", [])
     if not isinstance(points, dict) or not isinstance(entries, list):
-        raise _refused(f"{file} with {brief(data)}", "write [points] and [[review]]")
+        raise _refused(f"{file}, which contains {brief(data)}", "write [points] and [[review]]")
     known = course.exercise_folders()
     for name, worth in points.items():
         if name not in known or type(worth) not in _NUMBER or not 0 < worth < 1e6:
-            remedy = 'a line such as "week0/scale" = 2: an exercise and a number above 0'
+            remedy = 'write an exercise and a number above 0, such as "week0/scale" = 2'
             raise _refused(f"{where(chr(34) + name)}: {brief(name)} = {brief(worth)}", remedy)
     marks = Marks(points, {}, {})
     for number, entry in enumerate(entries):
         at = where("[[review]]", number)
         key, said = _review(at, entry, marks)
         if key in marks.reviews:
-            raise _refused(f"{at}: a second review of {' and '.join(key)}", "join the two")
+            raise _refused(f"{at}: a second review for {' and '.join(key)}", "merge the two")
         marks.reviews[key], marks.where[key] = said, at
     return marks
 
@@ -119,7 +119,7 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
 def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None, str]]:
     """Check a review and return it."""
     if not isinstance(entry, dict) or "student" not in entry or len(entry) < 2:
-        raise _refused(f"{at}: {brief(entry)}", 'it needs student = "…", and points or a comment')
+        raise _refused(f"{at}: {brief(entry)}", 'write student = "…", and points or a comment')
     for name, value in entry.items():
         if type(value) not in _KINDS.get(name, ()):
             remedy = 'write student = "…", exercise = "…", points = 1 or comment = "…"'
@@ -127,7 +127,7 @@ def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None
     exercise, points = entry.get("exercise", ""), entry.get("points")
     most = marks.worth(exercise) if exercise else 0
     if points is not None and not (most and 0 <= points <= most):
-        remedy = f"{exercise} has {most:g}" if exercise else "name the exercise that awards them"
+        remedy = f"{exercise} is worth {most:g}" if exercise else "name the exercise for them"
         raise _refused(
             f"{at}: points = {points}", f"{remedy}; set an exercise's points under [points]"
         )
@@ -135,7 +135,7 @@ def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None
 
 
 def _refused(got: str, remedy: str) -> UsageError:
-    remedy += "; book/classroom.md shows one. Nothing was graded or changed"
+    remedy += "; book/classroom.md shows an example. Nothing was graded or changed"
     return usage_error(REVIEW, got, "TOML with [points] and [[review]]", remedy)
 
 
@@ -170,10 +170,8 @@ def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]
         if not name or row[0] == "Points Possible":  # a row of a Canvas gradebook
             continue
         if name in found:
-            raise usage_error("--roster", f"{name} twice in {file}", needed, "remove one of them")
+            raise usage_error("--roster", f"{name} twice in {file}", needed, "remove one entry")
         found[name] = dict(zip(heads, row, strict=False))
     if not found:
-        raise usage_error(
-            "--roster", f"{file} without a name", needed, "one name per line is enough"
-        )
+        raise usage_error("--roster", f"no names in {file}", needed, "write one name per line")
     return found

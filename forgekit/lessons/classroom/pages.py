@@ -88,7 +88,7 @@ def _feedback(report: ClassReport, student: Student, v: Verdict) -> str:
 
 def _head(report: ClassReport, student: Student) -> list[str]:
     comment = [f"Comment: {student.comment}"] if student.comment else []
-    nothing = [] if student.rows else ["Nothing was handed in."]
+    nothing = [] if student.rows else ["No submission."]
     return [f"Points: {report.score(student)}", *comment, *nothing]
 
 
@@ -96,8 +96,8 @@ def _of_notebook(row: Row) -> list[str]:
     lines = []
     if row.handed_in:
         *before, last = row.handed_in
-        more = f", the latest of {len(row.handed_in)}: {'; '.join(before)}" if before else ""
-        lines.append(f"Handed in: {last}{more}")
+        more = f" (latest of {len(row.handed_in)}; earlier: {'; '.join(before)})" if before else ""
+        lines.append(f"Submitted: {last}{more}")
     return [*lines, f"Not graded: {row.problem}."] if row.problem else lines
 
 
@@ -159,7 +159,7 @@ def _gradescope(report: ClassReport, student: Student) -> str:
         tests.append({
             "name": f"{name} {v.title}".strip(), "score": round(student.points.get(name, 0), 4),
             "max_score": most, "status": "passed" if v.verdict == "passed" else "failed",
-            "output": _feedback(report, student, v) if answered else "Nothing was handed in.",
+            "output": _feedback(report, student, v) if answered else "No submission.",
             "output_format": "text",
         })  # fmt: skip
     data = {"score": round(student.total, 4), "output": student.comment, "output_format": "text",

@@ -44,7 +44,7 @@ def _exercise(
     y = _BAR + 6
     lines = [f"{times} × {shortened(words, 230)}" for words, times in said[:_SHOWN]]
     if len(said) > _SHOWN:
-        lines.append(f"{sum(times for _, times in said[_SHOWN:])} × others")
+        lines.append(f"{sum(times for _, times in said[_SHOWN:])} × other mistakes")
     for line in (part for text in lines for part in wrap(text, _WIDTH - _LEFT, 11)):
         items.append(Label(_LEFT, y + 8, line, 11, sort="misconception"))
         y += 16

@@ -127,9 +127,9 @@ class ClassReport(Picture):
         """List students without a submission or a roster entry, and reviews without an answer."""
         nothing = [s.name for s in self.students if not s.rows]
         strange = [s.name for s in self.students if s.entry is None and self.roster is not None]
-        lists = {"handed in nothing": nothing, "not in the roster": strange}
+        lists = {"submitted nothing": nothing, "not on the roster": strange}
         answers = {(s.name, name) for s in self.students for name in ("", *s.verdicts)}
-        lost = [f"{where}, which matches no answer here" for of, where in self.marks.where.items()
+        lost = [f"{where}: the review matches no answer" for of, where in self.marks.where.items()
                 if of not in answers]  # fmt: skip
         return [f"{what}: {', '.join(names)}" for what, names in lists.items() if names] + lost
 
@@ -165,7 +165,7 @@ class ClassReport(Picture):
             ]
             link = Cell(s.name, link=f"students/{s.file}.html")
             rows.append([link, Cell(self.score(s)), Cell("; ".join(s.handed_in)), *words])
-        heads = ["student", "points", "handed in", *names]
+        heads = ["student", "points", "submitted", *names]
         return Table(heads, rows, left=range(len(heads)))
 
     def lines(self) -> list[str]:
@@ -174,7 +174,7 @@ class ClassReport(Picture):
         for s in self.students:
             said = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]
             said += [f"{row.notebook}: {row.problem}" for row in s.rows if row.problem]
-            said += [] if s.rows else ["handed in nothing"]
+            said += [] if s.rows else ["submitted nothing"]
             rows.append([s.name, self.score(s), shortened("; ".join(said), 110)])
         return Table(["student", "points", "not passed"], rows, left=(0, 2)).lines()
 
@@ -189,7 +189,7 @@ class ClassReport(Picture):
                 said = ["", ""] if v.verdict == "passed" else [v.group, v.words]
                 points = number(v.share * self.worth.get(v.name, 0))
                 rows.append([row.student, row.notebook, v.name, v.verdict, *said, times, points])
-        heads = "student", "notebook", "exercise", "verdict", "group", "words", "handed in"
+        heads = "student", "notebook", "exercise", "verdict", "group", "words", "submitted"
         return as_csv([*heads, "points"], rows)
 
     def grades(self) -> str:
@@ -197,7 +197,7 @@ class ClassReport(Picture):
         rows = [[s.name, number(s.total), number(self.most), "; ".join(s.handed_in), s.comment,
                  *(number(s.points.get(name, 0)) for name in self.worth)]
                 for s in self.students]  # fmt: skip
-        return as_csv(["student", "points", "of", "handed in", "comment", *self.worth], rows)
+        return as_csv(["student", "points", "of", "submitted", "comment", *self.worth], rows)
 
     def markdown(self) -> str:
         """Return the table, then the count of each misconception, in Markdown."""

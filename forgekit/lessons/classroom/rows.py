@@ -126,8 +126,8 @@ def stored(folder: Path) -> list[Row]:
         raise _unwritable(folder, error) from None
     except ValueError:
         pass
-    got, remedy = f"{folder}, which holds something else", "name another, or move that away"
-    raise usage_error("--out", got, "a folder made by this command", remedy)
+    got, remedy = f"{folder}, which holds other files", "name another folder or move this one away"
+    raise usage_error("--out", got, "a folder created by this command", remedy)
 
 
 def read_lines(data: bytes) -> list[Row]:
@@ -164,7 +164,7 @@ def store(folder: Path, row: Row) -> None:
 
 def _unwritable(folder: Path, error: OSError) -> UsageError:
     remedy = "free some space or name another folder; the same command then continues"
-    return usage_error("--out", f"{folder} ({error.strerror})", "a folder to write", remedy)
+    return usage_error("--out", f"{folder} ({error.strerror})", "a writable folder", remedy)
 
 
 # -- texts ----------------------------------------------------------------------------------------

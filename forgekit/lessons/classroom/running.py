@@ -108,13 +108,15 @@ def judged(piece: Piece) -> Verdicts:
         found: Verdicts | None = _judges.one.verdicts(submitted)
         if found is not None:
             return found
-    return failed(piece, PlatformError("the judge's process ended twice while judging it"))
+    return failed(
+        piece, PlatformError("the judge's process ended twice while judging this notebook")
+    )
 
 
 def failed(piece: Piece, error: BaseException) -> Verdicts:
     """Return a verdict that reports an error."""
     return [
-        {"name": name, "verdict": "stopped", "happened": f"It could not be graded: {error}."}
+        {"name": name, "verdict": "stopped", "happened": f"Grading failed: {error}."}
         for name in piece[0].exercises
     ]
 

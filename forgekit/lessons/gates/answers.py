@@ -15,7 +15,7 @@ from forgekit.lessons.gates.submission import Group, Submission
 if TYPE_CHECKING:
     import torch
 
-_OPEN = "There is no answer yet: write it in place of None."
+_OPEN = "There is no answer yet. Replace None with your answer."
 
 
 def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at: str = "") -> Group:
@@ -149,10 +149,12 @@ def choices(
         wrong = [q for q, word in said.items() if word != right[q]]
         if wrong:
             are = "is" if len(wrong) == 1 else "are"
-            begin = "" if len(wrong) == 1 else "of the first of them: "
+            begin = "" if len(wrong) == 1 else "the first one: "
             why = misconceptions.get((wrong[0], said[wrong[0]]), "")
             raise GateError(
-                f"{len(wrong)} of {len(right)} {are} not right.", why and begin + why, look_at
+                f"{len(wrong)} of {len(right)} answers {are} not right.",
+                why and begin + why,
+                look_at,
             )
         return f"{len(right)} answers"
 
@@ -169,13 +171,13 @@ def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]
     """
     value = submission.value
     name, _, parameters = skeleton.rstrip(")").partition("(")
-    look_at = f"Hand in {name} itself, as the grading cell does, without calling it."
+    look_at = f"Submit {name} itself, without calling it, as the grading cell does."
     if isinstance(value, type) or not callable(value):
         raise GateError(f"Expected a function, got {value!r:.120}.", look_at=look_at)
     try:
         inspect.signature(value).bind(*parameters.split(", "))
     except TypeError:
-        raise GateError(f"It cannot be called as {skeleton}.", look_at=look_at) from None
+        raise GateError(f"The function cannot be called as {skeleton}.", look_at=look_at) from None
     except ValueError:  # a built-in function's parameters are unknown
         pass
     return value
@@ -214,7 +216,7 @@ def keys(
             if (one == other) is not same:
                 got = "different keys" if same else "the same key"
                 needed = "share one kernel" if same else "need different machine code"
-                happened = f"{pair.words}: these {needed}, and got {got}.\n{one!r:.160}"
+                happened = f"{pair.words}: these {needed}, but got {got}.\n{one!r:.160}"
                 happened += f"\n{other!r:.160}" if same else ""
                 raise GateError(happened[0].upper() + happened[1:], pair.says)
             count += 1
@@ -231,8 +233,10 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
     try:
         key = function(x, *more)
     except Exception as error:
-        where = f"{tuple(x.shape)}, strides {x.stride()}, {x.dtype}, on {x.device}"
-        raise GateError(f"{name} raised {type(error).__name__}: {error}\nfor {where}") from None
+        where = f"{tuple(x.shape)}, strides {x.stride()}, {x.dtype}, device {x.device}"
+        raise GateError(
+            f"{name} raised {type(error).__name__}: {error}\nfor a tensor of shape {where}"
+        ) from None
     if key is None:
         raise GateError(
             f"{name} returned None, so all tensors have the same key.",
@@ -241,13 +245,13 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
     try:
         hash(key)
     except TypeError as error:
-        remedy = "Use a tuple, nested if necessary: lists and dicts can change."
-        happened = f"{key!r:.120} cannot be a key of a dict: {error}."
+        remedy = "Use a tuple, nested if necessary, because lists and dicts can change."
+        happened = f"{key!r:.120} cannot be a dict key: {error}."
         raise GateError(happened, look_at=remedy) from None
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, torch.Tensor) for part in parts):
         raise GateError(
-            "The key holds the tensor itself, so the dict would keep it in memory.",
+            "The key contains the tensor itself, so the dict would keep it in memory.",
             look_at="Build the key from facts about the tensor.",
         )
     return key

@@ -110,7 +110,7 @@ FACTS: dict[str, Fact] = {
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
     "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, ptx=_BARRIER),
     "cluster_barriers": Fact(
-        "barrier", " of the cluster", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
+        "cluster barrier", "", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
     ),
     "shuffles": Fact("shuffle", " per warp", _per_warp(_SHUFFLE), most=True, ptx=_SHUFFLE),
     "doubles": Fact(
@@ -204,7 +204,7 @@ def as_asked(
             _check_shares(asked["work"], submission, every()[-1])
         return words_of(asked)
 
-    return Group("As asked", run, counts=every)
+    return Group("As required", run, counts=every)
 
 
 def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label: str) -> None:
@@ -220,7 +220,8 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     if fact.holds(got, needed):
         return
     called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest
-    asks = words + f", which makes {needed:,}" * bool(needed) if words else fact.words(value)
+    means = f", which means {plural(needed, fact.noun)}" if needed else ""
+    asks = words + means if words else fact.words(value)
     raise GateError(
         f"{called}: {exact(got)} with {label}; the task asks for {asks}."
         + _lines(profile, fact.ptx),
@@ -245,9 +246,9 @@ def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
     if not one == other == pairs.shape[1]:
         name = submission.compiled(case).parameters[largest].name
         raise GateError(
-            f"With {case.label}, {plural(one, unit)} load the {other:,} shares of {name}, in "
-            f"{pairs.shape[1]:,} pieces; the task asks for {work}, so each share must be one "
-            "piece.",
+            f"With {case.label}, {name} consists of {plural(other, 'share')}, loaded by "
+            f"{plural(one, unit)} in {plural(pairs.shape[1], 'piece')}; the task asks for {work}, "
+            f"so each {unit} must load exactly one whole share.",
             look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='{unit}', kind='load')",
         )
 

@@ -12,7 +12,7 @@ from forgekit.text import plural
 
 WATCH = (
     'fk.sanitize(*{failed}, schedule="adversarial") prints the whole report; '
-    "fk.timeline(*{failed}) draws the order of a block."
+    "fk.timeline(*{failed}) draws the execution order in one block."
 )
 
 
@@ -55,13 +55,15 @@ def clean(
                     submission.compiled(case), *args.values(), schedule="adversarial", seeds=count
                 )
             except UnsupportedPtxError as error:
-                raise GateError(f"The virtual GPU cannot run it.\n{error}") from None
+                raise GateError(f"The virtual GPU cannot run this kernel.\n{error}") from None
             if not report:
                 kinds = tuple(f.kind for f in report.findings if not f.note)
                 evidence = Evidence(kinds=kinds, text=str(report), case=case)
-                happened = f"With {case.label} the sanitizer objects.\n{_first(str(report))}"
+                happened = (
+                    f"With {case.label}, the sanitizer reports an error.\n{_first(str(report))}"
+                )
                 raise GateError(happened, explained(misconceptions, evidence), look_at)
-        return f"no finding in {plural(count, 'order')}"
+        return f"no findings in {plural(count, 'order')}"
 
     return Group("Every order of threads", run, orders=orders)
 
@@ -70,4 +72,4 @@ def _first(text: str, lines: int = 24) -> str:
     """Return the beginning of a long report, because one mistake often causes several findings."""
     parts = text.splitlines()
     rest = len(parts) - lines
-    return text if rest <= 3 else "\n".join([*parts[:lines], f"… and {rest} lines more"])
+    return text if rest <= 3 else "\n".join([*parts[:lines], f"… and {rest} more lines"])

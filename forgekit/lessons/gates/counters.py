@@ -98,7 +98,7 @@ def _describe(gate: Counter, value: float, label: str) -> str:
         if bound is not None
     ]
     known = [
-        f"{word} {_number(count)}"
+        f"{word}: {_number(count)}"
         for word, count in (("as given", gate.baseline), ("ideal", gate.ideal))
         if count is not None
     ]
@@ -132,8 +132,8 @@ def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> s
     text = ""
     for x in named[:4]:
         share = 100 * x[measure] / whole
-        part = "All" if share > 99.9 else f"{share:.{int(share < 1)}f} %"
-        text += "\n" + "; ".join([f"{part} of it at {x.where}: {x.text}", *reasons[x.key]])
+        part = f"{share:.{int(share < 1)}f} %"
+        text += "\n" + "; ".join([f"{part} at {x.where}: {x.text}", *reasons[x.key]])
     return text
 
 
@@ -161,13 +161,13 @@ def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[P
     for x, mine in counts.items():
         elements = sum(int((of > 0).sum()) for of in mine.values())
         times = sum(int(of.sum()) for of in mine.values()) / max(elements, 1)
-        found[x.key] = [f"each element {_number(times)} times"] if times > 1.05 else []
+        found[x.key] = [f"{kind}s each element {_number(times)} times"] if times > 1.05 else []
         for y, other in counts.items():
             both = sum(
                 int(((of > 0) & (other[n] > 0)).sum()) for n, of in mine.items() if n in other
             )
             if x is not y and both:
-                found[x.key].append(f"line {y.number} {kind}s {both:,} of its elements as well")
+                found[x.key].append(f"line {y.number} also {kind}s {both:,} of its elements")
     return found
 
 

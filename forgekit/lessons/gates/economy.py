@@ -93,47 +93,50 @@ QUANTITIES: dict[str, Quantity] = {
     "launches": Quantity("launches", lambda p: len(p.launches), 1),
     "stored": Quantity(
         "bytes stored", _sum("global_store_bytes_asked"), 1, line="global_store_bytes_asked",
-        says="elements are stored more than once, but each belongs to one thread.",
+        says="some elements are stored more than once, but each element belongs to one thread.",
         look_at="fk.footprint(*{failed})",
     ),
     "idle_lanes": Quantity(
-        "percent of idle lanes, over all instructions", lambda p: 100 - p["thread_efficiency"],
+        "percentage of idle lanes over all instructions", lambda p: 100 - p["thread_efficiency"],
         1, 30, "warp_instructions",
-        "a warp takes as long for one lane as for all 32.", "fk.profile(*{failed})",
+        "an instruction takes a warp as long with one active lane as with all 32.",
+        "fk.profile(*{failed})",
     ),
     "loaded": Quantity(
-        "bytes that threads request in loads", _sum("global_load_bytes_asked"), 1.25, 1024,
+        "bytes requested by loads", _sum("global_load_bytes_asked"), 1.25, 1024,
         "global_load_bytes_asked",
-        "elements are loaded that the result does not need, or more often than it needs them.",
+        "some loaded elements do not contribute to the result, or are loaded more often than "
+        "needed.",
         "fk.footprint(*{failed})",
     ),
     "load_sectors": Quantity(
         "sectors loaded", _sum("global_load_sectors"), 1.25, 8, "global_load_sectors",
-        "the remaining sectors hold bytes that no thread uses or that another request has fetched.",
+        "the extra sectors contain bytes that no thread uses or that another request also fetches.",
         "fk.coalescing(*{failed}, kind='load')",
     ),
     "store_sectors": Quantity(
         "sectors stored", _sum("global_store_sectors"), 1.25, 8, "global_store_sectors",
-        "a request stores every sector that it touches, however few of its 32 bytes it holds.",
+        "a request writes every sector that it touches, however few of the sector's 32 bytes it "
+        "stores.",
         look_at="fk.coalescing(*{failed}, kind='store')",
     ),
     "atomics": Quantity(
         "atomic requests, not counting one per warp in shared memory", _atomics, 1.25, 2,
-        says="each request is a read, an addition and a write in memory, and requests for one word "
-        "wait for each other.",
+        says="each request reads, modifies and writes memory, and requests for the same word wait "
+        "for each other.",
     ),
     "threads": Quantity(
         "threads launched", launched_threads, 1.5, 1024,
-        says="a thread moves {mine:.3g} bytes on average, but {best:.3g} in the solution: the "
-        "length decides how many threads the launch needs.",
+        says="a thread moves {mine:.3g} bytes on average, compared with {best:.3g} in the "
+        "solution. Compute the number of threads from the length.",
     ),
     "shared_bytes": Quantity(
-        f"bytes of shared memory in all blocks, beyond {_FREE} per thread",
+        f"bytes of shared memory in all blocks, not counting {_FREE} per thread",
         _beyond_free, 4, 1 << 18,
-        says="every byte that a block takes is one that another block cannot have.",
+        says="every byte that one block occupies is unavailable to other blocks.",
     ),
     "instructions": Quantity(
-        "instructions executed, once for each warp", _sum("warp_instructions"), 3, 256,
+        "warp instructions executed", _sum("warp_instructions"), 3, 256,
         "warp_instructions",
     ),
 }  # fmt: skip
@@ -228,7 +231,9 @@ def economical(
             try:
                 check_values(submission, case, after)
             except GateError as failure:
-                failure.happened = f"The group Values did not run {case.label}.\n{failure.happened}"
+                failure.happened = (
+                    f"The group Values does not test {case.label}.\n{failure.happened}"
+                )
                 raise
             assert submission.solution is not None
             ideal = _ideal(submission.solution, call, submission.arch, secret())
@@ -264,8 +269,8 @@ def _compare(
         why = bytes_  # not caused by alignment: more bytes are requested
     called = quantity.called[0].upper() + quantity.called[1:]
     raise GateError(
-        f"{called}: {value:,.0f} with {label}; the solution needs {ideal[key]:,.0f}, and at most "
-        f"{most:,.0f} are allowed.{lines_of_most(profile, why.line)}",
+        f"{called}: {value:,.0f} with {label}; the limit is {most:,.0f} (solution: "
+        f"{ideal[key]:,.0f}).{lines_of_most(profile, why.line)}",
         why.says.format(mine=bytes_per_thread(profile), best=ideal["bytes_per_thread"]),
         why.look_at or "fk.profile(*{failed})",
     )

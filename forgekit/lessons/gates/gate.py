@@ -169,7 +169,7 @@ def _one_number_above(e: Evidence) -> bool:
 
 
 FINITE_START = Misconception(
-    "every wrong element is the same number, and no element of its row is as large: that number "
-    "takes part as if it were an element. A maximum begins with −∞.",
+    "every wrong element is the same number, which exceeds every element of its row: that number "
+    "takes part as if it were an element. Start a maximum at −∞.",
     _one_number_above,
 )

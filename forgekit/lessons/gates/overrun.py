@@ -15,9 +15,9 @@ def overrun_diagnosis(o: Any) -> str:
     begins_inside = (o.numbers >= 0) & (o.numbers < o.elements)
     if o.width > 1 and begins_inside.all():
         return (
-            f"the last vector extends past the end: its first element is number {o.numbers[0]:,} "
-            f"of {o.elements:,}, and it has {o.width} elements. The predicate has to check the "
-            "last of them."
+            f"the last vector extends past the end: it starts at index {o.numbers[0]:,} and spans "
+            f"{o.width} elements, but {o.tensor} has only {o.elements:,}. The predicate has to "
+            "check the vector's last element."
         )
     if len(o.shape) == 2 and o.width == 1:
         return _of_matrix(o)
@@ -40,15 +40,15 @@ def _of_one_mode(o: Any, unit: str) -> str:
             if o.width > 1:
                 length += f" divided by {o.width}, rounded down"
             return (
-                f"all {without:,} threads beyond the last {unit} access memory: no predicate keeps "
-                f"them out. The number of the {unit} has to be less than {length}."
+                f"every thread beyond the last {unit} accesses memory ({without:,} in total), "
+                f"because no predicate stops it. The {unit}'s index has to be less than {length}."
             )
         first, last = int(o.threads.min()), int(o.threads.max())
         who = f"thread {first:,}" if first == last else f"threads {first:,} to {last:,}"
         bound = "length" if o.width == 1 else "number of whole vectors"
         return (
-            f"the predicate lets {who} through, but not the others beyond the end: it has to hold "
-            f"for the numbers below {count:,}, the {bound}, and for no others."
+            f"the predicate admits {who}, but not the other threads beyond the end. It has to be "
+            f"true for indices below {count:,}, the {bound}, and false for all others."
         )
     if (
         (~beyond).any()
@@ -57,7 +57,7 @@ def _of_one_mode(o: Any, unit: str) -> str:
     ):
         sign = "+" if shift[0] > 0 else "-"
         return (
-            f"the index is shifted: thread i reaches {unit} i {sign} {abs(int(shift[0])):,}, but "
+            f"the index is shifted: thread i accesses {unit} i {sign} {abs(int(shift[0])):,}, but "
             f"the predicate checks {unit} i."
         )
     return ""
@@ -87,27 +87,23 @@ def _of_matrix(o: Any) -> str:
             continue
         if ((rows < o.shape[1]) & (columns < o.shape[0])).all():
             return (
-                f"each of these threads reaches row {names[0]}, column {names[1]} of {o.tensor}, "
-                f"and row {names[1]} with column {names[0]} exists: the two indices, or the two "
-                "bounds, are exchanged."
+                f"each of these threads accesses row {names[0]}, column {names[1]} of {o.tensor}, "
+                f"but row {names[1]}, column {names[0]} exists. Either the two indices or the two "
+                "bounds are swapped."
             )
         for mode, (at, name) in enumerate(zip((rows, columns), names, strict=True)):
             if (at >= o.shape[mode]).all():
                 first, last, what = int(at.min()), int(at.max()), ("row", "column")[mode]
-                who = (
-                    f"{what} {first:,} is"
-                    if first == last
-                    else f"{what}s {first:,} to {last:,} are"
-                )
-                wraps = " In the rows above, such a thread reaches into the next row." * mode
+                who = f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
+                wraps = " In earlier rows, such a thread accesses the next row." * mode
                 return (
-                    f"{who} let through, but {o.tensor} has only {o.shape[mode]:,}. The predicate "
-                    f"has to compare the {what}, which is {name} of thread and block here, with "
-                    f"`{o.tensor}.shape[{mode}]`.{wraps}"
+                    f"no predicate excludes {who}, but {o.tensor} has only {o.shape[mode]:,} "
+                    f"{what}s. Compare the {what} index, computed here from {name} of the thread "
+                    f"and the block, with `{o.tensor}.shape[{mode}]`.{wraps}"
                 )
         if ((rows >= o.shape[0]) | (columns >= o.shape[1])).all():
             return (
-                f"threads beyond the {o.shape[0]:,} rows of {o.tensor} are let through, and so are "
-                f"threads beyond its {o.shape[1]:,} columns: a matrix has two edges."
+                f"no predicate excludes the threads beyond the {o.shape[0]:,} rows of {o.tensor} "
+                f"or those beyond its {o.shape[1]:,} columns. A matrix has two edges; check both."
             )
     return ""

@@ -60,7 +60,7 @@ def faster_than_given(
         if time.us is None or time.high is None:
             raise GateError(
                 f"{time.headline}.",
-                look_at="Solve it without that: this gate needs a predicted time.",
+                look_at="Remove the cause, because this gate needs a predicted time.",
             )
         limit = given.us / times
         if time.high > limit:
@@ -70,7 +70,7 @@ def faster_than_given(
                 explained(misconceptions, evidence),
                 f'fk.profile(*{{failed}}, blocks={blocks}).time("{GPU}")',
             )
-        return f"predicted {_interval(time)}, as given {_us(given.us)} µs"
+        return f"predicted {_interval(time)}; given kernel: {_us(given.us)} µs"
 
     return Group("Predicted time", run)
 
@@ -103,8 +103,8 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
         stored = 32 * sum(x.pace[1].written_sectors for x in profile.launches if x.pace)
         if stored < _LEAST * needed:
             raise GateError(
-                f"With {case.label} the launches write about {stored:,} bytes of memory; the "
-                f"result takes {needed:,}."
+                f"With {case.label}, the launches write about {stored:,} bytes of memory, but the "
+                f"result has {needed:,} bytes."
             )
         return
     pace = profile.launches[0].pace
@@ -120,16 +120,16 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
         count, least = int(written.sum()), _LEAST * part * want.numel()
         if count < least:
             raise GateError(
-                f"With {case.label}, the blocks that ran write {count:,} elements; their part of "
-                f"the result is {part * want.numel():,.0f}.",
-                look_at="Each block has to do its part of the work, at every size.",
+                f"With {case.label}, the sampled blocks write {count:,} elements, but their part "
+                f"of the result has {part * want.numel():,.0f}.",
+                look_at="Each block has to do its part of the work at every size.",
             )
         off = _far(got[written], want[written], rtol)
         if off:
             raise GateError(
-                f"With {case.label}, the sampled blocks write {count:,} elements, of which "
-                f"{off:,} are wrong. At the small sizes of the previous group, all are right.",
-                look_at="Does an index, or the grid, rely on a small size?",
+                f"With {case.label}, the sampled blocks write {count:,} elements, {off:,} of them "
+                "wrong. At the small sizes of the previous group, all elements are right.",
+                look_at="Check whether an index or the grid relies on a small size.",
             )
 
 
@@ -142,9 +142,9 @@ def _far(got: torch.Tensor, want: torch.Tensor, rtol: float) -> int:
 
 def _describe(time: PredictedTime, given: PredictedTime, limit: float, label: str) -> str:
     found = [
-        f"Predicted on an {GPU} with {label}: {_interval(time)}, bound by {time.bound_text}.",
+        f"Predicted time on an {GPU} with {label}: {_interval(time)}, bound by {time.bound_text}.",
         f"The given kernel takes {_us(given.us)} µs, bound by {given.bound_text}. The whole "
-        f"interval has to lie below {_us(limit)} µs.",
+        f"interval has to be below {_us(limit)} µs.",
     ]
     source, share = next(((s, n) for s, n in time.lines if s is not None), (None, 0.0))
     if source is not None:

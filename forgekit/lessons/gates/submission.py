@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import CompileError, ForgekitError, KernelError, UsageError
 from forgekit.lessons.gates.gate import GateError
+from forgekit.text import plural
 
 if TYPE_CHECKING:
     import torch
@@ -153,7 +154,7 @@ class Submission:
         makes = [lambda listener=listener: listener for listener in more]
         call = recorded(self.compiled(case), tuple(args.values()), *makes)
         if call.error is not None:
-            raise GateError(f"With {case.label} the kernel was stopped.\n{call.error}")
+            raise GateError(f"With {case.label}, the kernel was stopped.\n{call.error}")
         for make in makes:
             call.read(make)
         return of_call(call), dict(zip(args, call.after, strict=True))
@@ -176,7 +177,7 @@ class Submission:
         try:
             after, recording = sampled(run, tuple(args.values()), blocks)
         except KernelError as error:
-            raise GateError(f"With {case.label} the kernel was stopped.\n{error}") from None
+            raise GateError(f"With {case.label}, the kernel was stopped.\n{error}") from None
         profile = of_recording(run.name, recording, pace=True)
         return profile, dict(zip(args, after, strict=True))
 
@@ -202,9 +203,9 @@ class Submission:
                 with _quiet():
                     kernel = compile(self.value, *example, device=device, arch=arch)
         except CompileError as error:
-            raise GateError(f"It does not compile for {case.label}.\n{error}") from None
+            raise GateError(f"The kernel does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
-            raise GateError(f"It cannot be compiled for {case.label}.\n{error}") from None
+            raise GateError(f"The kernel cannot be compiled for {case.label}.\n{error}") from None
         self._kernels[known] = case, kernel  # kept so that its id stays unique
         return kernel
 
@@ -213,12 +214,12 @@ class Submission:
         if isinstance(value, type) or not callable(value):
             raise GateError(
                 f"Expected a @cute.jit function, got {value!r:.200}.",
-                look_at="Hand in the @cute.jit function itself, without calling or compiling it.",
+                look_at="Submit the @cute.jit function itself, without calling or compiling it.",
             )
         if type(value).__name__ == "CompiledKernel":
             raise GateError(
                 f"Expected a @cute.jit function, got the compiled kernel {value.name}.",
-                look_at="Hand in the @cute.jit function; the grade compiles it for several types.",
+                look_at="Submit the @cute.jit function; the grader compiles it for several types.",
             )
         try:
             parameters = inspect.signature(value)
@@ -230,7 +231,8 @@ class Submission:
             name = getattr(value, "__name__", "it")
             names = ", ".join(parameters.parameters)
             raise GateError(
-                f"The grade calls it with {arguments} arguments; it is defined as {name}({names}).",
+                f"The grader passes {plural(arguments, 'argument')}, but the function is defined "
+                f"as {name}({names}).",
                 look_at="Keep the skeleton's signature.",
             ) from None
 
@@ -266,7 +268,7 @@ class Submission:
         except KernelError:
             raise
         except ForgekitError as error:
-            raise GateError(f"It cannot be called with {case.label}.\n{error}") from None
+            raise GateError(f"The kernel cannot be called with {case.label}.\n{error}") from None
         return dict(zip(args, after, strict=True))
 
     def in_other_orders(self, case: Case) -> list[dict[int, Any]]:

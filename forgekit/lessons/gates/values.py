@@ -30,7 +30,7 @@ _SMALL = 64  # maximum number of elements of a result
 _WIDTH = 90  # width of a picture in a report, whose lines are indented
 
 _LONG = 20_000  # longer sizes in `beyond` are not exceeded: their calls already take long
-SHOW = "{failed}.show() runs this very call again and draws what is wrong."
+SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
 
 def values(
@@ -69,7 +69,7 @@ def values(
             args = submission.run(case, device)
         except KernelError as error:
             evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
-            happened = f"With {case.label} the kernel was stopped.\n{error}"
+            happened = f"With {case.label}, the kernel was stopped.\n{error}"
             likely = _written(submission) or explained(
                 misconceptions, evidence, otherwise=overrun_diagnosis(error.overrun)
             )
@@ -105,11 +105,11 @@ def values(
                         args = submission.run(small)
                         check_values(submission, small, args, device, None, look_at, tolerances)
                     except GateError as smaller:
-                        smaller.happened += f"\nSo is the result with {case.label}."
+                        smaller.happened += f"\nThe result with {case.label} is wrong as well."
                         raise smaller from None
                     raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
-        on_gpu = ", also on this GPU" if "gpu" in devices else ""
+        on_gpu = ", on the virtual GPU and on this GPU" if "gpu" in devices else ""
         return f"{plural(len(every), 'size')} in {types}{on_gpu}"
 
     return Group("Values", run)
@@ -228,13 +228,13 @@ def check_values(
         if report.ok:
             continue
         got = {k: args[k].cpu() for k in case.expected}
-        where = " on the GPU (on the virtual GPU it is right)" if device == "gpu" else ""
+        where = " on the GPU but right on the virtual GPU" if device == "gpu" else ""
         never = None if device == "gpu" else _never_stored(submission, case, position, report.codes)
         shown = str(report)
         if never is not None:
             left, bad = int(never.sum()), report.wrong
-            some = f", {left:,} of them never stored" if left < bad else ", never stored"
-            shown = shown.replace(EITHER, some if left else ", stored by threads")
+            some = f"{left:,} of them never stored" if left < bad else "never stored"
+            shown = shown.replace(EITHER, f" ({some if left else 'stored by threads'})")
         kinds, found = _findings(submission, case) if device == "virtual" else ((), "")
         blank = None if never is None else never & torch.from_numpy(report.codes >= MISSING)
         evidence = Evidence(kinds, report.hints, shown, got, case, never=blank)
@@ -246,9 +246,9 @@ def check_values(
             shown = shown.partition("\n  first mismatches")[0] + _sketch(
                 got[position], want, report
             )
-        happened = f"With {case.label} the result is wrong{where}.\n{shown}"
+        happened = f"With {case.label}, the result is wrong{where}.\n{shown}"
         if found:
-            happened += f"\n\nThe sanitizer reports for this call:\n{found}"
+            happened += f"\n\nSanitizer report for this call:\n{found}"
         kind = GateError if likely or found else UnexplainedError
         raise kind(happened, likely, look_at)
     if changed is not None:
@@ -322,10 +322,10 @@ def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
     at = tuple((after.nan_to_num() != before.nan_to_num()).nonzero()[0].tolist())
     place = f"{name}[{', '.join(map(str, at))}]"
     return GateError(
-        f"With {label} the kernel has changed its input {name}: {place} was "
-        f"{before[at].item():.7g} and is {after[at].item():.7g}.",
-        look_at=f"Store only to the outputs. If the kernel needs {name} in between, it has to "
-        "restore the old value before it ends.",
+        f"With {label}, the kernel changed its input {name}: {place} was "
+        f"{before[at].item():.7g} before the call and is {after[at].item():.7g} after it.",
+        look_at=f"Store only to the outputs. If the kernel uses {name} temporarily, it has to "
+        "restore the old values before it ends.",
     )
 
 
@@ -381,8 +381,8 @@ def _unread(submission: Submission, case: Case) -> str:
     dropped = ""
     if len(never) == len(inputs) > 1:
         dropped = (
-            " If your code does read them, its result comes from registers that nothing was copied "
-            "to. Such a result is undefined, so the compiler drops it with all its loads."
+            " If your code does read them, its result comes from registers that were never "
+            "written. Such a result is undefined, so the compiler removes it and all its loads."
         )
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
@@ -393,20 +393,20 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
         return ""
     profile, _ = submission.counted(case)
     if not profile.launches:
-        return "no kernel is launched: the host function ends without a `.launch(…)`."
+        return "no kernel is launched: the host function ends without calling `.launch(…)`."
     stores = profile["global_store_requests"] + profile["global_atomic_requests"]
     if not stores + profile["global_reduction_requests"]:
         behind = "st.global" in submission.compiled(case).ptx
-        why = ". The PTX has stores, and each thread's `if` or loop skips them"
+        why = ". The PTX contains stores, but each thread's `if` or loop skips them"
         if not behind:
-            why = (". The PTX has no store either: the compiler drops a store whose predicate or "
-                   "value can be undefined")  # fmt: skip
+            why = (". The PTX contains no store either: the compiler removes a store whose "
+                   "predicate or value may be undefined")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
     name, given = submission.compiled(case).parameters[position].name, case.args[position]
     if never.all():
         return f"no thread stores to {name}."
     at = ", ".join(map(str, never.nonzero()[0].tolist()))
-    lie = "all mismatches lie"
+    lie = "all mismatches are"
     which = "".join(x.replace(lie, ", all") for x in of_places(never.numpy()) if lie in x)
     every = plural(never.numel(), "element")
     if bool((given == given).all()) and given.is_floating_point():  # in place, some may be right
@@ -418,7 +418,8 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
     threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
     first = int(never.reshape(-1).nonzero()[0])
     if never.dim() == 1 and threads < never.numel() and first == threads:
-        which += f" The launch has {plural(threads, 'thread')}: fewer threads than elements."
+        of = plural(never.numel(), "element")
+        which += f" The launch has only {plural(threads, 'thread')} for {of}."
     return which
 
 

@@ -147,7 +147,7 @@ LEGEND = """\
 DRAM %: percentage of peak. sectors: 32-byte sectors per global-memory request. conflicts:
 shared-memory wavefronts beyond the first of a request; a tenth of all wavefronts can be noise
 (fk.profile and ncu's Source page are exact). warps: average percentage of those that a
-multiprocessor can hold. waits: percentage of a warp's time. Several launches: medians."""
+multiprocessor can hold. waits: percentage of a warp's time. With several launches: medians."""
 NAME_WIDTH = 24
 STALLS_SHOWN = 3
 
@@ -218,9 +218,10 @@ def explain(log: str, kernel: str) -> ForgekitError:
     if "ERR_NVGPUCTRPERM" in log:
         needed = "the permission to read the GPU's performance counters"
         remedy = (
-            "an administrator can allow it (https://developer.nvidia.com/ERR_NVGPUCTRPERM); a "
-            "container needs `--cap-add SYS_ADMIN`; many clouds never allow it; or use fk.profile "
-            "(`forgekit profile SCRIPT`), which needs neither GPU nor permission"
+            "ask an administrator for it (https://developer.nvidia.com/ERR_NVGPUCTRPERM), start "
+            "containers with `--cap-add SYS_ADMIN`, or, as in the many clouds that never allow "
+            "it, use fk.profile (`forgekit profile SCRIPT`), which needs neither a GPU nor the "
+            "permission"
         )
         return PlatformError(got_needed("ncu", "ERR_NVGPUCTRPERM", needed, remedy))
     if unknown := re.search(r"Failed to find metric (?:regex:\^)?([\w.\\]+)", log):
@@ -239,5 +240,5 @@ def explain(log: str, kernel: str) -> ForgekitError:
 def unknown_metrics(names: Sequence[str]) -> UsageError:
     """Return the error for metrics that ncu lacks: newer versions of ncu omit such metrics, older
     versions stop."""
-    remedy = "`ncu --query-metrics` lists those of this GPU; each needs an ending such as .sum"
+    remedy = "run `ncu --query-metrics` for this GPU's names, and add an ending such as .sum"
     return usage_error("--metrics", ", ".join(names), "ncu's metric names", remedy)

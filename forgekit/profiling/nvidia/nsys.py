@@ -22,7 +22,12 @@ PROFILE = ("--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-grap
 # the heading of its names, and the text for an empty table.
 TABLES = {
     "kernels": ("cuda_gpu_kern_sum", "Instances", "kernel", "No kernel ran on the GPU."),
-    "api": ("cuda_api_sum", "Num Calls", "CUDA call of the host", "The program made no CUDA call."),
+    "api": (
+        "cuda_api_sum",
+        "Num Calls",
+        "CUDA call by the host",
+        "The program made no CUDA calls.",
+    ),
     "memory": ("cuda_gpu_mem_time_sum", "Count", "copy or fill", "The program copied no data."),
 }
 ROWS_SHOWN = 15

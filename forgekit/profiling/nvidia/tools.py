@@ -32,7 +32,7 @@ class Tool:
 
 _CUDA = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 _TOOLKIT = "it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)"
-_PROFILE = "`forgekit profile SCRIPT` and fk.profile, which need neither GPU nor tool"
+_PROFILE = "`forgekit profile SCRIPT` or fk.profile, which need neither a GPU nor this tool"
 NCU = Tool(
     "ncu",
     "Nsight Compute",
@@ -45,14 +45,14 @@ NSYS = Tool(
     "Nsight Systems",
     (*_CUDA, "/opt/nvidia/nsight-systems/*", "/opt/nvidia/nsight-systems/*/bin"),
     f"{_TOOLKIT} and a separate download (https://developer.nvidia.com/nsight-systems)",
-    "torch.profiler, or without a GPU `forgekit profile SCRIPT`",
+    "torch.profiler or, without a GPU, `forgekit profile SCRIPT`",
 )
 SANITIZER = Tool(
     "compute-sanitizer",
     "Compute Sanitizer",
     (*_CUDA, "/usr/local/cuda*/compute-sanitizer"),
     _TOOLKIT,
-    "`forgekit sanitize SCRIPT` and fk.sanitize, which need neither GPU nor tool",
+    "`forgekit sanitize SCRIPT` or fk.sanitize, which need neither a GPU nor this tool",
 )
 
 

@@ -48,7 +48,7 @@ def calibration(gpu: str | Gpu | None = None) -> Calibration:
         except (OSError, UnicodeDecodeError) as error:
             got = f"{brief(gpu)} ({getattr(error, 'strerror', None) or 'not UTF-8'})"
             raise usage_error(
-                "gpu", got, "a file of `forgekit calibrate`", "check its path"
+                "gpu", got, "a file written by `forgekit calibrate`", "check the path"
             ) from None
         return _read(text, gpu)
     chosen = gpu_or_default(gpu)
@@ -65,7 +65,7 @@ def as_toml(found: Calibration) -> str:
         f'gpu = "{found.gpu}"',
         f'measured = "{found.measured}"',
         "",
-        "# Nine of ten predictions with this bound lie within this factor.",
+        "# Nine of ten predictions with this bound are within this factor.",
         "[factors]",
         *(f"{name} = {value:.4g}" for name, value in found.factors.items()),
         "",
@@ -86,8 +86,8 @@ def _read(text: str, name: str) -> Calibration:
             raise ValueError("a number that is not positive")
         return Calibration(str(found["gpu"]), Constants(**numbers), str(found["measured"]), factors)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        needed = "a file of `forgekit calibrate`"
-        got = f"{brief(name)}, with an error at {brief(str(error))}"
+        needed = "a file written by `forgekit calibrate`"
+        got = f"{brief(name)}, which contains an error: {brief(str(error))}"
         raise usage_error("gpu", got, needed, "calibrate again, or name a GPU") from None
 
 

@@ -97,7 +97,7 @@ class PredictedTime(Shown):
         return ""."""
         if self.measured:
             return ""
-        return f"not calibrated: an H200's constants, scaled by the data sheet of the {self.gpu}"
+        return f"not calibrated: an H200's constants, scaled by the {self.gpu}'s data sheet"
 
     @property
     def shown(self) -> list[tuple[str, float]]:
@@ -111,8 +111,8 @@ class PredictedTime(Shown):
         last = [text for text in (self.assumed, self.sampled) if text]
         if self.us is None:
             return last
-        found = [f"without this bound it would take {_us(self.without)} µs"]
-        found += [f"{100 * share:.0f} % of it at {source.where}: {source.text}"
+        found = [f"predicted time without this bound: {_us(self.without)} µs"]
+        found += [f"{100 * share:.0f} % of this bound at {source.where}: {source.text}"
                   for source, share in self.lines[:_LINES] if source is not None]  # fmt: skip
         found += [self.uncalibrated] if self.uncalibrated else []
         return [*found, *last]
@@ -172,7 +172,7 @@ def _reasons(facts: Sequence[Facts]) -> tuple[str, ...]:
     found = dict.fromkeys(said for f in facts for said in f.beyond)
     far = max(f.disagreement for f in facts)
     if far > DISAGREEMENT:
-        found[f"two halves of the sample differ by {100 * far:.0f} %: sample more blocks"] = None
+        found[f"two halves of the sample differ by {100 * far:.0f} % (sample more blocks)"] = None
     return tuple(found)
 
 
@@ -181,13 +181,13 @@ def _sampled(facts: Sequence[Facts]) -> str:
     if not parts:
         return ""
     blocks, ran = sum(f.blocks for f in parts), sum(round(f.blocks * f.sample) for f in parts)
-    return (f"counted from {ran:,} of {plural(blocks, 'block')}, halves of which differ by "
-            f"{100 * max(f.disagreement for f in parts):.1f} %")  # fmt: skip
+    return (f"counted from {ran:,} of {plural(blocks, 'block')}; two halves of this sample differ "
+            f"by {100 * max(f.disagreement for f in parts):.1f} %")  # fmt: skip
 
 
 def _assumed(facts: Sequence[Facts]) -> str:
     known = all(f.registers for f in facts)
-    return "" if known else f"registers not known: {REGISTERS} per thread assumed"
+    return "" if known else f"registers unknown; assuming {REGISTERS} per thread"
 
 
 def _lines(

@@ -428,7 +428,7 @@ function cosizeOf(a) {
   if (isComposed(a)) {
     if (isSwizzle(a.inner)) return cosizeOf(a.outer);
     return refuse(`cosize of ${text(a)}`, "a layout as the inner function", "a swizzle",
-      "use composition(inner, outer) to make one layout of the two");
+      "use composition(inner, outer) to combine the two into one layout");
   }
   const spans = {};
   for (const [size, stride] of flatModes(a)) {

@@ -30,7 +30,9 @@ _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
 _RAMP = 7  # colours of the first and last offsets and some between; the page interpolates
 # maximum cells of the still picture; its rows and columns for a larger layout
 _MOST_DRAWN, _CORNER = 128, 8
-_STILL = "A still picture: this page runs no scripts. In JupyterLab, trust the notebook to explore."
+_STILL = (
+    "This picture is static, because the page runs no scripts. In JupyterLab, trust the notebook."
+)
 # Unpacks the module, unless another playground on the page has done so, and opens it.
 _OPEN = """(async()=>{
 if(!window[module]){

@@ -184,7 +184,7 @@ function fkFacts({ op, a, by, result, bits }) {
   if (op === "slice") {
     said.push(`The slice begins at offset ${text(slice(a, by)[1])}.`);
     for (const [at, size] of fkOutside(by, (a.outer ?? a).shape)) {
-      said.push(`Outside the layout: coordinate ${at} in a mode of ${size}, 0 to ${size - 1}. CuTe still computes `
+      said.push(`Outside the layout: coordinate ${at} in a mode of size ${size} (0 to ${size - 1}). CuTe still computes `
         + "the offset; a kernel that uses it accesses memory outside the layout.");
     }
   }
@@ -227,7 +227,7 @@ const FK_PAGE = `
 <div id="§-answer" hidden>
 <p class="pg-result"><code id="§-result"></code></p>
 <ul id="§-facts"></ul>
-<p class="pg-row"><button type="button" id="§-again">Go on with the result</button> <button type="button" id="§-copy">Copy the link</button> <span id="§-copied" role="status"></span></p>
+<p class="pg-row"><button type="button" id="§-again">Continue with the result</button> <button type="button" id="§-copy">Copy the link</button> <span id="§-copied" role="status"></span></p>
 <section id="§-banks" aria-label="Banks" hidden>
 <div class="pg-row"><label id="§-pad-field">Row padding <input id="§-pad" type="range" min="0" max="8" step="1"> <output id="§-pad-is" for="§-pad"></output></label>
 <label id="§-swizzle-field">Swizzle <input id="§-swizzle" type="range" min="0" step="1"> <output id="§-swizzle-is" for="§-swizzle"></output></label>

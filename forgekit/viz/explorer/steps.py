@@ -53,10 +53,10 @@ def _step(name: str, code: str, result: Any, modes: str, words: str, *,
 
 
 def _first(layout: Layout | ComposedLayout) -> Step:
-    words = "A layout is a function: it takes a coordinate and gives an offset into memory."
+    words = "A layout is a function: it maps a coordinate to an offset into memory."
     if isinstance(layout, Layout) and layout.rank == 2 and layout.depth == 1:
         rows, columns = layout.stride
-        words = words[:-1] + f", here (i,j) the offset i×{rows} + j×{columns}."
+        words = words[:-1] + f", here (i,j) to i×{rows} + j×{columns}."
     modes = {1: "(index)", 2: "(row,column)"}.get(layout.rank, f"{layout.rank} modes")
     return _step("the tensor", "mA", layout, modes, words)
 
@@ -70,7 +70,7 @@ def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
     )
     offsets = offsets_of(layout)
     if offsets.ndim != 1:
-        remedy = "leave memory out: coordinates have no banks"
+        remedy = "leave memory out, because coordinates have no banks"
         raise usage_error("layout", f"{layout} in smem", "offsets into memory", remedy)
     if layout.rank == 2:
         ways = map(describe_ways, worst_ways(offsets.reshape(-1, layout.size(0)), bits))
@@ -124,7 +124,7 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
     by = f"({{thread}},{text(kept)})"
     return [
         _step("composition", f"tidA = composition({name}, {tv})", composed, "(thread,value)",
-              "Put the TV layout in front: it maps (thread, value) to a place in the tile, which "
+              "Put the TV layout in front: it maps (thread, value) to an index in the tile, which "
               f"the tile's layout maps to an offset. {threads} threads with "
               f"{plural(values, 'value')} each.",
               op="composition", by=str(tv)),

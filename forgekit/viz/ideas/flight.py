@@ -41,8 +41,8 @@ def bytes_in_flight(
     many = gpu_named(gpu).multiprocessors
     knee = ceiling_gbps * latency_ns / many
     words = "\n".join([
-        f"{gpu}: at {latency_ns:.0f} ns, {ceiling_gbps:,.0f} GB/s need {knee:,.0f} bytes in flight "
-        f"on each of {many} multiprocessors",
+        f"{gpu}: at a latency of {latency_ns:.0f} ns, {ceiling_gbps:,.0f} GB/s need {knee:,.0f} "
+        f"bytes in flight on each of {many} multiprocessors",
         *(f"{name}: {held:,.0f} bytes, {speed:,.0f} GB/s recorded"
           for name, (held, speed) in points.items()),
     ])  # fmt: skip
@@ -57,7 +57,7 @@ def bytes_in_flight(
         axes.legend(loc="lower right")
 
     return Idea(
-        "flight", "Bytes in flight buy speed, up to memory's ceiling",
+        "flight", "Speed grows with the bytes in flight, up to memory's ceiling",
         "A model: all loads of a round start together, and a round lasts as long as the latency, "
         "or as long as memory needs for its bytes. Points: recorded.",
         {"points": {name: list(each) for name, each in points.items()}, "latency": latency_ns,
@@ -96,7 +96,7 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
         axes.set_xlabel("ns; above: copies in flight; below: work, and waiting (hatched)")
 
     return Idea(
-        "pipeline", "With a second buffer, copies travel while the warp works",
+        "pipeline", "With a second buffer, copies are in flight while the warp works",
         "Upper bars: copies in flight. Lower: work; dashed: the warp waits. The order is that "
         "of warp 0 in a real run; the sliders set the times.",
         {"programs": {name: [list(step) for step in programs[name]] for name in programs}},

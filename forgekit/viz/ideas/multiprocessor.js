@@ -24,7 +24,7 @@ function fk_multiprocessor(t, d) {
       "shared memory": [(Math.ceil((s.shared + 1024) / 128) * 128) / has.shared_bytes, `${((s.shared + 1024) / 1024).toFixed(1)} of ${has.shared_bytes / 1024} kB`],
       blocks: [1 / has.blocks, `1 of ${has.blocks}`],
     };
-    const svg = t.svg(4 * ROW, `room for ${blocks} block${blocks === 1 ? "" : "s"}; full first: ${full.join(" and ")}`);
+    const svg = t.svg(4 * ROW, `room for ${blocks} block${blocks === 1 ? "" : "s"}; limited by ${full.join(" and ")}`);
     Object.entries(takes).forEach(([name, [share, words]], r) => {
       const y = r * ROW, top = y + DOWN, first = full.includes(name);
       svg.append(t.text(0, y + 14, name, { "font-weight": first ? 700 : 400 }),
@@ -38,7 +38,7 @@ function fk_multiprocessor(t, d) {
     });
     t.show(svg);
     t.facts.textContent = `${blocks} block${blocks === 1 ? "" : "s"} per multiprocessor: ${blocks * warps} of ${has.warps} warps `
-      + `(${Math.round(100 * blocks * warps / has.warps)} %). Full first: ${full.join(" and ")}. Room for `
+      + `(${Math.round(100 * blocks * warps / has.warps)} %). Limited by ${full.join(" and ")}. Room for `
       + Object.entries(limits).map(([name, many]) => `${many} by ${name}`).join(", ") + ".";
   };
 }

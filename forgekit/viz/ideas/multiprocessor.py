@@ -39,7 +39,7 @@ def fill_multiprocessor(
         threads, shared_bytes = math.prod(launch.block), launch.shared_bytes
     held = MULTIPROCESSORS[arch]
     if shared_bytes > (most := held.shared_bytes - 1024):
-        remedy = "use less, or another arch"
+        remedy = "use less, or choose another arch"
         raise usage_error("shared_bytes", f"{shared_bytes:,}", f"at most {most:,}", remedy)
     limits = held.limits(threads, registers, shared_bytes)
     blocks = min(limits.values())
@@ -50,7 +50,7 @@ def fill_multiprocessor(
         f"{shared_bytes:,} bytes of shared memory per block",
         *(f"{name}: room for {plural(many, 'block')}" for name, many in limits.items()),
         f"room for {plural(blocks, 'block')}, {warps} of {held.warps} warps; "
-        f"full first: {' and '.join(full)}",
+        f"limited by {' and '.join(full)}",
     ])  # fmt: skip
 
     def draw(figure: Figure) -> None:

@@ -32,7 +32,7 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
     """
     if not 1 <= len(profiles) <= 2:
         raise usage_error(
-            "profiles", f"{len(profiles)}", "one or two", "film fewer kernels at once"
+            "profiles", f"{len(profiles)}", "one or two", "show one or two kernels at once"
         )
     films = {name: _film(name, p) for name, p in profiles.items()}
     words = "\n".join(
@@ -51,8 +51,8 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
 
     return Idea(
         "traffic", "Memory moves 32-byte sectors",
-        "Blue: bytes that the warp requested. Orange: the rest of their sectors. The film shows "
-        f"the first {_FRAMES} accesses of block 0; the totals cover the whole run.",
+        "Blue: bytes that the warp requested. Orange: the rest of their sectors. The animation "
+        f"shows the first {_FRAMES} accesses of block 0; the totals cover the whole run.",
         {"films": films}, words, draw, height=1.6,
     )  # fmt: skip
 

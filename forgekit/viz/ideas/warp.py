@@ -49,7 +49,7 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
             axes.set(title=f"{name}: × contains a number twice", xlabel="lane", ylabel="shuffles")
 
     return Idea(
-        "warp", "Which lanes' numbers a lane holds",
+        "warp", "Whose numbers each lane holds",
         "Colour and number of a cell: how many different lanes' numbers are in its sum. A cross: "
         "some number was added more than once.",
         {"sources": {name: [list(map(int, step)) for step in steps]

@@ -51,7 +51,7 @@ def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Cal
 
     call.__name__ = call.__qualname__ = name
     does = "Write `{}`'s picture to a file" if file else "Show `{}`'s picture in a notebook"
-    call.__doc__ = f'{does.format(draw.__name__)}; `backend="cute-viz"` has cute-viz draw it.'
+    call.__doc__ = f'{does.format(draw.__name__)}; `backend="cute-viz"` draws it with cute-viz.'
     call.__signature__ = signature  # type: ignore[attr-defined]
     return checked()(call)
 

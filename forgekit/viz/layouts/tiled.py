@@ -78,9 +78,9 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
         raise usage_error(what, type(value).__name__, needed, remedy)
     handle = getattr(getattr(value, "_trait", None), "value", None)
     if handle is not None and has_ended(handle):
-        remedy = "draw it inside the @cute.jit function that makes it"
+        remedy = "draw it inside the @cute.jit function that creates it"
         got = "one whose @cute.jit function has ended (CuTe has freed it)"
-        raise usage_error(what, got, "one in tracing", remedy)
+        raise usage_error(what, got, "one that is being traced", remedy)
 
 
 # -- the picture of an MMA ------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
     tv = read_thread_values(layout, read_tile(tile_mn, 2, "tile_mn"), "TV layout")
     lines = describe(tv)
     grids = [tile_grid(tv, "tile", caption="Element" if both else "",
-                       note="who holds it" if both else "")]  # fmt: skip
+                       note="its holder" if both else "")]  # fmt: skip
     if both:
         grids.append(_table_grid(tv))
     words = ". ".join([f"Thread-value layout {tv.layout}", *lines, spell_out(tv)])
@@ -62,7 +62,7 @@ def draw_copy(
     d = read_thread_values(target, tile, "destination layout", pattern)
     if s.threads != d.threads:
         got = f"{s.threads} threads in the source, {d.threads} in the destination"
-        remedy = "both layouts must have the same thread mode, like those of one tiled copy"
+        remedy = "pass layouts with the same thread mode, such as those of one tiled copy"
         raise usage_error("copy", got, "equal numbers", remedy)
     cell = cell_size(2 * tile[1], len(f"T{s.threads - 1}"), lines=2)
     grids = [tile_grid(s, "source", caption="Source", cell=cell),
@@ -122,9 +122,9 @@ def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
     threads = max(tv.threads for tv in tvs)
     lanes = min(threads, _WARP)
     shown = tuple(thread_colour(t, lanes) for t in range(lanes))
-    text = f"thread 0 to {threads - 1}" if threads > 1 else "thread 0"
+    text = f"threads 0 to {threads - 1}" if threads > 1 else "thread 0"
     if threads > _WARP:
-        text = f"lane 0 to {_WARP - 1} of each of {-(-threads // _WARP)} warps"
+        text = f"lanes 0 to {_WARP - 1} of each of {-(-threads // _WARP)} warps"
     swatches = [Swatch(shown, text)]
     if any(tv.uncovered for tv in tvs):
         swatches.append(Swatch((NOTHING,), "no thread"))

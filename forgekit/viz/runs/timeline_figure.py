@@ -261,7 +261,7 @@ def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
         if len(columns) > MOST:
             folded = _fold(columns, depth)
             if len(folded) < len(columns):
-                note = f"⋯: iterations between the {_FIRST}nd and the last one, not drawn"
+                note = f"⋯: iterations between the {_FIRST}nd and the last one are not drawn"
                 notes = [note]
                 columns = folded
     if len(columns) > MOST:
@@ -273,7 +273,7 @@ def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
         notes[-1] = "each line is drawn as one step, in the colour of its main part"
     if len(columns) > MOST:
         drawn, steps = columns[MOST - 1].last + 1, len(shown.steps)
-        notes.append(f"only the first {drawn:,} of {steps:,} steps are drawn; line= chooses")
+        notes.append(f"only the first {drawn:,} of {steps:,} steps are drawn; line= selects others")
         columns = columns[:MOST]
     return columns, notes
 

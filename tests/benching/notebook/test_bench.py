@@ -92,7 +92,7 @@ def test_recorded_times_stand_beside(pair: Any) -> None:
     assert f"Recorded on an NVIDIA H200, {run.date}: 8192×8192 float32; percentages are" in text
     other = fk.bench({"x": kernels(*pair)["tiled"]}, *pair, recorded=run)
     assert other.recorded_shape is None
-    assert "none of these variants is among the steps '" in repr(other)
+    assert "contains none of these variants in float32; its steps are '" in repr(other)
     assert "'padded', 'swizzled'" in repr(other)
 
 
@@ -116,7 +116,7 @@ def test_a_predicted_time_stands_beside_the_counts(pair: Any) -> None:
     head, row = repr(b).splitlines()[2:4]
     assert head.rstrip().endswith("predicted µs on an H200")
     assert row.rstrip().endswith(f"{p.us:.3g} ({p.low:.3g} to {p.high:.3g})")
-    assert "Predicted µs: computed from the counts, not measured; nine out of ten" in repr(b)
+    assert "Predicted times are computed from the counts, not measured; nine out of ten" in repr(b)
     assert p.us_text in b._repr_mimebundle_()["text/html"]
     torch_only = fk.bench({"torch": lambda x, y: x.T.contiguous()}, *pair)
     assert "redicted" not in repr(torch_only)
@@ -133,7 +133,7 @@ def test_a_withheld_time_is_a_dash_with_its_reason(pair: Any) -> None:
     far = replace(p, gpu="L4", measured="", us=7.0, low=6.0, high=8.0, reasons=())
     one = replace(b, outcomes=(replace(first, measured=replace(b["tiled"], predicted=far)),))
     assert "predicted µs on an L4" in repr(one) and "7 (6 to 8)" in repr(one)
-    assert "Not calibrated: an H200's constants, scaled by the data sheet of the L4." in repr(one)
+    assert "Not calibrated: an H200's constants, scaled by the L4's data sheet." in repr(one)
 
 
 def test_a_sweep_has_a_table_of_predicted_times() -> None:
@@ -263,7 +263,7 @@ def test_the_reference_is_kept_apart() -> None:
     ("given", "options", "words"),
     [
         ({}, {}, "variants: got none, needed at least one"),
-        ([len], {}, "variants: got list, needed a dict name -> function"),
+        ([len], {}, "variants: got list, needed a dict of functions by name"),
         ({3: len}, {}, "variant's name: got 3, needed a name"),
         ({" ": len}, {}, "variant's name: got ' '"),
         ({"a": 3}, {}, "variant 'a': got int, needed a compiled kernel or a function"),
@@ -294,7 +294,7 @@ def test_tensors_have_to_be_where_kernels_run() -> None:
     x, scalar = torch.ones(2), torch.tensor(1.0)
     variants.check_places([x, scalar], here)
     variants.check_places([scalar], there)
-    with pytest.raises(UsageError, match="got a tensor on cpu, needed one for NVIDIA H200; make"):
+    with pytest.raises(UsageError, match="got a tensor on cpu, needed one for NVIDIA H200; create"):
         variants.check_places([scalar, x], there)
     with pytest.raises(UsageError, match="got a tensor on meta"):
         fk.bench({"a": lambda x: x}, x.to("meta"))
@@ -312,7 +312,7 @@ def test_a_sweep_over_sizes() -> None:
     counts = [m.counters for m in s.measured("tiled") if m is not None]
     assert [c.load_requests for c in counts if c is not None] == [32, 128]
     text = repr(s)
-    assert text.startswith("Counted on the virtual GPU (sm_90a): 2 sizes, float32, 8.19 kB to 32.8")
+    assert text.startswith("Counted on the virtual GPU (sm_90a): 2 sizes, float32, moving 8.19")
     assert text.count("N of N×N  tiled  operator  torch") == 5
     assert "sectors per store (32 bytes each)\n" in text and "torch: not counted here" in text
     page = s._repr_mimebundle_()["text/html"]
@@ -341,7 +341,7 @@ def test_a_sweep_over_shapes_where_something_fails() -> None:
                  [(64, 2), (4, 8), (16, 4)])  # fmt: skip
     assert s.sizes == ((4, 8), (16, 4), (64, 2))
     assert [m is None for m in s.measured("b")] == [False, True, True]
-    assert "b (at 16×4, 1 more): failed: MemoryError: too large" in repr(s)
+    assert "b (at 16×4 and 1 other size): failed: MemoryError: too large" in repr(s)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_a_sweep_over_shapes_where_something_fails() -> None:
     [
         ([], {}, r"sizes: got \[\], needed a list of sizes"),
         (4, {}, "sizes: got 4"),
-        ([4, 0], {}, "sizes: got 0, needed integers above 0"),
+        ([4, 0], {}, "sizes: got 0, needed positive integers"),
         ([4.0], {}, "sizes: got 4.0"),
         ([4], {"moved_bytes": 4}, "moved_bytes: got 'int', needed a function of the arguments"),
         ([4], {"reference": torch.ones(1)}, "reference: got 'Tensor', needed a function"),
@@ -392,8 +392,8 @@ def test_times_beside_the_ceiling(gpu: list[str]) -> None:
     assert b.kind == "gpu" and b["one"].gbps() == pytest.approx(2000) and list(b.failed) == ["off"]
     text = repr(b)
     assert text.startswith(f"NVIDIA H200, {b.date}: 1000×1000 float32\n")
-    assert "one  0.0040  0.0036 to 0.0048  2,000              50 %" in text
-    assert "Ceiling: 4,000 GB/s, a device-to-device copy in the same run" in text
+    assert "one  0.0040         0.0036 to 0.0048  2,000              50 %" in text
+    assert "Ceiling: 4,000 GB/s, the rate of a device-to-device copy in the" in text
 
 
 def test_a_sweep_of_times(gpu: list[str]) -> None:
@@ -406,7 +406,9 @@ def test_a_kernel_for_the_other_place_is_refused(gpu: list[str], pair: Any) -> N
     x, y = pair
     run = fk.compile(vgpu_kernels.transpose, x, y, device="virtual")
     b = fk.bench({"run": run, "ok": lambda x, y: x.T + 0}, x, y)
-    assert "got one for virtual GPU (sm_90a), needed one for NVIDIA H200" in b.failed["run"]
+    assert (
+        "got a kernel for virtual GPU (sm_90a), needed a kernel for NVIDIA H200" in b.failed["run"]
+    )
 
 
 # -- constants ------------------------------------------------------------------------------------

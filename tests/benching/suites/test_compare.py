@@ -49,7 +49,7 @@ def test_only_what_both_have_is_compared() -> None:
     found = compare(now, results({"forgekit": (1.0, 0, 1.0)}), 5.0)
     assert not found.slower and (found.compared, found.new, found.gone) == (1, 2, 1)
     text = "\n".join(found.lines())
-    assert "2 new rows, 1 only in the baseline" in text and text.startswith("1 row compared")
+    assert "2 new rows and 1 row only in the baseline" in text and text.startswith("1 row compared")
 
 
 def test_a_row_that_fails_now_is_slower() -> None:
@@ -99,7 +99,9 @@ def test_a_baseline_that_is_another_suite_or_a_part_of_one_is_noted() -> None:
     assert len(compare(counted(), before, 5.0).lines()) == 1
     before.suite, before.interrupted = "short", True
     _, suite, part = compare(counted(), before, 5.0).lines()
-    assert suite == "Note: the baseline comes from the suite short, these results from mine."
+    assert (
+        suite == "Note: the baseline comes from the suite short, but these results come from mine."
+    )
     assert "the baseline was interrupted" in part
 
 

@@ -56,7 +56,7 @@ def test_what_the_file_tells() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("schema",), "pytest", "something else"),
+        (("schema",), "pytest", "other content"),
         (("version",), 2, "version 2"),
         (("date",), 7, "date 7"),
         (("rows",), {}, "rows"),
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused(path: tuple[Any, ...], value: Any, said: s
 def test_no_file_and_no_json(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         read_results(tmp_path / "x.json")
-    for text, said in (("{", "needed JSON"), ("[]", "something else")):
+    for text, said in (("{", "needed JSON"), ("[]", "other content")):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(UsageError, match=said):
             read_results(tmp_path / "x.json")

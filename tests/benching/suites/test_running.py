@@ -200,7 +200,7 @@ def test_a_wrong_result_is_not_timed(timed: list[str], monkeypatch: pytest.Monke
     monkeypatch.setattr(ops, "copy_transpose", lambda x: x.t().contiguous() * 1.01)
     results = run(TRANSPOSE, CASES[0], peers=("torch",))
     assert [r.status for r in results.rows] == ["wrong", "ok"] * 2
-    assert "elements are wrong; the worst, at" in str(results.rows[0].error)
+    assert "elements are wrong; the worst is at" in str(results.rows[0].error)
     assert len(timed) == 2 and exit_status(results) == 1
 
 

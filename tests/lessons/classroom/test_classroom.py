@@ -77,12 +77,12 @@ def test_the_latest_of_a_students_submissions_counts(tmp_path):
         "b.ipynb",
         "a.ipynb",
     ]
-    assert "2 times; the latest submission counts, a.ipynb 1970-01-02 " in note
+    assert "2 times; the latest submission counts: a.ipynb 1970-01-02 " in note
     report = ClassReport([Row("ana", "a", handed_in=list(one.handed_in))])
     page = pages._student(report, report.students[0])
-    assert "a.ipynb 1970" in page and "the latest of 2: b.ipynb 1970" in page
+    assert "a.ipynb 1970" in page and "(latest of 2; earlier: b.ipynb 1970" in page
     odd = [SubmittedNotebook("ana", "x", "x", time_s=time_s) for time_s in (-1e15, 1e15)]
-    assert found._latest(odd)[0][0].handed_in == ("x.ipynb at an impossible time",) * 2
+    assert found._latest(odd)[0][0].handed_in == ("x.ipynb (invalid time)",) * 2
 
 
 def test_links_and_pipes_are_refused_with_a_row(tmp_path):
@@ -96,10 +96,10 @@ def test_links_and_pipes_are_refused_with_a_row(tmp_path):
     os.mkfifo(tmp_path / "c/emil.ipynb")
     submitted, _ = find_submissions([str(tmp_path / "c")])
     problems = {h.student: h.problem for h in submitted}
-    link = "it is a link; hand in the notebook itself"
+    link = "it is a link; submit the notebook itself"
     assert problems == {
         "ana": "", "bob": link, "carl.b": link, "dora": link,
-        "emil": "it is not a regular file; hand in the notebook",
+        "emil": "it is not a regular file; submit the notebook",
     }  # fmt: skip
     (alone,), _ = find_submissions([str(tmp_path / "c/bob/x.ipynb")])
     assert alone.problem == link and alone.handed_in == ()
@@ -129,7 +129,7 @@ def test_files_beside_a_notebook_travel_along(tmp_path):
 def test_a_notebook_that_is_too_large(tmp_path):
     with (tmp_path / "x.ipynb").open("wb") as file:
         file.truncate((32 << 20) + 1)
-    assert found.read(tmp_path / "x.ipynb", "ana").problem == "it is 32 MiB, more than 32"
+    assert found.read(tmp_path / "x.ipynb", "ana").problem == "it is larger than 32 MiB"
 
 
 def test_a_course_notebook_owes_all_its_exercises(tmp_path):
@@ -144,7 +144,7 @@ def test_a_course_notebook_owes_all_its_exercises(tmp_path):
     [
         ("{", "not a Jupyter notebook"), ("[" * 5000, "not a Jupyter notebook"),
         ('{"cells": 3}', "not a Jupyter notebook"), ("\0\xff", "not a Jupyter notebook"),
-        (nbformat.writes(nbformat.v4.new_notebook()), "no exercise of this course"),
+        (nbformat.writes(nbformat.v4.new_notebook()), "no exercise from this course"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_graded_says_why(content, problem, tmp_path):
@@ -463,7 +463,7 @@ def test_what_is_there_is_not_overwritten(tmp_path, no_judges, capsys):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/results.json").write_text("{}")
     assert main(["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out")]) == 2
-    assert "holds something else" in capsys.readouterr().err and no_judges == []
+    assert "holds other files" in capsys.readouterr().err and no_judges == []
 
 
 def test_names_of_any_bytes_and_letters(tmp_path, no_judges, capsys):

@@ -58,9 +58,9 @@ def test_one_row_per_student_with_all_times(tmp_path):
     report = ClassReport(rows)
     pages.write_all(report, tmp_path)
     assert table(tmp_path / "grades.csv") == [
-        {"student": "ana", "points": "1.33", "of": "2", "handed in": "a 1; b 2", "comment": "",
+        {"student": "ana", "points": "1.33", "of": "2", "submitted": "a 1; b 2", "comment": "",
          SCALE: "0.33", RAMP: "1"},
-        {"student": "bob", "points": "0", "of": "2", "handed in": "c: it is a link", "comment": "",
+        {"student": "bob", "points": "0", "of": "2", "submitted": "c: it is a link", "comment": "",
          SCALE: "0", RAMP: "0"},
     ]  # fmt: skip
     page = (tmp_path / "index.html").read_text()
@@ -88,7 +88,7 @@ def test_best_grades_every_submission(tmp_path, no_judges):
     assert main(call) == 0 and len(no_judges) == 1
     assert main([*call, "--best"]) == 0 and len(no_judges) == 2
     (row,) = table(tmp_path / "out/grades.csv")
-    assert row["handed in"].startswith("b.ipynb 1970") and "; a.ipynb 1970" in row["handed in"]
+    assert row["submitted"].startswith("b.ipynb 1970") and "; a.ipynb 1970" in row["submitted"]
 
 
 # -- the exit status ------------------------------------------------------------------------------
@@ -162,14 +162,14 @@ def test_a_review_settles_an_answer(tmp_path):
     report = ClassReport(rows, None, marks)
     pages.write_all(report, tmp_path)
     ana, bob = table(tmp_path / "grades.csv")
-    assert ana == {"student": "ana", "points": "4", "of": "6", "handed in": "", "comment": "",
+    assert ana == {"student": "ana", "points": "4", "of": "6", "submitted": "", "comment": "",
                    SCALE: "0", OTHER: "4"}  # fmt: skip
     assert (bob["points"], bob["comment"], bob[SCALE]) == ("0.5", "'=Come and see me", "0.5")
     page = (tmp_path / "students/ana.html").read_text()
     assert "Comment: Right: &lt;b&gt;the gradient" in page and "Points: 4 of 4" in page
     assert f"PASSED  {OTHER}" in page
     assert "=Come and see me" in (tmp_path / "students/bob.html").read_text()
-    assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21, which matches no answer here"]
+    assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21: the review matches no answer"]
     assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # these do not change
 
 
@@ -184,7 +184,7 @@ def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, mon
     out = tmp_path / "out"
     call = ["grade", str(tmp_path / "c"), "--out", str(out), "--cores", "1", "--exit-code"]
     assert main(call) == 1 and no_judges == ["ana"]
-    assert f"1 to review: decide them in {out}/review.toml" in capsys.readouterr().out
+    assert f"1 to review: enter your decisions in {out}/review.toml" in capsys.readouterr().out
     (out / "review.toml").write_text(f'[[review]]\nstudent="ana"\nexercise="{SCALE}"\npoints=1')
     assert main(call) == 0 and no_judges == ["ana"]
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
@@ -197,25 +197,26 @@ def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, mon
 
 
 REMEDIES = {
-    'student = ana': "line 1.*need quotes",
-    '[[review]]\nstudent = "ana': "line 2, the end.*need quotes",
-    "[[review]]\nstudent = \"Jos\xe9\"": "line 2, not UTF-8.*save it as UTF-8",
+    'student = ana': "line 1.*quote texts",
+    '[[review]]\nstudent = "ana': "line 2, the end.*quote texts",
+    "[[review]]\nstudent = \"Jos\xe9\"": "line 2: not UTF-8.*save it as UTF-8",
     '[[review]]\nstudent = "ana"': "line 1: .*points or a comment",
-    '\n[[review]]\ncomment = "x"\npoints = 1': "line 2: .*it needs student",
+    '\n[[review]]\ncomment = "x"\npoints = 1': "line 2: .*write student",
     '[[review]]\nstudent = 3\ncomment = "x"': "line 1: student = 3.*write student",
     '[[review]]\nstudent = "a"\npoint = 1': "line 1: point = 1.*write student",
     '[[review]]\nstudent = "a"\npoints = true': "line 1: points = True",
     '[[review]]\nstudent = "a"\npoints = 1': "line 1: points = 1.*name the exercise",
-    f'[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = 2': f"points = 2.*{SCALE} has 1",
+    f'[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = 2':
+        f"points = 2.*{SCALE} is worth 1",
     f'[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = nan': "points = nan",
     f'[points]\n"{RAMP}" = 1\n[[review]]\nstudent = "a"\nexercise = "{SCALE}"\npoints = 1':
-        f"line 3: points = 1.*{SCALE} has 0",
-    '[[review]]\nstudent = "a"\ncomment = "b"\n' * 2: "line 4: a second review.*join",
-    '[points]\n"week0/scael" = 1': "line 2: .*week0/scael.*a line such as",
+        f"line 3: points = 1.*{SCALE} is worth 0",
+    '[[review]]\nstudent = "a"\ncomment = "b"\n' * 2: "line 4: a second review.*merge",
+    '[points]\n"week0/scael" = 1': "line 2: .*week0/scael.*such as",
     f'[points]\n"{SCALE}" = 0': "line 2: .*= 0", f'[points]\n"{SCALE}" = "1"': "line 2: .*= '1'",
     f'[points]\n"{SCALE}" = true': "line 2", f'[points]\n"{SCALE}" = inf': "line 2",
-    "x = 1": "line 1: 'x'", "[[reviews]]": "line 1: 'reviews'", "review = 3": "with", "points = []":
-        "with", "review = [3]": "needs student", "a = " + "[" * 9999: "review.toml",
+    "x = 1": "line 1: 'x'", "[[reviews]]": "line 1: 'reviews'", "review = 3": "contains",
+    "points = []": "contains", "review = [3]": "write student", "a = " + "[" * 9999: "review.toml",
     "[[review]]\nstudent = " + "9" * 9999: "review.toml",
 }  # fmt: skip
 
@@ -272,9 +273,9 @@ def test_feedback_for_each_student(tmp_path):
     for kind in ("html", "md"):
         text = (tmp_path / f"students/ana.{kind}").read_text()
         for part in ("0.33 of 1", "wrong", "0 1\n", "The + 1 is missing.", "Look", "More", "Note",
-                     "Handed in: a.ipynb 2, the latest of 2: a.ipynb 1"):  # fmt: skip
+                     "Submitted: a.ipynb 2 (latest of 2; earlier: a.ipynb 1)"):  # fmt: skip
             assert part in text, (kind, part)
-        assert "Nothing was handed in." in (tmp_path / f"students/zoe.{kind}").read_text()
+        assert "No submission." in (tmp_path / f"students/zoe.{kind}").read_text()
     shown = MarkdownIt().render((tmp_path / "students/ana.md").read_text())
     assert shown.count("<h1>") == shown.count("<h2>") == shown.count("<pre>") == 1
 
@@ -343,8 +344,8 @@ def test_rosters_as_others_write_them(text, names, tmp_path):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"ana\nana\n", "ana twice"), (b"", "without a name"), (b"\xff\xfe", "utf-8"),
-        (b"student,x\n", "without a name"), (b'a"b\0,' + b"x" * 200_000, "field larger"),
+        (b"ana\nana\n", "ana twice"), (b"", "no names in"), (b"\xff\xfe", "utf-8"),
+        (b"student,x\n", "no names in"), (b'a"b\0,' + b"x" * 200_000, "field larger"),
         (None, "No such file"),
     ],
 )  # fmt: skip
@@ -362,10 +363,10 @@ def test_who_handed_in_nothing_gets_a_row(tmp_path, no_judges, capsys):
     call = ["grade", str(tmp_path / "c"), "--out", str(tmp_path / "out"), "--cores", "1"]
     assert main([*call, "--roster", str(tmp_path / "names.csv")]) == 0
     rows = table(tmp_path / "out/grades.csv")
-    assert [(r["student"], r["points"], r["handed in"][:7]) for r in rows] == [
+    assert [(r["student"], r["points"], r["submitted"][:7]) for r in rows] == [
         ("zoe", "0", "nothing"), ("ana", "1", "x.ipynb"), ("eve", "1", "x.ipynb"),
     ]  # fmt: skip
-    assert "Nothing was handed in." in (tmp_path / "out/students/zoe.html").read_text()
+    assert "No submission." in (tmp_path / "out/students/zoe.html").read_text()
     said = capsys.readouterr().out
     for text in (said, *((tmp_path / "out" / f).read_text() for f in ("index.html", "results.md"))):
-        assert "handed in nothing: zoe" in text and "not in the roster: eve" in text
+        assert "submitted nothing: zoe" in text and "not on the roster: eve" in text

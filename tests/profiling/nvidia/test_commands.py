@@ -67,7 +67,7 @@ def test_a_report_that_cannot_be_moved_is_not_lost(fakes, capfd, tmp_path, monke
     assert main(["profile", "ncu", "--out", str(tmp_path / "r"), "--", *SAYS]) == 2
     err = capfd.readouterr().err
     assert f"--out: got {tmp_path / 'r.ncu-rep'} (No space left on device)" in err
-    assert Path(err.strip().rpartition("; the report is ")[2]).is_file()
+    assert Path(err.strip().rpartition("; find the report at ")[2]).is_file()
 
 
 def test_ncu_as_json(fakes, capfd):
@@ -199,7 +199,7 @@ NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "rep
         ({}, [*NCU, "--kernel", "softmax", "--", *FAILS], 7, "",
          "no kernel was measured\n.*ended with exit status 7"),
         (NO_PERMISSION, [*NCU, "--", *SAYS], 1, "",
-         "forgekit: ncu: got ERR_NVGPUCTRPERM.* or use fk.profile"),
+         "forgekit: ncu: got ERR_NVGPUCTRPERM.* use fk.profile"),
         ({}, [*NCU, "--metrics", "dram__bytes_read.sum,no__such.sum", "--", *SAYS], 2,
          "4,198,912",  # the measurements are not lost
          "--metrics: got no__such.sum, needed ncu's metric names"),
@@ -232,7 +232,7 @@ def test_a_failure_is_passed_on_with_what_was_measured(
         (["profile", "nsys", "python", "x.py"], "`forgekit profile nsys -- python x.py`"),
         (["profile", "nsys", "x.py", "--", "3"], "`forgekit profile nsys -- python x.py 3`"),
         (["profile", "ncu", "--", "x.py", "3"], "`forgekit profile ncu -- python x.py 3`"),
-        (["profile", "--json", "ncu", "--", "x"], "`forgekit profile ncu` first"),
+        (["profile", "--json", "ncu", "--", "x"], "options after `forgekit profile ncu`"),
         (["sanitize", "--"], "`forgekit sanitize -- python my_program.py`"),
         (
             ["sanitize", "--tool", "memcheck", "x.py", "--json"],
@@ -240,7 +240,7 @@ def test_a_failure_is_passed_on_with_what_was_measured(
         ),
         (["sanitize", "--json", "x.py"], "`forgekit sanitize --json -- python x.py`"),
         (["sanitize", "--tool", "memcheck"], "sanitize --tool memcheck -- python my_program.py`"),
-        (["sanitize", "--seed", "3", "--", "x"], "got --seed, needed some of --tool, --json, "),
+        (["sanitize", "--seed", "3", "--", "x"], "got --seed, needed any of --tool, --json, "),
         (["sanitize", "--", "x.py"], "`forgekit sanitize -- python x.py`"),
         (
             ["profile", "ncu", "--", "no-such-program"],
@@ -257,7 +257,7 @@ def test_a_wrong_call_is_answered_with_the_right_one(fakes, capfd, words, remedy
 
 def test_why_two_dashes_are_needed(fakes, capfd):
     main(["sanitize", "--tool", "memcheck", "python", "x.py"])
-    assert "`forgekit sanitize SCRIPT` without it runs a script on the virtual GPU" in (
+    assert "without `--`, `forgekit sanitize SCRIPT` runs a script on the virtual GPU" in (
         capfd.readouterr().err
     )
 
@@ -284,7 +284,7 @@ def test_unknown_options_and_help(fakes, capfd):
     assert main(["profile", "ncu", "--help"]) == 0
     out, err = capfd.readouterr()
     assert "Usage: forgekit profile ncu [OPTIONS] -- COMMAND" in out and "--kernel REGEX" in out
-    assert err.startswith("forgekit: profile ncu: got --frob, needed some of --out, --json, ")
+    assert err.startswith("forgekit: profile ncu: got --frob, needed any of --out, --json, ")
     assert fakes.calls == []
 
 
@@ -294,9 +294,9 @@ def test_unknown_options_and_help(fakes, capfd):
 @pytest.mark.parametrize(
     ("words", "tool", "instead"),
     [
-        (["profile", "ncu"], tools.NCU, "`forgekit profile SCRIPT` and fk.profile"),
+        (["profile", "ncu"], tools.NCU, "`forgekit profile SCRIPT` or fk.profile"),
         (["profile", "nsys"], tools.NSYS, "torch.profiler"),
-        (["sanitize"], tools.SANITIZER, "`forgekit sanitize SCRIPT` and fk.sanitize"),
+        (["sanitize"], tools.SANITIZER, "`forgekit sanitize SCRIPT` or fk.sanitize"),
     ],
 )
 def test_what_is_missing_is_named(words, tool, instead, monkeypatch, tmp_path, capfd):

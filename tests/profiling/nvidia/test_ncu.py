@@ -118,7 +118,7 @@ def test_options():
             "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
             "Performance Counters on the target device 0.\n==WARNING== No kernels were profiled.",
             PlatformError,
-            ["https://developer.nvidia.com/ERR_NVGPUCTRPERM", "SYS_ADMIN", "or use fk.profile"],
+            ["https://developer.nvidia.com/ERR_NVGPUCTRPERM", "SYS_ADMIN", "use fk.profile"],
         ),
         (
             "==ERROR== Failed to find metric regex:^dram__bites(\\.(sum|min|max))?$",

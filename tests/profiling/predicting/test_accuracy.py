@@ -60,7 +60,7 @@ def test_a_fit_to_what_was_recorded_gives_the_shipped_constants(tmp_path, capsys
     assert main(["calibrate", "--read", str(DATA), "--out", str(out)]) == 0
     assert out.read_text() == SHIPPED.read_text()
     said = capsys.readouterr().out
-    assert said.startswith("147 times of held-out kernels: half are predicted within ")
+    assert said.startswith("147 times of held-out kernels: half are predicted to within ")
 
 
 # -- fitting ------------------------------------------------------------------------------------

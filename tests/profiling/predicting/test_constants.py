@@ -31,7 +31,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("[constants]", "[constant]", "with an error at \"'constants'\""),
+        ("[constants]", "[constant]", "which contains an error: \"'constants'\""),
         ("clock = 1.9\n", "", "'clock'"),
         ("clock = 1.9", 'clock = "fast"', "could not convert string to float"),
         ("clock = 1.9", "clock = 0", "a number that is not positive"),
@@ -40,7 +40,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
         ("dram = ", "dram = -", "a number that is not positive"),
         ("all = ", "every = ", "'all'"),
         ('gpu = "H200"\n', "", "'gpu'"),
-        ("[factors]", "[factors", "with an error at"),
+        ("[factors]", "[factors", "which contains an error:"),
     ],
 )
 def test_malformed_files_are_refused(old, new, said, tmp_path):
@@ -48,7 +48,9 @@ def test_malformed_files_are_refused(old, new, said, tmp_path):
     assert old in text
     file = tmp_path / "own.toml"
     file.write_text(text.replace(old, new))
-    with pytest.raises(UsageError, match="needed a file of `forgekit calibrate`; cal") as refused:
+    with pytest.raises(
+        UsageError, match="needed a file written by `forgekit calibrate`; cal"
+    ) as refused:
         calibration(str(file))
     assert said in str(refused.value) and "own.toml" in str(refused.value)
 
@@ -56,7 +58,7 @@ def test_malformed_files_are_refused(old, new, said, tmp_path):
 def test_files_that_are_none(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     for name in ("nowhere.toml", ".toml", "bytes.toml"):
-        with pytest.raises(UsageError, match=r"gpu: got .*; check its path"):
+        with pytest.raises(UsageError, match=r"gpu: got .*; check the path"):
             calibration(str(tmp_path / name))
     with pytest.raises(UsageError, match="gpu: got 'Voodoo 2', needed one of B200"):
         calibration("Voodoo 2")

@@ -79,7 +79,9 @@ def test_the_lines_that_hold_the_bound(whole):
 def test_the_same_from_a_sample(whole, sample):
     one, other = whole.time(), sample.time()
     assert other.us == pytest.approx(one.us, rel=0.02)
-    assert other.sampled.startswith("counted from 64 of 1,024 blocks, halves of which differ by 0")
+    assert other.sampled.startswith(
+        "counted from 64 of 1,024 blocks; two halves of this sample differ by 0"
+    )
     assert sample.time().us == other.us
 
 
@@ -87,7 +89,7 @@ def test_the_same_from_a_sample(whole, sample):
 def test_of_any_gpu(gpu, whole):
     p = whole.time(gpu)
     assert p.us is not None and p.gpu.lower() == gpu.lower()
-    scaled = f"not calibrated: an H200's constants, scaled by the data sheet of the {p.gpu}"
+    scaled = f"not calibrated: an H200's constants, scaled by the {p.gpu}'s data sheet"
     assert (scaled in p.summary) == (p.gpu != "H200") == (not p.measured)
 
 
@@ -122,9 +124,9 @@ def test_the_words(whole):
         r"t_naive: predicted [\d.]+ µs on an H200 \([\d.]+ to [\d.]+\), bound by [a-zL2 -]+", head
     )
     assert "▒" in rest[0] and p.bound_text in rest[0]
-    assert any(line.startswith("  without this bound it would take ") for line in rest)
-    assert re.search(r"\d+ % of it at course_kernels.py, line \d+: mY\[col, row\]", repr(p))
-    assert "registers not known" not in repr(p)
+    assert any(line.startswith("  predicted time without this bound: ") for line in rest)
+    assert re.search(r"\d+ % of this bound at course_kernels.py, line \d+: mY\[col, row\]", repr(p))
+    assert "registers unknown" not in repr(p)
     elsewhere = made(facts(), gpu="L4").headline
     assert re.match(r"run: predicted 3.8\d µs on an L4 \(3\.\d+ to 4", elsewhere)
     assert " µs on a T4 (" in made(facts(), gpu="T4").headline
@@ -133,7 +135,7 @@ def test_the_words(whole):
 
 def test_registers_that_are_not_known_are_said():
     for p in (made(facts(registers=None)), made(facts(), facts(registers=0))):
-        assert p.notes[-1] == "registers not known: 32 per thread assumed" == p.assumed
+        assert p.notes[-1] == "registers unknown; assuming 32 per thread" == p.assumed
     assert made(facts(registers=None, beyond=("it uses wgmma",))).notes == [p.assumed]
 
 
@@ -194,9 +196,11 @@ def test_halves_of_a_sample_that_differ_have_no_time():
     assert made(facts(sample=0.5, disagreement=0.1)).us is not None
     far = made(facts(sample=0.5, disagreement=0.104), facts(beyond=("it uses wgmma",)))
     assert refused(far) == (
-        "it uses wgmma and two halves of the sample differ by 10 %: sample more blocks"
+        "it uses wgmma and two halves of the sample differ by 10 % (sample more blocks)"
     )
-    assert far.notes == ["counted from 66 of 132 blocks, halves of which differ by 10.4 %"]
+    assert far.notes == [
+        "counted from 66 of 132 blocks; two halves of this sample differ by 10.4 %"
+    ]
 
 
 def test_nothing_launched_has_no_time():
@@ -232,7 +236,7 @@ def test_a_prediction_beyond_it_is_wrong(whole, capsys):
     fk.profile(*profile_arguments())  # a profile alone gives no answer
     assert capsys.readouterr().out == ""
     whole.time()
-    assert "; it is " in capsys.readouterr().out
+    assert "; the answer is " in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("nothing_kept")
@@ -241,7 +245,7 @@ def test_a_time_that_is_withheld_answers_nothing(capsys):
     predictions.take_time(made(facts(beyond=("it uses wgmma",))))
     assert capsys.readouterr().out == "" and not fk.predictions().all
     predictions.take_time(made(facts()))  # 3.7 µs to start, plus the time of 132 blocks
-    assert "microseconds: you said 7; it is 3.78" in capsys.readouterr().out
+    assert "microseconds: you said 7; the answer is 3.78" in capsys.readouterr().out
 
 
 def profile_arguments() -> tuple[Any, ...]:
@@ -253,11 +257,11 @@ def profile_arguments() -> tuple[Any, ...]:
 def test_a_sampled_profile_says_so(whole, sample):
     said = "64 of 1,024 blocks ran: the first, the last and one from each equal part between them"
     text = " ".join(repr(sample).split())
-    assert f"{said}; counts are estimates; two halves of the sample differ by 0.0 %" in text
+    assert f"{said}; the counts are estimates; two halves of the sample differ by 0.0 %" in text
     assert "each byte once, estimated: mX 4.19 MB read; mY 4.19 MB written of" not in text
     assert "each byte once, estimated: mX 4.19 MB read" in text
     page = sample._repr_mimebundle_()["text/html"]
-    assert f"{said}; counts are estimates" in page and "estimated: mX" in page
+    assert f"{said}; the counts are estimates" in page and "estimated: mX" in page
     for p in (repr(whole), whole._repr_mimebundle_()["text/html"]):
         assert "estimate" not in p and "sample" not in p
 

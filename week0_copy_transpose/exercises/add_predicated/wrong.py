@@ -35,7 +35,7 @@ WRONG = (
           "each thread's `if` or loop skips them"),
     Wrong("one row too many",
           {_PREDICATE: "cute.elem_less(tXcX[(0, v), 0, 0], (shape[0] + 1, shape[1]))"},
-          "lets exactly one row after the last one through"),
+          "admits exactly one row after the last one"),
     Wrong("a predicate for each element",
           {"(4, 1, 1), cutlass.Boolean": "tXcX.shape, cutlass.Boolean",
            "tXpX[v, 0, 0] =": "tXpX[(0, v), 0, 0] ="},

@@ -57,7 +57,7 @@ keeps `r[j]` in a register and processes eight rows, the warps issue an eighth a
         looks_like(
             lambda x, r, z: x + r[torch.arange(x.numel()).reshape(x.T.shape).T % len(r)],
             "a single index counts down the columns, not along the rows. `mZ[k]` is row k % M of "
-            "column k // M, so it does not need r[k % N].",
+            "column k // M, so its element of r is not r[k % N].",
         ),
     ],
 )

@@ -18,11 +18,13 @@ WRONG = (
     ),
     Wrong("r forgotten", {"mX[i, j] + mR[j]": "mX[i, j]"}, "r is not added"),
     Wrong(
-        "one column too many", {"j < mZ.shape[1]": "j <= mZ.shape[1]"}, "column 4 is let through"
+        "one column too many",
+        {"j < mZ.shape[1]": "j <= mZ.shape[1]"},
+        "no predicate excludes column 4",
     ),
     Wrong(
         "a fixed grid",
         {"grid = " + GRID: "grid = (64, 64, 1)"},
-        "decides how many threads",
+        "number of threads from the length",
     ),
 )

@@ -74,13 +74,13 @@ def _waiting() -> Group:
         _case,
         sizes=[(2, 512), (3, 104)],
         misconceptions=[
-            found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Lines that all threads must execute belong outside."),
+            found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Move lines that all threads must execute out of the `if`."),
             Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so all threads must wait first and then meet at the barrier.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
-            found("shared-race", "more than one thread copies to the same place, but each vector belongs to one thread.", text="writes another value there"),
+            found("shared-race", "more than one thread copies to the same location, but each vector belongs to one thread.", text="writes another value there"),
             found("shared-race", "each thread waits for its own copies, but it reads elements that "
                   "other threads copied, so it needs a barrier."),
-            Misconception("the copy's place in shared memory is beyond the block's allocation. The place of a vector has the same number as the vector.", lambda e: _where(e, "copies to", "shared-memory")),
+            Misconception("the copy's destination in shared memory is beyond the block's allocation. Vector k of the row belongs at vector k of the shared row.", lambda e: _where(e, "copies to", "shared-memory")),
             Misconception("the loop reads outside the row in shared memory, whose elements are 0 to n - 1. Element j comes from element n - 1 - j if j is less than n.",
                  lambda e: _where(e, "reads", "shared-memory")),
             Misconception("there are more blocks than rows.", _a_block_too_many),

@@ -43,7 +43,7 @@ WRONG = (
     Wrong(
         "to the next place",
         {"sX[(None, tidx)])": "sX[(None, tidx + 1)])"},
-        "the copy's place in shared memory",
+        "the copy's destination in shared memory",
     ),
     Wrong(
         "one thread copies",
@@ -58,7 +58,7 @@ WRONG = (
         {
             f"if tidx < n // vec:\n        {_COPY}": "for v in range(n // vec):\n        cute.copy(atom, gX[(None, v)], sX[(None, v)])"
         },
-        "more than one thread copies to the same place",
+        "more than one thread copies to the same location",
     ),
     Wrong(
         "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"

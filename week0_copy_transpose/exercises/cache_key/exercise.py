@@ -69,7 +69,7 @@ def _different() -> Iterator[Pair]:
         x,
         gaps,
         "strides (8, 1) and strides (16, 2)",
-        "in x[:, ::2], no mode has stride 1, and neighbouring elements are two places apart.",
+        "in x[:, ::2], no mode has stride 1, and neighbouring elements are two positions apart.",
     )
     yield Pair(
         columns,
@@ -94,34 +94,34 @@ def _different() -> Iterator[Pair]:
     yield Pair(
         x,
         _matrix(4, 8, start=1),
-        "a start at a multiple of 16 bytes and one 4 bytes on",
+        "a tensor that starts at a multiple of 16 bytes and one 4 bytes later",
         "the key lacks the alignment of the first element, which determines whether wide loads are "
         "possible.",
     )
     yield Pair(
         x,
         torch.from_numpy(_matrix(5, 8).numpy().reshape(-1)[1:33]).view(4, 8),
-        "a start at a multiple of 16 bytes and a storage that begins 4 bytes on",
-        "the address decides, and the storage itself may begin anywhere: `storage_offset()` counts "
-        "from there.",
+        "a tensor at a multiple of 16 bytes and one whose storage begins 4 bytes later",
+        "the address matters, and the storage itself may begin anywhere: `storage_offset()` counts "
+        "from its beginning.",
     )
     yield Pair(
         _matrix(4, 8, start=2),
         _matrix(4, 8, start=1),
-        "a start 8 bytes after a multiple of 16 and one 4 bytes after it",
+        "a tensor 8 bytes after a multiple of 16 and one 4 bytes after it",
         "alignment has steps. Code for a multiple of 8 bytes may load 8 bytes at once, which fails "
         'at an address that is only a multiple of 4. "16 or not" is not enough.',
     )
     yield Pair(
         x,
         _matrix(4, 8, start=2),
-        "a start at a multiple of 16 bytes and one 8 bytes on",
+        "a tensor at a multiple of 16 bytes and one 8 bytes later",
         "alignment has steps, and 16 bytes is the highest of them; 8 bytes is a weaker promise.",
     )
     yield Pair(
         _matrix(4, 8, torch.float16, start=2),
         _matrix(4, 8, torch.float16, start=1),
-        "float16 that starts 4 bytes after a multiple of 16, and 2 bytes after it",
+        "a float16 tensor 4 bytes after a multiple of 16 and one 2 bytes after it",
         "alignment has steps, down to the size of the element, which is 2 bytes here.",
     )
     yield Pair(
@@ -135,7 +135,7 @@ def _different() -> Iterator[Pair]:
 def _alike() -> Iterator[Pair]:
     x = _matrix(4, 8)
     yield Pair(
-        x, x, "one tensor, in two calls", "the key of one tensor must be the same each time."
+        x, x, "the same tensor in two calls", "the key of one tensor must be the same each time."
     )
     yield Pair(
         x,
@@ -159,18 +159,18 @@ def _alike() -> Iterator[Pair]:
         x,
         _matrix(4, 8, pitch=11),
         "rows 8 elements apart and rows 11 elements apart",
-        "only *which* stride is 1 is compiled in; each call passes the other.",
+        "only *which* stride is 1 is compiled in; each call passes the other stride.",
     )
     yield Pair(
         x,
         _matrix(4, 8, start=4),
-        "a start at a multiple of 64 bytes and one 16 bytes on",
+        "a tensor at a multiple of 64 bytes and one 16 bytes later",
         "16 bytes is the widest access of a thread; more alignment changes nothing.",
     )
     yield Pair(
         _matrix(4, 8, start=1),
         _matrix(4, 8, start=3),
-        "a start 4 bytes after a multiple of 16 and one 12 bytes after it",
+        "a tensor 4 bytes after a multiple of 16 and one 12 bytes after it",
         "both are multiples of 4 but not of 8, so the promise is the same. The remainder itself, "
         "`% 16`, distinguishes tensors that run the same code.",
     )
@@ -225,8 +225,8 @@ def _hits(submission: Submission) -> str:
     found = {key_of(submission.value, x) for _, x in calls}
     if len(found) != len(families):
         raise GateError(
-            f"{len(calls)} calls with tensors of {len(families)} kinds led to {len(found)} "
-            "kernels.",
+            f"{len(calls)} calls with {len(families)} kinds of tensors compiled {len(found)} kernels."
+            "",
             "part of the key changes with the size, or does not change with the kind.",
         )
     return f"{len(calls)} calls, {len(found)} kernels, {len(calls) - len(found)} hits"

@@ -45,7 +45,7 @@ WRONG = (
     Wrong("too much alignment", {", 16)": ", 64)"}, "more alignment changes nothing"),
     Wrong("no return", {_KEY: "key = x.dtype, x.device.type, order, align"},
           "ends without `return`"),
-    Wrong("a list", {_KEY: "return [x.dtype, x.device.type, order]"}, "cannot be a key of a dict"),
+    Wrong("a list", {_KEY: "return [x.dtype, x.device.type, order]"}, "cannot be a dict key"),
     Wrong("forgekit's", {_KEY: "import forgekit; return x.device.type, align, "
                          "forgekit.spec(x).key()"}, "This key comes from forgekit"),
     Wrong("offset in the storage", {"x.data_ptr(), 16": "x.storage_offset() * x.element_size(), 16"},

@@ -32,7 +32,7 @@ WRONG = (
         {
             "total += sW[k] * sX[tidx + k]": "total = (total + sW[k] * sX[tidx + k]).to(cutlass.Float16).to(cutlass.Float32)"
         },
-        "float32 the result is wrong",
+        "float32, the result is wrong",
     ),
     Wrong(
         "a tile of 224",

@@ -74,7 +74,7 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
         ),
         looks_like(
             lambda x, k, y: x[:, 1::k],
-            "the kernel keeps columns 1, k + 1, …, which is one too far.",
+            "the kernel keeps columns 1, k + 1, …, which are one column too far right.",
         ),
         looks_like(
             lambda x, k, y: x[:, k - 1 :: k],

@@ -32,7 +32,7 @@ WRONG = (
         },
         "k = 2, float32; the task asks for 16 bytes per load",
     ),
-    Wrong("from the second", {"rX[v * k]": "rX[v * k + 1]"}, "one too far"),
+    Wrong("from the second", {"rX[v * k]": "rX[v * k + 1]"}, "one column too far right"),
     Wrong(
         "the last of each",
         {"rX[v * k]": "rX[v * k + k - 1]", "mX[i, j * k]": "mX[i, j * k + k - 1]"},

@@ -133,8 +133,8 @@ does not require it.
                 ),
                 looks_like(
                     _mirrored_in_tiles,
-                    "the tiles are where a transpose would put them, and each tile is mirrored "
-                    "inside. `M - 1 -` applies to the row of the matrix, not to the row of the "
+                    "the tiles are where a transpose would put them, but the elements within each "
+                    "tile are mirrored. `M - 1 -` applies to the row of the matrix, not to the row of the "
                     "tile.",
                 ),
                 looks_like(
@@ -146,7 +146,7 @@ does not require it.
                 left_by(
                     "mX",
                     _loaded,
-                    "the load's index is correct, but its predicate lets through threads whose "
+                    "the load's index is correct, but its predicate admits threads whose "
                     "element does not exist. Keep the predicate of the load.",
                     block=(32, 32),
                 ),
@@ -301,8 +301,8 @@ does not require it.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "one thread moves more than 64 elements, one after the other, so too "
-                            "few warps remain to wait for memory at the same time.",
+                            "one thread moves more than 64 elements one after another, so too few"
+                            " warps remain to wait for memory at the same time.",
                         )
                     ],
                 ),

@@ -46,7 +46,7 @@ WRONG = (
     Wrong("padded by two", {"stride=(33, 1)": "stride=(34, 1)"}, "has a common factor"),
     Wrong("transposed", {"M - 1 - row": "row"}, "transposes instead of rotating"),
     Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "rotates counterclockwise"),
-    Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "each tile is mirrored inside"),
+    Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "within each tile are mirrored"),
     Wrong("read as stored", {"= sT[tidx, tidy]": "= sT[tidy, tidx]"}, "indices of mY and of sT"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "that *another* thread stored"),
     Wrong("strided load", {_LOADED: _STRIDED}, "now the load is strided"),
@@ -63,7 +63,7 @@ WRONG = (
     Wrong("barrier in the if", {_LOADED: _LOADED.replace("    cute.arch", "        cute.arch")},
           "outside every `if`"),
     Wrong("a tile of 198 kB", {"make_layout((32, 32)": "make_layout((1500, 32)"},
-          "beyond 48 per thread: 11,907,520"),
+          "not counting 48 per thread: 11,907,520"),
     Wrong("loaded once more", {"= sT[tidx, tidy]": "= mX[row, col]"},
           "some elements are loaded more than once"),
 )  # fmt: skip

@@ -3,9 +3,9 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
-    Wrong("no predicate", {"if i < half:": "if i >= 0:"}, "no predicate keeps them out"),
+    Wrong("no predicate", {"if i < half:": "if i >= 0:"}, "no predicate stops it"),
     Wrong("elements for vectors", {"mY.shape[0] // vec": "mY.shape[0]"},
-          "the number of whole vectors, and for no others"),
+          "the number of whole vectors, and false for all others"),
     Wrong("half left out", {" + gX[(None, half + i)].load()": ""}, "the second half is missing"),
     Wrong("to itself", {"half + i": "i"}, "added to itself"),
     Wrong("a fixed grid", {"grid=(blocks": "grid=(500"}, "Threads launched: 64,000"),

@@ -20,7 +20,7 @@ MISCONCEPTIONS = {
     (
         "mX[i + 1]",
         8,
-    ): "the shift does not double the number. 128 bytes that begin 4 bytes after a sector boundary reach into only one more sector.",
+    ): "the shift does not double the number of sectors. 128 bytes that begin 4 bytes after a sector boundary reach into only one more sector.",
     (
         "mX[255 - i]",
         32,

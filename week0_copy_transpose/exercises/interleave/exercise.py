@@ -8,7 +8,7 @@ from forgekit.lessons.puzzle import puzzle
 from ..practice import numbers, picture
 
 PICTURE = picture(
-    "a and b take turns",
+    "a and b alternate",
     {
         "a": numbers(1, 4, "a"),
         "b": numbers(1, 4, "b"),

@@ -34,7 +34,7 @@ fetches all of it.
     exact=True,
     misconceptions=[
         looks_like(lambda x, y: x, "the kernel copies everything, including the elements above the diagonal."),
-        looks_like(lambda x, y: x.tril(-1), "the diagonal itself is not kept; on it, `col == row`."),
+        looks_like(lambda x, y: x.tril(-1), "the kernel drops the diagonal itself, where `col == row`."),
         looks_like(lambda x, y: x.triu(), "the kernel keeps the upper triangle, because the comparison swaps row and column."),
     ],
 )  # fmt: skip

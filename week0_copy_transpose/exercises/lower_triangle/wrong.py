@@ -10,7 +10,7 @@ STORE = "            value = mX[row, col]\n        mY[row, col] = value"
 
 WRONG = (
     Wrong("copies all", {"if col <= row:": "if col >= 0:"}, "including the elements above the diagonal"),
-    Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "the diagonal itself is not kept"),
+    Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "the kernel drops the diagonal itself"),
     Wrong("upper", {"if col <= row:": "if col >= row:"}, "keeps the upper triangle"),
     Wrong("stores what is kept only", {"        mY[row, col] = value": "            mY[row, col] = value"},
           "every wrong element is NaN"),

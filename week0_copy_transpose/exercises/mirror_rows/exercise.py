@@ -73,7 +73,7 @@ measured.)
             drawn=2,
             legal=lambda m, n: (m, -(-n // 8) * 8),
             misconceptions=[
-                looks_like(_mirrored_in_vectors, "the kernel reverses each vector but leaves it in its place. Vector v of a row belongs in place N / 8 - 1 - v."),
+                looks_like(_mirrored_in_vectors, "the kernel reverses each vector but does not move it. Vector v of a row belongs at vector position N / 8 - 1 - v."),
                 looks_like(lambda x, y: _mirrored_in_vectors(x, y).flip(1),
                            "the vectors have changed places, but the elements inside each vector "
                            "keep their old order."),

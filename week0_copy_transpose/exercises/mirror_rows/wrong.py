@@ -43,5 +43,5 @@ WRONG = (
     Wrong("turned in place", {"vectors - 1 - v": "v"}, "leaves it in its place"),
     Wrong("old order inside", {"rX[7 - k]": "rX[k]"}, "keep their old order"),
     Wrong("right at small sizes", {"    if i < M * vectors:": "    if i < M * vectors and M < 1000:"},
-          "their part of the result is"),
+          "their part of the result has"),
 )  # fmt: skip

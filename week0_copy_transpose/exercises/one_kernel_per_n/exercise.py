@@ -103,9 +103,9 @@ class _Trial:
         except Exception as error:
             if type(error).__module__.startswith("cutlass."):
                 raise _of_the_compiler(error, label) from None
-            raise GateError(f"With {label} it raised {type(error).__name__}: {error}") from None
+            raise GateError(f"With {label}, it raised {type(error).__name__}: {error}") from None
         if _Compiler.latest not in (None, self.compiler):
-            happened = f"With {label}, a kernel of an earlier one_kernel_per_n ran."
+            happened = f"With {label}, a kernel from an earlier call of one_kernel_per_n ran."
             likely = (
                 "`kernels` is outside one_kernel_per_n, so all functions that it returns share it."
             )
@@ -113,7 +113,7 @@ class _Trial:
         report = compare(y, (x + x).to(y.dtype), name="y", max_shown=3)
         if not report.ok:
             likely = "`run` launched no kernel." if bool(torch.isnan(y).all()) else ""
-            raise GateError(f"With {label} the result is wrong.\n{report}", likely)
+            raise GateError(f"With {label}, the result is wrong.\n{report}", likely)
         if self.compiler.made and not self.compiler.launches:
             happened = f"With {label}, y is correct, but no compiled kernel has written it."
             raise GateError(happened, look_at="Call what `compile` returned.")
@@ -129,7 +129,7 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
 
     diagnosis, _, _ = str(explain_compile_error(error)).partition("\n\nRemedy:")
     look_at = "fn takes CuTe tensors; call what `compile` returned."
-    return GateError(f"With {label} it raised a CuTe DSL error.\n{diagnosis}", look_at=look_at)
+    return GateError(f"With {label}, it raised a CuTe DSL error.\n{diagnosis}", look_at=look_at)
 
 
 def _misfit(text: str, label: str, compiled: bool) -> str:
@@ -199,7 +199,7 @@ def _compilations(submission: Submission) -> str:
     count = len(trial.compiler.made) - 2
     if count != 1:
         raise GateError(
-            f"Compilations: {count} for 5×48 that starts 4 bytes and 12 bytes after a multiple of 16; "
+            f"Compilations: {count} for 5×48 tensors that start 4 and 12 bytes after a multiple of 16; "
             "needed 1, because both are aligned to 4 bytes.",
             "the key tells apart two addresses with the same alignment."
             if count
@@ -230,7 +230,7 @@ def _rest_of_key(submission: Submission) -> str:
         ("5×48 float16", half),
         ("5×48 with rows 64 elements apart", padded),
         ("5×48 with rows 96 elements apart", wide),
-        ("5×48, every second column of rows of 96", (gaps[0], gaps[1])),
+        ("5×48, every second column of a 96-column matrix", (gaps[0], gaps[1])),
         ("5×48 that starts 8 bytes after a multiple of 16", by_eight),
         ("5×48 that starts 4 bytes after a multiple of 16", by_four),
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),

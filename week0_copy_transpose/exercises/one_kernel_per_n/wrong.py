@@ -47,5 +47,5 @@ WRONG = (
           "`kernels` is outside one_kernel_per_n"),
     Wrong("y for x", {"kernels[key](x, y)": "kernels[key](y, x)"}, "launched with tensors other"),
     Wrong("the distance of rows alone", {"t.stride(), ": "t.stride(0), "},
-          "every second column of rows of 96, `run` chose a kernel that does not fit"),
+          "every second column of a 96-column matrix, `run` chose a kernel that does not fit"),
 )  # fmt: skip

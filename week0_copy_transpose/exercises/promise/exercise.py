@@ -56,8 +56,8 @@ def _one_load(submission: Submission) -> str:
         bits = [int(v or 1) * int(b) for v, b in _LOAD.findall(kernel.ptx)]
         if bits != [128]:
             raise GateError(
-                f"For {_name(x)}, a thread loads {len(bits)} times, {bits[0] if bits else 0} bits each, but it must "
-                "be one load of 128 bits.",
+                f"For {_name(x)}, a thread makes {len(bits)} loads of {bits[0] if bits else 0} bits, but it must "
+                "make one load of 128 bits.",
                 _too_little(bits, dtype, kernel.specs["mX"]),
                 "How many elements of this type make up 16 bytes, and along which mode do they "
                 "lie?",
@@ -96,7 +96,7 @@ def _serves(
             raise GateError(happened, _too_much(str(error))) from None
         report = compare(y, x, name="y", max_shown=3)
         if not report.ok:
-            raise GateError(f"With {_name(x)} the result is wrong.\n{report}")
+            raise GateError(f"With {_name(x)}, the result is wrong.\n{report}")
 
 
 def _too_much(text: str) -> str:

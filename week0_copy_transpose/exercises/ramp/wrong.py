@@ -11,6 +11,6 @@ WRONG = (
     Wrong("thread for element", {"5 + 3 * i": "5 + 3 * tidx"}, "every block starts again at 5"),
     Wrong("nothing stored", {"mY[i] = ": "y = "}, "stores the old values again"),
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "the last 2,372 elements (128 to 2499)"),
-    Wrong("a fixed grid", {GRID: "grid=(1000, 1, 1)"}, "decides how many threads"),
+    Wrong("a fixed grid", {GRID: "grid=(1000, 1, 1)"}, "number of threads from the length"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched: 2"),
 )  # fmt: skip

@@ -29,8 +29,8 @@ def _why_not(letter: str, said: str) -> str:
     us, load, store, waves, lanes, occupancy = NUMBERS[letter]
     if said == "sectors" and letter == "D":
         return (
-            "one sector per request is not too many, because eight lanes ask for 32 bytes and "
-            "receive 32. But why only eight lanes? D needs four times as many requests as E."
+            "one sector per request is not too many, because eight lanes request 32 bytes and receive "
+            "32. But why only eight lanes? D needs four times as many requests as E."
         )
     if said == "sectors":
         return (
@@ -96,8 +96,8 @@ def _about_gain(got: Any) -> None:
         likely = "that is a percentage. Write how many *times* as fast the kernel becomes."
     elif abs(number - 8) < 0.01:
         likely = (
-            "eight times as many warps do not make it eight times as fast. E has all of these "
-            "warps and takes 141 µs, because memory is its limit."
+            "eight times as many warps do not make a kernel eight times as fast. E has all of "
+            "these warps and takes 141 µs, because memory is its limit."
         )
     elif number in (round(_GAIN, 1), 3.7, round(_GAIN)):
         raise GateError(f"{where} is close, but give two decimals.")

@@ -4,7 +4,7 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("worst counter first", {'"begin with": "B"': '"begin with": "C"'}, "32 sectors where 4"),
-    Wrong("warps for time", {"529 / 141": "8"}, "eight times as many warps do not make it"),
+    Wrong("warps for time", {"529 / 141": "8"}, "eight times as many warps do not make a kernel"),
     Wrong("upside down", {"529 / 141": "141 / 529"}, "Divide the old time by the new one"),
     Wrong("the increase", {"529 / 141": "2.75"}, "that is the *increase*"),
     Wrong("one decimal", {"529 / 141": "3.8"}, "give two decimals"),
@@ -15,5 +15,5 @@ WRONG = (
     Wrong("no such kernel", {'"begin with": "B"': '"begin with": "turn"'},
           "'turn' is not one of: \"A\""),
     Wrong("two at once", {'"A": "conflicts"': '"A": "lanes"', '"E": "nothing"': '"E": "conflicts"'},
-          "2 of 5 are not right"),
+          "2 of 5 answers are not right"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ WRONG = (
     Wrong("off by one", {INDEX: "mX[n - i]"}, "Thread i reads element n - i,"),
     Wrong("off by one below", {INDEX: "mX[n - 2 - i]"}, "Thread i reads element n - 2 - i"),
     Wrong("as in a list", {INDEX: "mX[-1 - i]"}, "does not count from the end"),
-    Wrong("of eight", {INDEX: "mX[7 - i]"}, "With n = 1, float32 the kernel was stopped"),
+    Wrong("of eight", {INDEX: "mX[7 - i]"}, "With n = 1, float32, the kernel was stopped"),
     Wrong("each block by itself", {INDEX: "mX[bidx * 128 + 127 - tidx]"},
           "of block (0, 0, 0) reads mX[127]"),
     Wrong("forty blocks always", {"grid=(blocks, 1, 1)": "grid=(40, 1, 1)"},

@@ -115,7 +115,7 @@ def _through_shared_memory(submission: Submission) -> str:
             "Keep both rounds: each writes sRow[tidx] and reads the neighbour's element. "
             "Change only the barriers.",
         )
-    return f"{seen.reads} elements went from thread to thread"
+    return f"{seen.reads} elements passed from thread to thread"
 
 
 EXERCISE = Exercise(
@@ -168,7 +168,7 @@ threads would also have time to finish reading.)
             ],
             look_at="The finding names two lines. Which one must come first, and what makes the other threads wait for it?",
         ),
-        Group("No barrier too many", _not_everywhere),
+        Group("No unnecessary barrier", _not_everywhere),
         Group("Both rounds through shared memory", _through_shared_memory),
     ),
 )  # fmt: skip

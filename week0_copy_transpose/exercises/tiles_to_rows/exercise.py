@@ -20,11 +20,11 @@ def _cut_before(make) -> Group:  # type: ignore[no-untyped-def]
         ptx = submission.compiled(make(4, 8, dtype=torch.float32)).ptx
         if not re.search(r"tensorptr[a-z0-9]*o24", ptx):
             raise GateError(
-                "No kernel gets a tensor that is cut into tiles of 2 × 4.",
+                "No kernel receives a tensor that is divided into 2 × 4 tiles.",
                 look_at="Call cute.zipped_divide in the host function, and pass its result to the "
                 "kernel in place of mX.",
             )
-        return "the kernel gets tiles of 2 × 4"
+        return "the kernel receives 2 × 4 tiles"
 
     return Group("Cut in the host function", run)
 

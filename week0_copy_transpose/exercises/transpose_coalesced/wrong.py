@@ -67,7 +67,7 @@ WRONG = (
     Wrong(
         "a pitch of 1,024",
         {"stride=(32, 1)": "stride=(1024, 1)"},
-        "a block takes is one that another",
+        "one block occupies is unavailable",
     ),
     Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "more than once"),
     Wrong(

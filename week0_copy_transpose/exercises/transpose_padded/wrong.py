@@ -62,7 +62,7 @@ WRONG = (
         },
         "the lanes of a warp take turns",
     ),
-    Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "a block takes is one that another"),
+    Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "one block occupies is unavailable"),
     Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "makes more than one store of shared memory"),
     Wrong("a swizzle for 32 bits", {
         "    layout_s = " + _LAYOUT: "    layout_s = cute.make_composed_layout(\n"

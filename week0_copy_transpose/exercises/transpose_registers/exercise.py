@@ -137,7 +137,7 @@ elements. Sizes that are not multiples of eight still need the shared tile.
                 left_by(
                     "mX",
                     _own_rows,
-                    "the index is correct, but the predicate lets through threads whose square "
+                    "the index is correct, but the predicate admits threads whose square "
                     "does not exist. The first row of a square must be less than M, and its first "
                     "column less than N.",
                     tile=(32, 64),

@@ -128,7 +128,7 @@ specific to one tile *and* one element size.
                     misconceptions=[
                         counted(
                             lambda p: p.shared_bytes <= 1.5 * _TILE_BYTES,
-                            "the tile has unused places between its rows, which is padding. A "
+                            "the tile has unused words between its rows, which are padding. A "
                             "swizzle exchanges elements within the tile and needs no extra space.",
                         ),
                         counted(lambda p: True, "one tile is enough."),

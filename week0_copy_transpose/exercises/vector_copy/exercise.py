@@ -100,7 +100,7 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
                     and _bytes_a_lane(p, kind) < 10
                 ),
                 "every thread copies the remaining elements. One thread should copy each of them; "
-                "let `i` decide which thread does.",
+                "let `i` select that thread.",
             ),
             counted(lambda p: _bytes_a_lane(p, kind) < 10, half),
             counted(
@@ -169,7 +169,7 @@ instead, which costs just as little, because an array has only one last tile.
                 Misconception("a vector of float16 has 8 elements, not 4, so use `vec`. (All sizes in float32 pass.)", _stopped_in_16_bits),
                 Misconception("the last vector extends past the end. `zipped_divide` rounds the number of "
                      "vectors up, so the predicate must count whole vectors.", _hangs_over),
-                Misconception("the first remaining element is number n // vec * vec, and there are n % vec "
+                Misconception("the first remaining element has index n // vec * vec, and there are n % vec "
                      "of them.", _of_the_rest),
                 looks_like(_rest_from_the_front, "the kernel reads the remaining elements from the wrong place: n // vec counts vectors, but the index counts elements."),
                 looks_like(_whole_vectors, "the kernel does not copy the elements after the last whole vector, or copies them to the wrong index. In both tensors, the first of them is number n // vec * vec.", unstored=True),

@@ -88,5 +88,5 @@ a profile `p`, `p.time("H200")` shows them as bars.
     groups=(
         choices(RIGHT, _WORDS, _SLIPS, name="Bounds", look_at="Divide each count by its rate."),
     ),
-    praise="A count means nothing until you divide it by a rate.",
+    praise="A count means nothing until it is divided by a rate.",
 )

@@ -10,5 +10,5 @@ WRONG = (
     Wrong("another word", {'"B": "shared memory"': '"B": "banks"'}, "'banks' is not one of"),
     Wrong("two at once", {'"A": "start of blocks"': '"A": "device memory"',
                           '"B": "shared memory"': '"B": "issue slots"'},
-          "2 of 4 are not right"),
+          "2 of 4 answers are not right"),
 )  # fmt: skip

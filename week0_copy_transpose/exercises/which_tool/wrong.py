@@ -7,8 +7,8 @@ WRONG = (
           "'fk.sanitize' is not one of: \"virtual GPU\", \"ncu\""),
     Wrong("a long name", {'"stalls": "ncu"': '"stalls": "Nsight Systems"',
                           '"memcpy": "nsys"': '"memcpy": "Nsight Systems"'},
-          "1 of 7 is not right. Why: nsys shows"),
+          "1 of 7 answers is not right. Why: nsys shows"),
     Wrong("two at once", {'"stalls": "ncu"': '"stalls": "nsys"',
                           '"memcpy": "nsys"': '"memcpy": "ncu"'},
-          "2 of 7 are not right. Why: of the first of them: nsys shows"),
+          "2 of 7 answers are not right. Why: the first one: nsys shows"),
 )  # fmt: skip

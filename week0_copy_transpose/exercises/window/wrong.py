@@ -37,7 +37,7 @@ WRONG = (
     Wrong(
         "no predicate for y",
         {"if i < mY.shape[0] and j < mY.shape[1]:": "if i >= 0:"},
-        "a matrix has two edges",
+        "A matrix has two edges",
     ),
     Wrong(
         "lanes go down",

@@ -18,7 +18,7 @@ WRONG = (
           "12 bytes past the tensor's end"),
     Wrong("a vector added up in its own type", {"values.reduce(cute.ReductionOp.ADD, 0.0, 0)":
         "Float32(values.to(mX.element_type).reduce(cute.ReductionOp.ADD, 0.0, 0))"},
-          "float16 the result is wrong"),
+          "float16, the result is wrong"),
     Wrong("every lane stores", {"if lane == 0 and": "if lane >= 0 and"}, "stored more than once"),
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),

@@ -5,8 +5,8 @@ from forgekit.lessons.gates import choices
 
 WORDS = ("idle lanes", "too few blocks", "needless parts", "nothing")
 
-LANES_FOR_256 = "a row of 128 float32 elements has 32 vectors. How many of 256 threads get one?"
-LANES_FOR_32 = "a row of 32 float16 elements has 4 vectors. How many of 32 lanes get one?"
+LANES_FOR_256 = "a row of 128 float32 elements has 32 vectors. How many of 256 threads have one?"
+LANES_FOR_32 = "a row of 32 float16 elements has 4 vectors. How many of 32 lanes have one?"
 EIGHT_ROWS = "a block has eight rows, one per warp. How many blocks are there, and for how many "
 EIGHT_ROWS += "multiprocessors?"
 FULL = "every lane has several vectors, and there are 8,192 blocks."

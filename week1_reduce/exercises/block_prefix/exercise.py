@@ -26,8 +26,8 @@ def _by_shuffles(make) -> Group:
             raise GateError(
                 f"A warp executes {shuffles:g} shuffles with {case.label}; the prefix sum of its 32 "
                 "elements needs five.",
-                look_at="Let the lanes of a warp exchange their sums by shuffles; only the totals "
-                "of the warps go through shared memory.",
+                look_at="Let the lanes of a warp exchange their sums by shuffles, and pass only "
+                "the warps' totals through shared memory.",
             )
         return f"{shuffles:g} per warp"
 
@@ -63,7 +63,7 @@ totals, one warp would scan them with shuffles.
     sizes=[(1,), (2,), (5,), (3,), (4,)],
     count=[(2,), (200,)],
     misconceptions=[
-        looks_like(lambda x, y: _in_warps(x), "each warp starts again at 0: the totals of the earlier warps are missing."),
+        looks_like(lambda x, y: _in_warps(x), "each warp restarts at 0: the totals of the earlier warps are missing."),
         looks_like(lambda x, y: _exclusive(x), "each sum lacks its own element: this is the *exclusive* prefix sum."),
         looks_like(lambda x, y: x.double().flip(1).cumsum(1).flip(1), "the kernel adds up the "
         "elements to the *right*."),

@@ -8,7 +8,7 @@ TOTALS = """    for w in cutlass.range_constexpr(7):
 """
 
 WRONG = (
-    Wrong("totals missing", {TOTALS: ""}, "each warp starts again at 0"),
+    Wrong("totals missing", {TOTALS: ""}, "each warp restarts at 0"),
     Wrong(
         "exclusive",
         {"mY[row, tidx] = value": "mY[row, tidx] = value - mX[row, tidx]"},
@@ -27,7 +27,7 @@ WRONG = (
     Wrong(
         "adds in float16",
         {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong",
+        "float32, the result is wrong",
     ),
     Wrong(
         "all through shared memory",

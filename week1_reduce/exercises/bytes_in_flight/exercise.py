@@ -11,7 +11,7 @@ RIGHT = {
     "warps per multiprocessor, one such load each": 29,
 }
 MISCONCEPTIONS = {
-    ("MB in flight for 4.8 TB/s", 0.96): "a sum writes next to nothing, so it reads at the full "
+    ("MB in flight for 4.8 TB/s", 0.96): "a sum writes almost nothing, so it reads at the full "
     "4.8 TB/s, not at half of that rate as a copy does.",
     (
         "MB in flight for 4.8 TB/s",
@@ -26,7 +26,7 @@ MISCONCEPTIONS = {
     ): "that is the rate of one lane. A warp has 32 lanes, and all of their bytes are in flight together.",
     ("GB/s of one warp, one load of 16 bytes per lane", 0.32): "a lane requests 16 bytes, not 4.",
     ("GB/s of one warp, four such loads", 1.28): "four loads that do not wait for each other "
-    "take the time of one, and bring four times the bytes.",
+    "take the time of one, and deliver four times the bytes.",
     ("GB/s of one warp, four such loads", 0.32): "the loads are in flight together; they do not "
     "wait for each other.",
     (

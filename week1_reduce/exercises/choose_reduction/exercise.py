@@ -25,7 +25,7 @@ CASES = (
     ((3000, 8192, F16), "1,024 vectors are too many for a warp."),
     ((264, 131_072, F32), "264 rows with one block each give enough blocks, so there are no parts."),
     ((1024, 1024, F32), "one warp per row gives 128 blocks, and this row has a vector for each of "
-                        "256 threads: take more threads per row, which makes more blocks."),
+                        "256 threads: use more threads per row, which makes more blocks."),
     ((2105, 1024, F32), "the last block is not full, but it counts: 264 blocks are enough."),
     ((64, 524_288, F32), "264 blocks for 64 rows allow 4 parts per row."),
     ((44, 524_288, F32), "264 blocks for 44 rows allow 6 parts per row, but the number of parts "
@@ -35,7 +35,7 @@ CASES = (
                        "four, so it stays whole."),
     ((1, 8_192, F32), "the row has only two parts of 1,024 vectors, fewer than four, so it stays whole."),
     ((100, 1_048_576, F32), "264 blocks for 100 rows allow only 2 parts per row, fewer than four."),
-    ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: add no threads."),
+    ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: do not add threads."),
     ((2104, 1024, F32), "263 blocks are too few, and 256 vectors are one per thread."),
     ((100_000, 512, torch.float64), "16 bytes are 2 elements of float64, so this row has 256 vectors."),
     ((70, 524_288, F32), "264 blocks for 70 rows allow only 3 parts per row, fewer than four."),

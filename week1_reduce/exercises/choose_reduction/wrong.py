@@ -6,7 +6,7 @@ PARTS = "min(264 // m, vectors // 1024) // 4 * 4"
 
 WRONG = (
     Wrong("elements for vectors", {"vectors = n * dtype.itemsize // 16": "vectors = n"},
-          "choose_reduction(100,000, 512, torch.float32) gives (32, 1)"),
+          "choose_reduction(100,000, 512, torch.float32) returns (32, 1)"),
     Wrong("4 elements in any type", {"n * dtype.itemsize // 16": "n // 4"},
           "16 bytes are 8 elements of float16"),
     Wrong("no warp", {"(8, 32)": "(8,)"}, "16 for each lane of a warp"),
@@ -15,13 +15,13 @@ WRONG = (
     Wrong("blocks rounded down", {"-(-m // (256 // threads))": "m // (256 // threads)"},
           "not full, but it counts"),
     Wrong("rows for blocks", {"-(-m // (256 // threads))": "m"}, "gives 128 blocks"),
-    Wrong("more threads for short rows", {" and vectors >= 256": ""}, "add no threads"),
+    Wrong("more threads for short rows", {" and vectors >= 256": ""}, "do not add threads"),
     Wrong("no fours", {PARTS: "min(264 // m, vectors // 1024)"}, "the number of parts is a multiple of 4"),
     Wrong("blocks alone", {PARTS: "264 // m // 4 * 4"}, "and this row has 4,096."),
     Wrong("vectors alone", {PARTS: "vectors // 1024 // 4 * 4"},
           "264 rows with one block each"),
     Wrong("no parts at all", {PARTS: "1"}, "4 parts per row"),
-    Wrong("0 parts", {"max(parts, 1)": "parts"}, "gives (8, 0)"),
+    Wrong("0 parts", {"max(parts, 1)": "parts"}, "returns (8, 0)"),
     Wrong("one block fewer", {"blocks < 264 and": "blocks < 263 and"}, "263 blocks are too few"),
     Wrong("one vector fewer", {
         "and vectors >= 256": "and vectors >= 255"}, "but 255 vectors are fewer"),
@@ -36,5 +36,5 @@ WRONG = (
     Wrong("two types", {"n * dtype.itemsize // 16": "n // (4 if 'float32' in str(dtype) else 8)"},
           "2 elements of float64"),
     Wrong("a list", {"return threads, max(parts, 1)": "return [threads, max(parts, 1)]"},
-          "gives [8, 1]; the rule says (8, 1). [ ]"),
+          "returns [8, 1]; the rule requires (8, 1). [ ]"),
 )  # fmt: skip

@@ -35,7 +35,7 @@ WRONG = (
           "Race in shared memory"),
     Wrong("adds in float16", {
         "total += mX[row, n]": "total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("a warp per row", {BODY: """    for n in range(tidx, mX.shape[1], 32):
         total += mX[row, n]
     total = cute.arch.warp_reduction(total, operator.add)
@@ -44,7 +44,7 @@ WRONG = (
 """, "    cute.arch.cluster_arrive()\n    total = Float32": "    total = Float32", GRID: "grid=(1, mX.shape[0], 1), block=(32, 1, 1)"},
           "asks for 4 blocks per cluster"),
     Wrong("another barrier of the cluster", {"    if rank == 0 and": ARRIVE + WAIT + "    if rank == 0 and"},
-          "at most 2 barriers of the cluster"),
+          "at most 2 cluster barriers"),
     Wrong("atomics on the result", {
         ARRIVE + "    total = Float32": "    if rank == 0 and tidx == 0:\n        mY[row] = Float32(0.0)\n"
                                          + ARRIVE + "    total = Float32",

@@ -36,7 +36,7 @@ thread are a whole row apart, but only the lanes of the same load have to be clo
     misconceptions=[
         looks_like(lambda x, y: x[0], "the result contains only the first row."),
         looks_like(lambda x, y: x[-1], "the result contains only the last row: add each element "
-                   "to the sum instead of replacing the sum."),
+                   "to the sum instead of overwriting the sum."),
         looks_like(lambda x, y: x.double().sum(0) - x[0], "the first row is missing."),
         looks_like(lambda x, y: functools.reduce(torch.add, x), "each addition rounds to the "
                    "type of x; add in float32."),

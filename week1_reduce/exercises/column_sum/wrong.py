@@ -22,7 +22,7 @@ WRONG = (
     Wrong(
         "the type of the tensor",
         {"Float32(0.0)": "mX.element_type(0.0)", ADD: "total += mX[m, col]"},
-        "float16 the result is wrong",
+        "float16, the result is wrong",
     ),
     Wrong(
         "a fixed grid",
@@ -35,7 +35,7 @@ WRONG = (
             "    if col < mX.shape[1]:\n": "    for col in range(col, mX.shape[1], 128):\n",
             "grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
         },
-        "asks for one thread per column, which makes 12",
+        "asks for one thread per column, which means 12 blocks",
     ),
     Wrong(
         "added in the type of x",
@@ -50,6 +50,6 @@ WRONG = (
         {
             "    col = bidx * 128 + tidx\n    if col < mX.shape[1]:\n": "    for col in range(bidx * 128 + tidx, cute.size(mY), 64):\n      if tidx < 64 and col < bidx * 128 + 128:\n"
         },
-        "512 threads load the 1,024 shares of mX",
+        "1,024 shares, loaded by 512 threads in",
     ),
 )

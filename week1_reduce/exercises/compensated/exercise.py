@@ -52,5 +52,5 @@ in which you wrote them.
         looks_like(lambda x, y: _plain(x), "this equals the uncompensated sum: a lost part is not "
                    "kept, or not added."),
     ],
-    praise="Rounding took it, and you took it back.",
+    praise="You recovered the bits that rounding discards.",
 )  # fmt: skip

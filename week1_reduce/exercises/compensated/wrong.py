@@ -9,7 +9,7 @@ WRONG = (
         {"lost = value - (s - total)": "lost = (s - total) - value"},
         "worst relative difference",
     ),
-    Wrong("one block", {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)"}, "fewer threads than elements"),
+    Wrong("one block", {"grid=(blocks, 1, 1)": "grid=(1, 1, 1)"}, "The launch has only"),
     Wrong(
         "begins at 0.001",
         {"total, lost = Float32(0.0)": "total, lost = Float32(0.001)"},

@@ -26,12 +26,12 @@ WRONG = (
     Wrong(
         "16 bits",
         {"mX[row, n] == v": "(mX[row, n] & 65535) == (v & 65535)"},
-        "n = 31, int32 the result is wrong",
+        "n = 31, int32, the result is wrong",
     ),
     Wrong(
         "as float32",
         {"mX[row, n] == v": "mX[row, n].to(cutlass.Float32) == v.to(cutlass.Float32)"},
-        "n = 1,000, int32 the result is wrong",
+        "n = 1,000, int32, the result is wrong",
     ),
     Wrong(
         "a count of 16 bits", {"mY[row] = found": "mY[row] = found & 65535"}, "m = 1, n = 70,000"
@@ -64,6 +64,6 @@ WRONG = (
             "    row, lane = bidx * 4 + tidx // 32, tidx % 32\n": "    lane = tidx % 32\n    for row in range(bidx * 4 + tidx // 32, bidx * 4 + 4, 2):\n     if tidx < 64:\n",
             "    found = Int32(0)\n    if row < mX.shape[0]:\n        for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:\n                found += 1\n    for k in cutlass.range_constexpr(5):\n        found += cute.arch.shuffle_sync_bfly(found, offset=1 << k)\n    if row < mX.shape[0] and lane == 0:\n        mY[row] = found": "         found = Int32(0)\n         if row < mX.shape[0]:\n             for n in range(lane, mX.shape[1], 32):\n                 if mX[row, n] == v:\n                     found += 1\n         for k in cutlass.range_constexpr(5):\n             found += cute.arch.shuffle_sync_bfly(found, offset=1 << k)\n         if row < mX.shape[0] and lane == 0:\n             mY[row] = found",
         },
-        "16 warps load the 32 shares of mX",
+        "32 shares, loaded by 16 warps in",
     ),
 )

@@ -24,11 +24,11 @@ WRONG = (
     Wrong("all of them", {"            if mX[row, n] > 0.0:": "            if mX[row, n] > -100.0:"},
           "all elements are counted"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
-    Wrong("zeros counted", {"> 0.0": ">= 0.0"}, "n = 2,048, float32 the result"),
+    Wrong("zeros counted", {"> 0.0": ">= 0.0"}, "n = 2,048, float32, the result"),
     Wrong("257 rows per block cleared", {
         "cute.ceil_div(rows, 256)": "cute.ceil_div(rows, 257)"}, "mY: 1 of 257 elements"),
     Wrong("not at most 0", {"if mX[row, n] > 0.0:": "if not (mX[row, n] <= 0.0):"},
-          "With m = 1, n = 2,049, float32 the result is wrong"),
+          "With m = 1, n = 2,049, float32, the result is wrong"),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -56,7 +56,7 @@ instructions only once per thread; in the loop, only the row advances, by `deep`
         ),
     ],
     given=picture(
-        "3 columns, 8 threads (yours: 256); numbers are threads; threads 6 and 7 do nothing",
+        "3 columns, 8 threads (yours: 256); numbers are threads; threads 6 and 7 are idle",
         {"x": [[(str(k % 6), 5 * (k % 6)) for k in range(3 * row, 3 * row + 3)] for row in range(4)]},
     ),
 )  # fmt: skip

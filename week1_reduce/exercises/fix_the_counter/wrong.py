@@ -18,5 +18,5 @@ WRONG = (
                                      "    if lane == 0:\n        mCount[0] = 0\n"
                                      "    if ticket == pieces - 1:\n"}, "Race in global memory"),
     Wrong("the last block begins with -1e9", {
-        "        best = -Float32.inf": "        best = Float32(-1e9)"}, "A maximum begins with −∞"),
+        "        best = -Float32.inf": "        best = Float32(-1e9)"}, "Start a maximum at −∞"),
 )  # fmt: skip

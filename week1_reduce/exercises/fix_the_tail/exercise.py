@@ -53,5 +53,5 @@ their previous vector again. The fix costs four moves per vector.
         looks_like(lambda x, y: 0 * x.sum(1), "every sum is 0: do the registers hold the row's "
                    "elements when they are added?"),
     ],
-    praise="The predicate skips a load, and no earlier load takes its place.",
+    praise="A skipped load no longer leaves an old value in the register.",
 )  # fmt: skip

@@ -19,6 +19,6 @@ WRONG = (
           "misses the last tile, which is not full"),
     Wrong("the first tile alone", {"range(gX.shape[1][1])": "range(1)"}, "contains only the first tile"),
     Wrong("unloaded registers times 0", {FILL: "", ADD: ADD.replace("tXrX.load()", "(tXrX.load() * tXpX[0, 0, 0].to(Float32))")},
-          "A register that nothing wrote holds noise"),
+          "a register that was never written contains noise"),
     Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Bytes per load: 4"),
 )  # fmt: skip

@@ -49,7 +49,7 @@ loop. It suits short rows, because one warp adds four 8-element rows.
     count=[(100,), (20_480,)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(_of_a_warp, "each sum contains elements of other groups: a shuffle "
+        looks_like(_of_a_warp, "each sum contains elements from other groups: a shuffle "
                    "by 8 or more leaves the group."),
         looks_like(lambda x, y: x[::8], "each sum is only the first element of its group."),
         looks_like(lambda x, y: _groups(x)[:, :4].sum(1), "each sum contains only the first four "

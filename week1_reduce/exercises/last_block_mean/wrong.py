@@ -16,20 +16,20 @@ WRONG = (
     Wrong("counts rows together", {"mCount.iterator + row": "mCount.iterator"}, "With m = 3"),
     Wrong("adds in float16", {
         "            total += mX[row, n]": "            total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("at most nine pieces", {
         "range(tidx, pieces, 256)": "range(tidx, cutlass.min(pieces, 9), 256)"},
-        "So is the result with m = 8, n = 1"),
+        "The result with m = 8, n = 1"),
     Wrong("at most 256 pieces", {
         "        for k in range(tidx, pieces, 256):\n": "        k = tidx\n        if k < pieces:\n"},
-        "n = 264,000, float32 the result"),
+        "n = 264,000, float32, the result"),
     Wrong("a fence that is never executed", {FENCE + COUNT: "        if pieces < 0:\n    " + FENCE + COUNT},
           "before it sees the part: the store"),
     Wrong("thread 0 alone takes the parts", {"        for k in range(tidx, pieces, 256):\n":
           "        for k in range(0 if tidx == 0 else pieces, pieces):\n"},
           "one warp executes"),
     Wrong("not divided", {"total / mX.shape[1]": "total"}, "divide it by the number of columns"),
-    Wrong("no reset", {"            mCount[row] = 0\n": ""}, "mCount[0] was 0 and is 1"),
+    Wrong("no reset", {"            mCount[row] = 0\n": ""}, "mCount[0] was 0 before the call and is 1"),
     Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),
     Wrong("begins with its own part", {"mPart[row, k]": "mPart[row, (k + piece) % pieces]"},
           "added depends on the order of the blocks"),

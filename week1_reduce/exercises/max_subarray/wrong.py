@@ -24,7 +24,7 @@ WRONG = (
     Wrong(
         "begins with -1e9",
         {"least = -Float32.inf": "least = Float32(-1e9)"},
-        "A maximum begins with −∞",
+        "Start a maximum at −∞",
     ),
     Wrong(
         "begins with -1e30",

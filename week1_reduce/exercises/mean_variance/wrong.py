@@ -11,7 +11,7 @@ WRONG = (
     Wrong(
         "merge forgets the distance",
         {"m2 += m2_b + d * d * count * share": "m2 += m2_b"},
-        "With m = 2, n = 4, float32 the result is wrong",
+        "With m = 2, n = 4, float32, the result is wrong",
     ),
     Wrong("divided by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "mVar: 2 of 2"),
     Wrong(
@@ -27,7 +27,7 @@ WRONG = (
             "mMean[row] = mean": "mMean[row] = mean / count + 1000.0",
             "mVar[row] = m2 / count": "mVar[row] = m2 / count - (mean / count) * (mean / count)",
         },
-        "With m = 2, n = 4, float32 the result",
+        "With m = 2, n = 4, float32, the result",
     ),
     Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "divides m2 by n − 1"),
     Wrong(

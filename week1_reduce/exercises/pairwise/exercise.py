@@ -76,9 +76,9 @@ def _depth(submission: Submission) -> str:
             )
         if got.depth > most:
             chain = _called(function, [Counted((k,)) for k in range(33)], 33).depth == 32
-            says = "it adds the numbers one after the other." if chain else ""
+            says = "it adds the numbers one after another." if chain else ""
             raise GateError(
-                f"One of {n} numbers goes through {got.depth} additions; a tree needs {most}.",
+                f"One of {n} numbers passes through {got.depth} additions; a tree needs {most}.",
                 says,
             )
     return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"

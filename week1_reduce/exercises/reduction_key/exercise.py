@@ -83,8 +83,8 @@ def _different() -> Iterator[Pair]:
     yield Pair(
         x,
         _matrix(9, 66, pitch=68),
-        "rows of 64 float32 and rows of 66, 68 elements apart",
-        "every row begins at a multiple of 16 bytes, but 66 float32 are not whole vectors.",
+        "rows of 64 float32 elements and rows of 66 that are 68 elements apart",
+        "every row begins at a multiple of 16 bytes, but 66 float32 elements are not whole vectors.",
     )
     yield Pair(
         x,
@@ -128,16 +128,16 @@ def _alike() -> Iterator[Pair]:
     yield Pair(
         odd,
         _matrix(9, 66, start=1),
-        "rows of 66 that start at a multiple of 16 bytes, and 4 bytes later",
+        "rows of 66 elements that start at a multiple of 16 bytes and 4 bytes later",
         "both are read element by element, wherever they begin.",
     )
     yield Pair(
         _matrix(1, 64),
         _matrix(1, 64, pitch=65),
-        "one row of 64, with pitches of 64 and of 65",
+        "one row of 64 elements with a pitch of 64 and of 65",
         "a matrix of one row has no second row, so its pitch is never used.",
     )
-    yield Pair(x, _matrix(9, 64, start=4), "a start at a multiple of 64 bytes and one 16 bytes later",
+    yield Pair(x, _matrix(9, 64, start=4), "a tensor at a multiple of 64 bytes and one 16 bytes later",
                "16 bytes is a thread's widest access, so more alignment changes nothing.")  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def _day(submission: Submission) -> str:
     wanted = {choose(m, n, torch.float32) for m, n in shapes}
     if len(found) != len(wanted):
         raise GateError(
-            f"100 calls, for which `choose` returns {len(wanted)} different tuples, led to {len(found)} kernels."
+            f"100 calls, for which `choose` returns {len(wanted)} different tuples, compiled {len(found)} kernels."
         )
     return f"100 calls, {len(found)} kernels"
 

@@ -36,6 +36,6 @@ WRONG = (
     Wrong("alignment beside", {KEY: f"return x.dtype, whole, {CHOSEN}, x.data_ptr() % 16"},
           "wherever they begin"),
     Wrong("identity", {KEY: f"return x.dtype, whole, {CHOSEN}, id(x)"}, "values and addresses"),
-    Wrong("a list", {KEY: f"return [x.dtype, whole, {CHOSEN}]"}, "cannot be a key of a dict"),
+    Wrong("a list", {KEY: f"return [x.dtype, whole, {CHOSEN}]"}, "cannot be a dict key"),
     Wrong("the pitch of a single row", {STEPS: "steps = (x.shape[1], x.stride(0))"}, "no second row"),
 )  # fmt: skip

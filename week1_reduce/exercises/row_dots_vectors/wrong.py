@@ -24,11 +24,11 @@ WRONG = (
     Wrong("half a warp", {"(total, operator.add)": "(total, operator.add, threads_in_group=16)"},
           "the sum of only half of the lanes"),
     Wrong("16-bit products", {PRODUCT: "product = (gA[(None, i)].load() * gB[(None, i)].load())"
-                                       ".to(Float32)"}, "float16 the result is wrong"),
+                                       ".to(Float32)"}, "float16, the result is wrong"),
     Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load: 4"),
     Wrong("adds in float16", {
         "total += product.reduce(cute.ReductionOp.ADD, 0.0, 0)": "total = (total + product.reduce(cute.ReductionOp.ADD, 0.0, 0)).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("8 bytes per load in float16", {"128 // mA": "(128 if mA.element_type is Float32 else 64) // mA"},
           "Bytes per load: 8"),
     Wrong("twice the grid", {"grid=(blocks": "grid=(2 * blocks"}, "asks for one warp per row"),

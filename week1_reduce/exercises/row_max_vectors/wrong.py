@@ -13,7 +13,7 @@ SCALAR = """        for n in range(lane, mX.shape[1], 32):
 """
 
 WRONG = (
-    Wrong("begins at 0", {"best = -Float32.inf": "best = Float32(0.0)"}, "A maximum begins with −∞"),
+    Wrong("begins at 0", {"best = -Float32.inf": "best = Float32(0.0)"}, "Start a maximum at −∞"),
     Wrong("the smallest", {"best = -Float32.inf": "best = Float32.inf",
                            "cute.arch.fmax(best, values.reduce(cute.ReductionOp.MAX, -":
                            "cute.arch.fmin(best, values.reduce(cute.ReductionOp.MIN, ",

@@ -38,11 +38,11 @@ another. With a few long rows, most of a GPU is idle. Decoupled look-back (Merri
     sizes=[(1, 5), (1, 1), (3, 33), (2, 64), (5, 1000), (9, 31), (3, 100)],
     count=[(5, 100), (96, 300)],
     misconceptions=[
-        looks_like(lambda x, y: _pieces(x), "each piece starts again at 0: nothing is carried over."),
+        looks_like(lambda x, y: _pieces(x), "each piece restarts at 0: no sum is carried over."),
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
     ],
     given=picture(
-        "pieces of 4 (yours have 32), with the sum carried to each",
+        "pieces of 4 (yours have 32) with the sum carried into each piece",
         {"x": [coloured([3, 1, 4, 1, 5, 9, 2, 6, 5], {k: k // 4 for k in range(9)})],
          "y": [coloured([3, 4, 8, 9, 14, 23, 25, 31, 36], {k: k // 4 for k in range(9)})],
          "carry": [["0"] * 4 + ["9"] * 4 + ["31"]]},

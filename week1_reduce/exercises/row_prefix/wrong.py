@@ -5,7 +5,7 @@ from forgekit.lessons.wrong import Wrong
 CARRY = "        carry = cute.arch.shuffle_sync(value, 31)"
 
 WRONG = (
-    Wrong("nothing carried", {CARRY: "        carry = Float32(0.0)"}, "nothing is carried over"),
+    Wrong("nothing carried", {CARRY: "        carry = Float32(0.0)"}, "no sum is carried over"),
     Wrong(
         "carry added up",
         {CARRY: "        carry += cute.arch.shuffle_sync(value, 31)"},
@@ -22,6 +22,6 @@ WRONG = (
     Wrong(
         "adds in float16",
         {"value += left": "value = (value + left).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong",
+        "float32, the result is wrong",
     ),
 )

@@ -18,7 +18,7 @@ WRONG = (
           "at most 1 barrier"),
     Wrong("six warps of eight", {
         "if tidx < 8:\n            high": "if tidx < 6:\n            high"},
-        "n = 1,000, float32 the result"),
+        "n = 1,000, float32, the result"),
     Wrong("read through bfloat16", {
         "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
         "With m = 4, n = 5, float32"),

@@ -15,7 +15,7 @@ WRONG = (
     Wrong("no mean", {"sSum[0] / Float32(mX.shape[1])": "sSum[0]"}, "the square root of the sum"),
     Wrong("no root", {ROOT: "mean"}, "the square root is missing"),
     Wrong("nothing squared", {"value * value": "value", ROOT: "mean"}, "nothing is squared"),
-    Wrong("squared in float16", {SQUARE: NARROW}, "n = 33, float16 the result is wrong"),
+    Wrong("squared in float16", {SQUARE: NARROW}, "n = 33, float16, the result is wrong"),
     Wrong("mean rounded to the input's type", {"sqrt(mean)": "sqrt(mean.to(mX.element_type).to(Float32))"},
           "the mean is rounded to the type of x"),
     Wrong("mean of the threads", {"Float32(mX.shape[1])": "Float32(128)"}, "the result is wrong"),

@@ -30,7 +30,7 @@ WRONG = (
     Wrong(
         "adds in float16",
         {"total += mX[n]": "total = (total + mX[n]).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong",
+        "float32, the result is wrong",
     ),
     Wrong(
         "one segment more",

@@ -15,7 +15,7 @@ WRONG = (
           "asks for eight lanes per row"),
     Wrong("adds in float16", {
         "total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)": "total = (total + gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("read through bfloat16", {
         ".load().to(Float32)": ".load().to(cutlass.BFloat16).to(Float32)"}, "mY: 4 of 4 elements"),
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},

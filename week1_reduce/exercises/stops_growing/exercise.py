@@ -13,8 +13,8 @@ MISCONCEPTIONS = {
     (
         "float16, ones",
         65504,
-    ): "65,504 is the largest float16. The sum stops much earlier, where 1 is only half of the "
-    "distance to the next float16.",
+    ): "65,504 is the largest float16. The sum stops much earlier, where 1 is only half the distance "
+    "to the next float16.",
     (
         "float16, ones",
         1024,

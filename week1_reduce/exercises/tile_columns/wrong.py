@@ -20,7 +20,7 @@ WRONG = (
                            "total += mX[m, col].to(Float32)": "total += mX[m, col]",
                            "sSum[warp, lane] = total": "sSum[warp, lane] = total.to(Float32)",
                            "total += sSum[k, lane]": "total += sSum[k, lane].to(mX.element_type)"},
-          "float16 the result is wrong"),
+          "float16, the result is wrong"),
     Wrong("every warp stores", {"if warp == 0 and col": "if col"},
           "sums of warps 1 to 7 to its own and stored last"),
     Wrong("warp 7 adds the sums of warps 1 to 7", {"if warp == 0 and col": "if warp == 7 and col"},

@@ -26,7 +26,7 @@ MISCONCEPTIONS = {
     "Each of the 32 lanes needs its own word.",
     (WAVES, 1): "neighbouring threads are 8 words apart: which banks hold words 0, 8, 16, 24, 32, …?",
     (LAST, 32): "all words are in the same bank, but only 512 / 32 threads still add.",
-    (LAST, 1): "a word 32 places further on is in the same bank.",
+    (LAST, 1): "a word 32 words further is in the same bank.",
     (LAST, 8): "that is the number for 256 threads.",
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ TREE = """    for k in cutlass.range_constexpr(7):
 """
 
 WRONG = (
-    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "A maximum begins with −∞"),
+    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "Start a maximum at −∞"),
     Wrong("smallest", {"largest = -Float32.inf": "largest = Float32.inf",
                        "cutlass.max(largest": "cutlass.min(largest",
                        "cutlass.max(sMax": "cutlass.min(sMax"}, "this is the smallest element"),
@@ -28,7 +28,7 @@ WRONG = (
     Wrong("two barriers per round",
           {TREE: TREE + "        cute.arch.sync_threads()\n"}, "asks for at most 7 barriers"),
     Wrong("no barrier in float16", {ROUND: ROUND.replace("        cute", "        if cutlass.const_expr("
-          "mX.element_type == Float32):\n            cute")}, "float16 the sanitizer objects"),
+          "mX.element_type == Float32):\n            cute")}, "float16, the sanitizer reports an error"),
     Wrong("a barrier for the sizes tested alone", {ROUND: ROUND.replace("        cute", "        if mX.shape[1] < 32 or "
-          "mX.shape[1] == 129 or mX.shape[1] % 100 == 0:\n            cute")}, "float32 the sanitizer objects"),
+          "mX.shape[1] == 129 or mX.shape[1] % 100 == 0:\n            cute")}, "float32, the sanitizer reports an error"),
 )  # fmt: skip

@@ -43,8 +43,8 @@ nothing more. Top-k for small k works the same way, with more numbers per lane.
     exact=True,
     misconceptions=[
         FINITE_START,
-        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the largest element is "
-                   "in both places of a row that contains it once, so one element counts twice."),
+        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the kernel returns the "
+                   "largest element twice for a row that contains it once, so one element counts twice."),
     ],
     given=picture(
         "largest and second largest",

@@ -20,18 +20,18 @@ WRONG = (
     Wrong(
         "not in the loop",
         {"            second = cutlass.max(second, cutlass.min(first, value))\n": ""},
-        "float32 the result is wrong",
+        "float32, the result is wrong",
     ),
     Wrong(
         "begins with -1e9",
         {
             "first, second = -Float32.inf, -Float32.inf": "first, second = Float32(-1e9), Float32(-1e9)"
         },
-        "A maximum begins with −∞",
+        "Start a maximum at −∞",
     ),
     Wrong(
         "without the last in a thousand",
         {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1] - mX.shape[1] // 1000, 32)"},
-        "n = 1,001, float32 the result",
+        "n = 1,001, float32, the result",
     ),
 )

@@ -7,7 +7,7 @@ PART = "    best = -Float32.inf\n    for k in range"
 
 WRONG = (
     Wrong("a piece begins at 0", {PIECE: PIECE.replace("-Float32.inf", "Float32(0.0)")},
-          "no element of its row is as large"),
+          "which exceeds every element of its row"),
     Wrong("the parts begin at 0", {PART: PART.replace("-Float32.inf", "Float32(0.0)")},
           "got 0, expected"),
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
@@ -21,5 +21,5 @@ WRONG = (
           "one warp executes"),
     Wrong("at most 256 pieces", {
         "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
-        "n = 264,000, float32 the result"),
+        "n = 264,000, float32, the result"),
 )  # fmt: skip

@@ -34,8 +34,8 @@ WRONG = (
     Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "a single element differs"),
     Wrong("a block too many for an even number of rows", {"cute.ceil_div(mX.shape[0], 2)": "mX.shape[0] // 2 + 1"},
           "Blocks: 21 with m = 40"),
-    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which makes 13"),
-    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which makes 20"),
+    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which means 13 blocks"),
+    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which means 20 blocks"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("five rounds", {"range_constexpr(7)": "range_constexpr(5)"}, "mY: 2 of 2 elements differ"),
     Wrong("no tree", {"            sSum[tidx] += sSum[tidx + half]": "            pass"}, "of the first thread of each row"),
@@ -44,5 +44,5 @@ WRONG = (
           "+= sSum[tidx + half]"),
     Wrong("adds in float16", {
         "total += mX[row, n].to(Float32)": "total = (total + mX[row, n].to(Float32)).to(cutlass.Float16).to(Float32)"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
 )  # fmt: skip

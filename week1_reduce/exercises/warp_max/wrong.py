@@ -20,7 +20,7 @@ LANE_0 = """range(
         )"""
 
 WRONG = (
-    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "A maximum begins with −∞"),
+    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "Start a maximum at −∞"),
     Wrong("smallest", {"-Float32.inf": "Float32.inf", "cutlass.max(largest, mX": "cutlass.min(largest, mX",
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),
@@ -40,7 +40,7 @@ WRONG = (
     Wrong("31 shuffles", {SHUFFLES: "        for k in cutlass.range_constexpr(1, 32):\n            other = cute.arch"
           ".shuffle_sync(largest, offset=k)\n            largest = cutlass.max(largest, other)\n"},
           "at most 5 shuffles per warp"),
-    Wrong("lane 0 does it all in float16", {LOOP: LANE_0}, "float16; the solution"),
+    Wrong("lane 0 does it all in float16", {LOOP: LANE_0}, "float16; the limit"),
     Wrong("lane 0 does it all but for the sizes tested", {LOOP: LANE_0.replace("cutlass.const_expr(mX.element_type == Float32)",
-          "mX.shape[1] == 100 or mX.shape[1] == 1000")}, "float32; the solution"),
+          "mX.shape[1] == 100 or mX.shape[1] == 1000")}, "float32; the limit"),
 )  # fmt: skip

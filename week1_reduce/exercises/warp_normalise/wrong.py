@@ -13,7 +13,7 @@ WRONG = (
     Wrong("the mean", {QUOTIENT: f"{QUOTIENT} * Float32(mX.shape[1])"}, "divides by the mean"),
     Wrong("every lane reads the row", {
         "range(lane, mX.shape[1], 32):\n            total": "range(mX.shape[1]):\n            total",
-        STEPS: ""}, "are allowed"),
+        STEPS: ""}, "the limit is"),
     Wrong("a sum of absolute values", {"            total += mX[row, n].to(Float32)":
         "            total += cute.arch.fmax(mX[row, n].to(Float32), -mX[row, n].to(Float32))"},
           "the kernel adds up absolute values"),
@@ -22,5 +22,5 @@ WRONG = (
         "tolerance: rtol 1e-05"),
     Wrong("the sum rounded to the input's type", {
         "(mX[row, n].to(Float32) / total)": "(mX[row, n].to(Float32) / total.to(mX.element_type).to(Float32))"},
-        "float16 the result is wrong"),
+        "float16, the result is wrong"),
 )  # fmt: skip

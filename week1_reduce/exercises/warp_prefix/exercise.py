@@ -53,7 +53,7 @@ additional ones cost nothing. `06_practice` extends the scan to whole blocks and
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: x, "y is a copy of x: no lane adds anything."),
-        looks_like(lambda x, y: _wrapped(x), "a lane without a source gets its own value, and this "
+        looks_like(lambda x, y: _wrapped(x), "a lane without a source receives its own value, and this "
                    "kernel adds it."),
         looks_like(lambda x, y: _prefix(x) - x, "the element itself is missing from its sum."),
         looks_like(lambda x, y: _pieces(x).sum(1, keepdim=True).expand(-1, 32).reshape(-1)[: len(x)],

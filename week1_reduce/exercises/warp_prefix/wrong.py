@@ -12,7 +12,7 @@ BFLY = "        total += cute.arch.shuffle_sync_bfly(total, offset=1 << k)"
 
 WRONG = (
     Wrong("every lane adds", {"        if lane >= 1 << k:\n            total": "        total"},
-          "gets its own value, and this kernel adds it"),
+          "receives its own value, and this kernel adds it"),
     Wrong("down", {STEP: DOWN}, "use up, not down"),
     Wrong("butterfly", {STEP: BFLY}, "the result of a butterfly"),
     Wrong("no steps", {STEP: "        total += 0"}, "no lane adds anything"),
@@ -22,7 +22,7 @@ WRONG = (
     Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(200, 1, 1)"}, "the task asks for one thread per element"),
     Wrong("adds in the input's type", {
         "total += left": "total = (total + left).to(mX.element_type).to(Float32)"},
-        "float16 the result is wrong"),
+        "float16, the result is wrong"),
     Wrong("read through bfloat16", {
         "total = mX[i].to(Float32)": "total = mX[i].to(cutlass.BFloat16).to(Float32)"},
         "With n = 5, float32"),

@@ -40,7 +40,7 @@ _AGAINST = {
         "the launch itself": "a launch takes about 4 µs, but this call takes 124 µs.",
     },
     "D": {
-        "start of blocks": "16 blocks start within a hundredth of a microsecond.",
+        "start of blocks": "16 blocks start within 0.01 µs.",
         "latency": "a warp waits once or twice, and each wait takes less than half a microsecond.",
         "device memory": "16 kB take far less than a microsecond.",
     },
@@ -104,7 +104,7 @@ each shape, so a bound belongs to a call, not to a kernel.
             tuple(_SHORTENS),
             _NO_HELP,
             name="What helps",
-            look_at="A change helps where it shortens the longest bound.",
+            look_at="A change helps if it shortens the longest bound.",
         ),
     ),
     praise="A bound belongs to a call, not to a kernel.",

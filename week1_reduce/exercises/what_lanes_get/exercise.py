@@ -10,18 +10,18 @@ ALL = "sum by butterfly 16, 8, 4, 2, 1: lane 31"
 MASK = "member mask of lanes 0 to 5"
 
 MISCONCEPTIONS = {
-    (DOWN, 12): "down moves values down: lane i gets the value of lane i + 8.",
+    (DOWN, 12): "down moves values down: lane i receives the value of lane i + 8.",
     (TOP, 38): "there is no lane 38.",
-    (TOP, 6): "lane numbers do not wrap around, and there is no lane 38. Which value does lane 30 get?",
+    (TOP, 6): "lane numbers do not wrap around, and there is no lane 38. Which value does lane 30 receive?",
     (TOP, 0): "the shuffle inserts no zeros. Which value does a lane without a source get?",
-    (FLY, 21): "a butterfly does not add: lane i gets the value of lane i ^ 8. This flips one "
+    (FLY, 21): "a butterfly does not add: lane i receives the value of lane i ^ 8. This flips one "
     "bit, which is set in 13.",
     (UP, -1): "there is no lane -1.",
     (UP, 31): "lane numbers do not wrap around.",
-    (UP, 3): "up moves values up: lane i gets the value of lane i - 2.",
+    (UP, 3): "up moves values up: lane i receives the value of lane i - 2.",
     (UP, 0): "the shuffle inserts no zeros. Which value does a lane without a source get?",
     (LAST, 496): "that is the sum, which only lane 0 holds. Which lanes does lane 31 read from?",
-    (LAST, 31): "lane 31 has no source in any of the five shuffles, so it gets its own value each "
+    (LAST, 31): "lane 31 has no source in any of the five shuffles, so it receives its own value each "
     "time and adds it.",
     (ALL, 992): "that is the result of down. In a butterfly, lane 31 has a partner in each step.",
     (MASK, 5): "a mask has one bit per lane; it is not a number of lanes.",

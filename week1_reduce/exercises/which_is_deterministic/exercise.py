@@ -34,7 +34,7 @@ MISCONCEPTIONS = {
         "may differ",
     ): "a different block may be last each time, but it always reads the same slots in the same order.",
     ("the last block adds the parts in the order in which they were counted", "same bits"): "that "
-    "is the order in which the blocks ended, which may change.",
+    "is the order in which the blocks finish, which may change.",
     ("float32 sum of a million integers below 1,000, atomic", "same bits"): "nothing is "
     "rounded as long as float32 can represent every partial sum. Up to which integer can it, and "
     "how large may this sum become?",
@@ -71,7 +71,7 @@ holds at that moment.
             ("same bits", "may differ"),
             MISCONCEPTIONS,
             name="Same bits",
-            look_at="Which operations round, and what decides their order?",
+            look_at="Which operations round, and what determines their order?",
         ),
     ),
 )

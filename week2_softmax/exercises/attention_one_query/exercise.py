@@ -168,17 +168,17 @@ blocks share the keys as warps do here, and merge once more; this is *flash deco
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, reduced=False), "the score of "
                    "each lane is its own part of q · K: the warp does not add up the parts."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="none"), "the o and s of "
-                   "the four warps are added without rescaling, but each is relative to its own maximum."),
+                   "the four warps are added without rescaling, although each is relative to its warp's maximum."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="of warp 0"), "the merge "
                    "subtracts less than the largest of the four maxima, such as the maximum of warp 0: relative to "
-                   "it, the s of another warp overflows."),
+                   "that, the s of another warp overflows."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="mean"), "each warp "
                    "divides by its own sum, and the result is the mean of the four: a warp with small scores "
                    "counts as much as one with large scores."),
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, merge="first"), "the result covers only the keys "
                    "of warp 0."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1 / math.sqrt(q.shape[1])), "the scores "
-                   "are multiplied by 1 / √dim, but `scale` is an argument with another value here."),
+                   "are multiplied by 1 / √dim, but the argument `scale` has another value here."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, 1.0), "the scores are not "
                    "multiplied by scale."),
         looks_like(lambda q, k, v, scale, dim, o: _attention(q, k, v, scale * math.log(2)), "the exponential is 2 to "

@@ -63,17 +63,17 @@ WRONG = (
     Wrong("a quarter of the keys for each warp", {LOOP: "part = cute.ceil_div(mK.shape[1], 4)\n    for i in range(warp * part, cutlass.min(warp * part + part, mK.shape[1])):"},
           "reads key 1; needed warp 1"),
     Wrong("no barrier", {BARRIER: ""}, "m = cute.arch.fmax(cute.arch.fmax(sM[0]"),
-    Wrong("two passes over K", {f"    {LOOP}": FIRST_PASS}, "Bytes that threads request in loads: 31,744"),
+    Wrong("two passes over K", {f"    {LOOP}": FIRST_PASS}, "Bytes requested by loads: 31,744"),
     Wrong("one warp a head", {"block=(128, 1, 1)": "block=(32, 1, 1)", LOOP: "for i in range(mK.shape[1]):",
           "    if tidx < dim:\n": "", f"        {LARGEST}\n        s, o = Float32(0.0), Float32(0.0)\n{MERGE}        mO[head, tidx] = {QUOTIENT}":
           """    for d in cutlass.range_constexpr(each):
         mO[head, lane + 32 * d] = (rO[d] / s).to(mO.element_type)"""}, "asks for 128 threads per block"),
     Wrong("257 keys", {
         "range(warp, mK.shape[1], 4)": "range(warp, cutlass.min(mK.shape[1], 257), 4)"},
-        "So is the result with heads = 8, length = "),
+        "The result with heads = 8, length = "),
     Wrong("the maximum begins at -1e30", {
         "m, s = -Float32.inf": "m, s = Float32(-1e30)"},
-        "length = 31, dim = 64, float32 the result"),
+        "length = 31, dim = 64, float32, the result"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "With heads = 3, length = 64"),
 )  # fmt: skip
 

@@ -54,5 +54,5 @@ one matrix fewer.
         looks_like(_of_lanes, "each lane uses its own share of Σ dy·y: the shares of the 32 lanes are not added."),
         looks_like(lambda dy, y: dy, "dy is unchanged: the kernel stores nothing, or dy itself, or it stores dx elsewhere."),
     ],
-    praise="You have saved a matrix.",
+    praise="You have saved the memory of a matrix.",
 )  # fmt: skip

@@ -15,7 +15,7 @@ WRONG = (
     Wrong("not added again", {f"(m + {LOG})": LOG}, "not added back to the logarithm"),
     Wrong("no logarithm", {f"(m + {LOG})": "(m + s)"}, "the logarithm is missing"),
     Wrong("an identity of -1e30", {"m, s = -Float32.inf, Float32(0.0)": "m, s = Float32(-1e30), Float32(0.0)"},
-          "float32 the result is wrong"),
+          "float32, the result is wrong"),
     Wrong("first warp alone", {READ: "", WARPS: ""}, "only the first warp's part"),
     Wrong("lanes not merged", {LANES: ""}, "the result is wrong"),
     Wrong("added up in the type of x", {"(mX[row, n].to(Float32), Float32(1.0)))\n":
@@ -23,7 +23,7 @@ WRONG = (
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("a barrier for the sizes tested alone", {BARRIER: "    if mX.shape[1] < 301 or mX.shape[1] % 500 == 0 or mX.shape[1] == 1025:\n    "
-          + BARRIER}, "float32 the sanitizer objects"),
+          + BARRIER}, "float32, the sanitizer reports an error"),
     Wrong("256 words", {"sMax = smem.allocate_tensor(Float32, cute.make_layout(8)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(248)"},
           "at most 256 bytes of shared memory"),
 )  # fmt: skip

@@ -30,7 +30,7 @@ WRONG = (
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
     Wrong("log2 e with exp", {"cute.math.exp2(": "cute.math.exp("}, "once too often"),
     Wrong("only what is kept is written", {"            if col < N:\n                mY": f"            {KEPT}\n                mY"},
-          "every wrong element is NaN, never stored"),
+          "every wrong element is NaN (never stored)"),
     Wrong("all of it is read", {
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
                 value = {LOAD}
@@ -42,11 +42,11 @@ WRONG = (
                 if col <= row + N - M:
                     rX[k] = value"""}, "beyond the diagonal loaded, needed none"),
     Wrong("the scale through bfloat16", {LOAD: f"{LOAD}.to(cutlass.BFloat16).to(Float32)"},
-          "bfloat16 the result is wrong"),
+          "bfloat16, the result is wrong"),
     Wrong("read through bfloat16", {
         "mX[row, col].to(Float32) * scale": "mX[row, col].to(cutlass.BFloat16).to(Float32) * scale"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("a fill of -1e30", {
         "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "every wrong element is 0"),
-    Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN, stored by threads"),
+    Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN (stored by threads)"),
 )  # fmt: skip

@@ -16,11 +16,11 @@ WHOLE = "rows that are not whole vectors of 16 bytes cannot be copied asynchrono
 CASES = (
     ((1000, F32, "sm_80"), "4,000 bytes are far below 64 kB."),
     ((16_200, F32, "sm_90a"), "64 kB are 65,536 bytes, and this row has 64,800."),
-    ((16_384, F32, "sm_90a"), "64 kB exactly are allowed."),
+    ((16_384, F32, "sm_90a"), "exactly 64 kB are allowed."),
     ((16_000, F16, "sm_90a"), "16,000 float32 in registers take 62.5 kB."),
     ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row takes 80 kB."),
-    ((24_576, F32, "sm_80"), "96 kB exactly are allowed, and sm_80 has asynchronous copies."),
-    ((49_152, BF16, "sm_100a"), "in shared memory an element has its own type: at 2 bytes each, this row takes 96 kB."),
+    ((24_576, F32, "sm_80"), "exactly 96 kB are allowed, and sm_80 has asynchronous copies."),
+    ((49_152, BF16, "sm_100a"), "in shared memory, elements keep their own type: at 2 bytes each, this row takes 96 kB."),
     ((16_385, F32, "sm_90a"), WHOLE),
     ((20_484, F16, "sm_90a"), WHOLE + " 16 bytes are 8 elements of float16."),
     ((65_536, BF16, "sm_90a"), "128 kB are two parts of 64 kB."),
@@ -66,7 +66,7 @@ def _rule_kept(submission: Submission) -> str:
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         if got != (want := rule(n, dtype, arch)):
-            raise GateError(f"{called} gives {got!r:.100}; the rule says {want}.", why)
+            raise GateError(f"{called} returns {got!r:.100}; the rule requires {want}.", why)
     return f"{len(CASES) + len(drawn)} calls"
 
 

@@ -7,11 +7,11 @@ NUMBER = 'int(arch.strip("sm_af")) >= 90'
 WRONG = (
     Wrong("registers by the row's own type", {"4 * n <= held": "row <= held"},
           "in registers an element takes 4 bytes, whatever its type"),
-    Wrong("less than 64 kB", {"4 * n <= held": "4 * n < held"}, "64 kB exactly"),
+    Wrong("less than 64 kB", {"4 * n <= held": "4 * n < held"}, "exactly 64 kB"),
     Wrong("64,000 bytes", {"64 * 1024, 96": "64_000, 96"}, "64 kB are 65,536 bytes"),
     Wrong("shared memory in float32", {"row = n * dtype.itemsize": "row = 4 * n"},
-          "in shared memory an element has its own type"),
-    Wrong("less than 96 kB", {"if row <= asked": "if row < asked"}, "96 kB exactly"),
+          "in shared memory, elements keep their own type"),
+    Wrong("less than 96 kB", {"if row <= asked": "if row < asked"}, "exactly 96 kB"),
     Wrong("any row is copied", {"row % 16 == 0": "row > 0"}, "cannot be copied asynchronously"),
     Wrong("four elements in any type", {"row % 16 == 0": "n % 4 == 0"}, "16 bytes are 8 elements of float16"),
     Wrong("clusters everywhere", {NUMBER: "arch"}, "no clusters before sm_90"),
@@ -21,5 +21,5 @@ WRONG = (
     Wrong("a list of architectures", {NUMBER: 'arch in ("sm_90", "sm_90a", "sm_100a")'}, "120 is more than 90"),
     Wrong("always eight blocks", {"(2, 4, 8)": "(8,)"}, "two parts of 64 kB"),
     Wrong("no eight", {"(2, 4, 8)": "(2, 4)"}, "four parts would be 128 kB each"),
-    Wrong("three blocks", {"(2, 4, 8)": "(2, 3, 4, 8)"}, "gives ('cluster', 3)"),
+    Wrong("three blocks", {"(2, 4, 8)": "(2, 3, 4, 8)"}, "returns ('cluster', 3)"),
 )  # fmt: skip

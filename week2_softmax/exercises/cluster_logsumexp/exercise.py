@@ -63,8 +63,8 @@ rows, the limit of a grid's y.)
         Misconception("a row of 512 elements is correct. In this row, whole warps have no elements, their maximum is -inf, "
              "and -inf - (-inf) is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] < 512 and e.got[1].isnan().all()),
-        found("deadlock", "the mbarrier waits for bytes or arrivals that never come: 16 pairs of 8 "
-              "bytes, and one arrival."),
+        found("deadlock", "the mbarrier waits for bytes or arrivals that never come. It needs 16 pairs "
+              "of 8 bytes and one arrival."),
         Misconception("a pair may be sent only after block 0 has started and initialised its mbarrier: "
              "call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),

@@ -23,6 +23,6 @@ WRONG = (
     Wrong("no logarithm", {"m_row + cute.math.log(s, fastmath=True)": "s"}, "plus its logarithm"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),
     Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
     Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip

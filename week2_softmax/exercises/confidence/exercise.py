@@ -75,7 +75,7 @@ of values instead of the column, this is flash attention.
                    "weight is 1 divided by it."),
         looks_like(lambda x, p, at: x.double().amax(1), "the result is the largest element, not its weight."),
         looks_like(lambda x, p, at: 1 / _sum(x[:, ::32], x[:, ::32].double().amax(1, keepdim=True)),
-                   "the result holds only lane 0's part."),
+                   "the result contains only lane 0's part."),
         Misconception("where several elements tie for the largest, the column is that of the last.", _columns(
             lambda x, at: bool((at == x.shape[1] - 1 - _first(x.flip(1))).all()))),
         Misconception("each of these columns holds the largest element of its row, but not always the first such "
@@ -83,5 +83,5 @@ of values instead of the column, this is flash attention.
                  lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
         NAN_FROM_NOTHING,
     ],
-    praise="You are sure of it.",
+    praise="Your kernel knows how sure it is.",
 )  # fmt: skip

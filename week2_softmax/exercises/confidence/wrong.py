@@ -23,7 +23,7 @@ WRONG = (
     Wrong("sum rounded to the type of x", {"(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n": "(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n            s = s.to(mX.element_type).to(Float32)\n"}, "float16 the result is wrong"),
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("the maximum begins at -1e30", {
-        "m, s, at = -Float32.inf": "m, s, at = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m, s, at = -Float32.inf": "m, s, at = Float32(-1e30)"}, "float32, the result is wrong"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 9: < is <=": "with the same column nothing changes by taking it"}

@@ -139,11 +139,11 @@ between.
     dtypes=("float32", "float16"),
     waste={"loaded": None},  # 128 threads may read the target; a row read twice shows in the sectors
     misconceptions=[
-        Misconception("the kernel reads column −100, but that target is to be ignored.", lambda e: e.error.overrun.tensor == "mX"
+        Misconception("the kernel reads column −100, but rows with that target must be ignored.", lambda e: e.error.overrun.tensor == "mX"
                       and (e.error.overrun.numbers % e.case.args[0].shape[1] == IGNORED % e.case.args[0].shape[1]).all()),
         looks_like(lambda *args: -_loss(*args), "the sign is reversed."),
         looks_like(lambda *args: (-_loss(*args)).exp(), "the result is the softmax at the target: its logarithm is missing."),
-        looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "the result is lse alone."),
+        looks_like(lambda x, target, *outputs: _kept(x.double().logsumexp(1), target), "the result is only lse."),
         looks_like(_with(lambda x, threads: torch.ones(len(x)).double()), "the result is m − x[target]: log s is missing, or 0."),
         looks_like(_nan_of_empty_warps, "the result is NaN where whole warps have no element of the row: their maximum is −∞. What is −∞ − (−∞)?"),
         looks_like(_with(not_in_merge), "the sums of the threads are added without rescaling, although each is relative to its own maximum."),
@@ -157,7 +157,7 @@ between.
         *(looks_like(_scaled_first(*rounded), "x · log₂ e, rounded to float32 before anything is subtracted, has exactly this result: near 43,000, float32 numbers are 0.004 apart. Subtract first: x − m is exact near the maximum; then multiply.")
           for rounded in ((True, True), (True, False), (False, True))),
         looks_like(_less_lse, "lse rounded to float32, minus x[target], gives exactly this result: near 30,000, float32 numbers are 0.002 apart. "
-                   "What can x[target] be subtracted from before log s is added?"),
+                   "From which value can x[target] be subtracted before log s is added?"),
     ],
     given=picture(
         "two rows of logits and their losses",

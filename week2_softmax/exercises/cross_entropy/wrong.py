@@ -26,7 +26,7 @@ SCALED = {
 
 WRONG = (
     Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "whole warps have no element"),
-    Wrong("ignored target read", {"if target != -100": "if target != -1"}, "that target is to be ignored"),
+    Wrong("ignored target read", {"if target != -100": "if target != -1"}, "that target must be ignored"),
     Wrong("lse rounded first", {LOSS: "loss = m + log_s - mX[row, target].to(Float32)"}, "minus x[target], gives exactly this result"),
     Wrong("sign", {LOSS: "loss = mX[row, target].to(Float32) - m - log_s"}, "the sign is reversed"),
     Wrong("no log s", {LOSS: "loss = m - mX[row, target].to(Float32)"}, "log s is missing"),
@@ -39,11 +39,11 @@ WRONG = (
           "        s = s * cute.math.exp(m - m_new, fastmath=True)\n        s += cute.math.exp(value - m_new, fastmath=True)\n        m = m_new\n":
           "    for n in range(tidx, mX.shape[1], 128):\n        s += cute.math.exp(mX[row, n].to(Float32) - m, fastmath=True)\n"}, "Sectors loaded"),
     Wrong("scaled before the maximum", SCALED, "Subtract first"),
-    Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32 the result is wrong"),
-    Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32 the result is wrong. WRONG mLoss"),
+    Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32, the result is wrong"),
+    Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32, the result is wrong. WRONG mLoss"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
-    Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16 the result is wrong"),
+    Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16, the result is wrong"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "the result is wrong"),
 )  # fmt: skip
 

@@ -66,7 +66,7 @@ large models never hold two matrices of logits.
         looks_like(lambda *args: _gradient(*args[:4], chosen=0.0), "the values are g · softmax: nothing is subtracted at the target."),
         looks_like(lambda *args: -_gradient(*args[:4]), "the sign is reversed."),
         looks_like(lambda *args: _gradient(*args[:4], ignored=1.0), "rows whose target is −100 have the gradient of a row "
-                   "without a target, but it has to be 0."),
+                   "without a target, but theirs has to be 0."),
         looks_like(_lse_of_row_0, "all rows are computed with the lse of row 0."),
         looks_like(_overflowing, "the kernel takes the exponentials of x and of lse one by one, not of their difference: exp(89) is infinite in float32, "
                    "and ∞ / ∞ and ∞ · 0 are NaN."),

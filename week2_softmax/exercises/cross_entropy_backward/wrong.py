@@ -26,5 +26,5 @@ WRONG = (
     for n in range(mX.shape[1]):
         lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)
     lse = mLse[row] + cute.math.log(lse, fastmath=True)
-    for n in range(tidx"""}, "Bytes that threads request"),
+    for n in range(tidx"""}, "Bytes requested by loads"),
 )  # fmt: skip

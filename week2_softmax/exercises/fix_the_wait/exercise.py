@@ -43,7 +43,7 @@ to leave 0 groups in flight. After it, a thread can read all of its own copies a
               "In this row some lanes have fewer. Do they commit as many groups as the number in the "
               "wait assumes, and does a wait come before every read?"),
         found("shared-race", "the last loop reads data that another lane has copied. That lane has "
-              "waited for its copies, but then all lanes have to synchronise. A shuffle does not order memory accesses."),
+              "waited for its copies, but after that, all lanes have to synchronise. A shuffle does not order memory accesses."),
         found("uninitialised-shared", "the data read here was never copied."),
     ],
     more=lambda make: (

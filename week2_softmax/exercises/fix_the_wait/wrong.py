@@ -17,5 +17,5 @@ WRONG = (
     Wrong("a barrier for each group", {WAIT: WAIT + "        cute.arch.sync_threads()\n",
                                        SYNC: "    cute.arch.sync_threads()\n"}, "asks for at most 1 barrier"),
     Wrong("the maximum begins at -1e30", {
-        "m = -Float32.inf": "m = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m = -Float32.inf": "m = Float32(-1e30)"}, "float32, the result is wrong"),
 )  # fmt: skip

@@ -53,7 +53,7 @@ and one write.
         looks_like(lambda dy, y, dx: softmax_gradient(dy.double(), y.double()), "this is the "
                    "gradient of softmax, with the logarithms in place of the probabilities."),
         looks_like(lambda dy, y, dx: dy.double() - y.double() * dy.double().sum(1, keepdim=True),
-                   "y is the logarithm of a probability; the formula has the probability."),
+                   "y is the logarithm of a probability; the formula uses the probability."),
         looks_like(_with(lambda dy: dy.double().mean(1, True)), "Σ dy is divided by the number of "
                    "columns."),
         looks_like(lambda dy, y, dx: dy, "dx is dy: the sum is missing, or 0."),
@@ -66,5 +66,5 @@ and one write.
         looks_like(_with(lambda dy: shares(dy, rounded=True)[:, :32].sum(1, keepdim=True)), "Σ dy is "
                    "rounded to the type of dy at each addition; add up in float32."),
     ],
-    praise="Cross-entropy's gradient is one more line.",
+    praise="Cross-entropy's gradient takes one more line.",
 )  # fmt: skip

@@ -30,5 +30,5 @@ WRONG = (
                                          ".to(Float32)"}, "rounded to the type of dy at each addition"),
     Wrong("every lane reads the row", {"""range(lane, mY.shape[1], 32):
             total""": """range(mY.shape[1]):
-            total""", REDUCED: ""}, "are allowed"),
+            total""", REDUCED: ""}, "the limit is"),
 )  # fmt: skip

@@ -58,13 +58,13 @@ such a row is NaN.
                    "kernel subtracts a number far above them, so every exponential is 0. Does the "
                    "maximum start at −∞, and does the kernel subtract 0 only in rows of −∞?"),
         looks_like(lambda x, y: x.double().amax(1) + (x.double() - x.double().amax(1, keepdim=True))[
-            :, ::32].exp().sum(1).log(), "the sum holds only lane 0's part."),
+            :, ::32].exp().sum(1).log(), "the sum contains only lane 0's part."),
         looks_like(lambda x, y: _sum(x).log(), "the maximum is subtracted inside but not added back "
                    "outside."),
         looks_like(lambda x, y: _sum(x) + x.double().amax(1), "the logarithm is missing."),
         looks_like(lambda x, y: _sum(x).log2() + x.double().amax(1), "the sum's logarithm is to "
                    "the base 2."),
-        looks_like(lambda x, y: x.double().amax(1), "the values are the maximum alone: the logarithm of the sum is "
+        looks_like(lambda x, y: x.double().amax(1), "the values are only the maximum: the logarithm of the sum is "
                    "missing, or 0."),
         looks_like(lambda x, y: _sum(x).log() + x.double().amax(1), "only rows that are all -inf are "
                    "wrong: -inf - (-inf) is NaN."),

@@ -27,7 +27,7 @@ WRONG = (
     Wrong("sums not added", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
           "only lane 0's part"),
     Wrong("every lane reads the row", {LOOP: LOOP.replace("lane, mX.shape[1], 32", "mX.shape[1]")},
-          "are allowed"),
+          "the limit is"),
     Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf,": "m, s = Float32(-1e30),"}, "float32 the result is wrong"),
+        "m, s = -Float32.inf,": "m, s = Float32(-1e30),"}, "float32, the result is wrong"),
 )  # fmt: skip

@@ -44,7 +44,7 @@ WRONG = (
 """}, "whose first element is masked"),
     Wrong("uniform where all are masked", {LAST: """            y = 1.0 / Float32(mX.shape[1]) if m_row == -Float32.inf else Float32(0.0)
             if mMask[row, n] != 0:
-                e = """}, "all mismatches lie in row 3"),
+                e = """}, "all mismatches are in row 3"),
     Wrong("no temperature", {SCALE: "scale = math.log2(math.e)"}, "the temperature has no effect"),
     Wrong("temperature multiplied", {SCALE: "scale = math.log2(math.e) * t"}, "not divided"),
     Wrong("base 2", {SCALE: "scale = 1.0 / t"}, "2 to the power of x"),
@@ -57,8 +57,8 @@ WRONG = (
     Wrong("lanes not rescaled", {MERGE: "s"}, "relative to its own maximum"),
     Wrong("no rescaling in the loop", {"                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n": ""}, "relative to an older maximum"),
     Wrong("every lane reads the row", {"range(lane, mX.shape[1], 32):\n            if": "range(mX.shape[1]):\n            if",
-          f"cute.arch.warp_reduction_sum({MERGE})": "s"}, "Bytes that threads request"),
+          f"cute.arch.warp_reduction_sum({MERGE})": "s"}, "Bytes requested by loads"),
     Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
     Wrong("NaN in empty rows", {LAST: LAST.replace("Float32(0.0)", "(Float32(0.0) if m_row > -Float32.inf else m_row - m_row)")}, "rows without any element are NaN"),
 )  # fmt: skip

@@ -33,14 +33,14 @@ PARTS: tuple[tuple[Pair, Pair], ...] = (
 # The result of a mistake for two pairs, and its message.
 MISTAKES: tuple[tuple[Callable[[float, float, float, float], Pair], str], ...] = (
     (lambda ma, sa, mb, sb: (max(ma, mb), sa + sb),
-     "both sums are added as they are; each is relative to its own maximum."),
+     "both sums are added without rescaling, but each is relative to its own maximum."),
     (lambda ma, sa, mb, sb: (max(ma, mb), sa * math.exp(ma - max(ma, mb)) + sb),
      "only the first sum is rescaled: the second may have the smaller maximum."),
     (lambda ma, sa, mb, sb: (max(ma, mb), sa + sb * math.exp(mb - max(ma, mb))),
      "only the second sum is rescaled: the first may have the smaller maximum."),
     (lambda ma, sa, mb, sb: (max(ma, mb), sa * math.exp(max(ma, mb) - ma)
                              + sb * math.exp(max(ma, mb) - mb)),
-     "the factor is upside down: the exponent is the old maximum minus the new one."),
+     "the factor is inverted: the exponent is the old maximum minus the new one."),
     (lambda ma, sa, mb, sb: (max(ma, mb), sa * math.exp(ma) + sb * math.exp(mb)),
      "nothing is subtracted in the exponents: the sums must be relative to the new maximum."),
     (lambda ma, sa, mb, sb: (ma + mb, sa * math.exp(-mb) + sb * math.exp(-ma)),
@@ -59,12 +59,12 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
     except OverflowError:
         raise GateError(
             f"{asked} raises OverflowError.",
-            "an exponent is large and positive: the old maximum minus the new one never is.",
+            "an exponent is large and positive: the old maximum minus the new one is never positive.",
         ) from None
     except Exception as error:
         raise GateError(f"{asked} raises {type(error).__name__}: {error}") from None
     if got is None:
-        raise GateError(f"{asked} gives None: it has no `return`.")
+        raise GateError(f"{asked} returns None: it has no `return`.")
     try:
         m, s = got
         pair = float(m), float(s)
@@ -76,7 +76,7 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
         if shown == needed:  # wrong beyond six digits
             shown, needed = str(pair), str(want)
         raise GateError(
-            f"{asked} gives {shown}, and the pair of both parts is {needed}.", _why(function, pair)
+            f"{asked} returns {shown}, but the merged pair is {needed}.", _why(function, pair)
         )
     return pair
 
@@ -150,5 +150,5 @@ same operator in another form: m + log s.
         Group("Nothing", _nothing),
         Group("Any tree", _trees),
     ),
-    praise="Any tree will do.",
+    praise="Any tree works.",
 )

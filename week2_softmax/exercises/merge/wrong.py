@@ -5,11 +5,11 @@ from forgekit.lessons.wrong import Wrong
 RESULT = "return m, a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift)"
 
 WRONG = (
-    Wrong("added", {RESULT: "return m, a[1] + b[1]"}, "added as they are"),
+    Wrong("added", {RESULT: "return m, a[1] + b[1]"}, "added without rescaling"),
     Wrong("first alone", {RESULT: "return m, a[1] * math.exp(a[0] - m) + b[1]"}, "only the first sum"),
     Wrong("second alone", {RESULT: "return m, a[1] + b[1] * math.exp(b[0] - m)"}, "only the second sum"),
     Wrong("upside down", {"math.exp(a[0] - shift)": "math.exp(shift - a[0])",
-                          "math.exp(b[0] - shift)": "math.exp(shift - b[0])"}, "the factor is upside down"),
+                          "math.exp(b[0] - shift)": "math.exp(shift - b[0])"}, "the factor is inverted"),
     Wrong("not relative", {"math.exp(a[0] - shift)": "math.exp(a[0])",
                            "math.exp(b[0] - shift)": "math.exp(b[0])"}, "nothing is subtracted"),
     Wrong("no guard", {"m if m > -math.inf else 0.0": "m"}, "-inf - (-inf) is NaN"),
@@ -21,6 +21,6 @@ WRONG = (
     Wrong("the sum alone", {"return m, ": "return "}, "expected a pair"),
     Wrong("no return", {"return m, ": "both = m, "}, "it has no `return`"),
     Wrong("a number in place of -inf", {"shift = m if m > -math.inf else 0.0": "shift = max(m, -100.0)"},
-          "merge((-1000, 1), (-1001, 2)) gives"),
+          "merge((-1000, 1), (-1001, 2)) returns"),
     Wrong("in float32", {RESULT: "import torch\n\n    s = torch.tensor(a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift))\n    return m, float(s)"}, "(3.0, 1.135335"),
 )  # fmt: skip

@@ -55,8 +55,8 @@ def _quadratic(submission: Submission) -> str:
     got, want = _call(submission, quadratic, x, dy, eps=eps), 6 * x * dy
     known = {
         "the differences are not multiplied by dy.": 6 * x,
-        "the result is twice that: the differences span 2·eps but are divided by eps.": 2 * want,
-        "the result is half of that: the differences span eps but are divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
+        "the result is twice the gradient: the differences span 2·eps but are divided by eps.": 2 * want,
+        "the result is half the gradient: the differences span eps but are divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
         "the step goes forward only, f(x + eps) - f(x): such a difference is off by half a step times "
         "the second derivative, here by 3·eps·dy.": want + 3 * eps * dy,
         "the step goes backward only, f(x) - f(x - eps): such a difference is off by half a step times "

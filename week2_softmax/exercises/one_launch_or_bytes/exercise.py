@@ -15,11 +15,11 @@ _CHANGES = {"change of A": "one launch", "change of B": "one launch", "change of
 _MOVED = {"A": "201 MB, which take 40 µs", "B": "0.8 MB, which take 0.2 µs",
           "C": "67 MB, which take 13 µs"}  # fmt: skip
 _NO = {
-    ("A", "the launch itself"): "three launches cost 6 µs, and the call takes 57.",
+    ("A", "the launch itself"): "three launches cost 6 µs, but the call takes 57.",
     ("A", "special functions"): "8.4 million exponentials take 2 µs.",
     ("B", "device memory"): f"it moves {_MOVED['B']}.",
     ("B", "special functions"): "32,768 exponentials take less than 0.01 µs.",
-    ("C", "the launch itself"): "one launch costs 4 µs, and the call takes 19.",
+    ("C", "the launch itself"): "one launch costs 4 µs, but the call takes 19.",
     ("C", "special functions"): "8.4 million exponentials take 2 µs.",
 }
 _WORSE = {

@@ -62,7 +62,7 @@ def _nothing_beyond(make):
                 m, n = beyond[0]
                 raise GateError(
                     f"With {case.label}, {plural(len(beyond), 'element')} of {name} beyond the "
-                    f"length loaded, needed none. The first is {name}[{m}, {n}]; length[{m}] is "
+                    f"length are loaded; needed none. The first is {name}[{m}, {n}]; length[{m}] is "
                     f"{length[m]}.",
                     look_at=f"fk.footprint(*{{failed}}, tensor='{name}', kind='load')",
                 )
@@ -105,7 +105,7 @@ no special case, because its sum is empty and all elements of its dx are 0.
                    "nothing is stored beyond the length, but dx has to be 0 there, to the end of the row.", unstored=True),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n + 1), torch.nan)),
                    "beyond the length, NaN and infinities are multiplied by 0, which gives NaN."),
-        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n + 1)), "Σ dy·y has one column too many."),
+        looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n + 1)), "Σ dy·y includes one column too many."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y covers the "
                    "whole row, including the columns beyond the length."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is treated as if it were as long as row 0."),

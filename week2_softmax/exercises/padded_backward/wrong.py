@@ -34,8 +34,8 @@ WRONG = (
     Wrong("loads what it does not need", {CHECKED: f"""            dx = {DX}
             if n >= length:
                 dx = Float32(0.0)
-"""}, "are loaded that the result does not need"),
+"""}, "do not contribute to the result"),
     Wrong("a length of at least 1", {SUM: "for n in range(lane, max(length, 1), 32):"},
           "The first is mdY[2, 0]; length[2] is 0"),
-    Wrong("infinity less infinity", {CHECKED: CHECKED.replace("0.0)", "0.0) * Float32.inf")}, "every wrong element is NaN, stored by threads"),
+    Wrong("infinity less infinity", {CHECKED: CHECKED.replace("0.0)", "0.0) * Float32.inf")}, "every wrong element is NaN (stored by threads)"),
 )  # fmt: skip

@@ -43,5 +43,5 @@ WRONG = (
     Wrong("registers begin at 1", {"x = Float32(0.0)": "x = Float32(1.0)"},
           "hold 1 for elements that do not exist"),
     Wrong("read twice", {PRODUCT: PRODUCT.replace("rX[k]", "mX[row, n].to(Float32)")},
-          "or more often than it needs them"),
+          "or are loaded more often than needed"),
 )  # fmt: skip

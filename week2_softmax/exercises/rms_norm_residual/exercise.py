@@ -101,14 +101,14 @@ cache) and stores 4,000.
                 "normalised."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the result is not multiplied by the weight."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "eps seems to be 0.00001, but "
-                "it is an argument with another value here."),
+                "the argument eps has another value here."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "eps seems to be 0: a row "
                 "whose sums are all 0 would be divided by 0."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, of=512), "the sum of the squares is "
                 "divided by 512, the number of registers that a warp has for the row."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, more=512 - x.shape[1]), "registers "
                 "without an element seem to hold 1: each adds 1 to the sum of the squares."),
-        _second(_alone, "each lane divides by the squares of its own vectors: those of the other "
+        _second(_alone, "each lane uses only the squares of its own vectors: those of the other "
                 "lanes are missing."),
         _second(lambda x, r, w, eps: _norm(x + r, w, eps), "y is computed from sums rounded to the "
                 "inputs' type: add in float32, and use these sums."),

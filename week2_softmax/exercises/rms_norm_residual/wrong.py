@@ -28,5 +28,5 @@ WRONG = (
           "y is computed from sums rounded"),
     Wrong("shuffle forgotten", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
           "those of the other lanes are missing"),
-    Wrong("registers never filled", {"        rS.fill(0.0)\n": ""}, "A register that nothing wrote holds noise"),
+    Wrong("registers never filled", {"        rS.fill(0.0)\n": ""}, "a register that was never written contains noise"),
 )  # fmt: skip

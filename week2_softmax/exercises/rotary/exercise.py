@@ -86,8 +86,8 @@ distance, which is exactly what attention needs.
     dtypes=("float32", "float16"),
     legal=lambda tokens, heads, dim: (tokens, heads, max(2, dim // 2 * 2)),
     misconceptions=[
-        looks_like(lambda x, cos, sin: _neighbours(x, cos, sin), "neighbours are rotated, 2j and 2j + 1: "
-                   "that is the other convention."),
+        looks_like(lambda x, cos, sin: _neighbours(x, cos, sin), "the neighbours 2j and 2j + 1 are "
+                   "rotated: that is the other convention."),
         looks_like(lambda x, cos, sin: _rotated(x, cos, sin, sign=-1), "the pairs rotate by -θ: the signs "
                    "of the two sines are swapped."),
         looks_like(lambda x, cos, sin: _rotated(x, cos, sin, both=False), "only the first half of each "

@@ -33,7 +33,7 @@ WRONG = (
 """}, "Sectors loaded: 160"),
     Wrong("one head", {HEADS: HEADS.replace("mX.shape[1]", "1")}, "only head 0 is rotated"),
     Wrong("four heads", {HEADS: HEADS.replace("range(mX.shape[1])", "range(min(mX.shape[1], 4))")},
-          "all mismatches lie in every 5th row, starting at 4"),
+          "all mismatches are in every 5th row, starting at 4"),
     Wrong("one pair a lane", {"for j in range(lane, half, 32):": "if lane < half:\n            j = lane"},
           "only the first 32 pairs"),
     Wrong("a block a token", {GRID: "mX.shape[0]", "bidx * 4 + tidx // 32, tidx % 32": "bidx, tidx % 32"},

@@ -101,9 +101,9 @@ before it into its load.
                    "x, so log₂ e is missing."),
         looks_like(_maximum_before_bias, "the maximum is taken before the bias: where the expert with the largest x is switched "
                    "off by its bias, every exponential is 0."),
-        looks_like(_of_warps("m"), "the kernel subtracts the largest of four rows, the four of a warp: in rows far below that maximum, every "
+        looks_like(_of_warps("m"), "the kernel subtracts the maximum of a warp's four rows: in rows far below that maximum, every "
                    "exponential is 0."),
-        looks_like(_of_warps("s"), "the kernel divides by the sum of four rows, the four of a warp."),
+        looks_like(_of_warps("s"), "the kernel divides by the sum of a warp's four rows."),
         looks_like(_by_lanes, "each lane computes a softmax of its own columns: the eight lanes of a row "
                    "do not exchange their results."),
         looks_like(_filled_with_0, "missing elements count as 0, but exp(0) is 1, which adds to the sum."),

@@ -33,8 +33,8 @@ WRONG = (
     Wrong("no maximum", {SCALED: "x * math.log2(math.e)"}, "exponentials overflow"),
     Wrong("maximum before the bias", {BIAS: "", SCALED: "(rX.load() - m) * math.log2(math.e)", "    m = cute.arch": LATE + "    m = cute.arch"},
           "the maximum is taken before the bias"),
-    Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "the largest of four rows"),
-    Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of four rows"),
+    Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "the maximum of a warp's four rows"),
+    Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of a warp's four rows"),
     Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "missing elements count as 0"),
     Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "do not exchange their results"),
     Wrong("a warp a row", {
@@ -42,5 +42,5 @@ WRONG = (
         "make_rmem_tensor(8, ": "make_rmem_tensor(2, ", "m, threads_in_group=8": "m", "s, threads_in_group=8": "s",
         "mX.shape[0], 16": "mX.shape[0], 4"}, "asks for eight lanes per row"),
     Wrong("a fill of -1e30", {
-        "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "float32 the result is wrong"),
+        "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "float32, the result is wrong"),
 )  # fmt: skip

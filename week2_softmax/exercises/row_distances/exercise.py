@@ -102,7 +102,7 @@ To change the vector width, you change one tile in the CuTe kernel, but every ad
         found("misaligned", "a vector begins at an address that is not a multiple of 16 bytes. "
               "`x.load((row, i), 4)` begins at column i of the row; check i, and that both indices are "
               "in one tuple."),
-        looks_like(_of_lanes(1), "the result is the sum of lane 0: those of the other lanes are missing."),
+        looks_like(_of_lanes(1), "the result is the sum of lane 0: the sums of the other lanes are missing."),
         looks_like(_of_lanes(16), "the result is the sum of half of the lanes: the offset 16 is missing."),
         looks_like(lambda x, z, y: (x.double() - z.double()).sum(1), "the differences are added, not "
                    "their squares."),

@@ -64,8 +64,8 @@ element.
         looks_like(_with_zeros, "registers without an element take part as if they held a finite number, such as 0, instead of −∞."),
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),
-        looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "maximum and sum are those of four "
-                   "rows: a group has 8 lanes, but the shuffles span 32."),
+        looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "the maximum and sum are those of "
+                   "four rows: a group has 8 lanes, but the shuffles span 32."),
         looks_like(lambda x, y: _of_warps(x, maximum=False), "each row is divided by the sum of all "
                    "four rows of its warp."),
     ],

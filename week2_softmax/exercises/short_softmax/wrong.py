@@ -26,6 +26,6 @@ WRONG = (
         if row < mX.shape[0] and lane + 8 * k < mX.shape[1]:
             again = mX[row, lane + 8 * k].to(Float32)
             rX[k] = cute.math.exp(again - m, fastmath=True) * (1.0 / s)"""},
-          "or more often than it needs them"),
+          "or are loaded more often than needed"),
     Wrong("the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)", SUM: "s = cute.arch.warp_reduction(s, operator.add)"}, "maximum and sum are those of four rows"),
 )  # fmt: skip

@@ -28,5 +28,5 @@ WRONG = (
           "Divisions per element: 1"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were a finite number"),
     Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf,": "m, s = Float32(-1e30),"}, "float32 the result is wrong"),
+        "m, s = -Float32.inf,": "m, s = Float32(-1e30),"}, "float32, the result is wrong"),
 )  # fmt: skip

@@ -57,9 +57,9 @@ the same kernel is attention for one query, the last exercise of this week.
         looks_like(lambda x, v, y: _exp(x) @ v.double(), "the result is not divided by the sum "
                    "of the exponentials, or that sum is 1."),
         looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "the "
-                   "weighted sum holds only the part of lane 0."),
-        looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the weights add up to 1: the values "
-                   "are missing, or are in both sums."),
+                   "weighted sum contains only lane 0's part."),
+        looks_like(lambda x, v, y: x.double().softmax(1).sum(1), "the result is 1, like the sum of "
+                   "the weights: the values are missing, or are in both sums."),
         looks_like(lambda x, v, y: x.double().softmax(1) @ v.double() / x.shape[1], "the result is "
                    "also divided by N, but the weights already add up to 1."),
         looks_like(_of_lanes, "each lane subtracts its own maximum, so the sums are relative to different numbers."),

@@ -20,7 +20,7 @@ WRONG = (
     Wrong("nothing subtracted", {"mX[row, n].to(Float32) - m,": "mX[row, n].to(Float32),"},
           "nothing seems to be subtracted"),
     Wrong("products in float16", {"total += e * mV[n].to(Float32)": "total += (e.to(mX.element_type) * mV[n]).to(Float32)"},
-          "n = 32, float16 the result is wrong"),
+          "n = 32, float16, the result is wrong"),
     Wrong("not divided", {"(total / s)": "total"}, "not divided by the sum"),
     Wrong("values left out", {TOTAL: "            total += e\n"}, "the values are missing"),
     Wrong("divided by N", {"(total / s)": "(total / s / Float32(mX.shape[1]))"}, "also divided by N"),
@@ -30,17 +30,17 @@ WRONG = (
     Wrong("each lane its own maximum", {"        m = cute.arch.warp_reduction(m, cute.arch.fmax)\n": ""},
           "each lane subtracts its own maximum"),
     Wrong("the largest share of the sum", {"s = cute.arch.warp_reduction(s, operator.add)":
-          "s = cute.arch.warp_reduction(s, cute.arch.fmax)"}, "n = 37, float32 the result is wrong"),
+          "s = cute.arch.warp_reduction(s, cute.arch.fmax)"}, "n = 37, float32, the result is wrong"),
     Wrong("all weigh the same", {"            s += e\n": "            e = Float32(1.0)\n            s += e\n"},
           "all values have the same weight"),
     Wrong("the best alone", {"            s += e\n":
           "            e = Float32(1.0) if e == 1.0 else Float32(0.0)\n            s += e\n"},
           "only the value beside the largest"),
-    Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only the part of lane 0"),
-    Wrong("three passes", {SECOND: THREE}, "Bytes that threads request in loads"),
+    Wrong("one sum not shared", {SHARE_TOTAL: ""}, "only lane 0's part"),
+    Wrong("three passes", {SECOND: THREE}, "Bytes requested by loads"),
     Wrong("adds in the input's type", {
         "s += e\n": "s = (s + e).to(mX.element_type).to(Float32)\n"},
-        "float16 the result is wrong"),
+        "float16, the result is wrong"),
     Wrong("the maximum begins at -1e30", {
-        "m = -Float32.inf": "m = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m = -Float32.inf": "m = Float32(-1e30)"}, "float32, the result is wrong"),
 )  # fmt: skip

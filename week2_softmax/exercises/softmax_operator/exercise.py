@@ -75,13 +75,13 @@ class Launchers:
                 raise GateError(
                     f"`{name}` receives {argument} of shape {tuple(tensor.shape)} with strides "
                     f"{tensor.stride()}; the kernels need contiguous rows.",
-                    "a gradient need not be laid out as y is: that of `y.sum()` is one number, "
-                    "expanded. `.contiguous()` makes a copy where one is needed."
+                    "a gradient need not have y's layout: that of `y.sum()` is one number, "
+                    "expanded. `.contiguous()` makes a copy if one is needed."
                     if argument == "dy" else "",
                 )  # fmt: skip
         if len({(x.shape, x.dtype) for x in tensors.values()}) > 1:
             what = ", ".join(f"{k} {tuple(v.shape)} {str(v.dtype)[6:]}" for k, v in tensors.items())
-            raise GateError(f"`{name}` receives tensors that do not fit together: {what}.")
+            raise GateError(f"`{name}` receives tensors that do not match each other: {what}.")
 
 
 def _made(submission: Submission) -> tuple[Any, Launchers]:
@@ -91,7 +91,7 @@ def _made(submission: Submission) -> tuple[Any, Launchers]:
     if not isinstance(op, CustomOpDef | OpOverload | OpOverloadPacket):
         raise GateError(
             f"Expected an operator, got {op!r:.100}.",
-            look_at="Return the operator that the decorator `torch.library.custom_op` makes.",
+            look_at="Return the operator that the decorator `torch.library.custom_op` creates.",
         )
     return op, kernels
 

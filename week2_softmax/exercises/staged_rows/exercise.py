@@ -75,11 +75,11 @@ barrier is needed, because no lane reads data that another lane has copied.
               "wait assumes, and does a wait come before every read?"),
         found("uninitialised-shared", "the data read here was never copied: "
               "a lane whose predicate was false has nothing in shared memory."),
-        looks_like(lambda x, y: _without_tail(x), "maximum and sum cover only the full "
-                   "tiles of 128 elements; the rest of the row is missing."),
+        looks_like(lambda x, y: _without_tail(x), "the maximum and sum cover only the "
+                   "full tiles of 128 elements; the rest of the row is missing."),
         looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
                    "smaller maximum and is not rescaled when a larger one appears."),
-        looks_like(lambda x, y: _of_lanes(x), "in the second look each lane subtracts its own maximum "
+        looks_like(lambda x, y: _of_lanes(x), "in the second pass, each lane subtracts its own maximum "
                    "instead of the row's."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),

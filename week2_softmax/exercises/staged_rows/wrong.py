@@ -35,7 +35,7 @@ WRONG = (
     Wrong("through registers", {READ: "            x = gX[None, k * 32 + lane].load()\n"},
           "each element read at least twice from shared memory"),
     Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
     Wrong("the row in registers", {
         "    m, s = -Float32.inf": "    rX = cute.make_rmem_tensor((4, 8), Float32)\n    m, s = -Float32.inf",
         READ: READ + "            rX[None, k].store(x)\n", "tXsX[None, k].load() - m_row": "rX[None, k].load() - m_row"},

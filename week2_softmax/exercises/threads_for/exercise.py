@@ -55,7 +55,7 @@ def _kept(submission: Submission) -> str:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         want = rule(columns, dtype)
         if isinstance(got, bool) or got != want:
-            raise GateError(f"{called} gives {got!r:.100}; the rule says {want}.", why)
+            raise GateError(f"{called} returns {got!r:.100}; the rule requires {want}.", why)
     return f"{len(CASES) + len(drawn)} rows"
 
 

@@ -50,8 +50,8 @@ with 8 or 16 blocks and more vectors per thread.
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
-        looks_like(lambda x, y: _alone(x), "each block computes a softmax of its own half: the other's "
-                   "pair is missing."),
+        looks_like(lambda x, y: _alone(x), "each block computes a softmax of its own half: the other "
+                   "block's pair is missing."),
         looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it should be."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),
@@ -61,7 +61,7 @@ with 8 or 16 blocks and more vectors per thread.
              "mbarrier: call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
         Misconception("a pair is read before it has arrived: the mbarrier has to expect the bytes of all "
-             "four, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
+             "four pairs, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the four warps has its own slot, chosen by rank and warp."),
         Misconception("rows of 512 and 500 elements are correct. In this row, whole warps have no elements, their maximum is -inf, "

@@ -22,10 +22,10 @@ WRONG = (
     Wrong("-inf minus -inf", {GUARD: "m"}, "whole warps have no elements"),
     Wrong("not divided", {" * (1.0 / s)": ""}, "nothing is divided"),
     Wrong("read again", {"rX.store(cute.math.exp(x - m_row": LOAD.strip() + "\n    rX.store(cute.math.exp("
-                         "rX.load() - m_row"}, "Bytes that threads request in loads"),
+                         "rX.load() - m_row"}, "Bytes requested by loads"),
     Wrong("the maximum begins at -1e30", {
         "m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "m = x.reduce(cute.ReductionOp.MAX, -1e30, 0)"},
-        "float32 the result is wrong"),
+        "float32, the result is wrong"),
     Wrong("another barrier of the cluster", {"    rX.store(cute.math.exp(x - m_row": ARRIVE + WAIT + "    rX.store(cute.math.exp(x - m_row"},
-          "at most 1 barrier of the cluster"),
+          "at most 1 cluster barrier"),
 )  # fmt: skip

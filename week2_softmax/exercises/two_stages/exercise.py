@@ -70,6 +70,6 @@ a barrier.
     more=lambda make: (
         asynchronous(make, (5, 1000)),
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while a copy is in flight: "
-                    "start the next tile first, and let its group stay open."),
+                    "first start the next tile's copy, and do not wait for its group yet."),
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ READ = "            x = tXsX[None, k % 2].load()\n"
 
 WRONG = (
     Wrong("no wait", {WAIT: ""}, "read before its copy has arrived"),
-    Wrong("waits for all", {"wait_group(1)": "wait_group(0)"}, "start the next tile first"),
+    Wrong("waits for all", {"wait_group(1)": "wait_group(0)"}, "first start the next tile's copy"),
     Wrong("one buffer", {"(k + 1) % 2": "0", "k % 2": "0"}, "in two different buffers"),
     Wrong("the other buffer", {"None, k % 2": "None, (k + 1) % 2"}, "no data was ever copied"),
     Wrong("the first tile alone", {"range(cute.ceil_div(vectors, 32))": "range(1)"},
@@ -19,9 +19,9 @@ WRONG = (
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),
     Wrong("through registers", {READ: "            x = gX[None, v].load()\n"},
-          "Bytes that threads request in loads"),
+          "Bytes requested by loads"),
     Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
     Wrong("three tiles", {"make_layout((4, 32, 2))": "make_layout((4, 32, 3))", "(k + 1) % 2": "(k + 1) % 3", "k % 2].load": "k % 3].load"},
           "at most 1,024 bytes of shared memory"),
 )  # fmt: skip

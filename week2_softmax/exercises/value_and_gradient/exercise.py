@@ -69,7 +69,7 @@ rows in registers. Three separate kernels would also write y and read it twice.
                    "overflow or are all 0: no maximum is subtracted."),
         looks_like(lambda x, w, value, dx: (w * (x.double() - x.amax(1, True)).exp()).sum(1), "value "
                    "is Σ w·exp(x - max), not yet divided by the sum of exponentials, or by a sum of 1."),
-        looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the plain mean of w. With "
+        looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the unweighted mean of w. With "
                    "up to 32 columns, a merge of lanes that does not rescale s and t has the same result."),
         looks_like(lambda x, w, value, dx: _online(x, w, rescale_t=False), "t keeps terms relative "
                    "to an older maximum: rescale it where m grows."),

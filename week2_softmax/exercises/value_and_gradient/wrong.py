@@ -19,8 +19,8 @@ WRONG = (
     Wrong("lanes are not rescaled", {MERGE: "scale = Float32(1.0)"}, "that does not rescale s and t"),
     Wrong("value not divided", {"value = t / s": "value = t"}, "not yet divided by"),
     Wrong("gradient without the value", {"(mW[row, n] - value) * y": "mW[row, n] * y"}, "the value is not subtracted"),
-    Wrong("a pass for the maximum", {START: START + THREE_PASSES}, "Bytes that threads request in loads: 640,000"),
+    Wrong("a pass for the maximum", {START: START + THREE_PASSES}, "Bytes requested by loads: 640,000"),
     Wrong("the maximum begins at -1e30", {
-        "m, s, t = -Float32.inf": "m, s, t = Float32(-1e30)"}, "float32 the result is wrong"),
+        "m, s, t = -Float32.inf": "m, s, t = Float32(-1e30)"}, "float32, the result is wrong"),
     Wrong("no lane stores the value", {"if lane == 0": "if lane == 32"}, "no thread stores to mValue"),
 )  # fmt: skip

@@ -14,7 +14,7 @@ KB, VECTORS, BLOCKS, STAGED, STREAMED, CLUSTER, EXPECTED = (
 )
 RIGHT = {KB: 96, VECTORS: 24, BLOCKS: 2, STAGED: 805.3, STREAMED: 1208.0, CLUSTER: 8, EXPECTED: 512}
 MISCONCEPTIONS = {
-    (KB, 24): "24,576 is the number of elements; each has 4 bytes.",
+    (KB, 24): "24,576 is the number of elements; each takes 4 bytes.",
     (
         KB,
         192,
@@ -33,7 +33,7 @@ MISCONCEPTIONS = {
     (STREAMED, 805.3): "streaming reads x a second time.",
     (STREAMED, 1611.0): "it reads x twice and writes y once: three times the matrix.",
     (CLUSTER, 4): "1,024 kB in four blocks is 256 kB per block, but a block may use 227 kB.",
-    (CLUSTER, 5): "five blocks would hold it, but here a cluster has 1, 2, 4 or 8 blocks.",
+    (CLUSTER, 5): "five blocks would suffice, but here a cluster has 1, 2, 4 or 8 blocks.",
     (CLUSTER, 16): "1,024 kB in eight blocks is 128 kB per block, which fits.",
     (EXPECTED, 256): "a pair is two float32, m and s: 8 bytes.",
     (EXPECTED, 64): "each of the 8 warps of a block sends a pair.",

@@ -74,7 +74,7 @@ WHY = {
     (
         "the sum is not rescaled in the loop",
         "1,000 random elements, the first the largest",
-    ): "lane 0 meets the row's maximum first. But each of the other 31 lanes has its own maximum, and most meet theirs later.",
+    ): "lane 0 starts with the row's maximum. But each of the other 31 lanes has its own maximum, and most meet theirs later.",
     (
         "the sum is not rescaled in the loop",
         "1,000 equal elements",
@@ -94,7 +94,7 @@ WHY = {
     (
         "m starts at 0",
         "1,000 random elements",
-    ): "some element of each lane is larger than 0, and from then on m is correct.",
+    ): "each lane has an element larger than 0, and from then on m is correct.",
     ("s starts at 1", "1,000 random elements"): "the first element rescales it by exp(-inf - x).",
     (
         "s starts at 1",

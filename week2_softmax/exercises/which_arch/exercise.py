@@ -17,12 +17,12 @@ RIGHT = {
 }
 LANES, STAGED, ONCE, BYTES, OTHERS, MAXIMUM, SUBTRACT, EXP2 = RIGHT
 SHUFFLES = "`shfl.sync.bfly` is in all three columns of the first table."
-COPIES = "for 20,480 elements `cp.async` has a count for sm_80."
-STREAMS = "the kernel for sm_80 loads twice as many sectors as x has: it reads the row twice."
+COPIES = "for 20,480 elements, the count of `cp.async` on sm_80 is not 0."
+STREAMS = "the kernel for sm_80 loads every sector of x twice: it reads the row twice."
 LATER = "it is in two of the three columns."
-THREE = "there are 7 `max.NaN.f32` for sm_80 and for sm_90a."
-TWO = "there are 8 `sub.f32` for sm_80 and for sm_90a."
-ONE = "`ex2.approx` is in all three columns, once per element."
+THREE = "the count of `max.NaN.f32` is 7 for both sm_80 and sm_90a."
+TWO = "the count of `sub.f32` is 8 for both sm_80 and sm_90a."
+ONE = "`ex2.approx` is in all three columns once per element."
 
 EXERCISE = Exercise(
     title="find the oldest GPU for each feature",
@@ -66,7 +66,7 @@ maximum of three numbers. The host chooses the way before it compiles anything.
                 (EXP2, "sm_100a"): ONE,
             },
             name="Eight things",
-            look_at="Read the tables of this section column by column.",
+            look_at="Read this section's tables column by column.",
         ),
     ),
     praise="You know which features a kernel must request.",

@@ -5,6 +5,6 @@ from forgekit.lessons.wrong import Wrong
 WRONG = (
     Wrong("shuffles are Hopper's", {'shared memory": "sm_80"': 'shared memory": "sm_90a"'}, "first table"),
     Wrong("cp.async is Hopper's", {'passing through registers": "sm_80"': 'passing through registers": "sm_90a"'},
-          "has a count for sm_80"),
+          "the count of `cp.async` on sm_80 is not 0"),
     Wrong("another GPU", {'one instruction": "sm_80"': 'one instruction": "sm_75"'}, "is not one of"),
 )  # fmt: skip
