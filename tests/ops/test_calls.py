@@ -12,14 +12,14 @@ from forgekit.ops.calls import View, contiguous_strides, fold
 
 
 def addresses(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
-    """Return the place of every element, with the reduced dimension in its place."""
+    """Return the address of every element, with the reduced dimension in its position."""
     memory = torch.arange(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)))
     return memory.as_strided(shape, strides)
 
 
 def check(shape: tuple[int, ...], strides: list[tuple[int, ...]], dim: int) -> bool:
-    """Check that every operand of the view has the same elements in the same places; return False
-    without a view."""
+    """Check that every operand of the view has the same elements in the same positions; return
+    False without a view."""
     view = fold(shape, strides, dim)
     if view is None:
         return False

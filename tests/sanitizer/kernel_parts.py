@@ -1,4 +1,4 @@
-"""Provide common parts of the bank's kernels: shared memory, flags in memory, small arguments."""
+"""Define common parts of the bank's kernels: shared memory, flags in memory, small arguments."""
 
 from collections.abc import Callable
 from typing import Any
