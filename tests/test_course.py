@@ -1,4 +1,4 @@
-"""Test the search for weeks, their exercises and records: the nearest folder counts."""
+"""Test the search for weeks, exercises and recorded runs, in which the nearest folder counts."""
 
 from __future__ import annotations
 

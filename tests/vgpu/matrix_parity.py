@@ -1,8 +1,9 @@
-"""Compare tensor cores of the virtual GPU with a real GPU's: the same instructions, bit by bit.
+"""Compare the virtual GPU's tensor cores with a real GPU's: the same instructions, bit by bit.
 
     python -m tests.vgpu.matrix_parity     (on a machine with a GPU)
 
-writes the hardware's results to golden/matrix.npz; `test_matrix_parity.py` compares with it.
+writes the hardware's results to golden/matrix.npz; `test_matrix_parity.py` compares the virtual GPU
+with them.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ FIELDS = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), E4M3: (4, 3), E5M2: (5, 2)}
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma:
-    makes the operation from its shape, the place of A and the orientation of A and B, which CuTe
-    DSL allows for one architecture only."""
+    """A kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma: makes
+    the operation, which CuTe DSL allows only for one architecture, from its shape, the location of
+    A and the orientation of A and B."""
 
     op: Any
     inputs: torch.dtype
@@ -165,7 +166,7 @@ def inputs(case: Case) -> list[torch.Tensor]:
 def result_bits(case: Case, device: str) -> np.ndarray:
     """Return D of every warp on `device` as unsigned integers, with one pattern for every NaN; for
     wgmma every fourth row."""
-    # CuTe DSL has to know the architecture before it makes an operation of a warpgroup.
+    # CuTe DSL must know the architecture before it makes a warpgroup's operation.
     known = forgekit.vgpu.installed("sm_90a") if device == "virtual" else nullcontext()
     with fk.use_target(device), known:
         given = [x.to(fk.device) for x in inputs(case)]

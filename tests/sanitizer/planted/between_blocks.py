@@ -1,4 +1,4 @@
-"""Global memory that several blocks, or several launches, share."""
+"""Bugs in global memory that several blocks or launches share."""
 
 import cutlass
 import torch
