@@ -31,7 +31,7 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """Print what "cuda" means on stderr, once per process, when a script first uses it."""
+    """Explain "cuda" on stderr, once per process, when a script first uses it."""
     print(
         f'forgekit: there is no GPU here, so "cuda" is the {name()}: it runs on the CPU, in host '
         "memory, and times are CPU times (--no-cuda turns this off)",

@@ -1,4 +1,4 @@
-"""The only module that decides which configuration serves which rows, and why.
+"""Decide which configuration serves which rows, and state the reasons; no other module does this.
 
 A row's length is counted in vectors of 16 bytes, because a thread reads one vector at a time. In
 each table, the first rule that fits the length (and the number of rows, if the rule limits it) is
@@ -172,7 +172,7 @@ def choose_rows(
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
-    """Return the loads that all threads have in rows of `size` elements, whatever the rows'
+    """Return the number of loads that all threads make in rows of `size` elements at any
     address."""
     c = choice
     together = c.threads * c.cluster * c.split  # vectors per load

@@ -107,7 +107,7 @@ def _tiles(
     codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
 ) -> tuple[list[Item], str]:
     """Draw thin borders around the kernel's tiles, and a frame around tiles with mismatches; return
-    the count, such as `2 of 8 tiles`. A 1-D tensor gets no borders, because a row of its picture is
+    the count, such as `2 of 8 tiles`. A 1-D tensor has no borders, because a row of its picture is
     already a tile or holds few tiles."""
     rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
     # rows of a matrix; tiles end with the matrix

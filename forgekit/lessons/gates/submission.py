@@ -1,4 +1,4 @@
-"""Represent a submission, the gates' calls of it, and the groups of gates."""
+"""Represent a submission, the calls that gates make, and the groups of gates."""
 
 from __future__ import annotations
 

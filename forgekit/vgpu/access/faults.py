@@ -347,7 +347,7 @@ def box_corner(
 
 
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
-    """Report a tensor copy that got `what`, which it cannot use."""
+    """Report a tensor copy that received `what`, which it cannot use."""
     return _error(
         m, who, "tensor-map", "Misused tensor map", f"passes {what} to the copy.",
         "Make the tensor map on the host, with make_tiled_tma_atom() on the tensor of this call, "

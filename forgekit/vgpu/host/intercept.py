@@ -1,4 +1,4 @@
-"""Route CuTe DSL's launches to the virtual GPU, or leave them alone.
+"""Route CuTe DSL's launches to the virtual GPU, or leave them unchanged.
 
 The DSL's host code is compiled to machine code that calls the CUDA runtime; on the virtual GPU it
 is linked against callbacks of `cuda_runtime` instead. `hooks` replaces the DSL's methods once;

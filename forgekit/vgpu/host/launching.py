@@ -209,7 +209,7 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
                 from tqdm import tqdm
 
                 _advise(took * n_blocks / done)
-                # None: if stderr is not a terminal but a file, for example, there is no bar.
+                # None disables the bar if stderr is not a terminal.
                 bar = tqdm(
                     total=n_blocks,
                     initial=done,
