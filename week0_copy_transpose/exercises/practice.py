@@ -1,4 +1,5 @@
-"""What the puzzles of 02_five_kernels and 10_practice share: pictures, and a missing halo."""
+"""Provide pictures, and the mistake of a missing halo, for the puzzles in 02_five_kernels and
+10_practice."""
 
 from __future__ import annotations
 

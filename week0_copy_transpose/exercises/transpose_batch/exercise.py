@@ -11,7 +11,7 @@ from ..transposing import predicate_mistakes, race_mistakes, rest_is_right
 
 
 def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
-    """Return a group that launches the largest batch, of which a few blocks run."""
+    """Return a group that launches the largest batch, but runs only a few of its blocks."""
 
     def run(submission: Submission) -> str:
         case = make(65_535, 33, 1, dtype=torch.float32)

@@ -18,12 +18,13 @@ def _last(x):
 def _inputs(draw, m, n):
     x = draw.extremes(m, n).round()
     if m > 1:
-        x[::2, n // 3 : n // 3 + 3] = x[::2].amax(1, keepdim=True)  # ties of more than two
+        x[::2, n // 3 : n // 3 + 3] = x[::2].amax(1, keepdim=True)  # ties of three
     return (x,)
 
 
 def _of_no_element(e, rows=None):
-    """True if each wrong column is outside its row. rows: of x (M, N), the rows that may be wrong."""
+    """Return True if each wrong column is outside its row. rows: the rows of x (M, N) that may be
+    wrong."""
     x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
     if e.never is not None and e.never.any():
         return False

@@ -1,4 +1,4 @@
-"""Puzzle week2/row_distances: a kernel of tensors and layouts, written again with arrays."""
+"""Puzzle week2/row_distances: a kernel with tensors and layouts, rewritten with arrays."""
 
 import re
 
@@ -10,7 +10,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _of_lanes(lanes):
-    """The sum over the vectors of so many lanes."""
+    """Return a function that sums the vectors of the first `lanes` lanes."""
 
     def result(x, z, y):
         mine = torch.arange(x.shape[1]) % 128 < 4 * lanes
@@ -20,7 +20,8 @@ def _of_lanes(lanes):
 
 
 def _arrays(make):
-    """Read the parameters in the text: in the PTX a kernel of arrays looks like one of tensors."""
+    """Return a group that reads the parameters in the text, because kernels with arrays and with
+    tensors look alike in PTX."""
 
     def run(submission):
         text = file_text(submission.value)
