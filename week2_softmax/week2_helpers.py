@@ -1010,7 +1010,7 @@ def ptx_counts(run):
 
 
 def ptx_table(counts: Mapping[str, Mapping[str, int]], least: int) -> None:
-    """Print one column per name with its `ptx_counts`, and a row per instruction with a count of `least`."""
+    """Print one column of `ptx_counts` per name, with the rows in which a count reaches `least`."""
     print(f"{'':28}", *(f"{name:>8}" for name in counts))
     for opcode in sorted(set().union(*counts.values())):
         if max(found := [each[opcode] for each in counts.values()]) >= least:

@@ -33,9 +33,7 @@ _SIZE = 4099  # whole vectors and three elements more, in every type
 
 def _case(n: int, dtype: torch.dtype) -> Case:
     x = fk.arange(n, dtype=torch.float32, device="virtual")
-    x = ((x + shifted(0) % 251) % 251 + 1).to(
-        dtype
-    )  # exact in 16 bits; nearby elements differ
+    x = ((x + shifted(0) % 251) % 251 + 1).to(dtype)  # exact in 16 bits; nearby elements differ
     return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.clone()}, _label(n, dtype))
 
 

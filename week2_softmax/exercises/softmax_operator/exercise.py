@@ -166,9 +166,7 @@ def _opcheck(submission: Submission) -> str:
     x = _x(3, 5, dtype=torch.float32).requires_grad_()
     cases = ((x, T), (_x(4, 2).T.requires_grad_(), T))
     for case in cases:
-        with (
-            warnings.catch_warnings()
-        ):  # opcheck turns on anomaly mode, which prints warnings
+        with warnings.catch_warnings():  # opcheck turns on anomaly mode, which prints warnings
             warnings.simplefilter("ignore")
             found = torch.library.opcheck(op, case, raise_exception=False)
         for test, result in found.items():
