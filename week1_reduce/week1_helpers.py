@@ -237,7 +237,7 @@ def growth_picture(grown: np.ndarray) -> None:
         axes.legend()
 
 
-Rounds = Iterable[Sequence[tuple[int, int, int]]]  # of each round: (thread, word, other word)
+Rounds = Iterable[Sequence[tuple[int, int, int]]]  # per round: (thread, word, other word)
 
 
 def tree_picture(rounds: Rounds, threads: int = 16) -> None:
@@ -584,7 +584,7 @@ def pieces_picture(columns: int = 40_000, loads: int = 4, threads: int = 256) ->
         _bare(axes)
 
 
-_ENDS = (2.9, 3.9, 2.4, 3.4)  # of blocks 0 to 3, in time
+_ENDS = (2.9, 3.9, 2.4, 3.4)  # end times of blocks 0 to 3
 _MEETINGS = {
     "atomics": ("3 launches", "one sum in memory"),
     "two launches": ("2 launches", "a slot per part"),

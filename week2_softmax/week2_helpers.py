@@ -44,7 +44,7 @@ from forgekit.viz.timing.style import INK, SERIES, TEXT
 
 LOG2_E = math.log2(math.e)
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
-# The colours of what a kernel reads and writes, and of words on them on light and dark pages.
+# The colours of a kernel's reads and writes, and of text on them, on light and dark pages.
 READ, WRITTEN, ON_BAR = SERIES[0], mix(SERIES[4], "#000000", 0.15), "#FDFDFD"
 CELL_INK = "#17191D"  # text on coloured cells, dark on both pages
 
@@ -654,7 +654,7 @@ def per_thread_picture(times: Recorded) -> None:
         axes.legend(loc="lower center")
 
 
-THREADS = 256  # of a block in 03
+THREADS = 256  # per block in 03
 
 
 @cute.jit

@@ -266,7 +266,7 @@ def _sum(
     rows: int, size: int, threads: int, most: int, loads: int, vector: int, unaligned: bool,
     clusters: int,
 ) -> RowChoice:  # fmt: skip
-    """Configure sums, which keep no row, with blocks of at least 256 threads. Few rows get more
+    """Configure sums, which keep no row, with blocks of at least 256 threads. Few rows use more
     blocks per row: those of a cluster or, for at most 8 rows, as many as the GPU has room for, in
     two steps."""
     threads, cluster, parts = min(threads, most), 1, 1

@@ -1,4 +1,4 @@
-"""Test the README: its length, its recorded numbers, and that its links and commands exist."""
+"""Test the README: its length, its recorded numbers, and its links and commands."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from forgekit.compiling import store
 
 PARTS = {"ptx": b"text", "object": bytes(range(256)), "empty": b""}
 KEY = "ab" * 32
-LEFT = f".{KEY}.forgekit.0123abcd"  # by a process that was killed while it wrote
+LEFT = f".{KEY}.forgekit.0123abcd"  # left by a process killed during a write
 
 
 @pytest.fixture(autouse=True)

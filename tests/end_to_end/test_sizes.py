@@ -173,8 +173,8 @@ def test_safe_sizes_are_exact(rows, fits):
     assert (spec.size_problem(x) is None) == fits == (rows <= spec.safe_sizes[0][1])
 
 
-# The host code does not write the padding after a size in the parameters: with a tensor of
-# gigabytes, the size and leftovers together look like a pointer into it.
+# The host code does not write the padding after a size in the parameters: for a tensor of
+# gigabytes, the size and the leftover bytes together look like a pointer into it.
 def test_a_size_and_its_padding_are_no_pointer():
     text = kernel("", 0).replace(
         ".entry k()", ".entry k(.param .align 8 .b8 p[40])"

@@ -44,7 +44,7 @@ def compare(name: str, *args: Any, theirs: Callable[..., Any] | None = None) -> 
         mine = "raises"
         if "complement of" in str(error):
             # For these, CuTe continues with sizes of 0 and may divide by them, which would end this
-            # process. test_complement checks that refusing is right.
+            # process. test_complement checks that the refusal is right.
             return
     expected = answer(theirs or getattr(cute, name), *args)
     assert mine == expected, f"{name}{args}: {mine}, CuTe: {expected}"

@@ -1,7 +1,7 @@
 """Make mechanical mutants of every solution, each with a small change that its exercise must
 reject.
 
-    python -m tests.lessons.mutants [NAME…]    all of them, as a table; names such as week0/scale
+    python -m tests.lessons.mutants [NAME…]    all mutants, as a table; names such as week0/scale
 
 A mutant with the same results or the same costs is not a mistake; `EQUIVALENT` in the exercise's
 wrong.py lists it by name, with the reason.

@@ -42,7 +42,7 @@ def test_contiguous_tensors_fold(shape: tuple[int, ...]) -> None:
 
 
 def test_any_strides() -> None:
-    """Of all strides of a kind, half fold, and the folded views are right."""
+    """Half of the strides of each kind fold, and the folded views are right."""
     folded = [
         check((2, 3, 4), [steps], dim)
         for steps in itertools.product((0, 1, 3, 4, 12), repeat=3)

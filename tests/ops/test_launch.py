@@ -67,7 +67,7 @@ def words(
 
 # -- which kernel ---------------------------------------------------------------------------------
 Case = tuple[tuple[int, ...], torch.dtype, str]
-SUMS: list[Case] = [  # shape, dtype, what is launched for dim 1
+SUMS: list[Case] = [  # shape, dtype, launches for dim 1
     ((5, 1), F32, "RowSum elements exact"),
     ((7, 4), F32, "ShortRowSum"),
     ((7, 15), F32, "RowSum elements"),
@@ -179,7 +179,7 @@ def test_more_rows_than_a_grid_has_in_y() -> None:
 
 # -- strides and addresses ------------------------------------------------------------------------
 View = Callable[[torch.Tensor], torch.Tensor]
-VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows | by columns, also softmax
+VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows, by columns; also softmax
     "whole": (lambda x: x, "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
     "transposed": (
         lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax unaligned | ColumnSoftmax once",

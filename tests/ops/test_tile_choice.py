@@ -64,7 +64,7 @@ def test_rules_are_in_order() -> None:
 
 
 # -- which kernel serves which rows ---------------------------------------------------------------
-# Vectors of aligned rows, 2,000 of them, on a GPU with clusters of 16 -> kernel, threads of a row x
+# Vectors of 2,000 aligned rows on a GPU with clusters of 16 -> kernel, threads of a row x
 # rows of a block, loads of a thread: at the end of each rule, and where clusters grow.
 SUMS = {
     8: "short 4x64, 2 loads",

@@ -1,4 +1,4 @@
-"""Run the sanitizer on a mutant or a correct kernel, and judge what it finds."""
+"""Run the sanitizer on a mutant or a correct kernel, and judge the findings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Verdict:
 def judge(planted: Planted, **options: Any) -> Verdict:
     """Compile a mutant, sanitize it, and compare the findings with the bank's description.
 
-    options: of `fk.sanitize`; by default as many schedules as the bank specifies.
+    options: those of `fk.sanitize`; by default, the bank's number of schedules.
     """
     bug, args = planted.bug, planted.args()
     if bug.seeds and not options:

@@ -1,4 +1,4 @@
-"""Print what the sanitizer finds in the bank, as Markdown tables: python -m tests.sanitizer.table.
+"""Print the sanitizer's findings in the bank as Markdown tables: python -m tests.sanitizer.table.
 
 A planted bug counts under the best of its kinds, and counts as found if a finding has one of its
 kinds. A false alarm is an error reported in a correct kernel, under any schedule, or an error in a

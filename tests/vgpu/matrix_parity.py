@@ -108,7 +108,7 @@ def numbers(rng: np.random.Generator, kind: torch.dtype, shape: tuple[int, ...],
     bias, top = (1 << (e - 1)) - 1, (1 << e) - 1
     top -= kind is not E4M3  # the last exponent of finite numbers
     sign, fraction, any_exponent = (rng.integers(0, 2**62, shape) for _ in range(3))
-    small = fraction & ((1 << (f - 1)) - 1)  # no NaN of e4m3
+    small = fraction & ((1 << (f - 1)) - 1)  # excludes e4m3's NaN
     if what == "normal":  # most within a factor of 16
         exponent = bias - np.minimum(rng.geometric(0.5, shape) - 1, min(bias - 1, 12))
         return codes(sign, exponent, small if exponent.max() == top else fraction, kind)
@@ -173,7 +173,7 @@ def result_bits(case: Case, device: str) -> np.ndarray:
         d = torch.full_like(given[2], 77)
         case.run(*given, d)
     bits = bits_of(d.cpu())
-    return bits if case.wgmma is None else bits[:, ::4]  # of each warp's rows
+    return bits if case.wgmma is None else bits[:, ::4]  # every fourth row
 
 
 MOVES = [(store, count, transposed) for store in (False, True) for count in (1, 2, 4)

@@ -151,7 +151,7 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     ("at", "reduce", "each"), [(32, "", 8), (32, "add", 8), (16, "", 16), (0, "add", 16)]
 )
 def test_a_store_writes_whole_pieces(at, reduce, each, launch):
-    """With 37 elements per row, the box at 32 has 5: 8 are written, 3 of them padding."""
+    """With 37 elements per row, the box at 32 has 5: 8 are written, including 3 of padding."""
     y, new = np.zeros((2, 48), np.float32), np.ones((2, 16), np.float32)
     raw = tensor_map(y[:, :37], (16, 2))
     launch(text(FILL + STORE, (at, 0), new.nbytes, reduce), raw, new, y)

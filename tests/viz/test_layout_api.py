@@ -153,7 +153,7 @@ def test_the_png_shows_what_the_svg_shows() -> None:
         wanted = tuple(int(cell.fill[i : i + 2], 16) for i in (1, 3, 5))
         got = image.getpixel((round(cell.x * 2 + 6), round(cell.y * 2 + 6)))
         assert isinstance(got, tuple)
-        assert max(abs(a - b) for a, b in zip(got, wanted, strict=True)) < 12  # of the palette
+        assert max(abs(a - b) for a, b in zip(got, wanted, strict=True)) < 12  # the palette's
         middle = image.crop(tuple(round(2 * v) for v in (cell.x + 8, cell.y + 8, cell.x + 32,
                                                          cell.y + 32)))  # fmt: skip
         assert min(pixel for pixel in middle.convert("L").get_flattened_data()) < 90, "no text"

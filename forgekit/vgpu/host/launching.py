@@ -165,7 +165,7 @@ def run_batch(
     listeners: Sequence[Listener] | None = None,
     part: Part | None = None,
 ) -> Machine:
-    """Run some blocks of a launch to their end and print what they printed, in block order.
+    """Run some blocks of a launch to their end, and print their output in block order.
 
     part: the part of a sample to which they belong.
     """
