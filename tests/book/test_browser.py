@@ -153,7 +153,7 @@ def test_code_is_85_percent_of_prose(visit: Open) -> None:
 
 def test_bars_have_a_ceiling_and_grey_peers(visit: Open) -> None:
     page = visit("book/benchmarks.html")
-    assert page.evaluate("document.documentElement.scrollHeight") < 20_000  # 32,662 before
+    assert page.evaluate("document.documentElement.scrollHeight") < 20_000  # once 32,662
     assert not [h for h in page.locator("article h3").all_inner_texts() if "h200" in h.lower()]
     table = page.locator("table.bars[style]").first
     line = "x => getComputedStyle(x, '::before').borderLeftStyle"

@@ -1,4 +1,4 @@
-"""Test that the workflows of GitHub Actions and GitHub's other files parse, and call existing
+"""Test that GitHub Actions workflows and GitHub's other files parse, and that they call existing
 commands."""
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_rtol_decides(dtype):
 
 
 def test_atol_shrinks_with_small_values():
-    """A row of a softmax over 4096 columns: an atol of 1e-5 would swallow an error of 4 %."""
+    """In a row of a softmax over 4096 columns, an atol of 1e-5 would hide an error of 4 %."""
     expected = torch.full((64, 4096), 1 / 4096)
     assert not compare(expected * 1.001, expected)
     assert compare(expected * 1.001, expected, atol=1e-5)

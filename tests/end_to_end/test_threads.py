@@ -1,4 +1,4 @@
-"""Test that four concurrent threads get the results of separate runs, and leave no trace."""
+"""Test that four concurrent threads compute the results of separate runs, and leave no trace."""
 
 from __future__ import annotations
 

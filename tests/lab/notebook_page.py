@@ -152,11 +152,11 @@ class NotebookPage:
 
     # -- a student's actions ----------------------------------------------------------------------
     def begin_all(self) -> None:
-        """Run > Run All Cells, without waiting for the end."""
+        """Choose Run > Run All Cells, without waiting for the end."""
         self._begin(self._choose_run_all)
 
     def run_all(self) -> None:
-        """Run > Run All Cells, and wait for the last."""
+        """Choose Run > Run All Cells, and wait for the last cell."""
         self.begin_all()
         self.wait()
 

@@ -17,7 +17,7 @@ _STRIDES = (0, 1, 2, 4, 8, 3, 6, 12, 24, 48)
 
 
 class Choices:
-    """The decisions of a generator; equal seeds give equal decisions."""
+    """The decisions of a generator; equal seeds lead to equal decisions."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Test that every operation gives CuTe DSL's result, in the same form, or raises where CuTe DSL
+"""Test that every operation returns CuTe DSL's result, in the same form, or raises where CuTe DSL
 raises."""
 
 from __future__ import annotations

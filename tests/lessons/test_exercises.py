@@ -78,7 +78,7 @@ def test_skeleton_fails_politely(e):
 @exercises
 @pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.weekly), None])
 def test_solution_passes(e, arch):
-    submission = e.reference()  # kernels that gates compare with: compiled once for both
+    submission = e.reference()  # kernels for comparison in gates, compiled once for both
     if e.arch or not callable(submission):  # requires a certain architecture, or is not a kernel
         arch = None
     report = e.grade(submission, arch=arch)

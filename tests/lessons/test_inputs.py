@@ -19,7 +19,7 @@ from forgekit.lessons.gates.values import secret_size, shared_out
 from forgekit.tensors import reseeded
 
 Tensor = torch.Tensor
-SMALL = 150_000  # elements; a larger call is left out
+SMALL = 150_000  # elements; larger calls are omitted
 
 
 class Mistake(TorchFunctionMode):

@@ -32,7 +32,7 @@ def test_shifted_index(threads, numbers, shift):
 
 
 def test_one_thread_proves_no_shift():
-    """mX[n - i]: only thread 0 reaches element n."""
+    """With mX[n - i], only thread 0 reaches element n."""
     assert overrun_diagnosis(vector([0], [8])) == ""
 
 

@@ -56,7 +56,7 @@ def store(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: i
                 reference, why, (vector, size, block))  # fmt: skip
 
 
-WIDTHS = {8: (U8, 1), 16: (F16, 1), 32: (F32, 1), 64: (F32, 2), 128: (F32, 4)}  # elements a thread
+WIDTHS = {8: (U8, 1), 16: (F16, 1), 32: (F32, 1), 64: (F32, 2), 128: (F32, 4)}  # elements/thread
 
 
 def one_warp() -> Iterator[tuple[str, Case]]:

@@ -55,7 +55,7 @@ def test_between_integers(target: str, source: str) -> None:
     "target, result", [("s8", "b32"), ("u8", "b32"), ("s16", "b32"), ("u16", "b32")]
 )
 def test_narrow_results_fill_the_register(target: str, result: str) -> None:
-    """A result narrower than its register is extended to it by its own sign."""
+    """A result narrower than its register is extended to it with its own sign."""
     rows = [(v, wrap(v, target)) for v in (0, 1, 127, 128, 255, 0x8000, 0xFFFF, 0x12345)]
     check(f"cvt.{target}.s32 d, a", f"s32 -> {result}", rows)
 

@@ -341,7 +341,7 @@ def test_absolute_error(name: str, ftz: str) -> None:
 
 @pytest.mark.parametrize("name", ["div.approx", "div.full", "div.approx.ftz", "div.full.ftz"])
 def test_approximate_division(name: str) -> None:
-    """Within 2 units in the last place for a divisor from 2**-126 to 2**126."""
+    """The result is within 2 units in the last place for a divisor from 2**-126 to 2**126."""
     rng = random.Random(17)
     pairs = [(rng.randint(0x20000000, 0x5F000000), rng.randint(0x20000000, 0x5F000000))
              for _ in range(1000)]  # fmt: skip

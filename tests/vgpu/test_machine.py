@@ -67,7 +67,7 @@ ORDERS: dict[str, Callable[[Machine], int]] = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("exits", [True, False])  # early ones, or warp instructions
+@pytest.mark.parametrize("exits", [True, False])  # early exits, or warp instructions
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_control_flow(seed, exits, order, monkeypatch):
     monkeypatch.setattr(Machine, "pick", ORDERS[order])

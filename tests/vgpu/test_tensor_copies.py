@@ -414,7 +414,7 @@ def test_boxes_that_begin_where_none_may(form, reduce, at, says):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("form", "reduce", "at", "says"), MISPLACED)
 def test_a_gpu_stops_at_them(form, reduce, at, says):
-    """The test runs a separate process, because the process loses its context."""
+    """The test runs in a separate process, because a GPU error destroys the context."""
     code = (
         "import gpu_launch, test_tensor_copies as t; x = t.random((8, 16), 'f4'); "
         f"gpu_launch.launch(t.text({form!r} + 'ret;', {at}, 512, {reduce!r}), "
@@ -477,6 +477,6 @@ def test_bytes_are_counted_and_traced():
 
 
 def test_addresses_are_far_from_real_ones():
-    """A map written by the host holds a real address, a map written by a kernel a virtual
+    """A map written by the host holds a real address, and a map written by a kernel holds a virtual
     address."""
     assert not GLOBAL_BASE <= np.zeros(1).ctypes.data < 1 << 40

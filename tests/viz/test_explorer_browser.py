@@ -352,7 +352,7 @@ def test_without_scripts(visit: Open) -> None:
 
 
 def test_large_layouts_are_told_and_shown_whole(visit: Open) -> None:
-    """At 32 × 32 there is no scroll box, no colour step within a row, and sizes are in groups of
+    """At 32 × 32, there is no scroll box and no colour step within a row, and sizes have groups of
     three digits."""
     page = visit(fk.explore("(32,32):(32,1)"))
     assert "1,024 elements. It spans 1,024 elements" in page.locator(".pg ul").inner_text()

@@ -79,7 +79,7 @@ TV_LAYOUTS = [
     (((2, 2, 2), (2, 2, 2)), ((1, 16, 4), (8, 2, 32)), (8, 8)),
     (((8, 4), 4), ((16, 1), 4), (4, 32)),
     ((32, 4), (1, 32), (16, 8)),
-    # pairs of threads hold the same elements, half of the elements have no thread
+    # pairs of threads hold the same elements, and half of the elements have no thread
     (((4, 2), 2), ((1, 0), 4), (4, 4)),
     ((4, (2, 2)), (1, (4, 0)), (4, 2)),  # a thread holds an element twice
 ]
@@ -238,7 +238,7 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
 
 
 def test_a_warpgroup_holds_the_accumulator_and_a() -> None:
-    """wgmma: 128 threads; each is assigned all of B, which is in shared memory."""
+    """wgmma has 128 threads; each is assigned all of B, which is in shared memory."""
     with cute_context(), forgekit.vgpu.installed("sm_90a"):
         K, held = cute.nvgpu.OperandMajorMode.K, cute.nvgpu.warpgroup.OperandSource.RMEM
         op = cute.nvgpu.warpgroup.MmaF16BF16Op(Float16, Float32, (64, 16, 16), held, K, K)

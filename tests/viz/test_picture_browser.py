@@ -41,7 +41,7 @@ def test_colours_follow_the_page(browser: Any, page_html: str) -> None:
     card = "getComputedStyle(document.querySelector('.fk-card')).backgroundColor"
     drawn = "[...document.querySelectorAll('image')].map((i) => getComputedStyle(i).display)"
     assert page.evaluate(card) == "rgb(255, 255, 255)"
-    assert page.evaluate(drawn) == ["inline", "none"]  # colours of the map of NaN on light pages
+    assert page.evaluate(drawn) == ["inline", "none"]  # colours of the NaN map on light pages
     page.evaluate("document.body.dataset.jpThemeLight = 'false'")  # regardless of the system
     assert page.evaluate(card) == "rgb(27, 29, 33)"
     assert page.evaluate(drawn) == ["none", "inline"]

@@ -1,4 +1,4 @@
-"""Test the model of time: each bound alone, their combination, the number of resident blocks."""
+"""Test the time model: each bound alone, their combination, the number of resident blocks."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def token(mY):
 @family(block=THREADS, args=pair(160), want=lambda x, y: 2 * x.view(5, 32).flip(1).reshape(-1))
 @cute.kernel
 def copying_warp(mX, mY):
-    """Warp 0 copies tiles by cp.async into two buffers, warp 1 doubles them, with four barriers."""
+    """With 4 barriers, warp 0 copies tiles by cp.async into 2 buffers, and warp 1 doubles them."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2))

@@ -65,7 +65,7 @@ def acquire(lock: cute.Pointer):
         want=lambda x, l, y: x.sum(0))  # fmt: skip  # noqa: E741
 @cute.kernel
 def block_lock(mX, mL, mY):
-    """Thread 0 takes a lock for its block, all threads add without atomics, thread 0 releases
+    """Thread 0 takes a lock for its block, all threads add without atomics, and thread 0 releases
     it."""
     tidx, bidx = indices()
     if tidx == 0:
