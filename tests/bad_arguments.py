@@ -207,7 +207,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def problem(attempt: Attempt) -> str:
-    """Describe a call's outcome if it should not happen; otherwise, return an empty text."""
+    """Describe a call's outcome if it should not happen; otherwise, return an empty string."""
     try:
         with limit(SECONDS), contextlib.redirect_stdout(io.StringIO()):
             shown(attempt.of(*attempt.args, **attempt.named))

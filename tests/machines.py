@@ -165,7 +165,7 @@ def _cpuinfo() -> str:
 
 
 def _why_not(row: Row) -> str:
-    """Explain why this machine cannot simulate a row; return an empty text if it can."""
+    """Explain why this machine cannot simulate a row; return an empty string if it can."""
     flag = {"avx2": "avx2", "avx512": "avx512f"}.get(row.capability, "")
     if flag and not re.search(rf"\b{flag}\b", _cpuinfo()):
         return f"the CPU has no {row.capability}"

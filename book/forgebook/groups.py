@@ -22,7 +22,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Group:
-    """Holds the rows of an operator along a dimension; results contains only these rows."""
+    """The rows of an operator along a dimension; `results` contains only these rows."""
 
     op: str
     dim: int

@@ -21,7 +21,7 @@ from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
-_strict: bool | None = None  # the value passed to the latest install that had one
+_strict: bool | None = None  # the latest value passed to install
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
