@@ -23,7 +23,7 @@ from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patt
 from tests.forked_kernels import ForkedKernel
 from tests.pins import pinned
 
-# Kernels under test read none of the user's configuration and leave nothing in the user's history.
+# Kernels under test ignore the user's configuration and leave no trace in the user's history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-", ignore_cleanup_errors=True)
 # Output of C code arrives through a pipe that a thread of the kernel reads; a cell ends once that
 # thread has read all of it.
@@ -43,7 +43,7 @@ register()
 del register
 """
 # Kernels, workers and commands share bytecode, even if it cannot be written next to the sources, as
-# in many containers; otherwise each of them would compile torch and CuTe DSL again.
+# in many containers; otherwise, each process would compile torch and CuTe DSL again.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(_IPYTHON.name, "bytecode")))
 _FOLDER = Path(_IPYTHON.name, "profile_default", "startup")
@@ -113,8 +113,8 @@ _nbval_compare, IPyNbCell.compare_outputs = IPyNbCell.compare_outputs, _compare_
 
 
 class _Groups(LoadScopeScheduling):
-    """Run the tests of a group on the same worker: a notebook; an exercise with its wrong
-    solutions, whose counts are made once; else a module with its fixtures."""
+    """Run the tests of a group on the same worker. A group is a notebook; an exercise with its
+    wrong solutions, which share counts; or a module with its fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")
@@ -128,7 +128,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 def pytest_report_header() -> list[str]:
-    """Name the packages that differ from the versions that the stored outputs come from."""
+    """Name the packages whose versions differ from those that produced the stored outputs."""
     found = {d.name.lower().replace("_", "-"): d.version for d in metadata.distributions()}
     other = [
         f"{name} {found[name]} ({version})"
@@ -139,7 +139,7 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print one line per reason to skip, with the way to run those tests."""
+    """Print one line per reason for skipped tests, with the command that runs them."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     if reasons:

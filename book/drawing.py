@@ -1,5 +1,4 @@
-"""Provide the common parts of the book's drawn pictures: colours for light and dark pages, SVG,
-boxes, arrows."""
+"""Draw SVG shapes for the book's pictures, in colours for light and dark pages."""
 
 from __future__ import annotations
 

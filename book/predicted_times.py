@@ -136,11 +136,11 @@ def _accuracy() -> str:
         f" more, {_percent(a.order)} are predicted in the right order.\n\n"
         f"![{_alt()}](pictures/predicted.svg)\n\n"
         "An error of 25 % means that the longer of the two times is 1.25 times the shorter one. The"
-        " interval next to a prediction is a factor. Nine in ten of the times with the same "
-        "longest bound, among all "
-        f"{len(samples())}, lie within it. It ranges from {factors[best]:.2f} "
+        " interval around a prediction is given by a factor. Of all "
+        f"{len(samples())} times, nine in ten with the same longest bound "
+        f"lie within the interval. The factor ranges from {factors[best]:.2f} "
         f"({BOUNDS[best]}) to {factors[least]:.2f} ({BOUNDS[least]}), and is "
-        f"{CALIBRATION.factors['all']:.2f} for a bound that fewer than 12 of these times have."
+        f"{CALIBRATION.factors['all']:.2f} for a bound with fewer than 12 of these times."
     )
 
 

@@ -16,7 +16,7 @@ from forgekit.vgpu import AccessCounts
 __all__ = ["Panel", "picture"]
 
 WIDTH, ROW, MARGIN = 1110, 23, 24
-COUNTS = 628  # x of the counts
+COUNTS = 628  # px, the left edge of the counts
 SMALL = 200  # px, the side of the drawn part of Y
 
 

@@ -1,6 +1,6 @@
 """Reference implementations of the operators in PyTorch, for tests and benchmarks.
 
-They compute in float64, so the CPU's order of additions has an effect far below every tolerance.
+They compute in float64, so the effect of the CPU's order of additions is far below every tolerance.
 """
 
 from __future__ import annotations

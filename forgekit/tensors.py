@@ -142,8 +142,8 @@ def rand(
 ) -> torch.Tensor:
     """Return values uniform in [0, 1), with float32's precision for every dtype.
 
-    The same seed gives the same values on every machine. Pass seed=1 for a second tensor. In
-    dtypes narrower than float32 rounding may give 1. Raises UsageError for integer dtypes.
+    The same seed gives the same values on every machine. Pass seed=1 for a second tensor. In dtypes
+    narrower than float32, rounding may return 1. Raises UsageError for integer dtypes.
     """
     return _drawn(_rand, shape, dtype, seed, device)
 

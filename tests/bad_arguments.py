@@ -1,8 +1,8 @@
 """Call every public function and method of forgekit with arguments that it cannot accept.
 
 `attempts` makes the calls from the signatures: it takes a correct call and replaces one argument at
-a time with each of `BAD`. The outcome may be a result, a ForgekitError whose message a student can
-read, or one of two errors that are not forgekit's:
+a time with each of `BAD`. The outcome may be a result, a ForgekitError with a readable message, or
+one of two errors that are not forgekit's:
 
 - TypeError if Python itself refuses the call, in which case no frame of forgekit has run;
 - torch's own RuntimeError if a result of an operator does not fit into memory.
@@ -207,12 +207,12 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def problem(attempt: Attempt) -> str:
-    """Describe an outcome of a call that should not happen; return an empty text if all is well."""
+    """Describe a call's outcome if it should not happen; otherwise, return an empty string."""
     try:
         with limit(SECONDS), contextlib.redirect_stdout(io.StringIO()):
             shown(attempt.of(*attempt.args, **attempt.named))
     except fk.ForgekitError as error:
-        # The compiler's own words, which quote its input, are not shortened.
+        # The compiler's own messages, which quote its input, are not shortened.
         words = str(error)
         return wording(words[:1000] if isinstance(error, fk.CompileError) else words)
     except TookTooLong as error:

@@ -215,5 +215,5 @@ HOMES = {
     "operators": operators,
 }
 MODULES = (fk, layouts, ops, ref, viz, vgpu)
-# These take no arguments or change the process; the engine of the exercises has its own tests.
+# These functions take no arguments or change the process; the exercise engine has separate tests.
 NOT_TRIED = {"cache_clear", "exercise", "install", "is_installed", "uninstall"}

@@ -1,4 +1,4 @@
-"""Fixtures for all tests: clean-up checks, and the browser that opens pages."""
+"""Provide fixtures for all tests: clean-up checks, and the browser that opens pages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _settings() -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
-    """Check that each test restores forgekit's settings; a test that leaves the virtual GPU
-    installed fails, and not a later test."""
+    """Check that each test restores forgekit's settings, so that a test that leaves the virtual GPU
+    installed fails itself instead of a later test."""
     before = _settings()
     yield
     for name in _settings().keys() - before.keys():

@@ -1,13 +1,13 @@
-"""Run the notebooks and the tests that compare numbers as other machines would run them.
+"""Run the notebooks and the tests that compare numbers under the conditions of other machines.
 
-    python -m tests.machines                    # every row that this machine can play
+    python -m tests.machines                    # every row that this machine can simulate
     python -m tests.machines default-3 locale   # these rows
     python -m tests.machines --out FILE         # also write the table as JSON
 
 A row sets the properties that differ between machines: the vector instructions that PyTorch may
 use, the number of threads, the path of the course, the user, and the available programs. Notebooks
-are compared strictly. The exit status is 1 if a row fails; for a row that this machine cannot play,
-the reason is printed.
+are compared strictly. The exit status is 1 if a row fails; for a row that this machine cannot
+simulate, the reason is printed.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def played(
 
 
 def line(result: dict[str, Any]) -> str:
-    """Return a row's result as one line of text, the failures below it."""
+    """Return a row's result as one line of text, with the failures below it."""
     if "left_out" in result:
         return f"{result['row']:12} left out: {result['left_out']}"
     counts = (f"{result.get('passed', 0):6} passed, {len(result['failed']):3} failed, "
@@ -149,7 +149,7 @@ def line(result: dict[str, Any]) -> str:
 
 
 def machine() -> dict[str, str]:
-    """Describe the machine of the measurement: date, processor, Python and packages."""
+    """Describe this machine: date, processor, Python and packages."""
     model = re.search(r"model name\s*: (.*)", _cpuinfo())
     packages = ("torch", "numpy", "matplotlib", "pillow", "nvidia-cutlass-dsl")
     return {
@@ -165,7 +165,7 @@ def _cpuinfo() -> str:
 
 
 def _why_not(row: Row) -> str:
-    """Explain why this machine cannot play a row; return an empty text if it can."""
+    """Explain why this machine cannot simulate a row; return an empty string if it can."""
     flag = {"avx2": "avx2", "avx512": "avx512f"}.get(row.capability, "")
     if flag and not re.search(rf"\b{flag}\b", _cpuinfo()):
         return f"the CPU has no {row.capability}"
@@ -182,7 +182,7 @@ def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, An
     options: dict[str, Any] = {}
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FORGEKIT_")}
     environment |= row.environment
-    environment.pop("PYTEST_ADDOPTS", None)  # tests that pytest would replace when they run
+    environment.pop("PYTEST_ADDOPTS", None)  # it could select other tests
     with ExitStack() as stack:
         there = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="machine-")))
         there.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Pin every package of the environment that the tests ran in, in pyproject.toml.
+"""Pin, in pyproject.toml, every package of the environment in which the tests ran.
 
     uv run --no-project python -m tests.pins           # the newest versions that resolve together
     uv run --no-project python -m tests.pins --drop    # no pins: `uv run` takes the newest

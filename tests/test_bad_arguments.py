@@ -1,6 +1,6 @@
 """Test that every public function returns, and raises only forgekit's own exceptions.
 
-The tests make one in five of the calls of `bad_arguments`; FORGEKIT_SWEEP=all makes all of them, in
+The tests make one in five of the calls from `bad_arguments`; FORGEKIT_SWEEP=all makes all calls, in
 a minute.
 """
 
@@ -28,8 +28,8 @@ GIB = 2**30
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give each test a separate folder, cache and backends, and limit its memory to one GiB more
-    than in use."""
+    """Give each test a separate folder, cache and backends, and limit its memory to 1 GiB beyond
+    the current use."""
     folder = tmp_path_factory.mktemp("bad_arguments")
     known = {op: dict(table) for op, table in backends.functions.items()}
     limits = resource.getrlimit(resource.RLIMIT_DATA)

@@ -1,4 +1,4 @@
-"""Test the search for weeks, their exercises and records: the nearest folder counts."""
+"""Test the search for weeks, exercises and recorded runs, in which the nearest folder counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def make_week(folder: Path) -> Path:
-    """Make a student's copy of a week: two exercises, graded in the other order, and a record."""
+    """Make a student's copy of a week: two exercises, graded in reverse order, and a record."""
     for name in ("first", "second"):
         (folder / "exercises" / name).mkdir(parents=True)
         (folder / "exercises" / name / "exercise.py").write_text(f"NAME = {name!r}\n")

@@ -1,4 +1,4 @@
-"""The table of element types against torch, NumPy and CuTe DSL."""
+"""Compare the table of element types with torch, NumPy and CuTe DSL."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,8 @@ def test_found_by_all_names(row):
 
 @pytest.mark.parametrize("row", [r for r in ROWS if r.is_float], ids=lambda r: r.name)
 def test_tolerance_covers_one_rounding_and_little_more(row):
-    """Rounding once to nearest errs by up to eps/2; a smaller tolerance rejects correct results."""
+    """Rounding once to nearest has an error of up to eps/2; a smaller tolerance rejects correct
+    results."""
     eps = torch.finfo(row.torch_dtype).eps
     assert eps / 2 <= row.rtol <= max(100_000 * eps if row.bits == 64 else 100 * eps, 2 * eps)
     assert tolerance(row.torch_dtype) == (row.rtol, row.atol)

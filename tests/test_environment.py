@@ -1,4 +1,4 @@
-"""Environment variables: the same values everywhere, and errors that name the variable."""
+"""Test environment variables: the same values everywhere, and errors that name the variable."""
 
 from __future__ import annotations
 

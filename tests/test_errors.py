@@ -1,4 +1,4 @@
-"""The exception tree, and what a student sees of an exception in a notebook."""
+"""Test the exception hierarchy, and the part of an exception that a student sees in a notebook."""
 
 import ast
 import linecache
@@ -94,7 +94,7 @@ def test_frames_of_libraries_are_skipped_wherever_they_are_installed(library):
 
 
 def cell(source, number="/tmp/ipykernel_77/1234.py", name="__main__"):
-    """Run a cell like a notebook: under a pseudo path, its text in linecache."""
+    """Run a cell as a notebook does, under a pseudo path and with its text in linecache."""
     linecache.cache[number] = (len(source), None, source.splitlines(keepends=True), number)
     scope = {"__name__": name, "UsageError": UsageError}
     try:
@@ -124,7 +124,7 @@ def test_compile_error_shows_the_kernels_line_only():
 
 
 def test_attributes_survive_pickling():
-    """Processes that run notebooks in parallel pickle the exceptions they pass."""
+    """Processes that run notebooks in parallel pickle the exceptions that they exchange."""
     error = CompileError(
         "message", kind="index-rank", filename="k.py", line=3, compiler_text="words"
     )
@@ -206,7 +206,7 @@ NOTEBOOK = {
 
 @pytest.fixture(scope="module")
 def outputs():
-    """Return the outputs of NOTEBOOK, run in a real Jupyter kernel, without colours and cell
+    """Return the outputs of NOTEBOOK, run in a real Jupyter kernel, without colours or cell
     numbers."""
     cells = [nbformat.v4.new_code_cell(textwrap.dedent(c).strip()) for c in NOTEBOOK.values()]
     book = nbformat.v4.new_notebook(cells=cells)
@@ -291,7 +291,7 @@ def test_a_traceback_ends_at_the_users_line_unless_all_is_wanted(command, tmp_pa
 
 
 def test_the_exception_keeps_its_frames_and_its_cause(monkeypatch):
-    """A debugger needs them; the hook shortens only the printed text."""
+    """A debugger needs the frames and the cause; the hook shortens only the printed text."""
     from forgekit.diagnosing import tracebacks
 
     shown = []

@@ -1,5 +1,5 @@
-"""Test `python -m tests.machines`: each row changes the properties that it names, and a failure is
-reported."""
+"""Test `python -m tests.machines`: each row changes the properties that it names, and the command
+reports a failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_rows_name_tests_that_are_there() -> None:
 
 
 def seen(row: Row, code: str) -> str:
-    """Return the output of a Python in a row's environment."""
+    """Return the output of a Python process in a row's environment."""
     with machines._surroundings(row) as (root, environment, options):
         done = subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, check=True,
                               capture_output=True, text=True, **options)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Output files named by options: early refusals, and the state after a failed write."""
+"""Test output files named by options: early refusals, and the state after a failed write."""
 
 from __future__ import annotations
 

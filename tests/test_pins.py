@@ -1,4 +1,4 @@
-"""The pins of pyproject.toml: one exact version of every required package."""
+"""Test the pins in pyproject.toml: one exact version of every required package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tomllib
 from tests.pins import PINS, ROOT, pinned, resolved
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-NOT_PINNED = {"triton"}  # PyTorch's builds for a GPU bring their own version
+NOT_PINNED = {"triton"}  # PyTorch's GPU builds require their own version
 
 
 def test_every_package_that_is_asked_for_is_pinned() -> None:

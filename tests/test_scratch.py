@@ -17,7 +17,7 @@ from tests.vgpu.kernels import copies
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Make folders appear full."""
+    """Make folders appear to be full."""
     folders: set[str] = set()
     usage = shutil.disk_usage
 

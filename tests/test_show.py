@@ -1,4 +1,5 @@
-"""Every type in the table of drawers exists, shows itself through its base, and has its drawer."""
+"""Test that every type in the table of drawers exists, uses its base class to show itself, and has
+a drawer."""
 
 from __future__ import annotations
 

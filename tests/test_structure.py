@@ -16,7 +16,7 @@ import forgekit
 
 ROOT = Path(forgekit.__file__).parent
 
-# Files that import by a name in a string, which no graph shows, with the named modules.
+# Files with imports by name in a string, which no graph shows, and the named modules.
 BY_NAME = {
     "__init__.py": "public names, imported when they are first used",
     "benching/suites/peers.py": "another project",
@@ -33,7 +33,7 @@ BY_NAME = {
 
 
 def circle(imports: dict[str, set[str]]) -> str:
-    """Return a circle in words, or nothing."""
+    """Describe a circular import, or return None."""
     try:
         TopologicalSorter(imports).prepare()
     except CycleError as error:

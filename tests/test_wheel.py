@@ -1,4 +1,5 @@
-"""Test the wheel alone: built, installed into an empty environment, used by a scratch notebook."""
+"""Test the wheel alone: build it, install it into an empty environment, use it in a scratch
+notebook."""
 
 import importlib.metadata
 import os
@@ -12,10 +13,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-UV = os.environ.get("UV") or shutil.which("uv")  # `uv run` names itself in UV
+UV = os.environ.get("UV") or shutil.which("uv")  # `uv run` stores its own path in UV
 NOTEBOOK_TOOLS = ["ipykernel", "nbclient"]
 
-# The empty environment's Python runs this, in a folder without the course.
+# The empty environment's Python runs this code, in a folder without the course.
 SCRATCH = '''
 import nbformat
 from nbclient import NotebookClient
@@ -54,8 +55,8 @@ print("".join(out.text for out in notebook.cells[-1].outputs if out.get("name") 
 
 
 def environment() -> dict[str, str]:
-    """Return this process's environment, without variables that lead back to its Python environment
-    or the course."""
+    """Return this process's environment, without variables that point to its Python environment or
+    to the course."""
     hidden = ("PYTEST", "PYTHON", "VIRTUAL_ENV", "UV_PROJECT", "JUPYTER", "IPYTHON", "FORGEKIT")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
     links = kept.get("UV_FIND_LINKS") or kept.get("PIP_FIND_LINKS", "")

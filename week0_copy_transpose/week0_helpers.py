@@ -145,13 +145,13 @@ def order(run: fk.CompiledKernel) -> list[str]:
 
 
 def passed_as(run: fk.CompiledKernel) -> int:
-    """Return how many bytes a kernel is passed for its first tensor."""
+    """Return the number of bytes that a kernel receives for its first tensor."""
     line = next(line for line in run.ptx.splitlines() if ".param .align" in line)
     return int(line.split("[")[-1].strip("],"))
 
 
 def timed(what: str, action: Callable[[], Any]) -> Any:
-    """Return the result of `action()` and print how many milliseconds it took."""
+    """Return the result of `action()` and print its time in milliseconds."""
     began = time.perf_counter()
     result = action()
     print(f"{what:>22}: {(time.perf_counter() - began) * 1e3:.1f} ms")

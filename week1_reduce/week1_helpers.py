@@ -146,7 +146,7 @@ def adding_line(p: fk.Profile) -> Any:
 
 
 def tree_table(profiles: dict[str, fk.Profile]) -> None:
-    """Print what each tree costs: active lanes, wavefronts, barriers, PTX instructions."""
+    """Print the costs of each tree: active lanes, wavefronts, barriers, PTX instructions."""
     print("                lanes active  wavefronts   barriers  PTX instr.")
     print("                in the tree     per load  per block    in total")
     for name, p in profiles.items():
@@ -188,7 +188,7 @@ def thread_a_column_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def thread_a_column(mX: cute.Tensor, mY: cute.Tensor):
-    """Add up the columns of mX (M, N) into mY (N), one thread per column."""
+    """Store the sums of the columns of mX (M, N) in mY (N), one thread per column."""
     blocks = cute.ceil_div(mX.shape[1], 128)
     thread_a_column_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 
@@ -227,7 +227,7 @@ def error_picture(lengths: Sequence[int], errors: dict[str, Sequence[float]]) ->
 
 
 def growth_picture(grown: np.ndarray) -> None:
-    """Draw a sum of ones after each addition, beside the correct sum."""
+    """Draw a sum of ones after each addition, next to the correct sum."""
     stop, n = int(grown[-1]), len(grown)
     alt = f"The correct sum rises to {n:,}; the float16 sum follows it to {stop:,} and stays there."
     with _figure(f"In float16 a sum of ones stops at {stop:,}", alt, height=2) as axes:
@@ -237,7 +237,7 @@ def growth_picture(grown: np.ndarray) -> None:
         axes.legend()
 
 
-Rounds = Iterable[Sequence[tuple[int, int, int]]]  # of each round: (thread, word, other word)
+Rounds = Iterable[Sequence[tuple[int, int, int]]]  # per round: (thread, word, other word)
 
 
 def tree_picture(rounds: Rounds, threads: int = 16) -> None:
@@ -349,7 +349,7 @@ def holdings_picture(counts: torch.Tensor, title: str) -> None:
 
 
 def bars_picture(title: str, values: dict[str, float], unit: str, form: str = ",.3f") -> None:
-    """Draw one bar per name, with its value beside it."""
+    """Draw one bar per name, with its value next to it."""
     alt = "; ".join(f"{name}: {value:{form}} {unit}" for name, value in values.items())
     with _figure(title, alt + ".", height=0.35 + 0.3 * len(values)) as axes:
         axes.barh(list(values)[::-1], list(values.values())[::-1], color=SERIES[0], height=0.6)
@@ -421,7 +421,7 @@ def little_picture(
 
 # -- repeated results, and steps with a workspace -------------------------------------------------
 def results(run: Any, *args: torch.Tensor) -> set[float]:
-    """Return the different values of y[0] after runs under 20 adversarial schedules; y is the last
+    """Return the distinct values of y[0] after runs under 20 adversarial schedules; y is the last
     of `args`. Each run uses copies of the arguments and its own order of blocks.
     """
     seeds = range(20)
@@ -447,7 +447,7 @@ def choice_steps(sum_rows: Any, in_two_launches: Any) -> dict[str, Any]:
     from forgekit.ops.reductions import launcher
 
     def up_to(most: int, specs: Any) -> Any:
-        """Refuse rows of more than `most` elements: few lanes take too long for them."""
+        """Refuse rows of more than `most` elements: a few lanes take too long for such rows."""
 
         def checked(x: torch.Tensor, y: torch.Tensor) -> Any:
             if x.shape[1] > most:
@@ -554,7 +554,7 @@ def _box(axes: Any, x: float, y: float, width: float, height: float, colour: str
 
 
 def _bare(axes: Any) -> None:
-    """Hide the axes and keep only what is drawn on them."""
+    """Hide the axes, but keep the items drawn on them."""
     axes.set_axis_off()
     axes.margins(0.01)
     axes.autoscale_view()
@@ -584,7 +584,7 @@ def pieces_picture(columns: int = 40_000, loads: int = 4, threads: int = 256) ->
         _bare(axes)
 
 
-_ENDS = (2.9, 3.9, 2.4, 3.4)  # of blocks 0 to 3, in time
+_ENDS = (2.9, 3.9, 2.4, 3.4)  # end times of blocks 0 to 3
 _MEETINGS = {
     "atomics": ("3 launches", "one sum in memory"),
     "two launches": ("2 launches", "a slot per part"),

@@ -44,7 +44,7 @@ from forgekit.viz.timing.style import INK, SERIES, TEXT
 
 LOG2_E = math.log2(math.e)
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
-# The colours of what a kernel reads and writes, and of words on them on light and dark pages.
+# The colours of a kernel's reads and writes, and of text on them, on light and dark pages.
 READ, WRITTEN, ON_BAR = SERIES[0], mix(SERIES[4], "#000000", 0.15), "#FDFDFD"
 CELL_INK = "#17191D"  # text on coloured cells, dark on both pages
 
@@ -146,7 +146,7 @@ def whole(x: torch.Tensor):
 
 
 def loads_of(x: torch.Tensor, threads: int) -> int:
-    """Return the number of 16-byte vectors per thread if so many threads share a row of x."""
+    """Return the number of 16-byte vectors per thread if this many threads share a row of x."""
     return -(-x[0].nbytes // (16 * threads))
 
 
@@ -303,7 +303,7 @@ def survivors(fn: Any, n: int, dtype: torch.dtype = torch.float32) -> list[str]:
 
 # -- count -----------------------------------------------------------------------------------------
 class Cost(NamedTuple):
-    """Cost of a call. reads, writes: in matrices; instructions: PTX instructions per element."""
+    """A call's cost. reads, writes: in matrices; instructions: PTX instructions per element."""
 
     reads: float
     writes: float
@@ -335,13 +335,13 @@ def passes(fn: Any, rows: int = 8, columns: int = 1024) -> list[tuple[str, float
 
 
 def executed(p: fk.Profile, opcode: str) -> int:
-    """Return how many PTX instructions the warps executed whose names begin with `opcode`."""
+    """Return the number of PTX instructions named `opcode…` that the warps executed."""
     every = (i for line in p.all_lines for i in line.instructions)
     return sum(i["warp_instructions"] for i in every if i.text.startswith(opcode))
 
 
 def opcodes_per_element(run: Any, *tensors: torch.Tensor) -> str:
-    """Return how many of some PTX opcodes `run(*tensors)` executes per element, as text."""
+    """Return, as text, how many of each PTX opcode `run(*tensors)` executes per element."""
     p, numbers = fk.profile(run, *tensors), tensors[0].numel()
     opcodes = ("sub.", "mul.f32", "fma.", "ex2.", "div.", "cvt.", "mad.", "shl.")
     counted = {opcode: 32 * executed(p, opcode) / numbers for opcode in opcodes}
@@ -401,7 +401,7 @@ class Step:
 
 
 def recorded_part(name: str, shapes: Sequence[tuple[int, int]]) -> Recorded:
-    """Return the run recorded as `week2/name`, cut down to these shapes."""
+    """Return the run recorded as `week2/name`, limited to these shapes."""
     times = recorded(f"week2/{name}")
     return replace(times, rows=tuple(r for r in times.rows if r.shape in shapes))
 
@@ -654,7 +654,7 @@ def per_thread_picture(times: Recorded) -> None:
         axes.legend(loc="lower center")
 
 
-THREADS = 256  # of a block in 03
+THREADS = 256  # per block in 03
 
 
 @cute.jit
@@ -801,7 +801,7 @@ def streamed_sum(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
 
 
 def exchange_picture(mailboxes: torch.Tensor) -> None:
-    """Draw which block sent what to which; mailboxes (blocks,blocks,2): by receiver and sender."""
+    """Draw the pairs that blocks exchanged; mailboxes (blocks,blocks,2): by receiver and sender."""
     blocks = len(mailboxes)
     with shown("Every block writes its pair into the mailbox of every block",
                f"{blocks} blocks above, {blocks} mailboxes below, each with {blocks} slots; "
@@ -900,7 +900,7 @@ def row_sum(value: Float32, warps: cutlass.Constexpr):
 
 
 def given(*shape: int, dtype: torch.dtype = torch.float32):
-    """Return dy (M, N), whose mean is about 1, the softmax y of another matrix, and room for dx."""
+    """Return dy (M, N), whose mean is about 1, the softmax y of another matrix, and an empty dx."""
     dy, x = (fk.randn(*shape, dtype=dtype, seed=seed) for seed in (0, 1))
     return dy + 1, (2 * x).softmax(1), fk.empty(*shape, dtype=dtype)
 
@@ -922,7 +922,7 @@ def checked_backward(
 
 
 def saved_matrices(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> float:
-    """Return what autograd saves of `function(x)`, in matrices as large as x, each counted once."""
+    """Return the memory that autograd saves for `function(x)`, in distinct matrices of x's size."""
     sizes = {}
     with torch.autograd.graph.saved_tensors_hooks(
         lambda t: sizes.update({t.data_ptr(): t.nbytes}) or t, lambda t: t
@@ -932,7 +932,7 @@ def saved_matrices(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> 
 
 
 def rows_picture(**rows: torch.Tensor) -> None:
-    """Draw the only row of each tensor (1, N) as bars; name -> tensor."""
+    """Draw the single row of each tensor (1, N) as bars; name -> tensor."""
     sums = {name: row.double().sum().item() for name, row in rows.items()}
     alt = "; ".join(f"{name} adds up to {total:z.4f}" for name, total in sums.items())
     with shown("One row: dx is small where y is small, and adds up to 0",
@@ -1005,12 +1005,12 @@ INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z]\w*(?:\.[\w:]+)*)\s", re.MULT
 
 
 def ptx_counts(run):
-    """Instruction -> number of times it appears in the PTX of `run` (not how often it executes)."""
+    """Map each instruction to its number of occurrences in the PTX of `run` (not of executions)."""
     return collections.Counter(INSTRUCTION.findall(run.ptx))
 
 
 def ptx_table(counts: Mapping[str, Mapping[str, int]], least: int) -> None:
-    """Print name -> `ptx_counts` as a column, a row per instruction that a column has so often."""
+    """Print one column of `ptx_counts` per name, with the rows in which a count reaches `least`."""
     print(f"{'':28}", *(f"{name:>8}" for name in counts))
     for opcode in sorted(set().union(*counts.values())):
         if max(found := [each[opcode] for each in counts.values()]) >= least:
@@ -1172,7 +1172,7 @@ def matrices_picture(title: str, **matrices: torch.Tensor) -> Any:
 
 
 def attention_picture(warps=4, dim=64):
-    """Show what the warps of a block keep on chip in attention for one query."""
+    """Show the data that a block's warps keep on chip in attention for one query."""
     shared = warps * (1 + 1 + dim) * 4  # bytes of m, s and o, in float32
     alt = (
         f"Keys go to {warps} warps in turn. A warp keeps q, m, s, o in registers and stores m, s "

@@ -33,7 +33,7 @@ _TITLES = {  # stem of a file's name -> its heading
     "softmax_peers_h200": "Softmax and its gradient next to peers, in CUDA graphs",
     "softmax_rows_h200": "Configurations tried for softmax",
 }
-_PEERS = ("torch", "quack", "Triton")  # beginnings of the peers' names
+_PEERS = ("torch", "quack", "Triton")  # prefixes of the peers' names
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _file(file: Path, data: dict[str, Any]) -> str:
     return _other(file.stem, data)
 
 
-# -- a GPU's steps ----------------------------------------------------------------------------
+# -- steps on a GPU ----------------------------------------------------------------------------
 def _steps(name: str, data: dict[str, Any]) -> str:
     ceiling = float(data["ceiling_gbps"])
     out = [

@@ -1,4 +1,4 @@
-"""Add links to the glossary: the places where notebooks introduce each term."""
+"""Add links from the glossary to the notebook sections that introduce each term."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Group:
-    """Holds the rows of an operator along a dimension; results contains only these rows."""
+    """The rows of an operator along a dimension; `results` contains only these rows."""
 
     op: str
     dim: int
@@ -39,7 +39,7 @@ class Group:
         return f"forgekit.ops.{self.op}({of}{along})"
 
     def cases(self) -> dict[Case, dict[str, SuiteRow]]:
-        """Map case -> contender -> row, from few to many elements."""
+        """Map case -> contender -> row, ordered from few to many elements."""
         found: dict[Case, dict[str, SuiteRow]] = {}
         ordered = sorted(self.results.rows, key=lambda r: (r.case.elements, r.case.shape))
         for row in sorted(ordered, key=lambda r: DTYPES.index(r.case.dtype)):

@@ -128,7 +128,7 @@ def _not_reached(group: Group) -> str:
 
 
 def _left_out(group: Group) -> str:
-    """Describe the types of its suite that the run did not measure."""
+    """Describe the types in the run's suite that the run did not measure."""
     try:
         suite = load_suite(group.results.suite)
     except UsageError:  # the user's own file

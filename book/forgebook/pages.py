@@ -1,4 +1,4 @@
-"""Generate pages while the book is built: each marker in a .md file is replaced with Markdown.
+"""Generate pages while the book is built, by replacing each marker in a .md file with Markdown.
 
 The marker is a comment that names the content: `<!-- made: exercises -->`.
 """

@@ -6,7 +6,7 @@
     python -m book.measured.graphs few --resources      resources of its kernels, without a GPU
 
 Calls use rotating buffers that exceed L2 (300 MB, at most 64 sets), so neither the host nor a warm
-cache affects the times. Contenders take turns; a time is the median of seven rounds. The copy moves
+cache affects the times. Contenders alternate; a time is the median of seven rounds. The copy moves
 the same number of bytes, half of them reads. Each result is first compared with float64. `--out`
 saves the measurements as JSON.
 """

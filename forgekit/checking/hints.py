@@ -134,7 +134,7 @@ def of_places(wrong: Array) -> list[str]:
     """Yield hints on where the elements marked in `wrong` lie."""
     total = int(np.count_nonzero(wrong))
     if total == wrong.size:
-        return []  # the report's headline says so
+        return []  # the report's headline states this
     if total == 1:
         return ["a single element differs"]
     found = []

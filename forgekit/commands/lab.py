@@ -83,7 +83,7 @@ def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str])
 
 
 def _replace_process(command: list[str], folder: Path) -> None:
-    """Replace this process with JupyterLab, so that JupyterLab gets Ctrl-C and sets the exit
+    """Replace this process with JupyterLab, so that JupyterLab receives Ctrl-C and sets the exit
     status."""
     os.chdir(folder)
     sys.stdout.flush()

@@ -177,7 +177,7 @@ def profile(
         remedy = f"see `forgekit profile {script} --help`"
         raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
-    # The script's output must not precede the JSON.
+    # The script's output must not be mixed with the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
     paced = gpu is not None

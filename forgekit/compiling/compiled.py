@@ -39,7 +39,7 @@ class CompiledKernel:
         ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler.
         key: the cache key. compile_ms: milliseconds from the request until the function could be
             called.
-        origin: where the last `compile` got it: "compiled", "memory" or "disk". target: where it
+        origin: where the last `compile` found it: "compiled", "memory" or "disk". target: where it
             runs.
         runtime: the parameters that a call passes: tensors and scalars. launch: the fastest way to
             call it, with the tensors and scalars in order.

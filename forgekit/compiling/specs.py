@@ -126,8 +126,8 @@ class TensorSpec:
         sizes: the named sizes found so far in this call, and where; updated here.
 
         Raises:
-            ArgumentMismatchError: the tensor does not fit; the message names the argument, what was
-                passed, what is needed and a remedy.
+            ArgumentMismatchError: the tensor does not fit; the message names the argument, the
+            passed value, the requirement and a remedy.
         """
         is_tensor = isinstance(tensor, torch.Tensor)
         if not is_tensor or tensor.is_nested or tensor.layout is not torch.strided:

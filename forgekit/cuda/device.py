@@ -31,7 +31,7 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """Print what "cuda" means on stderr, once per process, when a script first uses it."""
+    """Explain "cuda" on stderr, once per process, when a script first uses it."""
     print(
         f'forgekit: this machine has no GPU, so "cuda" is the {name()}. It runs on the CPU, in '
         "host memory, and its times are CPU times (--no-cuda turns it off).",

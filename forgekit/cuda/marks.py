@@ -50,7 +50,7 @@ def on_host(tensor: Any) -> bool:
 
 
 def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
-    """Mark the place of a tensor's storage; return the tensor."""
+    """Mark the device of a tensor's storage; return the tensor."""
     marked = marked_of(tensor)
     if cuda:
         gpu.say_once()
@@ -167,7 +167,7 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
 
 
 def _mark_results(func: Any, result: Any, cuda: bool) -> None:
-    """Mark results. A view may be a new tensor (`to`); a written tensor keeps its known place."""
+    """Mark results. A view may be a new tensor (`to`); a written tensor keeps its mark."""
     written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
     name = func.name().partition("::")[2]
     if written and (not cuda or name.startswith(_CROSSING)):

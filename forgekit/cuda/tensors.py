@@ -84,7 +84,7 @@ def patch_tensors(patches: Patches) -> None:
             kwargs["device"] = CPU
         elif torch.device(target).type not in ("cpu", "cuda"):
             return to(self, *args, **kwargs)
-        # Another dtype or copy=True gives a new tensor, which the dispatch mode marks as `self`.
+        # Another dtype or copy=True makes a new tensor, which the dispatch mode marks as `self`.
         return _moved(to(self, *args, **kwargs), cuda)
 
     put(tensor, "to", move)

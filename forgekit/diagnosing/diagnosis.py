@@ -102,7 +102,7 @@ def _place_of(exc: BaseException, text: str) -> SourceLine | None:
             if is_user_file(match["file"]):
                 return source_line(match["file"], int(match["line"]))
     if type(exc).__name__ in _NO_LINE_IN_TRACEBACK:
-        return None  # raised after the kernel was read, so the traceback ends in compile()
+        return None  # raised after the kernel was traced, so the traceback ends in compile()
     return user_line(exc.__traceback__)
 
 

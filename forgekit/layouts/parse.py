@@ -30,9 +30,9 @@ class Described:
 
     Attributes:
         layout: the Layout or ComposedLayout.
-        dtype: element type as CuTe prints it (`f32`, `bf16`); None for a layout without tensor.
-        space: the tensor's memory space (`gmem`, `smem`, `rmem`, `generic`); None if not given.
-        align_bytes: the alignment of its first element; None if it is only the element's own
+        dtype: element type as CuTe prints it (`f32`, `bf16`); None for a layout that belongs to no
+        tensor. space: the tensor's memory space (`gmem`, `smem`, `rmem`, `generic`); None if not
+        given. align_bytes: the alignment of its first element; None if it is only the element's own
             alignment.
         origin: the first coordinate of a coordinate tensor; None for any other.
         pointer_swizzle: a swizzle of the pointer, applied to byte addresses; None if there is none.

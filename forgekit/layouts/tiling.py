@@ -60,7 +60,7 @@ def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 
 def _unzip(divided: Any, tiler: Any) -> Any:
-    """Of the modes that a tiler cut, group the first parts into one mode and the second parts into
+    """Group the first parts of the modes that a tiler cut into one mode, and the second parts into
     another."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:

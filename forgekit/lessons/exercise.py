@@ -97,7 +97,7 @@ class Exercise(Definition):
         return FAILED[self.name]
 
     def hint(self) -> Note:
-        """Return the next hint: the first call gives the first of three hints, and each further
+        """Return the next hint: the first call returns the first of three hints, and each further
         call reveals more."""
         with records.changing(self.name) as known:
             number = known.hints = min(known.hints + 1, len(self.hints))

@@ -142,8 +142,8 @@ def puzzle(
 
     Args:
         inputs: `inputs(draw, *size)` returns the inputs, tensors of a `Draw` or numbers.
-        result: computes the outputs from the inputs; one tensor or a tuple of them. It gets
-            floating-point tensors in float64 unless `exact`; float64 outputs are then converted to
+        result: computes the outputs from the inputs; one tensor or a tuple of them. It receives
+        floating-point tensors in float64 unless `exact`; float64 outputs are then converted to
             the case's dtype, others keep theirs.
         task: the `Exercise`'s task. asked: the facts that the task's last line states and a gate
             checks, as in `words_of`. praise: the `Exercise`'s praise; by default the facts are

@@ -31,7 +31,7 @@ _BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$"
 @dataclass(frozen=True)
 class Source:
     """A parsed solution file. path: the file; imports: its docstring and imports; solution: its
-    code without marks; skeleton: the code that a student gets."""
+    code without marks; skeleton: the code that a student receives."""
 
     path: Path
     imports: str

@@ -22,7 +22,7 @@ class Wrong:
 
     Attributes:
         name: the mistake. swaps: text in the solution, which must occur exactly once -> its
-            replacement. says: part of the explanation, which no other mistake in the exercise gets.
+            replacement. says: part of the explanation, unique among the exercise's mistakes.
             text: the complete wrong solution, in place of swaps.
     """
 

@@ -25,8 +25,8 @@ ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose row
 
 
 def launch_rows(call: Call, view: View) -> Launch:
-    """Return a kernel that reduces matrices (M, N) over N. The result of a sum is a vector, that of
-    a softmax a matrix."""
+    """Return a kernel that reduces matrices (M, N) over N. The result of a sum is a vector, and
+    that of a softmax is a matrix."""
     M, N = view.outer * view.inner, view.reduced
     apart = tuple((s[0] or s[2]) if M > 1 else N for s in view.strides)
     step = view.strides[0][1] if N > 1 else 1

@@ -1,4 +1,4 @@
-"""The only module that decides which configuration serves which rows, and why.
+"""Decide which configuration serves which rows, and state the reasons; no other module does this.
 
 A row's length is counted in vectors of 16 bytes, because a thread reads one vector at a time. In
 each table, the first rule that fits the length (and the number of rows, if the rule limits it) is
@@ -172,7 +172,7 @@ def choose_rows(
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
-    """Return the loads that all threads have in rows of `size` elements, whatever the rows'
+    """Return the number of loads that all threads make in rows of `size` elements at any
     address."""
     c = choice
     together = c.threads * c.cluster * c.split  # vectors per load
@@ -266,7 +266,7 @@ def _sum(
     rows: int, size: int, threads: int, most: int, loads: int, vector: int, unaligned: bool,
     clusters: int,
 ) -> RowChoice:  # fmt: skip
-    """Configure sums, which keep no row, with blocks of at least 256 threads. Few rows get more
+    """Configure sums, which keep no row, with blocks of at least 256 threads. Few rows use more
     blocks per row: those of a cluster or, for at most 8 rows, as many as the GPU has room for, in
     two steps."""
     threads, cluster, parts = min(threads, most), 1, 1

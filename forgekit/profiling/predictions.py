@@ -109,7 +109,7 @@ class _Waiting(threading.local):
 
 
 _waiting = _Waiting()
-_answered: dict[str, list[Prediction]] = {}  # of this process
+_answered: dict[str, list[Prediction]] = {}  # in this process
 _lock = threading.Lock()
 
 

@@ -208,7 +208,7 @@ def count(
     kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None,
     blocks: int | None = None,
 ) -> Profile:  # fmt: skip
-    """Count like `profile`, but do not use up predictions."""
+    """Count like `profile`, but without using up predictions."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     if blocks is not None:

@@ -3,8 +3,8 @@
 Different kinds of waste are compared in cycles of a multiprocessor, which per cycle issues four
 warp instructions, serves one wavefront of shared memory, receives two sectors from L2 (NVIDIA H100
 Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory per cycle; NVIDIA A100
-Tensor Core GPU Architecture: 64 bytes of L2 per cycle). These cycles rank lines; they are not a
-time.
+Tensor Core GPU Architecture: 64 bytes of L2 per cycle). These cycles only rank lines; they do not
+measure time.
 """
 
 from __future__ import annotations

@@ -20,11 +20,10 @@ _LIMIT = 60_000  # maximum number of instructions recorded for a group of thread
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Consecutive instructions of the same kind on the same source line.
-
-    kind: one of KINDS; does: `load`, `store` or `atomic` for memory; instructions: how many there
-    are. lanes: (warps, 32), the executing lanes. loops: (first instruction, iteration) of each
-    enclosing loop, from the outermost to the innermost; iterations count from 1.
+    """Consecutive instructions of the same kind on the same source line. kind: one of KINDS; does:
+    `load`, `store` or `atomic` for memory; instructions: their number. lanes: (warps, 32), the
+    executing lanes. loops: (first instruction, iteration) of each enclosing loop, from the
+    outermost to the innermost; iterations count from 1.
     """
 
     source: SourceLine | None

@@ -50,8 +50,8 @@ class Adversary:
 
     def register(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
         """Return the content of a register that was never written: NaN in every other thread, a
-        large number in the rest, because a product shows the one and a maximum the other. A
-        predicate is false."""
+        large number in the others, because a product reveals the NaN and a maximum reveals the
+        number. A predicate is false."""
         if dtype.kind == "b":
             return np.zeros(shape, dtype)
         large, nan = (np.full(dtype.itemsize, byte, np.uint8).view(dtype) for byte in (0x7F, 0xFF))

@@ -177,7 +177,7 @@ class Batch:
         return self.program.where(self.pc if pc is None else pc)
 
     def marked(self, error: E, kind: str) -> E:
-        """Add what a program can read, the slug and the running line, to the error."""
+        """Add the machine-readable parts, the slug and the running line, to the error."""
         source = self.program.instructions[self.pc].source
         error.kind, error.lines = kind, () if source is None else (source,)
         return error

@@ -56,8 +56,8 @@ class Hardware:
         return _only(read), _only(written)
 
     def load_parts(self, address: Array, active: Array, width: int) -> int:
-        """Return the number of parts into which a shared-memory load divides a warp, served in
-        turn."""
+        """Return the number of parts of a warp that a shared-memory load serves one after
+        another."""
         return int(rules.load_parts(np.maximum(address, 0)[None], active[None], width)[0])
 
 

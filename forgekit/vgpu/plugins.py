@@ -1,4 +1,4 @@
-"""Define plug-ins, which answer host code's GPU requests other than kernel launches.
+"""Define plug-ins, which handle host code's GPU requests other than kernel launches.
 
 The virtual GPU itself treats every tensor as a CPU tensor and runs each launch immediately. A
 plug-in changes that while it is active: it registers in `known`, and `install` starts it by name.
@@ -26,7 +26,7 @@ class Plugin:
         return False
 
     def on_host(self, tensor: Any) -> bool:
-        """Return True if a kernel that gets tensors `on_gpu` cannot reach this tensor."""
+        """Return True if a kernel that receives tensors `on_gpu` cannot access this tensor."""
         return False
 
     def for_dlpack(self, tensor: Any) -> Any:

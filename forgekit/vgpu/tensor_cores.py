@@ -38,7 +38,7 @@ class Unit(NamedTuple):
 
 
 UNIT = Unit(25, 23)  # Hopper's
-FP8_UNIT = Unit(13, 13)  # of `wgmma`
+FP8_UNIT = Unit(13, 13)  # for `wgmma`
 _NOTHING = -8000  # the exponent of zero, below that of any product
 # The minimum exponent of a normal number.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}

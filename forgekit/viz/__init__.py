@@ -9,7 +9,7 @@ matplotlib.
     mismatch.py                             the places of wrong values
     scene.py, svg.py, raster.py             a picture as data, as SVG, as PNG
     compose.py, grid.py, cells.py           its card, grids of cells, maps of tensors
-    palette.py, page.py, picture.py         colours and what they mean; HTML
+    palette.py, page.py, picture.py         colours and their meaning; HTML
 
 Names are imported on first use, so `import forgekit.viz` alone is quick.
 """

@@ -25,7 +25,7 @@ _BEYOND = -1  # code of a cell beyond the end of a wrapped 1-D tensor
 _MAX_GRID = 32  # lines separate the cells if there are at most this many along an axis
 _MAX_TILE_LINES = 64
 _MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # share of the picture's side
-_CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px, of an element, and of the longer side
+_CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px: an element; limits of the longer side
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +107,7 @@ def _tiles(
     codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
 ) -> tuple[list[Item], str]:
     """Draw thin borders around the kernel's tiles, and a frame around tiles with mismatches; return
-    the count, such as `2 of 8 tiles`. A 1-D tensor gets no borders, because a row of its picture is
+    the count, such as `2 of 8 tiles`. A 1-D tensor has no borders, because a row of its picture is
     already a tile or holds few tiles."""
     rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
     # rows of a matrix; tiles end with the matrix

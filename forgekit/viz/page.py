@@ -23,8 +23,8 @@ _PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
     """Return `still` in an element of this class, and a script that refers to the element as
-    `root`. That element is the one around the script or, in a notebook that runs scripts elsewhere,
-    the next one not yet started.
+    `root`. That element encloses the script or, in a notebook that runs scripts elsewhere, is the
+    next one not yet started.
 
     The element's name derives from the script and its data without their PNGs, and not from the
     still picture, because a PNG's bytes depend on fonts, on Pillow and on the processor. label: the

@@ -1,4 +1,4 @@
-"""Define the colours and what they mean in every picture, on light and dark pages.
+"""Define the colours and their meaning in every picture, on light and dark pages.
 
 Orange: waste, or wrong. Grey: untouched. Viridis: the lane or the thread. The hues of Okabe and Ito
 (https://jfly.uni-koeln.de/color/), which readers with common forms of colour blindness can

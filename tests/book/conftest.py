@@ -1,4 +1,4 @@
-"""Build the book once for all of its tests, and serve it to the browser."""
+"""Build the book once for all tests in this folder, and serve it to the browser."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "book"))  # where Sphinx also finds forgebook
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with the built pages: FORGEKIT_BOOK_SITE, or built now by `forgekit
+    """Return the folder with the built pages: FORGEKIT_BOOK_SITE, or a new build by `forgekit
     book`."""
     if given := os.environ.get("FORGEKIT_BOOK_SITE"):
         return Path(given).resolve()

@@ -28,7 +28,7 @@ class Page(HTMLParser):
     title: str = ""
     language: str = ""
     _open: str = ""
-    _unseen: int = 0  # depth of <div> inside a part for printers only
+    _unseen: int = 0  # depth of <div> inside a print-only part
 
     def __post_init__(self) -> None:
         super().__init__()

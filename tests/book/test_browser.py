@@ -50,7 +50,7 @@ def visit(browser: Any, address: str) -> Iterator[Open]:
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_screenshots(visit: Open, tmp_path: Path, width: int, scheme: str) -> None:
-    """FORGEKIT_SHOTS names a folder in which they are kept for viewing."""
+    """FORGEKIT_SHOTS names a folder that keeps the screenshots for viewing."""
     folder = Path(os.environ.get("FORGEKIT_SHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     for name in LOOKED_AT:
@@ -133,7 +133,7 @@ def test_search_shows_the_text_and_the_section_first(visit: Open) -> None:
 
 
 def test_paper_has_folded_outputs_and_whole_lines(visit: Open) -> None:
-    page = visit(WHY, width=700)  # a sheet of A4 between its margins
+    page = visit(WHY, width=700)  # an A4 sheet without its margins
     page.emulate_media(media="print")
     hidden = "all => all.filter(x => !x.checkVisibility({contentVisibilityAuto: true})).length"
     assert page.locator("details .output, details pre").count() > 10
@@ -153,7 +153,7 @@ def test_code_is_85_percent_of_prose(visit: Open) -> None:
 
 def test_bars_have_a_ceiling_and_grey_peers(visit: Open) -> None:
     page = visit("book/benchmarks.html")
-    assert page.evaluate("document.documentElement.scrollHeight") < 20_000  # 32,662 before
+    assert page.evaluate("document.documentElement.scrollHeight") < 20_000  # once 32,662
     assert not [h for h in page.locator("article h3").all_inner_texts() if "h200" in h.lower()]
     table = page.locator("table.bars[style]").first
     line = "x => getComputedStyle(x, '::before').borderLeftStyle"
@@ -165,7 +165,7 @@ def test_bars_have_a_ceiling_and_grey_peers(visit: Open) -> None:
 
 
 def test_the_film_keeps_its_own_look(visit: Open) -> None:
-    """The theme's Bootstrap gives `.row > *` the whole width."""
+    """The theme's Bootstrap styles would stretch `.row > *` to the whole width."""
     page = visit("book/index.html")
     play = page.locator(".fk-idea").get_by_role("button", name="Play")
     assert play.bounding_box()["width"] < 100
@@ -236,7 +236,7 @@ def test_the_playground_computes_and_keeps_what_is_typed(visit: Open) -> None:
     fault = page.locator("#pg-by-fault")
     assert fault.inner_text().startswith("complement of (2,2):(2,2): got the stride 2, within")
     assert by.get_attribute("aria-invalid") == "true"
-    assert result.inner_text() == "((2,4),(4,2)):((8,1),(16,4))"  # the last valid one remains
+    assert result.inner_text() == "((2,4),(4,2)):((8,1),(16,4))"  # the last valid result remains
     assert "pg-stale" in page.locator("#pg-answer").get_attribute("class")
     by.fill("(4,4)")
     assert "by=(4,4)" in page.url and fault.inner_text() == ""
@@ -303,7 +303,7 @@ def test_accessibility(browser: Any, address: str, pages: dict[str, Page], axe: 
     The check takes seconds per page, so it covers one page of each kind, or all with
     FORGEKIT_AXE_ALL=1.
     """
-    names = [name for name in pages if name != "index.html"]  # it leads on immediately
+    names = [name for name in pages if name != "index.html"]  # index.html redirects immediately
     if not os.environ.get("FORGEKIT_AXE_ALL"):
         names = [name for name in names if name in (*LOOKED_AT, *MORE)]
     addresses = [f"{address}/{name}" for name in names]

@@ -25,7 +25,7 @@ KERNEL = ROOT / "book" / "examples" / "kernel.py"
 
 
 def test_the_examples_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They run in order and in the same namespace, as if typed one after another."""
+    """The examples run in order and in the same namespace, as if typed one after another."""
     monkeypatch.setenv("FORGEKIT_PROGRESS", str(tmp_path))
     monkeypatch.setattr(predictions, "_answered", {})
     spec = importlib.util.spec_from_file_location("example_kernel", KERNEL)

@@ -137,7 +137,7 @@ def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-# Terms that no notebook introduces yet, with the reasons.
+# Terms that no notebook introduces, with the reasons.
 ELSEWHERE = {
     "reduction": "week 1, whose title it is",
     **dict.fromkeys(("ceiling", "cold"), "the page with the benchmarks"),

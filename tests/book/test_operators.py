@@ -48,7 +48,7 @@ def test_what_is_not_reached_is_said() -> None:
 
 
 def test_every_peer_beyond_the_noise_counts() -> None:
-    """The fastest peer is within the noise, but another, which is hardly slower, is not."""
+    """The fastest peer is within the noise, but a slightly slower one is beyond it."""
     wide = SuiteRow(LARGE, "torch", "ok", 1, Timing(0.18, 0.1, 0.3), machine=0)
     text = operators.markdown(
         results(row(LARGE, "forgekit", 0.25), wide, row(LARGE, "torch.compile", 0.2))
@@ -91,8 +91,8 @@ def test_a_peer_without_a_time_has_a_note() -> None:
 
 
 def test_a_contender_keeps_its_colour() -> None:
-    """The colour is the same even in the picture of a type in which another contender has no
-    time."""
+    """A contender's colour stays the same even in the picture of a type for which another contender
+    has no time."""
     wrong = SuiteRow(SMALL, "torch", "wrong", 1, error="x", machine=0)
     text = operators.markdown(
         results(
@@ -102,7 +102,7 @@ def test_a_contender_keeps_its_colour() -> None:
     )  # fmt: skip
     small, large = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
     colours = [set(re.findall(r"#[0-9a-f]{6}", svg)) for svg in (small, large)]
-    assert colours[1] - colours[0] == {"#009e73"}  # the second one's: torch's
+    assert colours[1] - colours[0] == {"#009e73"}  # the colours of the second contender, torch
     assert "#009e73" not in operators.markdown(results(row(SMALL, "forgekit", 0.2)))
     ids = re.findall(r'\bid="([^"]+)"', small + large)
     assert len(ids) == len(set(ids)) > 20

@@ -33,7 +33,7 @@ def test_links_lead_somewhere(pages: Pages, site: Path) -> None:
                 continue
             there, anchor = found
             if there == "book/playground.html" and "=" in anchor:
-                continue  # test_playground.py computes its content
+                continue  # test_playground.py checks its content
             known = pages[there].ids if there in pages else None
             if not (site / there).exists() or (
                 anchor and known is not None and anchor not in known
@@ -197,7 +197,7 @@ def pages_text(pages: Pages, name: str) -> str:
 
 def test_pages_have_names_and_a_language(pages: Pages) -> None:
     titles = [page.title for page in pages.values()]
-    assert all(titles) and len(set(titles)) >= len(titles) - 1  # the entrance has the book's title
+    assert all(titles) and len(set(titles)) >= len(titles) - 1  # two pages share the book's title
     assert {page.language for page in pages.values()} == {"en"}
     assert [(name, page.twice) for name, page in pages.items() if page.twice] == []
 
@@ -234,7 +234,7 @@ def test_no_paths_of_this_machine(site: Path) -> None:
 
 
 def test_tables_have_headings() -> None:
-    """`| | |` above `|---|---|` is a table whose columns have no names."""
+    """`| | |` above `|---|---|` makes a table whose columns lack names."""
     bare = re.compile(r"^\|[|\s]*\|\n\|[-:|\s]+\|$", re.MULTILINE)
     texts = [*(ROOT / "book").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("week*/README.md")]
     assert [f.name for f in texts if bare.search(f.read_text(encoding="utf-8"))] == []

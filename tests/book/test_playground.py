@@ -27,9 +27,9 @@ from tests.book.conftest import ROOT
 from tests.layouts.generate import Choices
 
 SCRIPT = ROOT / "forgekit" / "viz" / "explorer" / "layouts.js"
-CASES, SHOWN = 10_000, 8  # coordinates of each, spread over its size
+CASES, SHOWN = 10_000, 8  # the number of cases; coordinates of each case, spread over its size
 
-# A case's result, its coordinates and offsets, its coverage, its conflicts; or its error.
+# A case's result, coordinates and offsets, coverage and conflicts; or its error.
 COMPUTE = """(cases, shown) => cases.map(([name, a, b, bits]) => {
   try {
     const by = b === null ? null : read(b);
@@ -105,7 +105,7 @@ def a_second(draw: Choices, name: str, a: Any) -> Any:
         return coord if None in flat(coord) else (None, 0)
     if name == "composition" and draw.below(10) == 1:
         return layouts.make_identity_layout(outer_of(a).shape)
-    return draw.tiler(a if draw.below(2) else draw.layout(depth=1))  # also those of another layout
+    return draw.tiler(a if draw.below(2) else draw.layout(depth=1))  # sometimes for another layout
 
 
 def as_layout(value: Any) -> Any:
@@ -152,7 +152,8 @@ def random_cases() -> list[tuple[str, Any, Any, int]]:
 
 
 def fault(message: str) -> str:
-    """Return got and needed in a common spelling; the page has its own remedies."""
+    """Return a message's "got" and "needed" parts in a common spelling; the page has its own
+    remedies."""
     words = message.partition(";")[0].replace(" ", "").replace("None", "_")
     return words.replace(",)", ")")
 

@@ -41,7 +41,7 @@ def test_a_changed_number_is_noticed() -> None:
 
 
 def test_no_other_number_is_on_it() -> None:
-    """These are the numbers in the text itself; the last ones come from a run of `forgekit
+    """The listed numbers are part of the text itself; the last ones come from a run of `forgekit
     calibrate`."""
     left = re.sub(r"(<!-- numbers: \w+ -->).*?<!-- /numbers -->", "", SECTION, flags=re.DOTALL)
     known = ("blocks=256", "counts 256 blocks", "H200", "L4", "3-norm", "10 %", "costs 1 µs", "L2",
@@ -125,7 +125,7 @@ def test_all_operators_are_there() -> None:
 @pytest.mark.parametrize("p", [p for p in CASES if max(p["shape"]) <= 1000],
                          ids=lambda p: p["op"])  # fmt: skip
 def test_small_operators_are_counted_as_then(p: dict[str, Any]) -> None:
-    """If this fails, `python -m book.measured.predicted` counts all of them again."""
+    """If this test fails, count all operators again with `python -m book.measured.predicted`."""
     case = p["op"], tuple(p["shape"]), p["dtype"], p["dim"]
     paces = operators.launches(*case, predicted_times.operators()["blocks"])
     assert json.loads(json.dumps([f.to_dict() for f, _ in paces])) == p["facts"]
@@ -133,7 +133,7 @@ def test_small_operators_are_counted_as_then(p: dict[str, Any]) -> None:
 
 # -- the picture -------------------------------------------------------------------------------
 def test_the_picture_is_that_of_the_data() -> None:
-    """If this fails, `uv run python book/make_pictures.py` draws it again."""
+    """If this test fails, draw the picture again with `uv run python book/make_pictures.py`."""
     text = PICTURE.read_text("utf-8")
     assert text == predicted_times.drawn()
     words = re.findall(r"<title>([^<]+): measured ([\d.,]+) µs, predicted ([\d.,]+) µs", text)
@@ -143,7 +143,7 @@ def test_the_picture_is_that_of_the_data() -> None:
 def test_held_out_kernels_have_a_shape_of_their_own() -> None:
     text = PICTURE.read_text("utf-8")
     held_out = re.findall(r'<path class="sheet-s" fill="#CC79A7"', text)
-    assert len(held_out) == len(TIMES) + 1  # one of them is in the legend
+    assert len(held_out) == len(TIMES) + 1  # the legend contains one more triangle
     assert text.count("<circle ") == len(predicted_times.samples()) - len(TIMES) + 1
     points = re.findall(r'<circle [^>]*cx="([\d.]+)" cy="([\d.]+)"', text)
     assert all(0 < float(n) < 450 for point in points for n in point)

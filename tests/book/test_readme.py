@@ -1,4 +1,4 @@
-"""Test the README: its length, its recorded numbers, and that its links and commands exist."""
+"""Test the README: its length, its recorded numbers, and its links and commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_it_is_short() -> None:
 
 
 def test_its_numbers_are_the_recorded_ones() -> None:
-    """If this fails, `uv run python book/make_readme.py` writes them again."""
+    """If this test fails, write the numbers again with `uv run python book/make_readme.py`."""
     for name, blocks in make_readme.FILES.items():
         text = (ROOT / name).read_text("utf-8")
         assert re.findall(r"<!-- numbers: (\w+) -->", text) == list(blocks)

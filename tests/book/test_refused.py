@@ -79,7 +79,7 @@ def test_a_stale_sentence_is_noticed() -> None:
 
 
 def test_examples_to_try_ran() -> None:
-    """Each command of the page runs a script, with arguments, that the corpus lists as right."""
+    """Each command on the page runs a script, with arguments, that the corpus lists as right."""
     page = PAGES["book/what_you_can_do_now.md"]
     said = re.findall(
         r"`uv run forgekit run cutlass/examples/python/CuTeDSL/(\S+\.py) ?(.*?)`", page

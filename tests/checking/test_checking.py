@@ -66,7 +66,7 @@ def test_rtol_decides(dtype):
 
 
 def test_atol_shrinks_with_small_values():
-    """A row of a softmax over 4096 columns: an atol of 1e-5 would swallow an error of 4 %."""
+    """In a row of a softmax over 4096 columns, an atol of 1e-5 would hide an error of 4 %."""
     expected = torch.full((64, 4096), 1 / 4096)
     assert not compare(expected * 1.001, expected)
     assert compare(expected * 1.001, expected, atol=1e-5)
@@ -106,7 +106,7 @@ def test_one_huge_value_does_not_loosen_the_tolerance():
 )
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_special_values(dtype, got, expected, equal):
-    if dtype == torch.float16:  # in these, 3e38 is infinite
+    if dtype == torch.float16:  # float16 rounds 3e38 to infinity
         got, expected = (6e4 if value == 3e38 else value for value in (got, expected))
     ones = [1.0, 2.0]
     report = compare(
@@ -195,7 +195,7 @@ def test_empty_and_zero_dimensional():
     assert report.worst_absolute.index == () and "[]" in str(report)
 
 
-# Incomparable values
+# Values that cannot be compared
 
 
 def test_shapes():
@@ -318,7 +318,7 @@ def test_codes_tell_nan_missing_and_wrong():
     assert compare(numbers, torch.tensor([1, 2, 3], dtype=torch.int32)).codes.tolist() == [2, 1, 2]
 
 
-# hints contain only facts
+# Hints contain only facts
 
 
 def grid(rows=40, columns=1000):
@@ -326,7 +326,7 @@ def grid(rows=40, columns=1000):
 
 
 ALL = slice(None)
-HINTS = [  # hints about a matrix
+HINTS = [  # mistakes in a matrix, with their hints
     (lambda e: broken(e, (ALL, slice(976, None))),
      "all mismatches are in the last 24 columns (976 to 999)"),
     (lambda e: broken(e, slice(32, None)), "all mismatches are in the last 8 rows (32 to 39)"),
@@ -462,7 +462,8 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def notebook():
-    """Return the outputs of CELLS, run in a real Jupyter kernel, without warnings of libraries."""
+    """Return the outputs of CELLS, run in a real Jupyter kernel, without warnings from
+    libraries."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -517,7 +518,7 @@ def test_html_reads_on_light_and_dark_pages():
 
 
 def test_a_large_result_costs_little_memory():
-    """With 4 Mi elements, there is no float64 copy of all of them."""
+    """For 4 Mi elements, check() makes no float64 copy of all elements."""
     expected = torch.zeros(2048, 2048)
     expected[:, ::3] = 2.0
     actual = expected.clone()

@@ -168,7 +168,7 @@ def started(monkeypatch):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A folder that looks like the course, with a first notebook."""
+    """Make a folder that looks like the course, with a first notebook."""
     first = tmp_path / course.FIRST_NOTEBOOK
     first.parent.mkdir()
     first.write_text("{}")
@@ -279,7 +279,7 @@ def test_doctor_s_names_fit_their_column(on_machine):
 
 
 def test_doctor_runs_a_real_kernel_here(tmp_path, monkeypatch, capsys):
-    """It imports no file of the current folder."""
+    """The kernel's run imports no file from the current folder."""
     for name in ("cuda", "torch"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not the real one')\n")
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,5 @@
-"""Test notebook pairs: comparing, building twice, failing cells, and that nbval detects a
-change."""
+"""Test notebook pairs: comparison, repeated builds, failing cells, and changes that nbval
+detects."""
 
 import os
 import shutil

@@ -187,7 +187,7 @@ def test_what_cuda_means_is_said_once_and_only_where_it_is_used(script, capsys):
 
 
 def test_a_script_s_annotations_are_its_own(script):
-    """`cute.struct` reads them, and does not accept texts."""
+    """`cute.struct` reads annotations, and rejects strings."""
     assert run(script, "class A:\n    x: int\nassert A.__annotations__['x'] is int\n") == 0
 
 

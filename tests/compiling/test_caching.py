@@ -81,7 +81,7 @@ def test_a_redefined_cell_misses():
 
 
 def test_a_function_that_exec_made_misses_when_its_text_changes():
-    """No file contains its source."""
+    """No file contains the source of such a function."""
 
     def made(text: str) -> str:
         scope = {"__name__": "generated"}
@@ -121,7 +121,8 @@ def test_an_objects_configuration_is_part_of_the_key():
 
 
 def test_line_numbers_follow_a_moved_cell():
-    """The same kernel three lines further down is compiled again, because messages name lines."""
+    """If the same kernel moves down three lines, it is compiled again, because messages name
+    lines."""
     source = CELL.format(constant="", factor="2.0").replace("mX[tidx] *", "mX[tidx + 100] *")
     for shift in ("", "\n\n\n"):
         fn = define(shift + source, "scale")
@@ -145,7 +146,8 @@ print(run.origin, run.registers, len(run.ptx), len(run.cubin), run.key)
 
 
 def test_processes_share_the_disk(tmp_path):
-    """Two processes run concurrently, then this one; then a damaged entry is compiled again."""
+    """Two processes run concurrently, then this process runs; finally, a damaged entry is compiled
+    again."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM]
     processes = [subprocess.Popen(command, env=env, stdout=-1, text=True) for _ in range(2)]
@@ -226,7 +228,7 @@ def test_a_constant_of_a_users_module_is_part_of_the_key(tmp_path):
 
 
 def test_defaults_are_part_of_the_key():
-    """Their text may stay the same while the named value changes."""
+    """A default's text may stay the same while the value it names changes."""
 
     fn = define("def f(v, a=A, *, b=B):\n    return v * a * b\n", "f", A=1, B=2)
     first = fingerprint(fn)
@@ -262,7 +264,8 @@ def test_on_a_gpu(monkeypatch):
 
 @pytest.mark.parametrize("fn", [simple.copy, simple.add_on_stream])
 def test_what_a_gpu_is_given_survives_the_disk(fn, monkeypatch):
-    """Everything except the launch works without a GPU: the object file is exported and loaded."""
+    """Everything except the launch works without a GPU, including the export and the load of the
+    object file."""
     monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, raising=False)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     x, y = fk.randn(100), fk.empty(100)

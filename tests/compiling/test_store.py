@@ -9,7 +9,7 @@ from forgekit.compiling import store
 
 PARTS = {"ptx": b"text", "object": bytes(range(256)), "empty": b""}
 KEY = "ab" * 32
-LEFT = f".{KEY}.forgekit.0123abcd"  # by a process that was killed while it wrote
+LEFT = f".{KEY}.forgekit.0123abcd"  # left by a process killed during a write
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +116,7 @@ def test_the_least_recently_used_files_go_first(cache, monkeypatch):
         (cache / name).write_bytes(bytes(5000))
         os.utime(cache / name, (0, 0))
     store.load("a" * 64)  # used now
-    store._shrink.cache_clear()  # as in the next process
+    store._shrink.cache_clear()  # as a new process would
     store.save("f" * 64, {"x": bytes(1000)})
     assert "".join(sorted(f.name[0] for f in cache.iterdir() if len(f.name) > 70)) == "adf"
     assert len(list(cache.iterdir())) == 3 + 3

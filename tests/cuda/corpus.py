@@ -3,8 +3,8 @@
     python -m tests.cuda.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
 
 A script runs as in `forgekit run`, in a fork of a process that has imported torch and CuTe DSL. A
-notebook gets `install(cuda=True)` as its first cell. Of a test file, `--tests` tests run, evenly
-chosen. Files already in --out are skipped. Further requirements of a checkout go into PYTHONPATH.
+notebook gets `install(cuda=True)` as its first cell. A test file runs `--tests` evenly chosen
+tests. Files already in --out are skipped. Set PYTHONPATH to a checkout's other requirements.
 """
 
 from __future__ import annotations

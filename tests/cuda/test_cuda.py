@@ -1,5 +1,5 @@
-"""Test torch's "cuda" and cuda-python's calls on the virtual GPU: refusals, and restoring
-everything."""
+"""Test torch's "cuda" and cuda-python's calls on the virtual GPU: refusals, and the restored
+state."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_operations_that_may_mix_both_sides_do(cuda):
 def test_results_are_where_their_operands_are(cuda):
     x = _ones().view(2, 2)
     assert x.is_cuda and x.copy_(torch.ones(2, 2)).is_cuda and x.add_(1).is_cuda
-    # The tensor is written in parts, and torch itself makes it on the CPU.
+    # Code that writes the tensor in parts, and that torch itself runs on the CPU.
     assert functional.one_hot(torch.tensor([1, 2], device="cuda")).is_cuda
 
 
@@ -147,8 +147,8 @@ def test_autocast_has_the_gpus_dtype(cuda):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_products_are_added_up_as_tensor_cores_do(cuda, dtype):
-    """16 products are added at a time; 2**-26 is truncated next to a sum of 1, and kept without
-    it."""
+    """16 products are added at a time; 2**-26 is truncated if the sum includes 1, and kept
+    otherwise."""
     one, tiny = torch.zeros(16), torch.zeros(16)
     one[0], tiny[:4] = 1, 2.0**-13
     for left, right, expected in (
@@ -242,7 +242,7 @@ def test_a_launch_that_cannot_go_on_raises_cudas_error(cuda, shift, blocks, kind
         lambda: isinstance(_ones().cpu().type(torch.cuda.IntTensor), torch.cuda.IntTensor),
         lambda: torch.cuda.nvtx.range_push("a") == torch.cuda.nvtx.range_pop(),
         lambda: torch.cuda.memory_summary() and torch.cuda.memory_stats()["x"] == 0,
-        # A profile of "cuda" would warn of each operation.
+        # A profile of "cuda" would print a warning for each operation.
         lambda: torch.autograd.profiler.profile(use_device="cuda").use_device is None,
     ],
 )
@@ -259,7 +259,7 @@ def test_forgekits_own_operators_take_tensors_on_cuda(cuda):
 
 
 def test_an_operator_for_cuda_alone(cuda):
-    """It runs like any code, uses its registration for fake tensors, and does not run on the
+    """The operator runs on "cuda", uses its registration for fake tensors, and does not run on the
     CPU."""
 
     @torch.library.custom_op("forgekit_test::twice", mutates_args=(), device_types="cuda")
@@ -294,7 +294,8 @@ def test_arrays_of_numpy_go_through_from_dlpack(cuda):
 
 
 def test_the_older_benchmark_runs_its_function_once(cuda):
-    """`cute.testing` wraps it under its own name; the warning names the caller's line."""
+    """`cute.testing` wraps the older benchmark under its own name; the warning names the caller's
+    line."""
     from cutlass.cute.testing import benchmark
     from cutlass.testing import JitArguments
 
@@ -306,7 +307,8 @@ def test_the_older_benchmark_runs_its_function_once(cuda):
 
 
 def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
-    """A script that forgets to move an argument would fail on a GPU; pinned memory is reachable."""
+    """A script that forgets to move an argument would fail on a GPU, but kernels can access pinned
+    memory."""
     run = forgekit.compile(add_to, _ones(), forgekit.zeros(4))
     y = torch.zeros(4)
     with pytest.raises(MemoryAccessError, match=r"(?s)reads 4 bytes of mY.*on the CPU.*mY.to"):
@@ -353,7 +355,7 @@ def _table(mTable: cute.Tensor, mY: cute.Tensor):
 
 
 def test_a_pointer_reaches_memory_that_its_tensor_has_left(cuda):
-    """On a GPU torch's allocator keeps such memory; here the latest 64 MiB are kept."""
+    """On a GPU, torch's allocator keeps such memory; the virtual GPU keeps the latest 64 MiB."""
     table = torch.tensor([torch.full((8,), 3.0, device="cuda").data_ptr()], device="cuda")
     y = torch.zeros(8, device="cuda")
     _table(from_dlpack(table), from_dlpack(y))
@@ -374,7 +376,7 @@ def test_tvm_ffi_takes_no_tensor_of_the_cpu(cuda):
 
 
 def test_a_sparse_tensor_is_where_its_source_is(cuda):
-    """It has no storage that could carry a mark."""
+    """A sparse tensor lacks a storage that could carry the mark."""
     x = torch.eye(3, device="cuda")
     sparse = x.to_sparse()
     assert sparse.is_cuda and sparse.to_dense().is_cuda and (sparse @ x).is_cuda

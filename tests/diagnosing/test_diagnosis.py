@@ -1,5 +1,4 @@
-"""Test that each mistake of mistakes/kernels.py, actually compiled, gets its diagnosis and its
-line."""
+"""Test that compiling each mistake in mistakes/kernels.py yields its diagnosis and its line."""
 
 import functools
 import linecache
@@ -65,7 +64,7 @@ def explained(call, fn=None) -> tuple[CompileError, Rule]:
 
 @functools.cache
 def diagnosed(name, line_info="") -> tuple[CompileError, Rule]:
-    """Return the same for a mistake of mistakes/kernels.py."""
+    """Return the CompileError and the rule for a mistake in mistakes/kernels.py."""
     fn, kinds, _ = MISTAKES[name]
     return explained(lambda: compiled(fn, kinds, "--gpu-arch sm_90a" + line_info), fn)
 
@@ -98,7 +97,8 @@ def test_mistake_in_call(name):
 
 
 def test_call_made_through_forgekit_points_at_the_users_line():
-    """In such a call the traceback starts inside forgekit, but the live stack has the line."""
+    """In such a call, the traceback starts inside forgekit, but the live stack contains the user's
+    line."""
     scope = {"__name__": "forgekit.fake", "cute": cute, "explain": explain_compile_error}
     inside = str(Path(explain_compile_error.__code__.co_filename).with_name("fake.py"))
     body = """
@@ -127,7 +127,7 @@ def compile_(fn, *arguments):
         ("renamed_fragment", "cute.make_rmem_tensor(shape"),
         ("misspelt", "did you mean `sync_threads`?"),
         ("method_of_torch", "`flip` is a method of torch tensors"),
-        ("whole_tensors", "`mY[i] = 0.5 * mX[i]`"),  # and not the student's own line, completed
+        ("whole_tensors", "`mY[i] = 0.5 * mX[i]`"),  # not the student's own line, completed
         ("load_rank", "(?,0)"),
         ("early_return", "`return` is inside"),
         ("store_python_number", "write numbers with a decimal point, such as `3.0`"),
@@ -202,7 +202,7 @@ def launched_outside():
     kernels.copy_kernel(torch.zeros(32), torch.zeros(32)).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-ELSEWHERE = [  # the code that raises it, the kind, words of the message
+ELSEWHERE = [  # the code that raises the error, the kind, words from the message
     (never_imported, "undefined-name", "add `import cutlass` to"),
     (of_exec, "no-source", "# the call"),
     (called_with_torch, "torch-annotation",
@@ -223,7 +223,7 @@ def test_mistakes_elsewhere(call, kind, words):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_every_rule_is_reached_by_a_real_mistake():
-    """A new version of the compiler may have made a rule that no test reaches obsolete."""
+    """If no test reaches a rule, a new version of the compiler may have made it obsolete."""
     reached = [diagnosed(name)[1] for name in MISTAKES]
     reached += [explained(call)[1] for call, _, _ in ELSEWHERE]
     assert [rule for rule in RULES if rule not in reached] == []

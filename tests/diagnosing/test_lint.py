@@ -1,4 +1,4 @@
-"""Test that mistakes that compile are found at their lines, without reports on code that may be
+"""Test that the linter finds mistakes that compile, at their lines, and accepts code that may be
 right."""
 
 from __future__ import annotations

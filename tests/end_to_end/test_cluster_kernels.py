@@ -1,4 +1,4 @@
-"""Compare CuTe DSL kernels with clusters, mbarriers and bulk copies with torch.
+"""Compare the results of CuTe DSL kernels with clusters, mbarriers and bulk copies with torch's.
 
 The sanitizer's tests plant bugs in the same kernels and also run them in adversarial orders. The
 tests marked gpu run the same kernels on a GPU.

@@ -81,7 +81,7 @@ def test_a_size_that_is_passed_is_refused(long, seen):
     compiled = fk.compile(see, long, seen, 1, device="virtual")
     with pytest.raises(ArgumentMismatchError, match=TOO_LONG):
         compiled(long, seen, 1)
-    with pytest.raises(ArgumentMismatchError, match="in mode 0"):  # although it holds no element
+    with pytest.raises(ArgumentMismatchError, match="in mode 0"):  # although the tensor is empty
         fk.spec(torch.empty(5, 0)).check("mX", torch.empty(BIG, 0, device="meta"), {})
 
 
@@ -173,8 +173,8 @@ def test_safe_sizes_are_exact(rows, fits):
     assert (spec.size_problem(x) is None) == fits == (rows <= spec.safe_sizes[0][1])
 
 
-# The host code does not write the padding after a size in the parameters: with a tensor of
-# gigabytes, the size and leftovers together look like a pointer into it.
+# The host code does not write the padding after a size in the parameters: for a tensor of
+# gigabytes, the size and the leftover bytes together look like a pointer into it.
 def test_a_size_and_its_padding_are_no_pointer():
     text = kernel("", 0).replace(
         ".entry k()", ".entry k(.param .align 8 .b8 p[40])"
@@ -250,7 +250,7 @@ st.shared.b32 [%r4], %r0; bar.sync 0; ld.shared.b32 %r6, [%r4]; shl.b32 %r5, %r0
 
 
 class StopAt(Listener):
-    """Observes the batches, and stops the launch in the first, like a user at the keyboard."""
+    """Observe the batches, and stop the launch in the first, like a user who presses Ctrl-C."""
 
     def __init__(self) -> None:
         self.batches: list[range] = []
@@ -274,7 +274,7 @@ def test_the_largest_grid_has_no_list_of_batches(seed, sanitize):
         tracemalloc.stop()
     (blocks,) = watcher.batches
     assert peak < 64 << 20
-    if seed % 2:  # the last ones first
+    if seed % 2:  # in reverse order
         assert (blocks.stop, blocks.start % 1024) == (count, 0)
     else:
         assert blocks == range(1024)
@@ -327,7 +327,7 @@ def test_progress_knows_the_total_without_a_list(monkeypatch):
 
 
 def test_two_open_modes_share_the_room() -> None:
-    """Each may reach 2**31 - 1, but together, at their limits, they must not exceed it."""
+    """Each mode may reach 2**31 - 1, but the element at both limits must not lie beyond it."""
     spec = TensorSpec(torch.int8, (None, None), (1024, 1))
     assert spec.safe_sizes == ((0, 2**20), (1, 2**30))
     assert sum((most - 1) * (1024, 1)[mode] for mode, most in spec.safe_sizes) < 2**31

@@ -1,4 +1,4 @@
-"""Test that four concurrent threads get the results of separate runs, and leave no trace."""
+"""Test that four concurrent threads compute the results of separate runs, and leave no trace."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def racy_kernel(x: cute.Tensor, y: cute.Tensor, shift: cutlass.Constexpr):
     tidx, _, _ = cute.arch.thread_idx()
     s = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64))
     s[tidx] = x[tidx]
-    y[tidx] = s[(tidx + shift) % 64]  # no barrier between
+    y[tidx] = s[(tidx + shift) % 64]  # the barrier is missing
 
 
 @cute.jit
@@ -97,7 +97,7 @@ def compiled(number: int) -> tuple[Any, Any]:
 
 
 def used(right: Any, wrong: Any, number: int) -> tuple[Any, ...]:
-    """Run, sanitize and profile a right and a racy kernel of the thread's own."""
+    """Run, sanitize and profile a right kernel and a racy kernel that belong to this thread."""
     x, y = tensors(number, 96)
     right(x, y)
     clean = fk.sanitize(right, x, y)
@@ -122,7 +122,7 @@ def test_threads_get_what_each_alone_gets(capsys):
 
 
 def test_options_are_those_of_the_thread_that_sets_them():
-    """Their blocks overlap without being nested."""
+    """The threads' `with` blocks overlap without being nested."""
     began, ended = threading.Event(), threading.Event()
 
     def other() -> tuple[bool, int]:
@@ -169,7 +169,7 @@ def test_a_thread_chooses_its_own_target():
 
 
 def test_functions_called_without_compiling_first():
-    """The DSL's own cache and compiler, used concurrently by several threads."""
+    """Several threads use the DSL's own cache and compiler concurrently."""
 
     def thread(number: int) -> list[float]:
         x, y = tensors(number, 96)

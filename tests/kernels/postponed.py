@@ -1,4 +1,4 @@
-"""Define a kernel in a module whose annotations are texts."""
+"""Define a kernel in a module whose annotations are strings."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def device_of(arch: str | None) -> str:
 
 def normal(*shape: int, dtype: torch.dtype = torch.float32, arch: str | None = "sm_90a",
            scale: float = 1.0) -> torch.Tensor:  # fmt: skip
-    """Return normally distributed values, equal for equal shapes."""
+    """Return normally distributed values, the same for each shape."""
     generator = torch.Generator().manual_seed(sum(shape) + len(shape))
     return (torch.randn(shape, generator=generator) * scale).to(dtype).to(device_of(arch))
 
@@ -98,7 +98,7 @@ def assert_sums(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
 
 
 def assert_softmax(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
-    """Check that results are within a rounding, plus float32's error in the exponent: 16 + 4 |x -
+    """Check that results are within one rounding, plus float32's error in the exponent: 16 + 4 |x -
     max| roundings. The only absolute tolerance is the smallest number of y's type."""
     x = x.cpu().double()
     expected = x.softmax(dim)
@@ -121,8 +121,8 @@ def assert_gradient(dx: torch.Tensor, dy: torch.Tensor, y: torch.Tensor, dim: in
 
 
 def smallest(dtype: torch.dtype) -> float:
-    """Return half of the smallest float16; other types promise nothing below their normal
-    numbers."""
+    """Return half of the smallest float16 number; other types guarantee nothing below their normal
+    range."""
     return 2**-24 if dtype == torch.float16 else torch.finfo(dtype).tiny
 
 

@@ -1,4 +1,4 @@
-"""Small kernels for the tests of compiling and calling."""
+"""Define small kernels for tests of compilation and calls."""
 
 import cutlass
 import cutlass.cute as cute

@@ -13,7 +13,8 @@ from forgekit.ops.transposes import Choice, compile_choice
 from forgekit.tensors import poison
 
 DTYPES = (torch.float16, torch.float32, torch.uint8)
-# Code that only moves elements compiles to the same PTX for both (CuTe DSL 4.8.1, compared).
+# Code that only moves elements compiles to the same PTX for both types (compared with CuTe DSL
+# 4.8.1).
 ON_BOTH = [(torch.float16, "sm_80"), (torch.float32, "sm_90a"), (torch.uint8, "sm_80")]
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -137,8 +138,8 @@ def test_no_order_of_threads_matters(
 
 @pytest.mark.parametrize(("dtype", "side"), [(torch.float16, 128), (torch.float32, 64)], ids=str)
 def test_traffic_of_the_fastest_kernel(dtype: torch.dtype, side: int) -> None:
-    """It moves 16 bytes per thread and whole sectors, without bank conflicts, so nothing is left to
-    save."""
+    """The kernel moves 16 bytes per thread and whole sectors, without bank conflicts, so its
+    traffic is minimal."""
     x = any_bits(512, 512, dtype)
     p = fk.profile(compiled(vector(dtype, side), dtype), x, torch.empty_like(x))
     sectors = x.numel() * dtype.itemsize // 32

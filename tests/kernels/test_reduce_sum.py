@@ -128,7 +128,7 @@ def test_short_rows(name: str, arch: str | None) -> None:
 
 
 def test_only_loads_of_whole_lines_pass_l1_by() -> None:
-    """If two loads share a line, it must stay there."""
+    """If two loads share a line, it must stay in L1."""
     for name, choice in SHORT.items():
         assert ("no_allocate" in compile_rows("sum", choice, torch.float16, "sm_90a").ptx) == (
             name == "a line a load"
@@ -182,8 +182,7 @@ def test_other_architectures(arch: str) -> None:
     assert_sums(row_sums(rows, x[0], arch), x[0], 1)
 
 
-# -- the promises of float32 sums
-# --------------------------------------------------------------------
+# -- guarantees of float32 sums --------------------------------------------------------------------
 
 
 def sums(name: str, x: torch.Tensor, arch: str | None) -> torch.Tensor:
@@ -228,7 +227,7 @@ def test_infinities_and_nan(name: str) -> None:
     dtype = torch.float16 if name == "columns, pairs" else torch.float32
     x = normal(8, 320, dtype=dtype)
     x[0, 0], x[1, 319], x[2, 161], x[3, 5] = INF, -INF, NAN, INF
-    x[3, 300] = -INF  # together with INF: NaN
+    x[3, 300] = -INF  # NaN, together with INF
     y = sums(name, x, "sm_90a")
     assert torch.equal(y[:2], torch.tensor([INF, -INF], dtype=dtype))
     assert y[2:4].isnan().all() and y[4:].isfinite().all()
@@ -280,7 +279,7 @@ def test_blocks_see_what_others_stored_for_them() -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", NAMES)
 def test_gpu_and_virtual_gpu_agree(name: str) -> None:
-    """Both add in the same order, and the GPU gives the same bits twice."""
+    """Both add in the same order, and two runs on the GPU return the same bits."""
     choice = row_choices(torch.float32).get(name) or COLUMN_NAMES.get(name)
     need_clusters(choice.cluster if choice else 1, None)
     dtype = torch.float16 if name == "columns, pairs" else torch.float32

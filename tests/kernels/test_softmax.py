@@ -1,4 +1,5 @@
-"""Test the kernels of softmax and its gradient: values, extremes as in torch, order of threads."""
+"""Test the kernels of softmax and its gradient: values, extremes (as torch handles them), order of
+threads."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ def run(op: Op, name: str, *tensors: torch.Tensor, arch: str | None = "sm_90a") 
         return result(kernel, *tensors, arch=arch)
     M, N = tensors[0].shape
     vector = vector_of(name, dtype)
-    wide = -(-M // vector) * vector  # columns come in vectors
+    wide = -(-M // vector) * vector  # columns fill whole vectors
     padded = [torch.ones(1, N, wide, dtype=dtype, device=t.device) for t in tensors]
     for t, p in zip(tensors, padded, strict=True):
         p[0, :, :M] = t.t()
@@ -122,7 +123,7 @@ def need(name: str, arch: str | None) -> None:
 
 
 def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
-    """Return lengths of rows, multiples of the vector if vectors must be whole."""
+    """Return row lengths, which are multiples of the vector if vectors must be whole."""
     if name == "columns, once":
         return [1, 3, 107, 128]
     if name in ROWS and ROWS[name][4] and not ROWS[name][6]:
@@ -130,7 +131,7 @@ def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
         sizes = [V, 3 * V, 104, LONGEST]
     else:
         sizes = [1, 3, 33, 107, LONGEST]
-    # the other kernels have no room for more
+    # the other kernels cannot hold more
     longer = {"str": 1600, "thr": 1600, "two": 1600, "col": 260}
     return [*sizes, longer[name[:3]]] if name[:3] in longer else sizes
 
@@ -214,7 +215,7 @@ def test_large_clusters(cluster: int, arch: str | None) -> None:
 
 @pytest.mark.parametrize("arch", WHERE)
 def test_many_warps(arch: str | None) -> None:
-    """There are more parts than lanes in a warp, so two rounds read them; one row has the exact
+    """A row has more parts than a warp has lanes, so two rounds read them; one row has the exact
     length."""
     need_clusters(2, arch)
     x = normal(2, 4092, arch=arch, scale=3)
@@ -314,7 +315,7 @@ def test_no_order_of_threads_matters(op: Op, name: str) -> None:
 
 @pytest.mark.parametrize("op", ["softmax", "softmax_backward"])
 def test_rows_that_share_blocks_come_in_groups(op: Op) -> None:
-    """7 rows, with room for 3 in L2: launches for 3, 3 and 1."""
+    """L2 has room for 3 of 7 rows, so the launches process 3, 3 and 1."""
     choice = row_choice("split", torch.float32)
     tile = RowTile(choice.threads, 1, choice.loads, choice.vector, split=choice.split)
     x, y = normal(7, 104), normal(7, 104).softmax(1)
@@ -340,7 +341,7 @@ def test_rows_that_share_blocks_come_in_groups(op: Op) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize(("op", "name"), CASES)
 def test_gpu_and_virtual_gpu_agree(op: Op, name: str) -> None:
-    """exp2 and division may differ by 4 roundings; the GPU gives the same bits twice."""
+    """exp2 and division may differ by 4 roundings; two runs on the GPU return the same bits."""
     need(name, None)
     operands = [normal(9, 104, scale=3)]
     if op == "softmax_backward":

@@ -53,7 +53,7 @@ def copy_course(folder: Path) -> Path:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return this process's environment, without the user's settings for Jupyter and forgekit."""
+    """Return this process's environment without the user's settings for Jupyter and forgekit."""
     ours = re.compile(r"(JUPYTER|FORGEKIT|IPYTHON|PYTEST)_?")
     kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
     return kept | more | {
@@ -116,13 +116,13 @@ class Pages:
         folder.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"\W+", "_", name).strip("_")
         for number, page in enumerate(self.open):
-            with contextlib.suppress(Exception):  # a page that cannot provide them
+            with contextlib.suppress(Exception):  # a page that cannot provide these
                 page.screenshot(path=folder / f"{name}_{number}.png", timeout=10_000)
         for log in self.logs:
             shutil.copy(log, folder / f"{name}_{log.name}")
 
 
-_OPEN: list[Pages] = []  # a hook cannot request a fixture, in particular a failed one
+_OPEN: list[Pages] = []  # a hook cannot request a fixture, least of all a failed one
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ c = get_config()  # noqa: F821  (JupyterHub defines it)
 load_subconfig(os.environ["RECIPE"])  # noqa: F821
 
 c.JupyterHub.authenticator_class = "dummy"  # any name, any password
-c.JupyterHub.spawner_class = "simple"  # all as one system user, each with a separate home
+c.JupyterHub.spawner_class = "simple"  # all users run as one system user, each with a separate home
 c.SimpleLocalProcessSpawner.home_dir_template = os.environ["HOMES"] + "/{username}"
 c.JupyterHub.bind_url = os.environ["BIND"]
 c.JupyterHub.hub_port = int(os.environ["HUB_PORT"])

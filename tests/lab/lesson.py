@@ -10,8 +10,8 @@ ADVICE = "before the multiplication"  # part of the message about the wrong line
 
 
 def unexpected(notebook: NotebookPage) -> list[tuple[str, object]]:
-    """Return the cells that did not run, failed without a tag that allows it, did not fail in spite
-    of such a tag, or wrote to stderr."""
+    """Return the cells that did not run, failed without a tag that allows failure, did not fail
+    despite such a tag, or wrote to stderr."""
     found: list[tuple[str, object]] = []
     for cell in notebook.cells():
         if cell.kind == "code":
@@ -25,7 +25,7 @@ def unexpected(notebook: NotebookPage) -> list[tuple[str, object]]:
 
 
 def grade(notebook: NotebookPage, line: str, becomes: str) -> str:
-    """Replace a line of the exercise's cell, run it and the grade, and read the report."""
+    """Replace a line of the exercise's cell, run it and the grade cell, and read the report."""
     grading = notebook.find(f'fk.exercise("{EXERCISE}").grade(')
     before = [c for c in notebook.cells()[: grading.index] if c.kind == "code"]
     work = before[-1].index
@@ -37,7 +37,7 @@ def grade(notebook: NotebookPage, line: str, becomes: str) -> str:
 
 
 def progress_of(notebook: NotebookPage) -> str:
-    """Return the exercise's row in the table of its week."""
+    """Return the exercise's row in its week's table."""
     cell = notebook.find("fk.progress(")
     notebook.replace_line(cell, "fk.progress()", 'fk.progress("week0")')
     notebook.run(cell)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-SLOW_MS = 240_000  # a busy machine may need this long; nothing else does
+SLOW_MS = 240_000  # only a busy machine needs this long
 
 _PANEL = "window.jupyterapp.shell.currentWidget"
 _READY = f"""async () => {{
@@ -67,7 +67,7 @@ def _text(source: str | list[str]) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as JupyterLab stores it: its place, kind, text, tags and outputs.
+    """A cell as JupyterLab stores it: its index, kind, text, tags and outputs.
 
     folded: True if only a line with three dots shows in place of its outputs; pictures: the number
     of outputs with a picture.
@@ -120,7 +120,7 @@ class NotebookPage:
     # -- display ----------------------------------------------------------------------------
     def node(self, cell: Cell) -> Any:
         """Return the cell's element, scrolled into view."""
-        self.page.wait_for_function(_VISIBLE, arg=cell.index)  # it may not be attached yet
+        self.page.wait_for_function(_VISIBLE, arg=cell.index)  # the cell may not be attached yet
         node = self.page.evaluate_handle(f"(i) => {_PANEL}.content.widgets[i].node", cell.index)
         return node.as_element()
 
@@ -130,7 +130,7 @@ class NotebookPage:
         return "\n".join(out.inner_text() for out in outputs if out.is_visible())
 
     def fold(self, cell: Cell) -> str:
-        """Return the texts at a folded output: the browser's and the style sheet's."""
+        """Return the texts that the browser and the style sheet show at a folded output."""
         line = self.node(cell).query_selector(".jp-OutputPlaceholder .jp-PlaceholderText")
         return str(
             line.evaluate("""(line) => {
@@ -141,23 +141,22 @@ class NotebookPage:
         )
 
     def unfold(self, cell: Cell) -> None:
-        """Click at the three dots."""
+        """Click the three dots."""
         self.node(cell).query_selector(".jp-OutputPlaceholder").click()
 
     def picture_widths(self, cell: Cell) -> list[int]:
-        """Return the widths of the pictures under a cell, in their own pixels; 0 for a hidden
-        picture."""
+        """Return the widths in CSS pixels of the pictures below a cell; 0 for a hidden picture."""
         images = self.node(cell).query_selector_all(".jp-OutputArea-output img")
         loaded = "(image) => image.decode().then(() => image.naturalWidth, () => 0)"
         return [image.evaluate(loaded) if image.is_visible() else 0 for image in images]
 
     # -- a student's actions ----------------------------------------------------------------------
     def begin_all(self) -> None:
-        """Run > Run All Cells, without waiting for the end."""
+        """Choose Run > Run All Cells, without waiting for the end."""
         self._begin(self._choose_run_all)
 
     def run_all(self) -> None:
-        """Run > Run All Cells, and wait for the last."""
+        """Choose Run > Run All Cells, and wait for the last cell."""
         self.begin_all()
         self.wait()
 
@@ -168,7 +167,7 @@ class NotebookPage:
         self.wait()
 
     def replace_line(self, cell: Cell, was: str, becomes: str) -> None:
-        """Type another text in place of a cell's line, keeping its indentation."""
+        """Type new text over a cell's line, keeping its indentation."""
         (line,) = (found for found in self.node(cell).query_selector_all(".cm-line")
                    if found.inner_text().strip() == was)  # fmt: skip
         line.click()

@@ -27,7 +27,8 @@ def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Not
 
 
 def test_to_leave_an_untouched_notebook_asks_nothing(opened):
-    """JupyterLab writes the kernel's language into it, and would ask to save the change."""
+    """JupyterLab writes the kernel's language into the notebook, and would ask to save the
+    change."""
     page = opened.page
     page.wait_for_function(f"{_MODEL}.getMetadata('language_info')?.version")
     assert page.evaluate(f"{_MODEL}.dirty") is False

@@ -27,7 +27,7 @@ USERS = ("alice", "bob")
 
 
 def find_proxy() -> str:
-    """Find JupyterHub's proxy, in this environment or, for Node's, on the path."""
+    """Find JupyterHub's proxy in this environment, or Node's proxy on PATH."""
     places = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     if found := shutil.which("configurable-http-proxy", path=places):
         return found

@@ -1,4 +1,5 @@
-"""Use CuTe's own layout algebra as a calculator: keep an MLIR context open, without compilation."""
+"""Use CuTe's own layout algebra as a calculator, with an open MLIR context and without
+compilation."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def cute_context() -> Iterator[None]:
 
 
 def to_cute(value: Any) -> Any:
-    """Convert forgekit's layouts, and tuples that contain layouts, to CuTe's, from their text.
+    """Convert forgekit's layouts, and tuples that contain layouts, to CuTe's through their text.
 
     This is nine times as fast as `cute.make_layout`, and the text is CuTe's own notation.
     """
@@ -36,7 +37,7 @@ def to_cute(value: Any) -> Any:
 
 
 def answer(function: Callable[..., Any], *args: Any) -> str:
-    """Return CuTe's printed result; `raises` if it refuses."""
+    """Return CuTe's printed result, or `raises` if CuTe refuses."""
     try:
         result = function(*map(to_cute, args))
     except Exception:  # MLIRError, ValueError, AssertionError: CuTe has no common class

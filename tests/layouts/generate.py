@@ -17,7 +17,7 @@ _STRIDES = (0, 1, 2, 4, 8, 3, 6, 12, 24, 48)
 
 
 class Choices:
-    """The decisions of a generator; equal seeds give equal decisions."""
+    """The decisions of a generator; equal seeds lead to equal decisions."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -64,7 +64,8 @@ class Choices:
         return Layout(shape, leaf_map(lambda _: next(found), shape))
 
     def tiler(self, layout: Layout, integers: bool = True) -> Any:
-        """Return a tiler: an integer, a layout, or a tuple of them by mode, possibly nested."""
+        """Return a tiler: an integer, a layout, or a tuple with one tiler per mode, possibly
+        nested."""
         form = self.below(16)
         if form == 15 and integers:
             return self.size()
@@ -89,8 +90,8 @@ class Choices:
         return self.one_of([n for n in range(1, min(size, 64) + 1) if size % n == 0])
 
     def coordinate(self, shape: Any, slicing: bool = False, beyond: int = 2) -> Any:
-        """Return a coordinate of a shape: an integer for a part, or nested like the shape; None in
-        modes to slice.
+        """Return a coordinate of a shape: integers for parts, or nested like the shape, with None
+        in modes to slice.
 
         Integers run from -(beyond - 1) to beyond times the size.
         """

@@ -1,4 +1,4 @@
-"""Test that every operation gives CuTe DSL's result, in the same form, or raises where CuTe DSL
+"""Test that every operation returns CuTe DSL's result, in the same form, or raises where CuTe DSL
 raises."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.layouts.cute_oracle import answer, cute_context, printed, to_cute
 from tests.layouts.generate import Choices
 
 EXAMPLES = 400  # the same in each run
-AGREED: Counter[str] = Counter()  # comparisons with an equal layout as result, by operation
+AGREED: Counter[str] = Counter()  # comparisons in which both return the same layout, by operation
 REFUSED: Counter[str] = Counter()  # comparisons in which both raise
 
 
@@ -35,15 +35,16 @@ def report(context: None) -> Iterator[None]:
 
 
 def compare(name: str, *args: Any, theirs: Callable[..., Any] | None = None) -> None:
-    """Check that forgekit's and CuTe's function with a name give the same text, or both raise."""
+    """Check that forgekit's and CuTe's functions of this name return the same text, or that both
+    raise."""
     ours: Callable[..., Any] = getattr(fl, name)
     try:
         mine = printed(ours(*args))
     except UsageError as error:
         mine = "raises"
         if "complement of" in str(error):
-            # CuTe continues with sizes of 0 there and may divide by them, which would end this
-            # process. test_complement checks that refusing is right.
+            # For these, CuTe continues with sizes of 0 and may divide by them, which would end this
+            # process. test_complement checks that the refusal is right.
             return
     expected = answer(theirs or getattr(cute, name), *args)
     assert mine == expected, f"{name}{args}: {mine}, CuTe: {expected}"
@@ -153,7 +154,7 @@ def test_complement() -> None:
             try:
                 mine = str(fl.complement(layout, target))
             except UsageError:
-                # There is no complement: CuTe returns a layout that has a mode of size 0.
+                # No complement exists: CuTe returns a layout with a mode of size 0.
                 other = cute.complement(to_cute(layout), to_cute(target))
                 assert 0 in flat(other.shape), (layout, target, str(other))
                 REFUSED["complement"] += 1

@@ -131,7 +131,7 @@ def test_refused(compute: object, says: str) -> None:
 def test_a_swizzle_permutes(swizzle: Swizzle) -> None:
     assert sorted(map(swizzle, range(4096))) == list(range(4096))
     assert [swizzle(swizzle(i)) for i in range(4096)] == list(range(4096))
-    assert str(Swizzle(0, 7, 2)) == "S<0,4,3>"  # CuTe has a single identity
+    assert str(Swizzle(0, 7, 2)) == "S<0,4,3>"  # all identities print the same in CuTe
 
 
 def test_a_slice_of_a_swizzled_layout_keeps_its_place() -> None:

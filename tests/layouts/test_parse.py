@@ -89,7 +89,7 @@ def test_anything_else_is_refused(text: str, says: str) -> None:
 
 
 def test_what_cute_prints_today_is_read() -> None:
-    """The texts come live from a kernel, for many kinds of tensors."""
+    """A kernel compiled by the test prints the texts, for many kinds of tensors."""
     seen: list[str] = []
 
     def see(*tensors: object) -> None:

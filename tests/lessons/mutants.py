@@ -1,10 +1,10 @@
 """Make mechanical mutants of every solution, each with a small change that its exercise must
-refuse.
+reject.
 
-    python -m tests.lessons.mutants [NAME…]    all of them, as a table; names such as week0/scale
+    python -m tests.lessons.mutants [NAME…]    all mutants, as a table; names such as week0/scale
 
-A mutant that computes the same, or costs the same, is not a mistake; `EQUIVALENT` in the exercise's
-wrong.py lists it by its name, with the reason.
+A mutant with the same results or the same costs is not a mistake; `EQUIVALENT` in the exercise's
+wrong.py lists it by name, with the reason.
 """
 
 from __future__ import annotations

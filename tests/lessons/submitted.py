@@ -14,7 +14,7 @@ def load(e: Exercise, code: str, name: str = "cell") -> Any:
     """Return the submission of a student whose cell contains `code`: the value of the exercise's
     entry.
 
-    The code runs as a separate module, after the imports of the solution file. Like a cell it is in
+    The code runs as a separate module, after the imports of the solution file. Like a cell, it has
     no file; its folder derives from the text, so kernels from an earlier run are found on disk.
     """
     text = f"{e.source.imports}\n\n\n{code}"

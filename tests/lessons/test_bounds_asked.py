@@ -101,7 +101,8 @@ def test_one_launch_or_bytes(call):
 @pytest.mark.weekly
 @pytest.mark.parametrize("step", ["warp_a_row", "elements_unrolled", "vectors", "unrolled"])
 def test_recorded_times_of_a_notebook_are_predicted(step):
-    """None of its kernels is in the calibration; `book/virtual_gpu.md` states the errors."""
+    """None of the notebook's kernels is in the calibration; `book/virtual_gpu.md` states the
+    errors."""
     import torch
 
     from forgekit.benching.recorded import recorded

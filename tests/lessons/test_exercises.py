@@ -1,5 +1,5 @@
-"""Test every exercise: its skeleton fails with a clear message, its solution passes, each mistake
-is named."""
+"""Test every exercise: its skeleton fails with a clear message, its solution passes, and the grader
+names each mistake."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from forgekit.lessons.wrong import alternatives, wrong_solutions
 from tests.lessons.submitted import load
 
 EXERCISES = all_exercises()
-# The submission is not a kernel but Python that gets the exercise's own kernels.
+# The submission is not a kernel but Python code that receives the exercise's own kernels.
 NO_KERNEL = ("week0/one_kernel_per_n", "week2/softmax_operator")
 exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
 def bank() -> Iterator[object]:
-    """Return every wrong solution; include solutions with the same kind of explanation as an
-    earlier one only weekly. An exercise's own text counts as a kind, and so does a gate's text,
-    regardless of numbers."""
+    """Return every wrong solution; mark solutions with the same kind of explanation as an earlier
+    one as weekly. An exercise's own text counts as a kind, and so does a gate's text, regardless of
+    numbers."""
     seen: set[object] = set()
     for e in EXERCISES:
         own = words_of(e)
@@ -54,7 +54,7 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def polite(report: GradeReport) -> bool:
-    """Check a text for students: it shows no library internals and is not endless."""
+    """Check that a text for students shows no library internals and is not too long."""
     text = repr(report)
     inside = ("Traceback", "site-packages", "forgekit/", "object at 0x")
     return not any(word in text for word in inside) and len(text.splitlines()) < 60
@@ -78,8 +78,8 @@ def test_skeleton_fails_politely(e):
 @exercises
 @pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.weekly), None])
 def test_solution_passes(e, arch):
-    submission = e.reference()  # kernels that gates compare with: compiled once for both
-    if e.arch or not callable(submission):  # a certain architecture, or no kernel
+    submission = e.reference()  # kernels for comparison in gates, compiled once for both
+    if e.arch or not callable(submission):  # requires a certain architecture, or is not a kernel
         arch = None
     report = e.grade(submission, arch=arch)
     assert report, report

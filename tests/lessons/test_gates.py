@@ -46,7 +46,8 @@ STORE = "mY[i] = 3.0 * mX[i] + 1.0"
 
 @pytest.fixture
 def scale() -> Any:
-    """Return a function that makes a submission: the solution of week0/scale with replacements."""
+    """Return a function that makes a submission from the solution of week0/scale, with
+    replacements."""
 
     def make(**swaps: str) -> Any:
         e, code = exercise("week0/scale"), exercise("week0/scale").source.solution
@@ -141,7 +142,7 @@ def test_values_tells_how_many_sizes_and_types(scale):
 
 
 def test_a_nan_that_was_computed_is_not_called_unwritten():
-    """If the wrong rows are the last ones, it looks as if only the first had been written."""
+    """If the wrong rows come last, it looks as if only the first rows had been written."""
     e = exercise("week0/add_row")
     nan = e.source.solution.replace("mX[i, j] +", "mX[i, j] * cute.math.log(1.5 - i) +")
     report = e.grade(load(e, nan))
@@ -325,7 +326,7 @@ def test_clean_tells_the_finding_and_its_misconception():
     misconceptions = [found("shared-race", "elsewhere", text="mX["), found("shared-race", "a race")]
     group = clean(rows, [(1,), (2,)], misconceptions=misconceptions, look_at="there")
     both = Submission(rotate, groups=[group])
-    assert values(rows, [(1,), (2,)]).run(both)  # in the usual order all is right
+    assert values(rows, [(1,), (2,)]).run(both)  # all values are right in the usual order
     with pytest.raises(GateError) as caught:
         group.run(both)
     error = caught.value
@@ -416,7 +417,7 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
         ({"a": "8"}, "'a': '8' is not right", ""),
         ({"c": False}, "'c': False is not right", "c again"),
-        ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first one that is wrong
+        ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first wrong answer
     ],
 )
 def test_a_wrong_answer_is_told_its_misconception(change, says, likely):
@@ -488,7 +489,7 @@ def test_the_failing_call_can_be_drawn_again(monkeypatch):
 
 
 def test_small_sizes_are_drawn_as_often_as_large_ones():
-    """Half of them are below the square root of the largest."""
+    """Half of the sizes are below the square root of the largest."""
     drawn = [n for seed in range(300) for (n,) in drawn_sizes([(7,), (10_000,)], 1, seed)]
     assert min(drawn) >= 1 and max(drawn) <= 10_000
     assert 120 <= sum(n <= 100 for n in drawn) <= 180

@@ -19,7 +19,7 @@ from forgekit.lessons.gates.values import secret_size, shared_out
 from forgekit.tensors import reseeded
 
 Tensor = torch.Tensor
-SMALL = 150_000  # elements; a larger call is left out
+SMALL = 150_000  # elements; larger calls are omitted
 
 
 class Mistake(TorchFunctionMode):
@@ -156,7 +156,7 @@ MISTAKES: dict[str, Callable[[torch.dtype], Mistake]] = {
     **{f"a pass of {t} fewer": without(lambda n, t=t: (n - 1) % t + 1) for t in PASSES},
     ">= for >": lambda of: Mistake(equal=True),
 }  # fmt: skip
-# (exercise, the beginning of a mistake's name) -> why its inputs need not tell it apart
+# (exercise, the beginning of a mistake's name) -> why its inputs need not reveal the mistake
 EXCEPTIONS = {
     ("week0/ramp", "reads"): "only the length of x counts",
     ("week0/clamp", "reads through bfloat16"): "the result is a bfloat16",
@@ -183,7 +183,7 @@ def puzzles() -> list[Exercise]:
 
 
 def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
-    """Return the calls whose values a grade compares at listed sizes."""
+    """Return the calls whose values the grader compares at listed sizes."""
     of, orders = gates(e), {s: t for g in e.groups for m, s, t in g.orders()}
     calls = shared_out(of["Values"]["sizes"], of["Values"]["dtypes"], orders)
     counted = held(of["Nothing wasted"]["calls"])
@@ -212,7 +212,7 @@ def mistaken(e: Exercise, case: Case, mistake: Mistake) -> dict[int, Tensor] | N
 
 
 def tells(case: Case, found: dict[int, Tensor]) -> bool:
-    """Return True if the grade refuses the result."""
+    """Return True if the grader rejects the result."""
     return not all(
         compare(found[k].to(case.args[k].dtype), want, **case.tolerances).ok
         for k, want in case.expected.items()

@@ -1,4 +1,4 @@
-"""Test exercises on offsets and layouts: every wrong answer of a bank gets its own message."""
+"""Test exercises on offsets and layouts: every wrong answer in a bank gets its own message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRONG_OFFSETS = [
     (7, 19, FROM_THE_RIGHT),
     ((2, 3), 7, NOT_SPLIT),
     ((0, 6), 6, NOT_SPLIT),
-    (7, 4, NOT_SPLIT),  # computed (1,2), and stopped there
+    (7, 4, NOT_SPLIT),  # only computed (1,2)
     (7, 7, INDEX),
     ((1, 0), 1, ADDED),
     ((1, (0, 2)), 3, ADDED),
@@ -56,7 +56,7 @@ def test_each_wrong_offset_gets_its_misconception(coord, answer, misconception):
     reply = about_offsets(LAYOUT, {coord: answer})
     assert not reply.right
     assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {misconception}"
-    assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # no answer given away
+    assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # the answer stays hidden
 
 
 def test_every_misconception_is_in_the_bank():

@@ -1,4 +1,4 @@
-"""Test mechanical mutants of solutions: their construction, and that exercises refuse them.
+"""Test mechanical mutants of solutions: their construction and their rejection by the exercises.
 
 The suite runs one mutant per exercise; `python -m tests.lessons.mutants`, which the weekly workflow
 calls, runs all.

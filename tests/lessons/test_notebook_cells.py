@@ -1,4 +1,4 @@
-"""Test the cells of an exercise in a notebook's .py: filled, found out of date, refused."""
+"""Test the cells of an exercise in a notebook's .py file: filled, found to be outdated, refused."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_long_lines_are_broken_but_not_those_of_code_and_tables(monkeypatch):
     text = filled(empty("week0/scale"))
     lines = text.splitlines()
     assert max(len(x) for x in lines if "word" in x and "|" not in x) > 100
-    assert sum(len(x) > 100 for x in lines) == 3  # two of code, one of the table
+    assert sum(len(x) > 100 for x in lines) == 3  # two lines of code, one line of the table
     assert f"# | {long}|" in lines and f"# {long}".rstrip() in lines
     assert "word\n# and - a minus" in text
     assert first_stale(text) is None
@@ -191,7 +191,7 @@ def test_a_solution_without_its_import_is_found():
 
 
 def notebooks() -> Iterator[object]:
-    """Each notebook with exercises; daily the first of each week, weekly the others."""
+    """Return each notebook with exercises; the first of each week runs daily, the others weekly."""
     seen: set[Path] = set()
     for path in find_pairs():
         if 'part="skeleton"' in path.read_text(encoding="utf-8"):

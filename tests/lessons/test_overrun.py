@@ -1,4 +1,4 @@
-"""Test the reason for an overrun of a tensor: it is given only if the numbers prove it."""
+"""Test the reason for an overrun of a tensor: the grader states it only if the numbers prove it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def vector(threads: list[int], numbers: list[int], elements: int = 8) -> Overrun
 
 
 def matrix(places: list[tuple[int, int]], row: int, column: int) -> Overrun:
-    """Make an overrun by threads (x, y) in a matrix of 3 × 4; row, column: which of x, y they use
-    for each."""
+    """Make an overrun by threads (x, y) in a 3 × 4 matrix; row, column: the one of x and y that
+    each index uses."""
     numbers = [4 * place[row] + place[column] for place in places]
     threads = np.arange(len(places))
     return Overrun("mX", (3, 4), (4, 1), threads, np.array(places), np.array(numbers), 1, threads)
@@ -32,7 +32,7 @@ def test_shifted_index(threads, numbers, shift):
 
 
 def test_one_thread_proves_no_shift():
-    """mX[n - i]: only thread 0 reaches element n."""
+    """With mX[n - i], only thread 0 reaches element n."""
     assert overrun_diagnosis(vector([0], [8])) == ""
 
 

@@ -1,4 +1,4 @@
-"""Test progress: it is kept in a file that several processes write, for any state of the file."""
+"""Test progress, which several processes write to one file, in any state of the file."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_with_a_warning(file, content):
     assert aside.read_bytes() == content
     change(NAME, passed)
     assert record(NAME).passed and aside.read_bytes() == content
-    file.write_bytes(b"again")  # and the one set aside first is not lost to the second
+    file.write_bytes(b"again")  # the second damaged file does not replace the first
     with pytest.warns(UserWarning, match="progress.unreadable-2.json"):
         assert record(NAME) == Record()
     assert aside.read_bytes() == content

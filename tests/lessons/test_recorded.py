@@ -21,7 +21,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 NUMBERS = load_part(exercise("week0/read_the_report").folder, "exercise").NUMBERS
 RECORDED = Path(__file__).parents[2] / "week0_copy_transpose" / "recorded"
-SIZE = 256  # the recordings are of 1024 and 8192: 16 and 1,024 times as many elements
+SIZE = 256  # the recordings are for 1024 and 8192, with 16 and 1,024 times as many elements
 
 
 def _load(file: Path) -> ModuleType:

@@ -177,7 +177,7 @@ def test_no_line_is_longer_than_a_notebook_shows():
     e, _ = made(words, GateError(f"{words}\n    {words}\n{'x' * 150}", words, words))
     lines = repr(e.grade(1)).splitlines()
     assert max(len(x) for x in lines if "xxx" not in x) <= 102
-    assert any(x == "      " + "x" * 150 for x in lines)  # never broken within
+    assert any(x == "      " + "x" * 150 for x in lines)  # a long word is never broken
     assert sum(x.startswith("          word") for x in lines) >= 2  # a quoted indent is kept
 
 
@@ -192,7 +192,7 @@ def test_tries_count_up_to_the_first_pass_and_on():
     assert repr(exercise(NAME)) == "week0/scale: scale a vector (00_start_here; passed)"
     exercise(NAME).hint()
     note = exercise(NAME).reset()
-    assert records.record(NAME) == records.Record(hints=1)  # help stays
+    assert records.record(NAME) == records.Record(hints=1)  # the record of hints remains
     assert "week0/scale is open again" in repr(note) and exercise(NAME).source.skeleton in note.text
     assert repr(exercise(NAME)).endswith("; open)")
 

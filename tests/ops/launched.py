@@ -14,7 +14,8 @@ from forgekit.ops.calls import Call, Launch
 def launcher(
     op: str, *operands: torch.Tensor, dim: int, arch: str | None, variant: str | None = None
 ) -> Launch | None:
-    """Return the operator's launch for these operands; meta tensors begin at a vector."""
+    """Return the operator's launch for these operands; meta tensors count as aligned to a
+    vector."""
     return reductions.launcher(Call.of(op, *operands, arch=arch, dim=dim, variant=variant))
 
 
@@ -57,7 +58,7 @@ class Launched:
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> list[tuple[Any, ...]]:
-    """Pretend that a kernel can count only to `size`, so that the operator launches piece by
+    """Pretend that a kernel can count only up to `size`, so that the operator launches piece by
     piece."""
     divided: list[tuple[Any, ...]] = []
     monkeypatch.setattr(reductions, "PIECE", size)

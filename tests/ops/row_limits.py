@@ -1,4 +1,4 @@
-"""Tell which configurations of rows can run and give right results for all values."""
+"""Determine which configurations of rows can run and compute right results for all values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forgekit.ops.tile_choice import KERNELS, Op, RowChoice, whole_loads
 
 MOST_ELEMENTS = 64  # per thread in registers, for one operand
 MOST_LOADS = 16  # per thread into shared memory
-MOST_PARTS = 1024  # per row, for a second step to add
+MOST_PARTS = 1024  # per row, added by a second step
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,20 @@ class RowProblem:
 
 
 def capacity(choice: RowChoice) -> int:
-    """Return the elements of a row that its threads read at a time."""
+    """Return the number of elements of a row that its threads read at a time."""
     return choice.threads * choice.loads * choice.vector * choice.cluster * choice.split
 
 
 def why_not(choice: RowChoice, problem: RowProblem, clusters: int, shared: int) -> str | None:
-    """Return the reason why the configuration cannot serve the rows, None if it can.
+    """Return the reason why the configuration cannot serve the rows, or None if it can.
 
-    clusters: the most blocks per cluster. shared: bytes of shared memory per block.
+    clusters: the maximum number of blocks per cluster. shared: bytes of shared memory per block.
     """
     c, p = choice, problem
     block = c.threads * c.rows
     several = c.cluster * c.split > 1
     short = c.kernel == "short"
-    outside = c.vector - 1 if c.unaligned else 0  # elements of a row that no vector holds, at least
+    outside = c.vector - 1 if c.unaligned else 0  # minimum elements of a row outside its vectors
     elements = c.loads * c.vector * c.turns
     rules = {
         "kernel of another operator": c.kernel in KERNELS[p.op],

@@ -12,14 +12,14 @@ from forgekit.ops.calls import View, contiguous_strides, fold
 
 
 def addresses(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
-    """Return the place of every element, with the reduced dimension in its place."""
+    """Return the address of every element, with the reduced dimension in its position."""
     memory = torch.arange(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)))
     return memory.as_strided(shape, strides)
 
 
 def check(shape: tuple[int, ...], strides: list[tuple[int, ...]], dim: int) -> bool:
-    """Check that every operand of the view has the same elements in the same places; return False
-    without a view."""
+    """Check that every operand of the view has the same elements in the same positions; return
+    False without a view."""
     view = fold(shape, strides, dim)
     if view is None:
         return False
@@ -42,7 +42,7 @@ def test_contiguous_tensors_fold(shape: tuple[int, ...]) -> None:
 
 
 def test_any_strides() -> None:
-    """Of all strides of a kind, half fold, and the folded views are right."""
+    """Half of the strides of each kind fold, and the folded views are right."""
     folded = [
         check((2, 3, 4), [steps], dim)
         for steps in itertools.product((0, 1, 3, 4, 12), repeat=3)

@@ -1,4 +1,4 @@
-"""Test the configuration for columns: it can run and meets the rules' limits."""
+"""Test that the configuration for columns can run and respects the rules' limits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_serves_which_columns() -> None:
 
 
 def test_threads_side_by_side_and_below_each_other() -> None:
-    """More columns have fewer threads below each other; here with three and six times 128 columns
+    """More columns leave fewer threads in each column; the test has three and six times 128 columns
     per SM."""
 
     def block(blocks: int, size: int = 200) -> tuple[int, int]:

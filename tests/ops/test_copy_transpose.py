@@ -1,4 +1,4 @@
-"""Test the operator copy_transpose: values of any tensor, autograd, fake tensors, errors."""
+"""Test the operator copy_transpose: values for any tensor, autograd, fake tensors, errors."""
 
 from __future__ import annotations
 

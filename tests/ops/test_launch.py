@@ -1,7 +1,7 @@
 """Test the launches of sums, softmax and its gradient: the kernel for each tensor, and its results.
 
-The kernels themselves are tested in `tests/kernels`; here a few of each kind of launch run on the
-virtual GPU, and all on a GPU.
+`tests/kernels` tests the kernels themselves; here, a few launches of each kind run on the virtual
+GPU, and all launches run on a GPU.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def words(
 
 # -- which kernel ---------------------------------------------------------------------------------
 Case = tuple[tuple[int, ...], torch.dtype, str]
-SUMS: list[Case] = [  # shape, dtype, what is launched for dim 1
+SUMS: list[Case] = [  # shape, dtype, launches for dim 1
     ((5, 1), F32, "RowSum elements exact"),
     ((7, 4), F32, "ShortRowSum"),
     ((7, 15), F32, "RowSum elements"),
@@ -92,7 +92,7 @@ SUMS: list[Case] = [  # shape, dtype, what is launched for dim 1
     ((1, 1100, 24), F32, "ColumnSum cluster 4"),
     ((1, 16500, 8), F32, "ColumnSum, ColumnSum"),
 ]
-SOFTMAX: list[Case] = [  # those of a gradient are called the same, and Backward
+SOFTMAX: list[Case] = [  # a gradient's kernels have the same names with Backward
     ((5, 1), F32, "Softmax elements exact"),
     ((7, 15), F32, "Softmax elements"),
     ((3, 33), F32, "Softmax unaligned"),
@@ -179,7 +179,7 @@ def test_more_rows_than_a_grid_has_in_y() -> None:
 
 # -- strides and addresses ------------------------------------------------------------------------
 View = Callable[[torch.Tensor], torch.Tensor]
-VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows | by columns, also softmax
+VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows, by columns; also softmax
     "whole": (lambda x: x, "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
     "transposed": (
         lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax unaligned | ColumnSoftmax once",
@@ -222,7 +222,7 @@ def test_what_serves_views(view: str, launched: Launched) -> None:
     make, sums, softmax = VIEWS[view]
     x = make(normal(50, 72))
     gradient = softmax.replace("Softmax", "SoftmaxBackward")
-    if view == "transposed":  # whose columns have more rows than a thread of the gradient keeps
+    if view == "transposed":  # a column has more rows than a thread of the gradient keeps
         gradient = gradient.removesuffix(" once")
     for op, expected in zip(RIGHT, (sums, softmax, gradient), strict=True):
         assert " | ".join(words(launched, op, x, dim) for dim in (1, 0)) == expected
@@ -344,7 +344,7 @@ def test_too_long_to_count(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # -- more than 2^31 elements ----------------------------------------------------------------------
-# Rows and columns beyond 2^31 elements; modes beyond 2^30 and, of sums, 2^31.
+# Rows and columns beyond 2^31 elements; modes beyond 2^30 and, for sums, 2^31.
 LARGE = [((3, 2**30), 1), ((2**30 + 9, 2), 1), ((2, 2**30 + 9), 0), ((70001, 32768), 1),
          ((70001, 32768), 0), ((2, 3, 2**29), 1), ((2, 2**16, 2**15), 0)]  # fmt: skip
 
@@ -378,10 +378,10 @@ def test_sums_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: i
 @pytest.mark.gpu
 @pytest.mark.parametrize(("shape", "dim"), LARGE, ids=str)
 def test_softmax_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: int) -> None:
-    """Values of which a part is compared: around the ends and around 2^31 elements."""
+    """The test compares a part of the values: those near the ends and near 2^31 elements."""
     need_memory(shape, 13)
     x = torch.full(shape, -40.0, dtype=F16, device="cuda")
-    every = max(1, shape[dim] >> 10)  # for long rows a few elements suffice: no share is too small
+    every = max(1, shape[dim] >> 10)  # for long rows, a few elements suffice
     x.movedim(dim, -1)[..., ::every].random_(-3, 4)
     y = launch_on_gpu("softmax", x, dim=dim)
     dx = launch_on_gpu("softmax_backward", x, y, dim=dim)

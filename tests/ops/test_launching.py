@@ -70,7 +70,7 @@ def test_gpus_of_several_kinds_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_capability", capability)
-    run = runner(Compiled(), None)  # others may still serve the GPU they were compiled for
+    run = runner(Compiled(), None)  # other launches may still serve their own GPU
     with pytest.raises(PlatformError, match=r"of cpu: got 8\.0, needed 9\.0.*CUDA_VISIBLE_DEVICES"):
         run(torch.empty(1))
 

@@ -30,7 +30,7 @@ def test_each_neighbour_can_run_and_differs_in_one_choice(op: str, dtype: str) -
         problem, table = rows_of(Case(op, shape, dtype), 16)
         found = neighbours(problem, table, **LIMITS)
         assert found and table not in found and len(set(found)) == len(found)
-        # Threads follow from loads and blocks where a block holds its row, and so may the loads.
+        # If a block holds its row, loads and blocks determine the threads, and sometimes the loads.
         free = NUMBERS if problem.op == "sum" else ("rows", "turns", "cluster", "split")
         for c in found:
             assert why_not(c, problem, *LIMITS.values()) is None, c

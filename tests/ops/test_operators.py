@@ -18,7 +18,7 @@ from forgekit.ops import copy_transpose, reduce_sum, softmax, softmax_backward, 
 
 Function = Callable[..., torch.Tensor]
 
-# Functions of one tensor (M, N), as forgekit's operators and as PyTorch computes them.
+# Functions of one tensor (M, N), computed by forgekit's operators and by PyTorch.
 BOTH: dict[str, tuple[Function, Function]] = {
     "copy_transpose": (copy_transpose, lambda x: x.t().contiguous()),
     "reduce_sum": (reduce_sum, lambda x: x.sum(-1)),
@@ -104,7 +104,7 @@ def test_what_python_operators_cannot_is_refused(both: tuple[Function, Function]
         torch.func.grad(lambda a: torch.func.vmap(ours)(a[None]).pow(2).sum())(x)
     with forward_ad.dual_level(), pytest.raises(fk.UsageError, match="dual tensor"):
         ours(forward_ad.make_dual(x, torch.randn(3, 4)))
-    # results without a requested derivative are also computed there
+    # the dispatcher also computes results without a requested derivative
     found = torch.func.grad(lambda p: (p * ours(x)).sum())(torch.randn_like(theirs(x)))
     torch.testing.assert_close(found, theirs(x))
     batch = torch.randn(3, 2, 4)

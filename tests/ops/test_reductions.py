@@ -63,7 +63,7 @@ def test_strides(view: str) -> None:
 @pytest.mark.parametrize("size", [5, 33, 64])
 @pytest.mark.parametrize("dim", [0, 1])
 def test_one_is_copied_and_the_other_begins_anywhere(size: int, dim: int) -> None:
-    part = torch.rand(1 + 2 * size)[1:].view(2, size)  # contiguous, not at a multiple of 16 bytes
+    part = torch.rand(1 + 2 * size)[1:].view(2, size)  # contiguous, but not aligned to 16 bytes
     moved = torch.ones(()).expand(2, size)
     check("softmax_backward", moved, part, dim=dim)
     check("softmax_backward", part, moved, dim=dim)

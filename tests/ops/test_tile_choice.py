@@ -43,7 +43,7 @@ def test_rows_fit(op: Op, itemsize: int, clusters: int) -> None:
     for rows, size, c in chosen(op, itemsize, clusters):
         problem = RowProblem(op, rows, size, c.vector, c.unaligned)
         assert why_not(c, problem, clusters, shared) is None, f"{problem}: {c}"
-        # Whole if possible, because that saves a predicate; and no load without elements.
+        # Loads are whole if possible, which saves a predicate; and every load has elements.
         assert c.whole == whole_loads(c, size), f"{problem}: {c}"
         if c.kernel in ("registers", "shared"):
             assert c.whole >= c.loads - 1, f"{problem}: {c}"
@@ -64,7 +64,7 @@ def test_rules_are_in_order() -> None:
 
 
 # -- which kernel serves which rows ---------------------------------------------------------------
-# Vectors of aligned rows, 2,000 of them, on a GPU with clusters of 16 -> kernel, threads of a row x
+# Vectors of 2,000 aligned rows on a GPU with clusters of 16 -> kernel, threads of a row x
 # rows of a block, loads of a thread: at the end of each rule, and where clusters grow.
 SUMS = {
     8: "short 4x64, 2 loads",
@@ -148,7 +148,7 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         131073: "split 512x1, 4 loads, 19 parts",
     },
 }
-# As above, for so many rows: (operator, bytes, rows, vectors).
+# As above, for this many rows: (operator, bytes, rows, vectors).
 SHARED: dict[tuple[Op, int, int, int], str] = {
     ("softmax", 2, 1, 32767): "shared 256x1, 8 loads, cluster 16",
     ("softmax", 2, 1, 32768): "split 256x1, 4 loads, 32 parts",
@@ -292,7 +292,7 @@ def test_few_rows_are_shared_by_blocks() -> None:
     ]  # fmt: skip
     assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
     assert blocks(100, 8192) == (2, False) and blocks(132, 8192) == (1, False)
-    # As many as fit on the SMs: 132 / 8 exceeds a cluster, 132 / 9 does not.
+    # As many blocks as fit on the SMs: 132 / 8 exceeds a cluster, 132 / 9 does not.
     assert [blocks(rows, 131072) for rows in (8, 9, 66, 67, 131)] == [
         (1, True), (8, False), (2, False), (2, False), (2, False),
     ]  # fmt: skip

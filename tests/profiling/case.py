@@ -24,9 +24,9 @@ class Case:
 
     Attributes:
         host: the `@cute.jit` function; it launches one kernel, `<its name>_kernel`, once.
-        make: the tensors, on the CPU, the same in every call.
+        make: returns the tensors, on the CPU, the same in every call.
         reference: the tensors before the launch -> the right contents of argument `result`.
-        why: what the case can show.
+        why: the rule that the case can reveal.
         constants: arguments known at compile time, which follow the tensors.
         static: True if shapes and strides are compiled in.
     """
@@ -50,7 +50,7 @@ class Case:
         return fk.compile(self.host, *given, *self.constants)
 
     def problem(self, after: Tensors) -> str | None:
-        """Describe the error of the result; None if it is right."""
+        """Describe the error in the result; return None if it is right."""
         got, right = after[self.result].cpu(), self.reference(*self.make())
         if torch.equal(got, right):
             return None

@@ -3,8 +3,8 @@
     python -m tests.profiling.measure --out FILE      (on a machine with a GPU)
 
 measures them. `golden/h200_counters.json` holds an H200's results, `h200_matrix_counters.json`
-those of the cases with ldmatrix and stmatrix (`--only matrix_x`), `h200_tensor_counters.json` those
-with tensor copies and wgmma (`--only '^tensor_|^wgmma'`). The kernels are in the files
+those for cases with ldmatrix and stmatrix (`--only matrix_x`), `h200_tensor_counters.json` those
+for tensor copies and wgmma (`--only '^tensor_|^wgmma'`). The kernels are in the files
 `*_kernels.py`, their arguments in the files `*_cases.py`.
 """
 
@@ -56,8 +56,8 @@ COURSE = {
     "t_smem1": Case(kernels.t_smem, matrix(320, 256), transposed, "a tile of row stride 33", (1,)),
     "r_naive": Case(kernels.r_naive, matrix(256), row_sums, "a row a thread"),
     "r_shfl": Case(kernels.r_shfl, matrix(256), row_sums, "a row a block, with shuffles"),
-    # 16 warps; they load with four requests of one half and one of the other, and store with one
-    # request per half.
+    # 16 warps, which load with four requests from one half and one from the other, and store with
+    # one request from each half.
     "half_warps": Case(kernels.half_warps, vectors(512, F32), half_warps,
                        "halves of a warp on two paths: instructions, threads, requests"),
     "uneven_loops": Case(kernels.uneven_loops, vectors(512, I32), uneven_loops,

@@ -1,4 +1,4 @@
-"""The five kernels of the first measurement (transposes, row sums), and two that diverge."""
+"""Define the five kernels of the first measurement (transposes, row sums), and two that diverge."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Kernels for the counters of global memory: copies, gathers, scatters, atomics.
+"""Define kernels for the counters of global memory: copies, gathers, scatters, atomics.
 
 Patterns come from a tensor of indices `mI`, one per thread, in units of `vector` elements; a thread
 with a negative index is idle. One compiled kernel therefore serves many patterns.

@@ -1,5 +1,5 @@
 """Define cases with `ldmatrix` and `stmatrix`: rows in different banks, in the same banks, named
-twice, random."""
+twice, and random rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.profiling import matrix_kernels as kernels
 from tests.profiling.case import F16, Case, numbers, tensor, untouched
 
 LANE = np.arange(32)
-ROW, COLUMN = LANE % 8, LANE // 8  # row named by a lane: within its matrix, number of its matrix
+ROW, COLUMN = LANE % 8, LANE // 8  # a lane's row: its index in its matrix; the matrix's index
 
 # Start of each lane's row, in units of 16 bytes.
 PATTERNS = {

@@ -1,4 +1,4 @@
-"""Kernels for the counters of `ldmatrix` and `stmatrix`, with one instruction per warp.
+"""Define kernels for the counters of `ldmatrix` and `stmatrix`, with one instruction per warp.
 
 The rows that the lanes name come from a tensor of indices, in units of 16 bytes.
 """
@@ -20,7 +20,7 @@ def shared_rows(dtype, rows: int):
 
 
 def words(x):
-    """Return a row-major tensor as words, one after another."""
+    """Return a row-major tensor as consecutive words."""
     return cute.recast_tensor(cute.make_tensor(x.iterator, cute.make_layout(cute.size(x))), Int32)
 
 
@@ -59,8 +59,8 @@ def matrix_load(
 def matrix_store_kernel(
     mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
-    """Do the reverse: store registers to the named rows, and output shared memory; other places
-    hold 0."""
+    """Do the reverse: store registers to the named rows, and output shared memory, which is 0
+    elsewhere."""
     lane, _, _ = cute.arch.thread_idx()
     sY = shared_rows(mX.element_type, rows)
     gY, sW = words(mY), words(sY)

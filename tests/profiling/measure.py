@@ -1,11 +1,11 @@
 """Measure the counters of every kernel with Nsight Compute, on a machine with a GPU.
 
     python -m tests.profiling.measure --out tests/profiling/golden/h200_counters.json
-    python -m tests.profiling.measure --check       launch all on the chosen device, without ncu
+    python -m tests.profiling.measure --check       launches all on the chosen device, without ncu
 
-There are two runs of ncu: one for the hardware's counts, of all cases, and one for the counts that
-ncu obtains by instrumenting the machine code, which is slow, of some cases. In each, one process
-launches every case once, in the order of the table, and checks the results.
+ncu runs twice: for the hardware's counts of all cases, and for counts of some cases that ncu
+obtains by instrumenting the machine code, which is slow. In each, one process launches every case
+once, in the order of the table, and checks the results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INSTRUMENTED = (
 )
 
 
-# -- the process that ncu observes --------------------------------------------------------------
+# -- the process under ncu --------------------------------------------------------------
 def launch_all(names: list[str], out: Path | None) -> int:
     """Launch each case once, in order, then check the results; return the number of wrong results.
 

@@ -25,7 +25,8 @@ from tests.profiling.patterns import LANE, OF_WARP, only, permutation, random
 
 
 def room(index: np.ndarray, vector: int, dtype: torch.dtype) -> int:
-    """Return the elements of shared memory that a pattern needs: a power of two, at least 1 KiB."""
+    """Return the number of shared-memory elements that a pattern needs: a power of two, at least 1
+    KiB."""
     need = (int(index.max()) + 1) * vector * dtype.itemsize
     return max(1 << (need - 1).bit_length(), 1024) // dtype.itemsize
 
@@ -55,7 +56,7 @@ def store(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: i
                 reference, why, (vector, size, block))  # fmt: skip
 
 
-WIDTHS = {8: (U8, 1), 16: (F16, 1), 32: (F32, 1), 64: (F32, 2), 128: (F32, 4)}  # elements a thread
+WIDTHS = {8: (U8, 1), 16: (F16, 1), 32: (F32, 1), 64: (F32, 2), 128: (F32, 4)}  # elements/thread
 
 
 def one_warp() -> Iterator[tuple[str, Case]]:
@@ -176,7 +177,7 @@ def async_cases() -> Iterator[tuple[str, Case]]:
             np.concatenate([permutation(70 + b, 128, 256) for b in range(2)]),
         )
         yield f"{name}_many", async_copy(where, to, "blocks of 128, masked", block=128, **kind)
-        if vector == 4:  # as a tile of 16-bit elements is filled: rows of 128 or 64 bytes
+        if vector == 4:  # the way a tile of 16-bit elements is filled: rows of 128 or 64 bytes
             r, c = lane // 8, lane % 8
             yield f"{name}_swizzled128", async_copy(lane, r * 8 + (c ^ r), "S<3,4,3>", **kind)
             rows = async_copy(r * 20 + c, r * 8 + (c ^ r), "S<3,4,3>, rows apart", **kind)

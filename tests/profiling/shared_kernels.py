@@ -1,4 +1,4 @@
-"""Kernels for the counters of shared memory: loads, stores, atomics, cp.async.
+"""Define kernels for the counters of shared memory: loads, stores, atomics, cp.async.
 
 Patterns come from a tensor of indices, one per thread, in units of `vector` elements; a thread with
 a negative index is idle. All other accesses are coalesced and free of conflicts.

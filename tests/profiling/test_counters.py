@@ -102,13 +102,13 @@ def some_addresses(rng, width, dtype, reach=4096):
         units = thread * rng.integers(1, 9) + block * rng.integers(0, 64)
     elif kind == 1:  # tiles of 16 columns
         units = lane % 16 + lane // 16 * rng.integers(1, 70) + warp * 37 + block * 5
-    elif kind == 2:  # descending, or all at the same place
+    elif kind == 2:  # descending, or all at the same address
         units = (THREADS - thread) * rng.integers(0, 3) + block
     elif kind == 3:  # scattered
         units = rng.integers(0, reach // width, shape)
-    elif kind == 4:  # few places, each used often
+    elif kind == 4:  # few addresses, each used often
         units = rng.integers(0, 7, shape) * rng.integers(1, 40)
-    else:  # alike except for one block
+    else:  # equal in all blocks except one
         units = thread * 2 + block * 32 + (block == 3) * (lane % 5)
     return ((units + rng.integers(0, 40)) * width + 4096).astype(dtype).reshape(shape)
 
@@ -153,7 +153,7 @@ def totals(found):
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
 def test_random_accesses_cost_what_the_obvious_count_says(kind, width):
     rng = np.random.default_rng([width, sorted(OBVIOUS).index(kind)])
-    costs = Costs()  # one object for all, so that its cached patterns occur again
+    costs = Costs()  # one object for all accesses, so that cached patterns recur
     for _ in range(60):
         address = some_addresses(rng, width, rng.choice([np.uint32, np.uint64]))
         mask = some_mask(rng)
@@ -188,7 +188,7 @@ def test_random_copies_cost_what_the_obvious_count_says(rule, width):
 
 
 def test_alike_warps_are_one_pattern():
-    """This includes a partial last block, and warps whose threads span two rows."""
+    """The test includes a partial last block, and warps whose threads span two rows."""
     thread, block = np.arange(256), np.arange(50)[:, None]
     address = ((thread % 16 + thread // 16 * 100 + block * 16) * 4).astype(np.uint64)
     assert len(list(warps(address, None, (50, 256)))) == 1
@@ -212,7 +212,7 @@ def at(counts, text):
 
 
 def test_instructions_of_warps_and_threads():
-    """Of 48 threads the second warp has 16; only its threads above 40 take a branch."""
+    """Of 48 threads, 16 are in the second warp; only its threads above 40 take a branch."""
     x = np.zeros(64, np.uint32)
     c = counted(
         "setp.lt.u32 %p1, %r0, 40;\n@%p1 bra END;\nmov.u32 %r1, 7;\nEND: ret;", x, block=48, grid=3
@@ -249,7 +249,7 @@ ret;
 
 def test_bytes_touched_once():
     x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
-    c = counted(COPY.format(step=8, guard=""), x, y, grid=4)  # four blocks do the same
+    c = counted(COPY.format(step=8, guard=""), x, y, grid=4)  # four blocks do the same work
     assert [(t.name, t.size_bytes, t.read_bytes, t.written_bytes) for t in c.tensors] == [
         ("x", 256, 128, 0), ("y", 256, 0, 128),
     ]  # fmt: skip
@@ -348,7 +348,7 @@ cp.async.wait_all; ret;
 
 @pytest.mark.parametrize(("lanes", "read"), [(32, (1, 16)), (16, (1, 8)), (0, None)])
 def test_copies_that_fill_with_zeros_read_nothing_there(lanes, read):
-    """Lanes from `lanes` on write zeros."""
+    """Lanes from number `lanes` on write zeros."""
     c = counted(ASYNC.format(lanes=lanes), np.zeros(128, np.uint32))
     found = {kind: (a.requests, a.units) for (_, kind), a in c.accesses.items()}
     assert found == {"shared_async": (1, 4)} | ({"global_async": read} if read else {})

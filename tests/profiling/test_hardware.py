@@ -1,4 +1,4 @@
-"""Test each kernel of the table: right results, and counters equal to an H200's, or different for a
+"""Test each kernel in the table: right results, and counters that equal an H200's or differ for a
 stated reason."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ for _of in ("matrix", "tensor"):
     GOLDEN |= json.loads(_GOLDEN.with_name(f"h200_{_of}_counters.json").read_text())["kernels"]
 
 MACHINE_CODE = ("instructions", "thread_instructions")  # differs from PTX's number
-UNNAMED = "shared_async_bank_conflicts"  # ncu's counter of them differs between runs
+UNNAMED = "shared_async_bank_conflicts"  # a counter of ncu that varies between runs
 NAMES = {"async_requests": "global_async_requests", "async_sectors": "global_async_sectors"}
 
 # Differences on the H200: reason -> case -> counter -> [counted, measured].
@@ -64,7 +64,7 @@ def test_differences_are_few_and_real():
     assert sum(len(c) for cases in DIFFERENCES.values() for c in cases.values()) < 100
 
 
-# -- the measurement, as far as it can be tested without a GPU ----------------------------------
+# -- the measurement, as far as tests without a GPU can check it ----------------------------------
 NCU = {"loads": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "other": "x__y.sum"}
 ROWS = [
     {"Kernel Name": "kernel_cutlass_copy_kernel_tensorptr_0", NCU["loads"]: "2,560"},

@@ -1,4 +1,4 @@
-"""Test predictions: made before the run, shown next to the answer, all of them kept."""
+"""Test predictions: made before the run, shown next to the answer, and all kept."""
 
 from __future__ import annotations
 
@@ -118,7 +118,8 @@ def test_the_html_table_escapes_and_colours() -> None:
     assert ">–<" in table
 
 
-# -- of a profile's metrics -----------------------------------------------------------------------
+# -- predictions of a profile's metrics
+# -----------------------------------------------------------------------
 def test_the_next_profile_answers_and_shows_them(naive: Any) -> None:
     said = fk.predict(global_load_sectors_per_request=32, shared_load_bank_conflicts=0)
     assert repr(said).split("\n") == [
@@ -140,7 +141,7 @@ def test_the_next_profile_answers_and_shows_them(naive: Any) -> None:
 
 def test_only_the_last_ones_wait(naive: Any) -> None:
     fk.predict(global_load_sectors=1, global_store_sectors=2)
-    fk.predict(global_load_requests=32)  # the cell runs again with another line
+    fk.predict(global_load_requests=32)  # the cell is run again with a new line
     assert [p.metric for p in profiled(naive).predicted.all] == ["global_load_requests"]
 
 

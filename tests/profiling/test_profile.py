@@ -1,4 +1,4 @@
-"""Test fk.profile: its lines, text and views, and its lack of side effects."""
+"""Test fk.profile: its lines, text and views, and the absence of side effects."""
 
 from __future__ import annotations
 
@@ -360,7 +360,8 @@ def test_no_picture_where_nothing_stands_out():
 
 @pytest.mark.parametrize("name", ["cpasync8ca_random0", "cpasync16cg_random0", "lds64_pairs"])
 def test_accesses_cost_what_was_counted(name):
-    """This holds for a warp in a block, and for both halves of an asynchronous copy."""
+    """A picture's cost equals the count for a warp in a block, and for both halves of an
+    asynchronous copy."""
     p = profile_of(name)
     lines = {line.source: line for line in p.lines}
     for (source, kind), accesses in p.first_accesses.items():
@@ -390,11 +391,12 @@ def test_two_profiles_as_one_table(naive, tiled):
         moved = sum(a.bytes_moved for line in p.lines for a in line.accesses.values())
         assert size(moved) in lines[-1]
     html = shown._repr_mimebundle_()["text/html"]
-    assert html.count("<tr") == len(lines) - 1  # a head of two lines
+    assert html.count("<tr") == len(lines) - 1  # a header of two rows
 
 
 def test_lines_have_one_order_wherever_their_files_are() -> None:
-    """The order of a helper's and a notebook cell's lines used to depend on the course's folder."""
+    """In earlier versions, the order of a helper's lines and a notebook cell's lines depended on
+    the course's folder."""
     for first, second in (("/a/", "/z/"), ("/z/", "/a/")):
         sources = [SourceLine(first + "cells.py", 7, ""), SourceLine(second + "helpers.py", 2, "")]
         lines = [ProfiledLine(source, total([]), ()) for source in reversed(sources)]

@@ -1,9 +1,9 @@
 """Define the bank of planted bugs: families of a correct kernel and its mutants.
 
-A family is a kernel, or a host function, under `@family`, whose last parameter is `bug`: None
-compiles the correct kernel, a name compiles a mutation of it. The lines that a finding must name
-carry `# BUG name` (or `# BUG name, other` where mutations share a line) in the source of the
-family's functions, at the end of the line or, if that would be too long, on the line above.
+A family is a kernel, or a host function, decorated with `@family`, whose last parameter is `bug`:
+None compiles the correct kernel, and a name compiles a mutation of it. The lines that a finding
+must name carry `# BUG name` (or `# BUG name, other` where mutations share a line) in the source of
+the family's functions, at the end of the line or, if that would be too long, on the line above.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Bug:
     """A mutation.
 
     name: as in the kernel's source; kinds: the acceptable kinds of finding, the best first; what:
-    the mutation in a sentence; also: kinds of error that may follow from it; args: arguments in
-    place of the family's; loose: True if a finding may name only some of the marked lines;
-    read_only: numbers of the arguments declared read-only; changes_result: True if the result is
-    right on the virtual GPU's usual schedule and wrong on an adversarial one; seeds: the number of
-    adversarial schedules needed to find it, 0 if the usual schedule shows it.
+    describes the mutation; also: kinds of error that may follow from it; args: arguments in place
+    of the family's; loose: True if a finding may name only some of the marked lines; read_only:
+    numbers of the arguments declared read-only; changes_result: True if the result is right on the
+    virtual GPU's usual schedule and wrong on an adversarial one; seeds: the number of adversarial
+    schedules needed to find it, 0 if the usual schedule shows it.
     """
 
     name: str

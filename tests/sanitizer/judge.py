@@ -1,4 +1,4 @@
-"""Run the sanitizer on a mutant or a correct kernel, and judge what it finds."""
+"""Run the sanitizer on a mutant or a correct kernel, and judge the findings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def virtual_gpu() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The sanitizer's verdict on a mutant. findings: all of them, as text; found: True if one has
+    """The sanitizer's verdict on a mutant. findings: all findings, as text; found: True if one has
     the right kind; lines: True if those of that kind name the marked lines; stray: errors that are
     neither expected nor caused by the bug."""
 
@@ -45,7 +45,7 @@ class Verdict:
 def judge(planted: Planted, **options: Any) -> Verdict:
     """Compile a mutant, sanitize it, and compare the findings with the bank's description.
 
-    options: of `fk.sanitize`; by default as many schedules as the bank specifies.
+    options: those of `fk.sanitize`; by default, the bank's number of schedules.
     """
     bug, args = planted.bug, planted.args()
     if bug.seeds and not options:
@@ -99,8 +99,8 @@ def is_right(family: Family, args: tuple[Any, ...]) -> bool:
 
 
 def complaints(family: Family, *, seeds: int) -> list[str]:
-    """Return findings in a correct kernel, and errors in its results, in the usual schedule and in
-    `seeds` adversarial ones; the list should be empty.
+    """Return findings in a correct kernel, and errors in its results, under the usual schedule and
+    under `seeds` adversarial ones; the list should be empty.
     """
     run = compile_correct(family, family.args())
     schedules: list[dict[str, Any]] = [{}]

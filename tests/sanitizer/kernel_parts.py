@@ -1,4 +1,4 @@
-"""Provide common parts of the bank's kernels: shared memory, flags in memory, small arguments."""
+"""Define common parts of the bank's kernels: shared memory, flags in memory, small arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def sync_if(
 
 
 def acquire(flag: Any) -> Any:
-    """Set a flag in global memory, and publish all earlier writes."""
+    """Set a flag in global memory, which publishes all earlier writes."""
     return cute.arch.load(flag, Int32, sem="acquire", scope="gpu")
 
 
@@ -46,7 +46,7 @@ def release(flag: Any, value: Any) -> None:
 
 @cute.jit
 def wait_for(flag: cute.Pointer, value: Int32):
-    """Spin until a flag has reached the value."""
+    """Spin until a flag reaches the value."""
     seen = acquire(flag)
     while seen < value:
         seen = acquire(flag)
@@ -69,14 +69,14 @@ def by_parts(size: int) -> Callable[..., Any]:
 
 
 def by_tiles(side: int) -> Callable[..., tuple[Any, Any, int]]:
-    """Return a grid with one block per square of a matrix, the first tensor."""
+    """Return a grid with one block per square tile of the first tensor, a matrix."""
     return lambda mX, *_: (cute.ceil_div(mX.shape[1], side), cute.ceil_div(mX.shape[0], side), 1)
 
 
 @cute.jit
 def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
-    """Initialise mbarriers (pointer, arrivals) in thread 0, `stages` consecutive ones each; all
-    threads meet."""
+    """Initialise mbarriers in thread 0, `stages` consecutive ones per (pointer, arrivals); then all
+    threads meet at a barrier."""
     if cute.arch.thread_idx()[0] == 0:
         for s in cutlass.range_constexpr(stages):
             for bar, arrivals in pairs:
@@ -86,7 +86,7 @@ def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
 
 
 def pair(*shape: int, **options: Any) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
-    """Return random numbers, and a tensor for as many results."""
+    """Return random numbers, and a tensor for the same number of results."""
     return lambda: (fk.randn(*shape, **options), fk.empty(*shape, **options))
 
 

@@ -1,4 +1,5 @@
-"""Kernels about the order of accesses: barriers left early, shuffles, tickets, several launches."""
+"""Define kernels that test the order of accesses: early exits, shuffles, tickets, several
+launches."""
 
 from functools import partial
 
@@ -12,7 +13,7 @@ from tests.sanitizer.kernel_parts import by_rows, indices, smem, sync_if
 @partial(launched, block=64, grid=2)
 @cute.kernel
 def barrier_of_one_warp(mX, mY):
-    """The other warp leaves, and the barrier does not wait for it."""
+    """The other warp exits, and the barrier does not wait for it."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     sX = smem(64)
@@ -59,7 +60,7 @@ def double_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def two_launches(mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor):
-    """The second launch reads what the first wrote."""
+    """The second launch reads the values that the first wrote."""
     double_kernel(mX, mT).launch(grid=(1, 1, 1), block=(64, 1, 1))
     double_kernel(mT, mY).launch(grid=(1, 1, 1), block=(64, 1, 1))
 

@@ -1,8 +1,8 @@
-"""Print what the sanitizer finds in the bank, as Markdown tables: python -m tests.sanitizer.table.
+"""Print the sanitizer's findings in the bank as Markdown tables: python -m tests.sanitizer.table.
 
-A planted bug counts under the best of its kinds, and as found if a finding has one of them. A false
-alarm is an error found in a correct kernel, in any schedule, or an error in a mutant that its bug
-does not explain.
+A planted bug counts under the best of its kinds, and counts as found if a finding has one of its
+kinds. A false alarm is an error reported in a correct kernel, under any schedule, or an error in a
+mutant that its bug does not explain.
 """
 
 from __future__ import annotations

@@ -16,5 +16,6 @@ SEEDS = 4  # seeds of the adversarial schedules
 
 @pytest.mark.parametrize("family", bank.families(), ids=lambda family: family.name)
 def test_nothing_is_found_in_a_correct_kernel(family):
-    """This covers the usual and adversarial schedules; the results are right in all of them."""
+    """The test covers the usual and adversarial schedules; the results are right under all
+    schedules."""
     assert not complaints(family, seeds=SEEDS)

@@ -142,4 +142,4 @@ def test_leftovers_that_have_to_be_special_are_found(dtype, bug, schedule):
 def test_runs_for_comparison_leave_the_results_of_the_first():
     x, y = fk.zeros(1, dtype=torch.int32), fk.zeros(1, dtype=torch.int32)
     fk.sanitize(fk.compile(picky, x, y, "zero"), x, y)
-    assert y.item() == 0  # unwritten memory is all ones, and a run with 0 stored 1
+    assert y.item() == 0  # unwritten memory is all ones; a repeated run with 0 stored 1

@@ -1,4 +1,4 @@
-"""Test the order within a warp whose lanes sync in parts, against one clock per lane."""
+"""Test the order within a warp whose lanes sync in groups, against one clock per lane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ WARPS, LANES = 2, 32
 
 
 class LaneClocks:
-    """Per lane, the number of completed steps of every lane of its warp that precede it."""
+    """Hold, per lane, the number of completed steps of each lane of its warp that precede the
+    lane."""
 
     def __init__(self) -> None:
         self.known = np.zeros((WARPS, LANES, LANES), int)
@@ -31,7 +32,8 @@ def touch(clocks: WarpClocks, step: int) -> Touch:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_syncs_of_lanes(seed):
-    """All lanes touch memory; in between, parts of a warp, groups of it, or all lanes sync."""
+    """All lanes access memory; in between, a part of the warp, several groups, or all lanes
+    sync."""
     draw = np.random.default_rng(seed)
     clocks, lanes, touches = WarpClocks(1, WARPS), LaneClocks(), []
     for step in range(12):

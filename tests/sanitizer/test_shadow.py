@@ -1,4 +1,4 @@
-"""Test order and races against a detector that stores everything and compares every pair."""
+"""Test order and races against a detector that stores every access and compares every pair."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def random_run(seed: int, n_values: int) -> tuple[History, Shadow, list]:
 )
 def test_random_histories(seeds, n_values, found_at_least):
     """There are no false reports and few misses. Only two of several unordered readers are
-    recorded, so a race with a third is missed (3 % of these histories). Of writers of the same
-    value, which do not race, only the last one is recorded."""
+    recorded, so a race with a third is missed (3 % of these histories). If several threads write
+    the same value, which is not a race, only the last is recorded."""
     total = missed = 0
     for seed in seeds:
         history, _, found = random_run(seed, n_values)
@@ -155,7 +155,8 @@ def test_a_write_by_one_of_several_readers_races_with_another(writer):
 
 @pytest.mark.parametrize("thread", [3, 5])
 def test_the_latest_read_of_a_thread_counts(thread):
-    """One of two readers reads again; a write follows the first reads, but not this one."""
+    """One of two readers reads again; a write is ordered after the first reads, but not after this
+    one."""
     clocks = WarpClocks(1, 2)
     shadow = Shadow(1, lambda earlier, first, *_: np.full(len(first), earlier.pc == 0))
     for step, who in enumerate(([3, 5], [thread])):

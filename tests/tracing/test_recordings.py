@@ -1,4 +1,4 @@
-"""Test that equal calls share a recording, and that any difference makes another call."""
+"""Test that equal calls share a recording, and that any difference leads to a new run."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_every_view_of_a_call_reads_one_run(runs):
     [
         lambda x, y, s: (x, y, 3.0),
         lambda x, y, s: (x, y, -s),
-        lambda x, y, s: (torch.cat([x, x])[::2], y, s),  # another stride
+        lambda x, y, s: (torch.cat([x, x])[::2], y, s),  # a different stride
         lambda x, y, s: (y, y, s),
         lambda x, y, s: (x.clone().index_fill_(0, torch.tensor([7]), float("nan")), y, s),
         lambda x, y, s: (x, torch.full_like(y, float("nan")), s),  # written with the same values
@@ -71,7 +71,7 @@ def test_whatever_differs_is_another_call(add, runs, changed):
 
 
 def test_memory_that_a_kernel_wrote_is_compared_too(add, runs):
-    """torch does not count its versions."""
+    """torch does not count a version for memory that a kernel writes."""
     x, y = fk.zeros(8, device="virtual"), fk.zeros(8, device="virtual")
     first = recorded(add, (x, y, 1.0)).after[1]
     add(y, x, 5.0)

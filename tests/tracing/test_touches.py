@@ -1,4 +1,4 @@
-"""Test the recording of threads that touch each element, for every memory, width and order."""
+"""Test which threads are recorded as touching each element, for every memory, width and order."""
 
 import numpy as np
 import pytest
@@ -135,7 +135,7 @@ def test_tensors_that_share_memory_have_the_touches_of_both():
     ("shape", "strides"),
     [
         ((12,), (1,)), ((12,), (2,)), ((3, 4), (4, 1)), ((3, 4), (1, 3)), ((3, 4), (8, 2)),
-        ((2, 3), (5, 3)),  # offsets 0 3 6 5 8 11: no nesting of strides
+        ((2, 3), (5, 3)),  # offsets 0 3 6 5 8 11: the strides do not nest
         ((2, 3, 4), (1, 8, 2)), ((), ()), ((1, 5), (100, 1)), ((4,), (-1,)),
         ((3, 2), (0, 1)), ((4,), (0,)),  # elements that share memory
     ],

@@ -1,4 +1,4 @@
-"""Compute IEEE arithmetic with rational numbers, the reference of the opcode tests.
+"""Compute IEEE arithmetic with rational numbers, as the reference for the opcode tests.
 
 Nothing here uses floating point: a value is a Fraction, or a string for other values ("nan", "inf",
 "-inf"); zeros have a separate sign.
@@ -97,9 +97,8 @@ def encode(x: Fraction, form: Format, mode: str = "rn", *, negative_zero: bool =
 
 
 def convert(bits: int, source: Format, target: Format, mode: str = "rn") -> int:
-    """Convert a float from one format to another.
-
-    NaN becomes the canonical NaN, but a GPU keeps the sign and the upper bits of a float64 NaN.
+    """Convert a float from one format to another. NaN becomes the canonical NaN, except that a
+    float64 NaN keeps its sign and upper bits, as on a GPU.
     """
     x = value(bits, source)
     negative = bool(bits & source.sign_bit)
@@ -142,7 +141,7 @@ def subtract(a: int, b: int, form: Format, mode: str = "rn") -> int:
 
 
 def multiply(a: int, b: int, form: Format, mode: str = "rn") -> int:
-    zero = (a ^ b) & form.sign_bit  # a zero with the product's sign changes nothing
+    zero = (a ^ b) & form.sign_bit  # a zero with the product's sign leaves the product unchanged
     return fma(a, b, zero, form, mode)
 
 

@@ -1,10 +1,10 @@
-"""Mutate the PTX of real kernels and run it; the outcome may only be success or forgekit's own
-errors.
+"""Mutate the PTX of real kernels and run it; the only permitted outcomes are success and forgekit's
+own errors.
 
     python -m tests.vgpu.fuzz --mutants 10000 --seed 1
 
 counts the outcomes and prints failures: an exception of another kind, or a mutant that ran long
-after its budget was spent. Everything is drawn from the seed: `--only N` repeats mutant N, and
+after its budget was spent. All choices derive from the seed: `--only N` repeats mutant N, and
 prints its text.
 """
 
@@ -34,11 +34,10 @@ from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import load
 from tests.sanitizer import bank
 
-BUDGET = 1500  # instructions: every kernel here ends within it
+BUDGET = 1500  # instructions; every kernel here ends within this number
 LONGEST_S = 10.0
 
-# The kernels of the bank that are fuzzed; together they use most instructions that the compiler
-# emits.
+# The kernels of the bank to fuzz; together, they use most instructions that the compiler emits.
 KERNELS = (
     "swizzled_transpose", "any_negative", "half_elements", "uniform_branch", "shared_atomics",
     "token", "copying_warp", "grid_barrier", "lock",
@@ -67,7 +66,7 @@ class Launch:
 
 
 class _Launches(Listener):
-    """Records each launch at its start."""
+    """Record each launch at its start."""
 
     def __init__(self) -> None:
         self.found: dict[str, tuple[LaunchRecord, GlobalMemory]] = {}
@@ -75,7 +74,7 @@ class _Launches(Listener):
     def on_batch(self, m) -> None:
         if m.record.kernel not in self.found:
             kept = Launch("", "", m.record, m.memory).fresh_memory()
-            # Module variables get their addresses again at each launch.
+            # Each launch assigns addresses to module variables again.
             names = set(m.record.symbols)
             kept.allocations = [a for a in kept.allocations if a.regions[0].info.name not in names]
             if names:
@@ -166,7 +165,7 @@ def change_part(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def exchange_opcode(draw: random.Random, lines: list[str], at: int) -> None:
-    """Return the name of another instruction, usually with as many operands; or any known one."""
+    """Return the name of another instruction, usually one with the same number of operands."""
     if (match := _INSTRUCTION.match(lines[at])) is None:
         return
     others = [m for line in lines if (m := _INSTRUCTION.match(line))]
@@ -178,7 +177,7 @@ def exchange_opcode(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def change_operands(draw: random.Random, lines: list[str], at: int) -> None:
-    """Exchange two operands, omit one, take one from elsewhere, or add one."""
+    """Exchange two operands, omit one, copy one from elsewhere, or add one."""
     if (match := _INSTRUCTION.match(lines[at])) is None or not match[3]:
         return
     operands = [o.strip() for o in re.split(r",(?![^\[{(]*[\]})])", match[3])]
@@ -198,7 +197,7 @@ def change_operands(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def move_lines(draw: random.Random, lines: list[str], at: int) -> None:
-    """Delete a line, repeat it, or exchange it with another nearby."""
+    """Delete a line, repeat it, or exchange it with a nearby line."""
     way, other = draw.random(), min(at + draw.randrange(1, 6), len(lines) - 1)
     if way < 0.35:
         del lines[at]

@@ -1,4 +1,4 @@
-"""Launch hand-written PTX on a real GPU, as `ptx_launch.launch` does on the virtual one."""
+"""Launch hand-written PTX on a real GPU, as `ptx_launch.launch` does on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def launch(
 
 def driver_map(tensor: np.ndarray, box: tuple[int, ...], dtype: str, swizzle: int) -> bytes:
     """Return the tensor map that the CUDA driver makes for a tensor in device memory."""
-    torch.zeros(1, device="cuda")  # a context
+    torch.zeros(1, device="cuda")  # creates a context
     kinds, swizzles = driver.CUtensorMapDataType, driver.CUtensorMapSwizzle
     names = {"u8": "UINT8", "f16": "FLOAT16", "f32": "FLOAT32", "f64": "FLOAT64", "s32": "INT32"}
     kind = getattr(kinds, f"CU_TENSOR_MAP_DATA_TYPE_{names[dtype]}")

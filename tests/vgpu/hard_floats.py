@@ -1,5 +1,5 @@
 """Generate inputs that are hard to round: exact results very close to a tie between two floats, or
-at a range's end, where too few bits or double rounding give the wrong neighbour.
+at a range's end, where too few bits or double rounding return the wrong neighbour.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def hard_triples(form: Format, count: int) -> list[Triple]:
     while len(cases) < count:
         m, n = rng.choice(products)
         size = (m * n + 1).bit_length() - 1
-        # c's last place: anywhere from the subnormals' to the largest numbers'
+        # c's last place: from that of the subnormals to that of the largest numbers
         last = rng.choice([low, low + 1, low + p, rng.randint(low, high - p), high - p])
         significand = rng.choice([2 ** (p - 1), 2**p - 1, 2 ** (p - 1) + 1, rng.getrandbits(p), 1])
         shift = last - 1 - size + rng.choice([0, 0, 0, 1, -1, -p, 2])

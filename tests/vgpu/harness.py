@@ -4,7 +4,7 @@
 
 Operands are named as in the PTX manual: inputs a, b, c, f; results d, e. Types name the memory
 format of each. Values are bit patterns when they are `int`, numbers when they are `float`, and
-(lower, upper) for a packed type. Each row runs in a separate thread, and the first row again with
+(lower, upper) for a packed type. Each row runs in a separate thread. The first row also runs with
 inputs that are the same for every thread, which the machine keeps as arrays of another shape.
 """
 
@@ -72,7 +72,7 @@ def encode(value: Any, kind: str) -> int:
 
 
 def decode(bits: int, kind: str) -> Any:
-    """Return the number that bits represent in a PTX type, for readers."""
+    """Return the number that bits represent in a PTX type, for messages."""
     if kind in _PARTS:
         width = 8 * BYTES[_PARTS[kind]]
         return tuple(decode(bits >> s & (1 << width) - 1, _PARTS[kind]) for s in (0, width))
@@ -192,7 +192,7 @@ def check(text: str, signature: str, rows: Sequence[Sequence[Any]], **options: A
     """Assert the results of an instruction, bit for bit; a row is the inputs and the results."""
     inputs, results = (side.split() for side in signature.split("->"))
     count = len(inputs)
-    # One row, equal for all threads, then every row in a separate thread.
+    # First one row for all threads, then every row in a separate thread.
     for some, uniform in ((rows[:1], True), (rows, False)):
         got = run(text, signature, [row[:count] for row in some], uniform=uniform, **options)
         wrong = []

@@ -1,8 +1,9 @@
-"""Compare tensor cores of the virtual GPU with a real GPU's: the same instructions, bit by bit.
+"""Compare the virtual GPU's tensor cores with a real GPU's: the same instructions, bit by bit.
 
     python -m tests.vgpu.matrix_parity     (on a machine with a GPU)
 
-writes the hardware's results to golden/matrix.npz; `test_matrix_parity.py` compares with it.
+writes the hardware's results to golden/matrix.npz; `test_matrix_parity.py` compares the virtual GPU
+with them.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ FIELDS = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), E4M3: (4, 3), E5M2: (5, 2)}
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma:
-    makes the operation from its shape, the place of A and the orientation of A and B, which CuTe
-    DSL allows for one architecture only."""
+    """A kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma: makes
+    the operation, which CuTe DSL allows only for one architecture, from its shape, the location of
+    A and the orientation of A and B."""
 
     op: Any
     inputs: torch.dtype
@@ -107,7 +108,7 @@ def numbers(rng: np.random.Generator, kind: torch.dtype, shape: tuple[int, ...],
     bias, top = (1 << (e - 1)) - 1, (1 << e) - 1
     top -= kind is not E4M3  # the last exponent of finite numbers
     sign, fraction, any_exponent = (rng.integers(0, 2**62, shape) for _ in range(3))
-    small = fraction & ((1 << (f - 1)) - 1)  # no NaN of e4m3
+    small = fraction & ((1 << (f - 1)) - 1)  # excludes e4m3's NaN
     if what == "normal":  # most within a factor of 16
         exponent = bias - np.minimum(rng.geometric(0.5, shape) - 1, min(bias - 1, 12))
         return codes(sign, exponent, small if exponent.max() == top else fraction, kind)
@@ -165,14 +166,14 @@ def inputs(case: Case) -> list[torch.Tensor]:
 def result_bits(case: Case, device: str) -> np.ndarray:
     """Return D of every warp on `device` as unsigned integers, with one pattern for every NaN; for
     wgmma every fourth row."""
-    # CuTe DSL has to know the architecture before it makes an operation of a warpgroup.
+    # CuTe DSL must know the architecture before it makes a warpgroup's operation.
     known = forgekit.vgpu.installed("sm_90a") if device == "virtual" else nullcontext()
     with fk.use_target(device), known:
         given = [x.to(fk.device) for x in inputs(case)]
         d = torch.full_like(given[2], 77)
         case.run(*given, d)
     bits = bits_of(d.cpu())
-    return bits if case.wgmma is None else bits[:, ::4]  # of each warp's rows
+    return bits if case.wgmma is None else bits[:, ::4]  # every fourth row
 
 
 MOVES = [(store, count, transposed) for store in (False, True) for count in (1, 2, 4)

@@ -84,7 +84,7 @@ CASES: dict[str, Case] = {
     "sub f32": Case(lambda a, b: a - b, (F32, F32), F32),
     "mul f32": Case(lambda a, b: a * b, (F32, F32), F32),
     "div f32": Case(lambda a, b: a / b, (F32, F32), F32),
-    # The compiler turns it into one fma.rn.f32.
+    # The compiler turns this expression into one fma.rn.f32.
     "fma f32": Case(lambda a, b: a * b + Float32(0.3), (F32, F32), F32),
     "fma f32 near": Case(lambda a, b: a * b + Float32(0.3), (F32, F32), F32, values="near one"),
     "fmax f32": Case(cute.arch.fmax, (F32, F32), F32),
@@ -191,7 +191,7 @@ def digest(bits: np.ndarray) -> str:
 
 
 def ulps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the distance of two float32 bit patterns in units in the last place."""
+    """Return the distance between two float32 bit patterns, in units in the last place."""
 
     def ordered(bits: np.ndarray) -> np.ndarray:
         signed = bits.astype(np.int64)

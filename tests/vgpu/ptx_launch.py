@@ -1,4 +1,4 @@
-"""Launch hand-written PTX on NumPy arrays, the tests' shortest way to the machine."""
+"""Launch hand-written PTX on NumPy arrays, the shortest way for tests to use the machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def launch(
 ) -> None:
     """Run a kernel's body (see `kernel`) with `forgekit.vgpu.options(**options)`.
 
-    The default is without the sanitizer, because here forbidden operations also have results.
+    By default, the sanitizer is off, because tests also check the results of forbidden operations.
     """
     text = body if ".entry" in body else kernel(body, len(arrays), head=head, target=target)
     memory = GlobalMemory()

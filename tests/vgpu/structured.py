@@ -1,7 +1,7 @@
-"""Make random kernels with branches, loops and jumps, and a simple interpreter to compare with.
+"""Make random kernels with branches, loops and jumps, and a simple interpreter for comparison.
 
 The interpreter runs one thread at a time, without masks, groups or liveness; threads meet only at
-the warp-wide instructions, where each waits for the lanes that it names.
+warp-wide instructions, where each thread waits for the lanes that it names.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SHARED = 1024  # start of a block's shared memory
 
 
 class Generator:
-    """Writes one random kernel body for `ptx_launch.kernel` with arrays (inputs, outputs)."""
+    """Write one random kernel body for `ptx_launch.kernel` with arrays (inputs, outputs)."""
 
     def __init__(self, seed: int, *, exits: bool) -> None:
         self.random = random.Random(seed)
-        self.exits = exits  # threads may leave early, so lanes must not read from each other
+        self.exits = exits  # threads may exit early, so lanes must not read from each other
         self.lines: list[str] = []
         self.labels = 0
         self.counters = 20  # %r20 … : loop counters and bounds, each used once
@@ -67,7 +67,7 @@ class Generator:
         self.predicates += 1
         compare = self.random.choice(["lt.s32", "ge.s32", "eq.s32", "ne.s32", "lt.u32", "gt.u32"])
         right = self.operand()
-        if self.random.random() < 0.5:  # often a bit of a value: an even split
+        if self.random.random() < 0.5:  # often a bit of a value, which splits threads evenly
             bit = 1 << self.random.randrange(4)
             self.lines.append(f"and.b32 %r9, {self.any()}, {bit};")
             self.lines.append(f"setp.ne.s32 {p}, %r9, 0;")
@@ -145,7 +145,7 @@ class Generator:
         self.lines += [f"add.s32 {i}, {i}, 1;", f"bra {top};", f"{end}:"]
 
     def repeat(self, depth: int, ends: list[str]) -> None:
-        """Emit a loop that all threads run equally often; they may meet in it."""
+        """Emit a loop with the same trip count for all threads, in which they may meet."""
         if self.repeating or self.counters > 70:
             return
         i, top, end = f"%r{self.counters}", self.label(), self.label()

@@ -41,7 +41,7 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
 @pytest.mark.parametrize(
     ("body", "arrays", "says"),
     [
-        # The thread has its own element, so its index is wrong and a predicate would not help.
+        # The thread has an element, so the index is wrong, and a predicate would not help.
         (load(4), [zeros(8, 4)], [
             "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0],", "4 bytes past the tensor's end.",
             "x[7, 4] to x[0, 32] have the same address.", "x: float32 (8, 4) has 128 bytes.",
@@ -127,12 +127,12 @@ def test_threads_of_one_access_may_reach_several_tensors():
 # -- alignment -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("start", [1, 2, 3])
 def test_a_tensor_that_starts_between_two_vectors(start):
-    """Its own first element cannot start a vector, although it is at offset 0."""
+    """The tensor's first element cannot start a vector, although it is at offset 0."""
     x = np.arange(80, dtype=np.float32)[start:]
     body = "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd0]; ret;"
     beyond = f"x[0], an address that is not a multiple of 16 (the remainder is {4 * start}"
     assert beyond in stopped(body, x)
-    # From the next boundary on, vectors work, up to the last whole vector.
+    # Vectors work from the next boundary to the last whole vector.
     skip = 16 - 4 * start
     body = f"""add.s64 %rd5, %rd0, {skip}; mul.wide.u32 %rd6, %r0, 16; add.s64 %rd7, %rd5, %rd6;
     setp.gt.u32 %p1, %r0, 18; @%p1 bra END;
@@ -178,7 +178,7 @@ def test_dynamic_shared_memory():
 
 # -- local memory ----------------------------------------------------------------------------------
 def test_vectors_in_local_memory():
-    """Each thread has its own; one element of a vector is overwritten."""
+    """Each thread has its own vectors; one element of a vector is overwritten."""
     x = np.zeros((32, 4), np.int32)
     launch(
         """.local .align 16 .b8 depot[32]; mov.b64 %rd5, depot; add.u32 %r1, %r0, 100;
@@ -240,7 +240,7 @@ MASKS = {
 @pytest.mark.parametrize("value", ["%r0", "%r1", "17", "%r4"])
 @pytest.mark.parametrize("width", [1, 2])
 def test_stores_under_every_shape_of_mask(name, value, branch, width):
-    """Masks that vary over threads, blocks, both or neither, with values that also vary."""
+    """Masks vary over threads, blocks, both or neither, and so do the values."""
     mask, keep = MASKS[name]
     one, two = f"b32 [%rd12], {value};", f"v2.b32 [%rd12], {{{value}, {value}}};"
     op = "st.global." + (one if width == 1 else two)

@@ -61,7 +61,7 @@ def test_sizes(size):
     ],
 )
 def test_a_copy_is_not_there_before(end):
-    """The copy is not committed, not awaited, or the wait covers only an older group."""
+    """The copy is not committed or not awaited, or the wait covers only an older group."""
     assert (run("cp.async.cg.shared.global [%r3], [%rd3], 16; " + end) == FRESH).all()
 
 
@@ -93,7 +93,7 @@ def test_bytes_that_are_not_read_are_zero(count):
 
 
 def test_a_thread_that_reads_nothing_may_point_anywhere():
-    """As in the usual guard of a tail, the size is 0 if the element does not exist."""
+    """As usual for the guard of a tail, the size is 0 if the element does not exist."""
     x, y = arrays(20)[0], np.zeros(128, np.uint32)
     text = (
         "setp.lt.u32 %p1, %r0, 20; selp.b32 %r9, 16, 0, %p1; "
@@ -129,7 +129,8 @@ def test_groups_are_of_each_thread():
 
 
 def test_the_source_is_read_when_the_copy_is_carried_out():
-    """A kernel that overwrites the source before the wait has a race, which is visible here."""
+    """A kernel that overwrites the source before the wait has a race, and the copy then shows the
+    new values."""
     copy = "cp.async.cg.shared.global [%r3], [%rd3], 16; "
     y = run(copy + "st.global.b32 [%rd3], 7; cp.async.wait_all;")
     assert (y[:, 0] == 7).all()

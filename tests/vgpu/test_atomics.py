@@ -15,8 +15,8 @@ KEEP = "st.global.b32 [%rd12], %r5; ret;"
 def serve(
     op: str, start: int, values: list[int], *, kind: str = "i4", second: str = ""
 ) -> tuple[int, list[int]]:
-    """Let all threads update the same word with a value each; return the final word, and what each
-    thread got."""
+    """Let each thread update the same word with its own value; return the final word, and each
+    thread's result."""
     cell = np.array([start], kind)
     x, old = np.array(values, kind), np.zeros(len(values), kind)
     body = f"{AT} ld.global.b32 %r4, [%rd11]; {op} %r5, [%rd0], {second} %r4; {KEEP}"
@@ -127,7 +127,7 @@ def test_float_sums_are_taken_in_order(threads, grid, batch_threads):
 
 @pytest.mark.parametrize("threads", [2, 40])
 def test_nan_sums_are_those_of_a_gpu(threads):
-    """Without NaN operands, x86 and Arm processors give different NaNs."""
+    """Without NaN operands, x86 and Arm processors return different NaNs."""
     infinity, minus_infinity, nan, payload = 0x7F800000, 0xFF800000 - 2**32, 0x7FFFFFFF, 0x7F800001
     values = [minus_infinity] + [0] * (threads - 1)
     found = serve("atom.global.add.f32", infinity, values)
@@ -138,7 +138,7 @@ def test_nan_sums_are_those_of_a_gpu(threads):
 
 @pytest.mark.parametrize("name, zero", [("min", 0x8000), ("max", 0)])
 def test_extremes_of_halves_in_memory(name, zero):
-    """Like `min` and `max`: signed zeros are ordered, and a signaling NaN loses."""
+    """As with `min` and `max`, signed zeros are ordered, and a signaling NaN loses."""
     old = np.array([0, 0x8000, 0x7C01, 0x3C00, 0x7C01], np.uint16).view(np.float16)
     x = np.array([0x8000, 0, 0x3C00, 0x7C01, 0x7C01], np.uint16).view(np.float16)
     result = operation(name, "f16")(old, x).view(np.uint16)
@@ -148,7 +148,7 @@ def test_extremes_of_halves_in_memory(name, zero):
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("threads", [1, 40])
 def test_subnormal_sums(space, threads):
-    """Global memory flushes subnormals to zero, shared memory keeps them (PTX ISA, `atom`)."""
+    """Global memory flushes subnormals to zero; shared memory keeps them (PTX ISA, `atom`)."""
     tiny = np.array([2.0**-130], np.float32)
     x = np.zeros(1, np.float32)
     if space == "global":

@@ -1,4 +1,4 @@
-"""Test the benchmark of the virtual GPU: it checks the timed results, and counts exactly."""
+"""Test the benchmark of the virtual GPU, which checks the timed results and counts exactly."""
 
 import datetime
 import json
@@ -25,7 +25,7 @@ def test_each_operation_is_right_at_any_size(operation, size):
     assert row.vgpu_ms > 0
     text = vgpu.table([replace(row, vgpu_ms=2.0, warp_instructions=4_000_000)])
     cells = [cell.strip() for cell in text.splitlines()[2].split("|")]
-    assert cells[8:10] == [f"{size**2 / 2000:.0f}", "2000"]  # millions a second
+    assert cells[8:10] == [f"{size**2 / 2000:.0f}", "2000"]  # millions per second
 
 
 def test_a_wrong_result_is_not_timed(monkeypatch):

@@ -156,7 +156,7 @@ def test_bfind(kind: str) -> None:
 
 
 LENGTHS = [0, 1, 5, 31, 32, 33, 63, 64, 255]
-# 32-bit instructions cut it to 8 bits; 64-bit ones behave differently on an H200
+# 32-bit instructions truncate it to 8 bits; 64-bit ones behave differently on an H200
 BEYOND = [256, 257]
 
 
@@ -166,8 +166,7 @@ def lengths(bits: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["u32", "s32", "u64", "s64"])
 def test_bfe(kind: str) -> None:
-    """As in the manual's loop, bits beyond the word, or beyond the field, are zero or the sign
-    bit."""
+    """As in the manual's loop, bits beyond the word or the field are zero or the sign bit."""
     bits = int(kind[1:])
     rows = []
     for a, pos, length in itertools.product(WORDS[bits], lengths(bits), lengths(bits)):

@@ -1,4 +1,4 @@
-"""Test bulk copies and asynchronous stores: their targets, their arrival, their counts."""
+"""Test bulk copies and asynchronous stores: their targets, arrival and counts."""
 
 from __future__ import annotations
 
@@ -143,7 +143,8 @@ def test_the_source_is_read_by_the_wait_for_its_group(end, arrives):
 
 @pytest.mark.parametrize("read", ["", ".read"])
 def test_the_bytes_are_there_after_the_wait(read):
-    """After `.read` they are not: the thread then finds zeros, as before the launch."""
+    """After `.read`, the bytes have not arrived: the thread then finds zeros, as before the
+    launch."""
     look = "@%p1 ld.global.v2.b32 {%r5, %r6}, [%rd1]; @%p1 st.global.b32 [%rd0], %r5; ret;"
     x = np.arange(1, WORDS + 1, dtype=np.uint32)
     end = f"cp.async.bulk.commit_group; cp.async.bulk.wait_group{read} 0; "

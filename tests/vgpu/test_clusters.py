@@ -1,4 +1,4 @@
-"""Test clusters: their numbers, distributed shared memory, their barrier."""
+"""Test clusters: special registers, distributed shared memory, and barriers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def run(body: str, *, grid: int = 8, cluster: int = 4, **options: object) -> np.
 
 
 def of_next(grid: int, cluster: int) -> np.ndarray:
-    """Return the value that each thread of each block reads at its place in the next block of the
-    cluster."""
+    """Return the value that each thread of each block reads at its own position in the next block
+    of the cluster."""
     own = np.arange(32 * grid).reshape(-1, cluster, 32)
     return np.roll(own, -1, axis=1).reshape(grid, 32)
 
@@ -134,7 +134,7 @@ def test_a_mapped_address_is_none_of_the_block_s_own():
 
 
 def test_a_block_that_has_left():
-    """Block 1 of each cluster exits immediately; the others then access its memory."""
+    """Block 1 of each cluster exits immediately; the other blocks then access its memory."""
     body = "setp.eq.u32 %p1, %r3, 1; @%p1 exit; mapa.shared::cluster.u32 %r8, %r6, 1; "
     with pytest.raises(MemoryAccessError, match="block 1 of its cluster, whose threads") as caught:
         run(body + "ld.shared::cluster.b32 %r20, [%r8];" + BACK)
@@ -144,7 +144,7 @@ def test_a_block_that_has_left():
 # -- the barrier -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(4))
 def test_the_barrier_holds_in_any_order(seed):
-    """Values move on in six rounds; threads of a block run in adversarial orders."""
+    """Values move to the next block in six rounds; threads of a block run in adversarial orders."""
     hand = MAP.replace(NEXT, "") + "st.shared::cluster.b32 [%r8], %r11; "
     form = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned; "
     rounds = (hand + MEET + "ld.shared.b32 %r11, [%r6]; add.u32 %r11, %r11, 1; " + form) * 6

@@ -79,7 +79,7 @@ BOOLEANS = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
 
 @pytest.mark.parametrize("boolean", BOOLEANS)
 def test_setp_combines(boolean: str) -> None:
-    """p gets the comparison, q its complement, each combined with c."""
+    """p receives the comparison and q its complement, each combined with c."""
     fn = BOOLEANS[boolean]
     plain, negated = [], []
     for a, c in itertools.product((1, 5, 9), (0, 1)):

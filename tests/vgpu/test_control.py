@@ -73,7 +73,7 @@ def test_a_barrier_does_not_wait_for_threads_that_have_exited():
 
 
 def test_threads_that_exit_while_others_wait_let_them_go():
-    """The waiting threads are at the lower address; the others exit later."""
+    """The waiting threads are at the lower address; the other threads exit later."""
     body = """setp.lt.u32 %p1, %r0, 40; @!%p1 bra LEAVE;
     bar.sync 0; st.global.b32 [%rd11], %r0; ret;
     LEAVE: mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 50; @%p1 bra WORK;
@@ -88,7 +88,7 @@ def test_a_barrier_in_a_branch_that_only_some_blocks_take():
 
 
 def test_a_barrier_in_a_loop():
-    """Threads run at different speeds, but none overtakes by a whole round."""
+    """Threads run at different speeds, but none gets a whole round ahead."""
     body = f"""{SHARED} mov.b32 %r10, 0; mov.b32 %r11, 0;
     ROUND: add.s32 %r12, %r0, %r10; st.shared.b32 [%r3], %r12; and.b32 %r13, %r12, 7;
     mov.b32 %r14, 0;
@@ -135,7 +135,8 @@ def test_lanes_that_a_warp_does_not_have_count_with_it():
 
 
 def test_a_number_may_have_another_count_the_next_time():
-    """Block 0 has passed and uses barrier 1 again while block 1 still waits for its second warp."""
+    """Block 0 has passed barrier 1 and uses it again while block 1 still waits for its second
+    warp."""
     body = """mov.u32 %r1, %ctaid.x; setp.ge.u32 %p1, %r0, 32; setp.eq.and.u32 %p1, %r1, 1, %p1;
     @%p1 bra FAR;
     FIRST: bar.sync 1, 64; bar.sync 1, 32; red.global.add.s32 [%rd11], 1; ret;

@@ -21,8 +21,7 @@ NOT_WITH_BF16 = ("u8", "s8")
 
 
 def pairs(formats: Iterable[str]) -> list[tuple[str, str]]:
-    """Return each float format with each integer type to or from which an instruction converts
-    it."""
+    """Return each pair of float format and integer type between which an instruction converts."""
     every = itertools.product(formats, INTEGERS)
     return [(f, i) for f, i in every if f != "bf16" or i not in NOT_WITH_BF16]
 
@@ -41,8 +40,8 @@ def integers(kind: str) -> list[int]:
 @pytest.mark.parametrize("source", INTEGERS)
 @pytest.mark.parametrize("target", INTEGERS)
 def test_between_integers(target: str, source: str) -> None:
-    """A wider result is extended by the source's sign; a narrower one is cut or, with .sat, the
-    nearest number."""
+    """A wider result is extended with the source's sign; a narrower one is truncated or, with .sat,
+    clamped."""
     values = integers(source)
     signature = f"{source} -> {target}"
     check(f"cvt.{target}.{source} d, a", signature, [(v, wrap(v, target)) for v in values])
@@ -56,7 +55,7 @@ def test_between_integers(target: str, source: str) -> None:
     "target, result", [("s8", "b32"), ("u8", "b32"), ("s16", "b32"), ("u16", "b32")]
 )
 def test_narrow_results_fill_the_register(target: str, result: str) -> None:
-    """A result narrower than its register is extended to it by its own sign."""
+    """A result narrower than its register is extended to it with its own sign."""
     rows = [(v, wrap(v, target)) for v in (0, 1, 127, 128, 255, 0x8000, 0xFFFF, 0x12345)]
     check(f"cvt.{target}.s32 d, a", f"s32 -> {result}", rows)
 
@@ -69,7 +68,8 @@ def test_narrow_sources_in_wide_registers() -> None:
 # -- integers to floats ---------------------------------------------------------------------------
 @pytest.mark.parametrize(("target", "source"), pairs(FORMATS))
 def test_integer_to_float(target: str, source: str) -> None:
-    """Large integers lie between two floats; those on and next to ties decide the direction."""
+    """Large integers lie between two floats; integers at and next to ties reveal the rounding
+    direction."""
     rng = random.Random(19)
     form = FORMATS[target]
     low, high = limits(source)
@@ -105,7 +105,7 @@ def test_float_to_integer(target: str, source: str) -> None:
     values = set(EDGES[source])
     for x in (0.5, 1.5, 2.5, 0.25, 0.75, 126.5, 127.5, 128.5, 255.5, 1e4 + 0.5):
         values |= {encode(Fraction(s) * Fraction(x), form) for s in (1, -1)}
-    for end in (low, high, low - 1, high + 1):  # and the floats next to the range's ends
+    for end in (low, high, low - 1, high + 1):  # also the floats next to the range's ends
         bits = encode(Fraction(end), form)
         values |= {max(bits + d, 0) for d in (-1, 0, 1)}
     values |= {rng.getrandbits(form.bits) for _ in range(100)}

@@ -1,4 +1,4 @@
-"""Test the interface of the virtual GPU: few names, each of them described."""
+"""Test the interface of the virtual GPU: few names, each with a description."""
 
 from pathlib import Path
 

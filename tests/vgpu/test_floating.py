@@ -132,7 +132,7 @@ def test_fma_modifiers() -> None:
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_fma_relu(kind: str) -> None:
-    """Negative results become +0, NaN the canonical NaN."""
+    """Negative results become +0, and NaN becomes the canonical NaN."""
     form = FORMATS[kind]
 
     def exact(*t: int) -> int:
@@ -197,7 +197,7 @@ def test_signs(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "fma.rn"])
 def test_packed(name: str, kind: str) -> None:
-    """Each part is computed separately; the parts do not interact."""
+    """The parts are computed separately and do not interact."""
     form, packed = FORMATS[kind], f"{kind}x2"
     count = 3 if name == "fma.rn" else 2
     exact = fma if name == "fma.rn" else EXACT[name]
@@ -287,7 +287,7 @@ def test_reciprocals_and_roots(mode: str) -> None:
 
 
 # -- approximate functions ------------------------------------------------------------------------
-# The largest error that the PTX manual allows, by opcode: relative, or absolute if it says so.
+# The largest error that the PTX manual allows, by opcode: relative, or absolute where stated.
 RELATIVE = {
     "ex2.approx.f32": 2**-22, "ex2.approx.ftz.f32": 2**-22,
     "lg2.approx.f32": 2**-22, "lg2.approx.ftz.f32": 2**-22,  # absolute between 0.5 and 2
@@ -341,7 +341,7 @@ def test_absolute_error(name: str, ftz: str) -> None:
 
 @pytest.mark.parametrize("name", ["div.approx", "div.full", "div.approx.ftz", "div.full.ftz"])
 def test_approximate_division(name: str) -> None:
-    """Within 2 units in the last place for a divisor from 2**-126 to 2**126."""
+    """The result is within 2 units in the last place for a divisor from 2**-126 to 2**126."""
     rng = random.Random(17)
     pairs = [(rng.randint(0x20000000, 0x5F000000), rng.randint(0x20000000, 0x5F000000))
              for _ in range(1000)]  # fmt: skip
@@ -355,7 +355,7 @@ def test_approximate_division(name: str) -> None:
 
 
 def test_approximate_division_by_large_numbers() -> None:
-    """Beyond 2**126 div.approx gives 0, and NaN for infinity; div.full scales and is right."""
+    """Beyond 2**126, div.approx returns 0, or NaN for infinity; div.full scales and is right."""
     huge = 2.0**127
     rows = [(1.0, huge, 0.0), (-1.0, huge, -0.0), (INF, huge, NAN), (huge, huge, 0.0)]
     check("div.approx.f32 d, a, b", "f32 f32 -> f32", rows)
@@ -378,7 +378,7 @@ SPECIAL: dict[str, list[tuple[Any, Any]]] = {
     "sin.approx": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
     "cos.approx": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
 }  # fmt: skip
-# With subnormals flushed on the way in and out.
+# With subnormal inputs and outputs flushed.
 FLUSHED: dict[str, list[tuple[Any, Any]]] = {
     "ex2.approx": [(LEAST, 1.0), (MINUS_LEAST, 1.0), (-127.0, 0.0), (-149.0, 0.0)],
     "lg2.approx": [(LEAST, -INF), (MINUS_LEAST, -INF)],
@@ -476,8 +476,8 @@ def quiet(nan: int) -> int:
 def test_float64_nans_are_the_same_on_every_processor(
     text: str, invalid: tuple[int, int] | None
 ) -> None:
-    """The result is the first NaN operand, made quiet; without one, Intel's and Arm's processors
-    differ."""
+    """The result is the first NaN operand, made quiet; without a NaN operand, Intel and Arm
+    processors differ."""
     pairs = [(QUIET, SIGNALING), (SIGNALING, QUIET)]
     wanted = [QUIET, quiet(SIGNALING)]
     if invalid:

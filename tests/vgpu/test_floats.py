@@ -1,7 +1,7 @@
 """Test the parts of `forgekit.vgpu.floats` that instructions alone do not show: its fast paths, all
 codes of fp8.
 
-Rounding is tested with the instructions, in test_floating.py and test_convert.py.
+test_floating.py and test_convert.py test rounding through the instructions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def compare(got: np.ndarray, want: list[int], form: Format, cases: list) -> None
 
 
 def test_fma32_next_to_the_least_normal() -> None:
-    """2**-126 - 2**-150 - 2**-196 rounds down; in float64 it looks like a tie and would go up."""
+    """2**-126 - 2**-150 - 2**-196 rounds down; in float64, it looks like a tie and would round
+    up."""
     case = (scaled(8384513, -100, F32), scaled(-8392705, -96, F32), scaled(1, -126, F32))
     want = fma(*case, F32)
     assert want == (1 << 23) - 1
@@ -53,7 +54,8 @@ def test_fma32_next_to_the_least_normal() -> None:
 
 
 def test_one_hard_case_among_easy_ones() -> None:
-    """If a single value needs it, all values leave the fast path; both paths must be right."""
+    """If a single value needs the slow path, all values leave the fast path; both paths must be
+    right."""
     easy = [(scaled(3, i - 60, F32), scaled(5, 2, F32), scaled(7, i - 50, F32)) for i in range(100)]
     for hard in hard_triples(F32, 50):
         cases = [*easy[:50], hard, *easy[50:]]
@@ -66,7 +68,7 @@ def test_one_hard_case_among_easy_ones() -> None:
     "name, dtype", [("e4m3", torch.float8_e4m3fn), ("e5m2", torch.float8_e5m2)]
 )
 def test_fp8_agrees_with_torch(name: str, dtype: torch.dtype) -> None:
-    """All 256 values decode to torch's, and every value between them encodes to the nearest."""
+    """All 256 codes decode to torch's values, and every value in between encodes to the nearest."""
     codes = np.arange(256, dtype="u1")
     table = torch.from_numpy(codes.copy()).view(dtype).float().numpy()
     got = fp8.to_f32(codes[None], name)[0]
@@ -80,7 +82,8 @@ def test_fp8_agrees_with_torch(name: str, dtype: torch.dtype) -> None:
     inputs = inputs.astype("f4")
     want = torch.from_numpy(inputs).to(dtype).view(torch.uint8).numpy()
     assert (fp8.from_f32(inputs[None], name)[0] == want).all()
-    # .satfinite: beyond the largest number, and infinity, give the largest; NaN stays NaN.
+    # .satfinite: infinity and values beyond the largest number become the largest number; NaN stays
+    # NaN.
     big = 0x7E if name == "e4m3" else 0x7B
     special = np.array([[1e30, -1e30, np.inf, -np.inf, np.nan]], "f4")
     assert fp8.from_f32(special, name).tolist() == [[big, big | 0x80, big, big | 0x80, 0x7F]]

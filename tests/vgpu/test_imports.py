@@ -39,7 +39,8 @@ def test_no_circle_of_modules(graph):
 
 
 def test_no_circle_of_packages(graph):
-    """Circles are searched among the children of each package, each including its own children."""
+    """The test looks for circles among the children of each package; each child includes its own
+    children."""
     imports = _imports(graph)
     for package in imports:
         between: dict[str, set[str]] = {}
@@ -52,13 +53,13 @@ def test_no_circle_of_packages(graph):
 
 
 def _child(package: str, module: str) -> str:
-    """Return the part of a package to which a module belongs; empty for the package itself and
-    others."""
+    """Return the part of a package to which a module belongs; empty for the package itself and for
+    other modules."""
     below = module.removeprefix(f"{package}.")
     return "" if below == module else below.partition(".")[0]
 
 
 def test_its_errors_come_without_numpy():
-    """`import forgekit` needs them and must be quick."""
+    """`import forgekit` needs the errors and must be quick."""
     code = "import sys, forgekit.errors; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

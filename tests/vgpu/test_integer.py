@@ -50,7 +50,7 @@ TABLE: list[tuple[str, tuple[str, ...], Callable[..., int]]] = [
     ("mad.wide.T d, a, b, c", NARROW, lambda n, a, b, c: a * b + c),
     ("sad.T d, a, b, c", ALL, lambda n, a, b, c: c + abs(a - b)),
     # The only overflow, the least number divided by -1, wraps around. For division by zero, which
-    # PTX leaves undefined, an H200 gives all ones.
+    # PTX leaves undefined, an H200 returns all ones.
     ("div.T d, a, b", ALL, lambda n, a, b: truncated(a, b) if b else -1),
     ("rem.T d, a, b", ALL, lambda n, a, b: a - b * truncated(a, b) if b else -1),
     ("add.sat.T d, a, b", ("s32",), lambda n, a, b: within_s32(a + b)),
@@ -133,7 +133,7 @@ def test_carry_chain(name: str, op: Callable[[int, int], int]) -> None:
 
 @pytest.mark.parametrize("name, op", [("add", int.__add__), ("sub", int.__sub__)])
 def test_carry_in_and_out(name: str, op: Callable[[int, int], int]) -> None:
-    """`addc.cc` in the middle of a chain takes and gives a carry, even for 0xFFFFFFFF + carry."""
+    """`addc.cc` in the middle of a chain reads and writes a carry, even for 0xFFFFFFFF + carry."""
     words = [0, 1, 2**31, 2**32 - 1]
     table = []
     for a, b, c, f in itertools.product(words, repeat=4):
@@ -144,7 +144,7 @@ def test_carry_in_and_out(name: str, op: Callable[[int, int], int]) -> None:
 
 
 def test_carry_of_multiplication() -> None:
-    """`mad.lo.cc` and `madc.hi`: they compute a 64-bit a*b + c as NVIDIA's compiler does."""
+    """`mad.lo.cc` and `madc.hi` compute a 64-bit a*b + c, as NVIDIA's compiler uses them."""
     table = []
     for a, b, c in itertools.product([0, 1, 3, 2**31, 2**32 - 1], [1, 2**32 - 1, 77], BIG):
         total = (a * b + c) % 2**64
@@ -156,7 +156,7 @@ def test_carry_of_multiplication() -> None:
 def test_carry_is_kept_where_the_guard_is_false() -> None:
     table = [
         (0xFFFFFFFF, 1, True, 0, 1),  # the second sum runs: no carry
-        (0xFFFFFFFF, 1, False, 1, 1),  # it does not: the first one's carry stays
+        (0xFFFFFFFF, 1, False, 1, 1),  # it does not run: the first sum's carry stays
     ]
     text = "add.cc.u32 d, a, b; mov.b32 e, 1; @c add.cc.u32 d, e, e; addc.u32 d, 0, 0"
     check(text, "u32 u32 pred -> u32 u32", table)

@@ -1,4 +1,4 @@
-"""Test switching the virtual GPU on and off, arguments that do not fit, and several names of one
+"""Test switching the virtual GPU on and off, arguments that do not fit, and several names for one
 tensor."""
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def test_host_functions_are_as_before_and_during(capfd):
 
 
 def test_kernels_of_one_name_are_told_apart(installed):
-    """The DSL names dump files only after the function and its types."""
+    """The DSL derives the names of dump files only from the function and its types."""
 
     def make(value: float):
         @cute.kernel
@@ -159,8 +159,8 @@ def test_a_compilation_that_fails_leaves_no_ptx(installed, monkeypatch):
 
 
 def test_a_process_imports_late_and_leaves_nothing_in_the_dsl_s_cache(tmp_path):
-    """forgekit.vgpu alone needs neither torch nor the DSL. The DSL's disk cache has no PTX, and
-    cannot run here."""
+    """forgekit.vgpu alone needs neither torch nor the DSL. The DSL's disk cache holds no PTX, so
+    its entries cannot run on the virtual GPU."""
     code = """
 import sys, forgekit.vgpu
 print("torch" in sys.modules, "cutlass" in sys.modules)
@@ -340,7 +340,7 @@ def test_marks_of_several_modes_are_read_together(installed):
 
 
 def test_host_code_says_what_bytes_hold(installed):
-    """For frameworks that name torch's types differently: fp8 in a tensor of uint8."""
+    """Some frameworks use other types than torch, such as uint8 for fp8."""
     tensor = from_dlpack(torch.zeros(4, 8, dtype=torch.uint8))
     assert arguments.describe("x", tensor).dtype == "uint8"
     tensor.element_type = cutlass.Float8E4M3FN
@@ -368,7 +368,7 @@ def write_options(mX: cute.Tensor, given: Options):
 
 
 def test_pythons_numbers_in_tuples_are_numbers(installed):
-    """So are addresses, as with TVM-FFI; CuTe DSL's own calls lose them."""
+    """Addresses also count as numbers, as with TVM-FFI; CuTe DSL's own calls lose them."""
     Int32, Float32 = cutlass.Int32, cutlass.Float32
     x, y = torch.zeros(4), torch.tensor([1.0, 9.0])
     nowhere = make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=4)
@@ -391,8 +391,8 @@ def test_a_tensor_for_a_number(installed):
 
 
 def test_plain_tensors_are_packed_as_compiled(installed):
-    """With TVM-FFI a call accepts plain tensors regardless of dynamic modes, and so does the
-    virtual GPU."""
+    """With TVM-FFI, a call accepts plain tensors regardless of dynamic modes; the virtual GPU does
+    the same."""
     a, b, c = torch.randn(5, 8), torch.randn(5, 8), torch.zeros(5, 8)
     add_of("8 columns")(a, b, c)
     torch.testing.assert_close(c, a + b)
@@ -417,7 +417,7 @@ def test_views_of_one_storage(add):
 def test_rows_and_their_neighbours(add):
     x = torch.arange(40.0).reshape(8, 5)
     before = x.clone()
-    with forgekit.vgpu.options(sanitize=False):  # it is a race; here only addresses matter
+    with forgekit.vgpu.options(sanitize=False):  # a race; the test checks only addresses
         add(dynamic(x[1:]), dynamic(x[1:]), dynamic(x[:-1]))
     torch.testing.assert_close(x[-1], before[-1])
 

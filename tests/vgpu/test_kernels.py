@@ -1,6 +1,7 @@
 """Compare CuTe DSL kernels on the virtual GPU with torch: copies, tails, launches.
 
-Control flow, atomics, barriers and warp-wide operations are tested instruction by instruction.
+Other files test control flow, atomics, barriers and warp-wide operations instruction by
+instruction.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from tests.vgpu.kernels import copies, flow  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 
-# bfloat16 compiles to other instructions on sm_80. For other kernels one architecture is enough,
-# because except for its header their PTX is the same on sm_80 and sm_90a (CuTe DSL 4.8.1, compared;
-# votes on sm_90a and sm_100a).
+# bfloat16 compiles to other instructions on sm_80. For other kernels, one architecture is enough,
+# because their PTX, except for its header, is the same on sm_80 and sm_90a (compared with CuTe DSL
+# 4.8.1; votes on sm_90a and sm_100a).
 CASES = [(torch.float32, "sm_100a"), (torch.float16, "sm_80"), (torch.bfloat16, "sm_80"),
          (torch.bfloat16, "sm_90a")]  # fmt: skip
 
@@ -28,7 +29,8 @@ _compiled: dict[object, object] = {}
 
 
 def tensor(t: torch.Tensor):
-    """Return a tensor as kernels here expect it: every size is dynamic, the last stride is 1."""
+    """Return a tensor in the form that these kernels expect: every size is dynamic, and the last
+    stride is 1."""
     return from_dlpack(t).mark_layout_dynamic(t.dim() - 1)
 
 

@@ -57,8 +57,8 @@ def _random_pick(m: Machine) -> int:
     return sorted(m.runnable)[zlib.crc32(b"%d %d" % (m.executed, m.pc)) % len(m.runnable)]
 
 
-# Results must not depend on the order of groups. Only the first order makes groups meet again
-# early; the others make them wait for each other at barriers and warp instructions.
+# Results must not depend on the order of groups. Only in the first order do groups meet again
+# early; in the other orders, they wait for each other at barriers and warp instructions.
 ORDERS: dict[str, Callable[[Machine], int]] = {
     "as it is": Machine.pick,
     "highest first": lambda m: max(m.runnable),
@@ -67,7 +67,7 @@ ORDERS: dict[str, Callable[[Machine], int]] = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("exits", [True, False])  # early ones, or warp instructions
+@pytest.mark.parametrize("exits", [True, False])  # early exits, or warp instructions
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_control_flow(seed, exits, order, monkeypatch):
     monkeypatch.setattr(Machine, "pick", ORDERS[order])
@@ -139,7 +139,7 @@ def test_every_instruction_a_thread_executes_is_counted_once(order, exits, monke
 
 
 def test_lanes_that_wait_for_their_warp_are_not_taken_along(monkeypatch):
-    """Warp 0 reaches the place of warp 1's first lane while the other lanes of warp 1 wait."""
+    """Warp 0 reaches the position of warp 1's first lane while the other lanes of warp 1 wait."""
     monkeypatch.setattr(Machine, "pick", lambda m: (max if m.parked else min)(m.runnable))
     body = f"""{OWN_SLOT}
     mov.b32 %r5, 10; setp.eq.u32 %p1, %r0, 32; selp.b32 %r6, 1, 0, %p1; @%p1 bra MEET;
@@ -152,7 +152,7 @@ def test_lanes_that_wait_for_their_warp_are_not_taken_along(monkeypatch):
 
 
 def test_the_clock_counts_up():
-    """This includes a long jump backwards."""
+    """The test includes a long jump backwards."""
     work = "add.s32 %r6, %r6, 1; " * 50
     body = f"""{OWN_SLOT} mov.b32 %r5, 0; mov.b32 %r7, 1; mov.b64 %rd5, 0;
     TOP: mov.u64 %rd6, %clock64; setp.le.u64 %p1, %rd6, %rd5; @%p1 mov.b32 %r7, 0;
@@ -165,7 +165,7 @@ def test_the_clock_counts_up():
 
 
 class Groups(Listener):
-    """Records the size of the group at each store."""
+    """Record the size of the group at each store."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -211,7 +211,8 @@ def test_a_spinning_wait_ends(spinner, setter, work):
 
 
 def test_a_spinning_wait_costs_little():
-    """Polling in a loop is detected, so the others run without thousands of turns."""
+    """The machine detects polling in a loop, so the other threads run without thousands of
+    iterations."""
     x = np.zeros(2, np.uint32)
     launch(SPIN.format(spinner=0, setter=1, work=1), x, block=64, budget=500)
     assert x.tolist() == [42, 42]
@@ -274,7 +275,7 @@ def test_a_chain_of_blocks_counts_on_an_order_that_cuda_does_not_promise():
     by_index, x = CHAIN.format(number="mov.u32 %r1, %ctaid.x;"), np.zeros(3, np.uint32)
     launch(by_index, x, grid=3, batch_threads=32)
     assert x.tolist() == [1, 1, 1]
-    launch(by_index, x := np.zeros(3, np.uint32), grid=3, **schedule)  # all run together
+    launch(by_index, x := np.zeros(3, np.uint32), grid=3, **schedule)  # all blocks run together
     assert x.tolist() == [1, 1, 1]
     with pytest.raises(DeadlockError) as error:
         launch(by_index, np.zeros(6, np.uint32), grid=6, **schedule)

@@ -35,5 +35,5 @@ def test_of_other_bytes_nothing_is_known(kernel):
     for size in range(0, len(kernel.cubin), 97):
         assert registers(kernel.cubin[:size]) in ({}, registers(kernel.cubin))
     other = bytearray(kernel.cubin)
-    other[18] = 62  # of x86-64
+    other[18] = 62  # an ELF file for x86-64
     assert registers(bytes(other)) == {}

@@ -42,7 +42,7 @@ def test_rows_are_aligned_and_within_shared_memory():
 
 # -- mma of two types ------------------------------------------------------------------------------
 def mma(k: int, types: tuple[str, str, str], a: int, b: int, c: int, saturate: str = "") -> int:
-    """Return a word of D if each byte of A and of B and each word of C is the same."""
+    """Return a word of D for equal bytes in A, equal bytes in B, and equal words in C."""
     kind = ".".join((types[2], *types))
     name = f"mma.sync.aligned.m16n8k{k}.row.col{saturate}.{kind}"
     held = ["{" + ", ".join([r] * n) + "}" for r, n in (("%r1", k // 8), ("%r2", k // 16))]

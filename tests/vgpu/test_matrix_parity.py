@@ -1,4 +1,4 @@
-"""Test that tensor cores give an H200's results (recorded by tests/vgpu/matrix_parity.py)."""
+"""Test that tensor cores return an H200's results (recorded by tests/vgpu/matrix_parity.py)."""
 
 import numpy as np
 import pytest

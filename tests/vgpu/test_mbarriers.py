@@ -125,7 +125,7 @@ def test_those_that_drop_out_are_not_waited_for():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("wait", ["try_wait", "test_wait"])
 def test_turns(wait, seed):
-    """Two warps pass a counter back and forth, 5 times, with two mbarriers."""
+    """Two warps pass a counter back and forth 5 times, with two mbarriers."""
     body = f"""setp.ne.u32 %p9, %r0, 0; @%p9 bra B; mbarrier.init.shared.b64 [%r1+8], 32;
     mbarrier.init.shared.b64 [%r1+16], 32; mov.b32 %r2, 0; st.shared.b32 [%r1+32], %r2;
     B: bar.sync 0; shr.u32 %r3, %r0, 5; shl.b32 %r4, %r3, 3; add.u32 %r5, %r1, %r4;

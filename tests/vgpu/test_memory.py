@@ -103,7 +103,7 @@ def test_tensors_that_overlap_share_one_range(tensors, sizes):
 
 def test_a_message_names_the_first_tensor_that_holds_a_byte():
     (allocation,) = memory_of(a=PAIRS[:, 0], b=PAIRS[:, 1]).allocations
-    assert allocation.tensor_at(4)[0].name == "a"  # inside both tensors: the first is named
+    assert allocation.tensor_at(4)[0].name == "a"  # inside both; the first is named
     assert allocation.tensor_at(28) == (allocation.regions[1].info, 24)
 
 
@@ -122,7 +122,7 @@ def test_empty_tensors():
     x, e = torch.zeros(4), torch.empty(0, 3)
     memory = memory_of(e=e, x=x, tail=x[4:], head=x[0:0])
     assert address(memory, x) == next(a.address for a in memory.allocations if a.size_bytes == 16)
-    assert sorted(a.size_bytes for a in memory.allocations) == [0, 16]  # torch: all at null
+    assert sorted(a.size_bytes for a in memory.allocations) == [0, 16]  # torch: null pointers
 
 
 # -- finding tensors -------------------------------------------------------------------------------

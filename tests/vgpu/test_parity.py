@@ -1,4 +1,4 @@
-"""Test that the virtual GPU gives an H200's results (recorded by tests/vgpu/parity.py)."""
+"""Test that the virtual GPU returns an H200's results (recorded by tests/vgpu/parity.py)."""
 
 import json
 

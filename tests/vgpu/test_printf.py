@@ -79,8 +79,8 @@ def test_blocks_print_in_order(capsys):
 
 @pytest.mark.parametrize("batch_threads", [32, 64, 4096])
 def test_only_threads_that_come_there_print(batch_threads, capsys):
-    """The odd threads print first, in the branch, then thread 0; all of block 0 prints before block
-    1."""
+    """The odd threads print first, in the branch, then thread 0; block 0 prints completely before
+    block 1."""
     body = f"""{BODY} and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN; {PRINT}
     EVEN: setp.ne.u32 %p1, %r0, 0; @%p1 bra END; {PRINT} END: ret;"""
     launch(body, grid=2, block=6, head=HEAD, batch_threads=batch_threads)

@@ -1,4 +1,5 @@
-"""Test the PTX parser: every construct of CuTe DSL's compiler, and its errors for other text."""
+"""Test the PTX parser: every construct that CuTe DSL's compiler emits, and the errors for other
+text."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ def test_comment_signs_within_a_path() -> None:
 
 
 def test_a_path_beyond_ascii() -> None:
-    """The compiler writes each byte of UTF-8 that is not ASCII as octal digits."""
+    """The compiler writes each non-ASCII byte of UTF-8 in octal digits."""
     found = module(".loc 1 5 0\nret;", before='.file 1 "/t \\303\\251.py"').kernels["k"]
     assert found.instructions[0].source == SourceLocation("/t é.py", 5, 0)
 
@@ -102,7 +103,7 @@ WAIT = """{
 
 
 def test_inline_assembly_has_names_of_its_own() -> None:
-    """The same block occurs twice, with two registers P1 and two loops; names outside do not
+    """The same block occurs twice, with two registers P1 and two loops; names outside it do not
     change."""
     found = kernel(f"{WAIT}\n{WAIT}\nret;")
     inner = sorted(n for n in found.registers if n.startswith("P1"))
@@ -156,7 +157,7 @@ def test_source_lines() -> None:
         SourceLocation(me, 53, 0), SourceLocation(me, 56, 17), SourceLocation(me, 56, 17),
         SourceLocation("helper.py", 7, 3),
         SourceLocation("helper.py", 7, 3),  # line 0 is not a line, so the previous line continues
-        SourceLocation("?", 1, 1),  # a file that nothing declares
+        SourceLocation("?", 1, 1),  # a file without a declaration
     ]  # fmt: skip
 
 
@@ -358,7 +359,7 @@ def test_an_opcode_that_liveness_takes_for_another_kind(monkeypatch: pytest.Monk
 
 
 def test_registers_may_be_vectors():
-    """As inline assembly declares them, here twice, each in its own scope."""
+    """Inline assembly declares registers as vectors, here twice, each in its own scope."""
     x = np.arange(64, dtype=np.int32).reshape(2, 32)
     y = np.zeros((32, 4), np.int32)
     half = """{{ .reg .v2 .s32 ab; ld.global.v2.b32 {{%r1, %r2}}, [%rd3]; mov.s32 ab.x, %r2;

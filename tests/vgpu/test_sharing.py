@@ -1,4 +1,4 @@
-"""Test sharing between blocks: distinct sectors of each block, and of several together."""
+"""Test sharing between blocks: distinct sectors of each block, and of several blocks together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test special registers: a thread's place in its warp, block and grid."""
+"""Test special registers: a thread's position in its warp, block and grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test names in messages: of endless loops, of waiting lanes, of kernels beyond ASCII."""
+"""Test names in messages about endless loops, waiting lanes, and kernels with non-ASCII names."""
 
 import cutlass
 import cutlass.cute as cute
@@ -89,7 +89,7 @@ def y() -> torch.Tensor:
                                         (wait, "while cute.arch.atomic_add")])  # fmt: skip
 def test_an_endless_loop_names_a_line_of_the_kernel(host, named, y):
     compiled = fk.compile(host, y, device="virtual")
-    for budget in range(20, 30):  # at any point of the loop
+    for budget in range(20, 30):  # at any point in the loop
         with vgpu.options(budget=budget), pytest.raises(InstructionBudgetError, match=named):
             compiled(y)
 

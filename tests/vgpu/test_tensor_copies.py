@@ -50,8 +50,7 @@ STORE = """@%p1 cp{reduce}.async.bulk.tensor.{n}d.global.shared::cta.{op}tile.bu
 
 
 def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds) -> np.ndarray:
-    """Return the map of argument `number` of the launch (64-byte aligned, like all arrays
-    there)."""
+    """Return the map of the launch's argument `number` (64-byte aligned, like all arrays there)."""
     sizes, strides = tensor.shape[::-1], tensor.strides[::-1][1:]
     dtype = kinds.pop("dtype", KINDS[tensor.dtype.str[1:]])
     raw = encode(dtype, tensor.ctypes.data, sizes, strides, box, steps or [1] * len(sizes), **kinds)
@@ -60,7 +59,7 @@ def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds)
 
 def text(form: str, at, size: int, reduce: str = "", tile: int = 0) -> str:
     """Return a kernel that copies the box of `size` bytes at these coordinates; tile: its bytes in
-    shared memory, if more."""
+    shared memory, if different."""
     names = [f"%r{30 + i}" for i in range(len(at))]
     return (HEAD + form).format(
         n=len(at), at=", ".join(names), bytes=size, pieces=-(-max(size, tile) // 16),
@@ -130,7 +129,7 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     row = box[0] * x.itemsize
     pitch = max(row, swizzle)  # each row has a separate span
     moved = np.arange(size)
-    order = swizzled(moved // row * pitch + moved % row, swizzle)  # place of each byte
+    order = swizzled(moved // row * pitch + moved % row, swizzle)  # position of each byte
     tile = np.zeros(-(-size // row * pitch // 128) * 128, np.uint8)
     launch(text(LOAD + OUT, at, size, tile=tile.size), raw, tile, x)
     assert (tile[order] == np.ascontiguousarray(values).reshape(-1).view(np.uint8)).all()
@@ -152,7 +151,7 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     ("at", "reduce", "each"), [(32, "", 8), (32, "add", 8), (16, "", 16), (0, "add", 16)]
 )
 def test_a_store_writes_whole_pieces(at, reduce, each, launch):
-    """With 37 elements per row, the box at 32 has 5: 8 are written, 3 of them padding."""
+    """With 37 elements per row, the box at 32 has 5: 8 are written, including 3 of padding."""
     y, new = np.zeros((2, 48), np.float32), np.ones((2, 16), np.float32)
     raw = tensor_map(y[:, :37], (16, 2))
     launch(text(FILL + STORE, (at, 0), new.nbytes, reduce), raw, new, y)
@@ -212,7 +211,7 @@ def test_sums_of_bf16(launch):
 
 
 def test_each_thread_of_a_warp_reduces(launch):
-    """Without an elected thread, all 32 threads reduce."""
+    """Without an elected thread, all 32 threads perform the reduction."""
     x, new = np.zeros((4, 8), np.float32), np.ones((4, 8), np.float32)
     reduce = STORE.replace("@%p1", "")
     launch(text(FILL + reduce, (0, 0), new.nbytes, "add"), tensor_map(x, (8, 4)), new, x)
@@ -239,7 +238,8 @@ def test_a_warp_that_stores_the_same_stores_once():
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_warps_that_store_the_same_do_not_race(apart):
-    """Common scripts have several elected threads; different bytes are a finding."""
+    """In common scripts, several elected threads store the same bytes; different bytes are a
+    finding."""
     x, new = np.zeros((8, 16), np.float32), np.arange(256, dtype=np.float32)
     each = "and.b32 %r50, %r0, 31; setp.eq.u32 %p1, %r50, 0; "
     if apart:
@@ -283,8 +283,8 @@ def test_the_driver_s_maps(shape, box, at, dtype, swizzle):
 
 # -- the map's bits --------------------------------------------------------------------------------
 def test_what_cute_dsl_writes():
-    """These are the words that its host code computes for float16 (100, 152) and a tile of 64 by 64
-    with a 128-byte swizzle."""
+    """The words are those that the DSL's host code computes for float16 (100, 152) and a 64 by 64
+    tile with a 128-byte swizzle."""
     words = np.array(
         [0x7F0000001230, 0x1300046312, 0, 0, 0x6300000097, 0, 0x3F << 56, 0x3F] + [0] * 8
     )
@@ -416,7 +416,7 @@ def test_boxes_that_begin_where_none_may(form, reduce, at, says):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("form", "reduce", "at", "says"), MISPLACED)
 def test_a_gpu_stops_at_them(form, reduce, at, says):
-    """In a separate process, because it loses its context."""
+    """The test runs in a separate process, because a GPU error destroys the context."""
     code = (
         "import gpu_launch, test_tensor_copies as t; x = t.random((8, 16), 'f4'); "
         f"gpu_launch.launch(t.text({form!r} + 'ret;', {at}, 512, {reduce!r}), "
@@ -436,7 +436,8 @@ def test_a_copy_of_other_modes_than_its_map():
 
 
 def test_a_map_of_a_tensor_that_is_no_argument():
-    """As in tables of pointers, the tensor is found by its address if it still exists."""
+    """As for tables of pointers, the virtual GPU finds the tensor by its address if it still
+    exists."""
     x, other, tile = np.zeros(4), random((8, 16), "f4"), np.zeros((8, 16), np.float32)
     ptx_launch.launch(text(LOAD + OUT, (0, 0), 512), tensor_map(other, (16, 8)), tile, x)
     assert (tile == other).all()
@@ -480,6 +481,6 @@ def test_bytes_are_counted_and_traced():
 
 
 def test_addresses_are_far_from_real_ones():
-    """A map written by the host holds a real address, a map written by a kernel a virtual
+    """A map written by the host holds a real address, and a map written by a kernel holds a virtual
     address."""
     assert not GLOBAL_BASE <= np.zeros(1).ctypes.data < 1 << 40

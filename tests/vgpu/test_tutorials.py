@@ -156,7 +156,7 @@ def test_options_as_a_string(options, abc):
 def test_options_in_brackets(options, abc):
     a, b, c = abc
     compiler = cute.compile[options]
-    for _ in range(2):  # the options object is not changed by its first use
+    for _ in range(2):  # the first use does not change the options object
         c.zero_()
         compiler(tutorial.untyped_add, a, b, c)(a, b, c)
         torch.testing.assert_close(c, a + b)

@@ -29,7 +29,7 @@ def per_lane(body: str, x: np.ndarray | None = None, *, threads: int = 32) -> li
 
 # -- shuffles ------------------------------------------------------------------------------------
 def shuffle_by_the_manual(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
-    """Follow the pseudo code of `shfl.sync` in the PTX ISA, line by line."""
+    """Follow the pseudocode of `shfl.sync` in the PTX ISA line by line."""
     segmask, clamp, b = c >> 8 & 31, c & 31, b & 31
     maxlane = (lane & segmask) | (clamp & ~segmask & 31)
     minlane = lane & segmask

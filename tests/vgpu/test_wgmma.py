@@ -32,7 +32,7 @@ F16, E4M3, E5M2 = torch.float16, torch.float8_e4m3fn, torch.float8_e5m2
 
 @pytest.fixture(autouse=True)
 def on_hopper():
-    """Use the only architecture for which CuTe DSL makes operations of a warpgroup."""
+    """Use the only architecture for which CuTe DSL makes warpgroup operations."""
     with fk.use_target("virtual"), forgekit.vgpu.installed("sm_90a"):
         yield
 
@@ -47,8 +47,8 @@ def byte(n, kind):
     return warpgroup.MmaF8Op(kind, kind, Float32, (64, n, 32), RMEM, K, K)
 
 
-# Operation, type, bytes over which A and B are swizzled; each span and major of both occurs once.
-# test_matrix_parity.py covers more types, bit by bit.
+# The operation, the type, and the bytes over which A and B are swizzled; each span and orientation
+# of both occurs once. test_matrix_parity.py covers more types, bit by bit.
 PRODUCTS = {
     "K 16, K 32": (lambda: half(64), F16, (16, 32)),
     "MN 32, MN 16": (lambda: half(64, SMEM, MN, MN), F16, (32, 16)),
@@ -66,7 +66,7 @@ PRODUCTS = {
     "e4m3 registers": (lambda: byte(24, Float8E4M3FN), E4M3, (64, 16)),
     "u8 registers": (lambda: byte(24, Uint8), torch.uint8, (16, 64)),
 }
-# Of the sum of the terms' magnitudes, per added product.
+# Tolerance per added product, relative to the sum of the terms' magnitudes.
 ERRORS = {torch.float16: 2.0**-10, torch.float32: 2.0**-23, torch.int32: 0}
 
 
@@ -134,7 +134,8 @@ def test_results_come_with_the_wait_for_their_group(waits, result):
 
 @pytest.mark.parametrize("stored, found", [(96, False), (128, True)])
 def test_undefined_rows_go_to_their_rows_of_the_accumulator(stored, found):
-    """Rows 40 to 63 of A come from unwritten shared memory: all of the fourth warp's."""
+    """Rows 40 to 63 of A, including all rows of the fourth warp, come from unwritten shared
+    memory."""
     body = PLAIN.replace("st.shared", "setp.lt.u32 %p4, %r0, 40; @%p4 st.shared", 1)
     body = body.replace("; st.shared", "; @%p4 st.shared")
     wait = COMMIT + "wgmma.wait_group.sync.aligned 0;"
@@ -189,7 +190,7 @@ def test_pieces_are_swizzled_within_their_span():
 
 
 def test_lines_that_use_it_are_counted_and_drawn():
-    """The product of 128 by 128 by 128 has two tiles of K with four steps each, by eight warps, and
+    """Eight warps compute the 128 by 128 by 128 product, with two tiles of K, four steps each, and
     no loads."""
     a, b, c = drawn((128, 128), F16, 1), drawn((128, 128), F16, 2), torch.zeros(128, 128).half()
     run = fk.compile(wgmma.gemm, *(fk.spec(t, divisible={1: 16}) for t in (a, b, c)), half(128))

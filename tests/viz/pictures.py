@@ -1,4 +1,4 @@
-"""Provide checks for tests of pictures: texts, drawn items, no item beyond the edge."""
+"""Provide checks for tests of pictures: texts, drawn items, nothing beyond the edge."""
 
 import functools
 import inspect
@@ -23,14 +23,15 @@ def line_of(module, text):
 
 
 def items(shown, kind, panel=None):
-    """Return the drawn items of one kind, only those of one panel if `panel` names it."""
+    """Return the drawn items of one kind; if `panel` is given, only those in that panel."""
     return [item for p in shown.scene.panels for item in p.items
             if isinstance(item, kind) and panel in (None, p.name)]  # fmt: skip
 
 
 @functools.cache
 def drawn_texts(figure):
-    """Return the Text objects that a reader sees, in place; ticks beyond the axes are not drawn."""
+    """Return the Text objects that a reader sees, with their positions; ticks beyond the axes are
+    not drawn."""
     found = []
     with mock.patch.object(Text, "draw", lambda self, renderer: found.append(self)):
         FigureCanvasAgg(figure).draw()
@@ -38,7 +39,7 @@ def drawn_texts(figure):
 
 
 def texts(shown, sort=None, panel=None):
-    """Return the texts, only those of one sort if `sort` names it."""
+    """Return the texts; if `sort` is given, only those of that sort."""
     if isinstance(shown, Figure):
         return [t.get_text() for t in drawn_texts(shown) if sort in (None, t.get_gid())]
     return [t.text for t in items(shown, Label, panel) if sort in (None, t.sort)]
@@ -135,7 +136,7 @@ def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, 
 
 
 def places(picture: LayoutPicture, name: str = "layout") -> dict[tuple[int, int], str]:
-    """Map (row, column) on the page to the first text of the cell there."""
+    """Map (row, column) on the page to the first text of that cell."""
     found = []
     for g in panel(picture, name).iter(f"{SVG}g"):
         if "data-coord" in g.attrib:

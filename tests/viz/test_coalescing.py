@@ -181,7 +181,7 @@ def test_a_kernel_that_fails_and_what_stays(naive, capsys):
     assert shown.notes[0].startswith("stopped: Out of bounds: warp_kernels.py, line ")
     assert shown.notes[-1] == "The picture shows the accesses up to the error."
     assert "stopped: Out of bounds" in " ".join(texts(shown))
-    nothing = fk.coalescing(run, x, y, block=1, line=12345)  # it never reached this
+    nothing = fk.coalescing(run, x, y, block=1, line=12345)  # no thread reached this line
     assert nothing.accesses == () and nothing.headline == "overrun: no access to global memory"
     assert "stopped" in repr(nothing) and "up to the error" not in repr(nothing)
     assert_legible(nothing)
@@ -248,7 +248,7 @@ def test_names_of_lanes_that_share():
 
 
 def test_few_lanes_differ_in_colour():
-    """Four lanes span the whole scale, because the first four of 32 colours look alike."""
+    """Four lanes span the whole colour scale, because the first four of 32 colours look alike."""
     fills = [bytes.fromhex(b.fill[1:]) for b in boxes(gathered([0, 1, 2, 3]), "used")[:4]]
     apart = [sum(abs(a - b) for a, b in zip(*two, strict=True)) for two in pairwise(fills)]
     assert len(fills) == 4 and min(apart) > 40

@@ -132,7 +132,7 @@ def test_page_stands_alone_and_is_deterministic(tmp_path: Path) -> None:
     html = fk.explore(MATRIX, tv=TV).html
     assert html == fk.explore(MATRIX, tv=TV).html
     assert not re.search(r"(src|href)=[\"'](?!data:)|url\(|@import|fetch\(", html)
-    assert html.count("<script>") == 1 and html.count("</script>") == 2  # one is packed
+    assert html.count("<script>") == 1 and html.count("</script>") == 2  # the other is packed
     assert re.search(r'<img alt="[^"]+" style="[^"]+" src="data:image/png;base64,', html)
     assert "<details><summary>In words</summary>" in html
     with pytest.raises(UsageError, match="needed a writable file"):

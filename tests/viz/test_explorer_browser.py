@@ -149,7 +149,7 @@ def test_keys(visit: Open) -> None:
     assert said(page).startswith("(1,31)")
     page.keyboard.press("ArrowRight")
     assert said(page).startswith("(1,31)")
-    page.keyboard.press("Enter")  # it chooses, and the focus stays
+    page.keyboard.press("Enter")  # Enter selects the cell, and the focus stays
     assert "tidA[(7,(_,_))]" in page.locator(".pg-step").inner_text()
     assert page.evaluate("document.activeElement.dataset.key") == "63"
     page.get_by_role("combobox", name="Thread", exact=True).focus()
@@ -193,7 +193,7 @@ def test_sliders_against_python(visit: Open) -> None:
             assert banks_of(page) == [f"{o} b{bank_of(o, 32)}" for o in offsets]
             ways = conflict_ways(np.array([layout((i, 0)) for i in range(32)]), 32)
             assert verdict.inner_text() == ("no conflict" if ways == 1 else f"{ways}-way conflict")
-    assert padding.input_value() == "0"  # the swizzle set it back
+    assert padding.input_value() == "0"  # the swizzle reset the padding
     padding.fill("1")
     assert swizzle.input_value() == "0"
 
@@ -326,7 +326,7 @@ def test_themes(visit: Open) -> None:
     page.locator(".pg form").wait_for()
     colour = "getComputedStyle(document.querySelector('.pg')).backgroundColor"
     assert page.evaluate(colour) == "rgb(27, 29, 33)"
-    page.evaluate("document.body.dataset.jpThemeLight = 'true'")  # JupyterLab knows better
+    page.evaluate("document.body.dataset.jpThemeLight = 'true'")  # JupyterLab's theme wins
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
 
 
@@ -352,7 +352,7 @@ def test_without_scripts(visit: Open) -> None:
 
 
 def test_large_layouts_are_told_and_shown_whole(visit: Open) -> None:
-    """At 32 × 32 there is no scroll box, no colour step within a row, and sizes are in groups of
+    """At 32 × 32, there is no scroll box and no colour step within a row, and sizes have groups of
     three digits."""
     page = visit(fk.explore("(32,32):(32,1)"))
     assert "1,024 elements. It spans 1,024 elements" in page.locator(".pg ul").inner_text()

@@ -247,7 +247,7 @@ def test_by_warp():
     flat = pixels(shown, "mX").reshape(-1)
     assert len({*flat}) == 4 and flat[0] == flat[128]
     assert counts(copied(8, 16, last=4, by="warp"), "mY", "warp") == [0] * 4 + [-1] * 4
-    many = copied(512, 512, by="warp")  # more than there are hues: numbered in the picture
+    many = copied(512, 512, by="warp")  # more warps than hues, so the picture has numbers
     assert "warp of its block: colours repeat after 8" in texts(many, "legend")
     assert len({*pixels(many, "mX").reshape(-1)}) == 8
     assert texts(many, "number", "mX") == [str(warp) for warp in range(16)]
@@ -322,7 +322,7 @@ def test_arguments_that_are_not_contiguous():
 
 
 def test_a_large_tensor_costs_little_memory():
-    """With 1 Mi elements each, all touched, there are few int64 copies of the data, and none for
+    """With 1 Mi touched elements per tensor, there are few int64 copies of the data, and none for
     pictures."""
     import tracemalloc
 
@@ -336,7 +336,7 @@ def test_a_large_tensor_costs_little_memory():
     finally:
         tracemalloc.stop()
     assert shown.touched["mX"]["loads"].min() == shown.touched["mY"]["stores"].min() == 1
-    assert peak < 100 * x.numel()  # bytes; 79, and once 249
+    assert peak < 100 * x.numel()  # bytes; measured 79, formerly 249
 
 
 def test_a_tensor_too_large_for_a_picture_is_refused_before_the_run():

@@ -91,7 +91,8 @@ CUT = """all => all.filter((text) => {
 def test_it_fits_and_follows_the_page(
     visit: Any, made: Any, kind: str, width: int, theme: str, card: str
 ) -> None:
-    """Nothing scrolls sideways or is cut, and no text is small; not even at the last setting."""
+    """Even at the last setting, nothing scrolls sideways or is cut off, and no text is too
+    small."""
     assert len(made[kind].html) < 60_000
     page = visit(made[kind], width)
     page.evaluate(f"document.body.dataset.theme = '{theme}'")
@@ -255,8 +256,8 @@ def test_bytes_in_flight_meet_the_ceiling(visit: Any, made: Any) -> None:
 
 
 def test_a_multiprocessor_is_filled_as_cuda_fills_it(visit: Any, made: Any) -> None:
-    """The golden file holds the results of NVIDIA's cuda_occupancy.h of CUDA 13.0 for registers,
-    threads and bytes; the script must give the same."""
+    """The golden file holds the results of cuda_occupancy.h from NVIDIA's CUDA 13.0 for registers,
+    threads and bytes; the script must compute the same."""
     page = visit(made["multiprocessor"])
     assert told(page).startswith(
         "6 blocks per multiprocessor: 48 of 64 warps (75 %). Limited by reg"

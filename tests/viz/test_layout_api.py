@@ -118,7 +118,7 @@ def test_without_ipython_the_words_are_printed(
 
 
 def test_a_notebook_gets_a_png_that_a_script_makes_an_svg() -> None:
-    """JupyterLab removes only scripts from a notebook that it does not trust."""
+    """JupyterLab removes only the scripts from an untrusted notebook."""
     picture = draw_layout(Layout((4, 8)))
     data = picture._repr_mimebundle_()
     assert list(data) == ["text/plain", "text/html"] and data["text/plain"] == repr(picture)
@@ -144,7 +144,7 @@ def test_a_name_depends_on_what_is_drawn_and_on_no_pngs_bytes() -> None:
 
 
 def test_the_png_shows_what_the_svg_shows() -> None:
-    """Cells have their colours and places even in an untrusted notebook."""
+    """Cells have their colours and positions even in an untrusted notebook."""
     picture = draw_layout(Layout((4, 8), (8, 1)))
     image = Image.open(io.BytesIO(picture.png)).convert("RGB")
     cells = [item for p in picture.scene.panels for item in p.items if hasattr(item, "lines")]
@@ -153,7 +153,7 @@ def test_the_png_shows_what_the_svg_shows() -> None:
         wanted = tuple(int(cell.fill[i : i + 2], 16) for i in (1, 3, 5))
         got = image.getpixel((round(cell.x * 2 + 6), round(cell.y * 2 + 6)))
         assert isinstance(got, tuple)
-        assert max(abs(a - b) for a, b in zip(got, wanted, strict=True)) < 12  # of the palette
+        assert max(abs(a - b) for a, b in zip(got, wanted, strict=True)) < 12  # the palette's
         middle = image.crop(tuple(round(2 * v) for v in (cell.x + 8, cell.y + 8, cell.x + 32,
                                                          cell.y + 32)))  # fmt: skip
         assert min(pixel for pixel in middle.convert("L").get_flattened_data()) < 90, "no text"
@@ -204,7 +204,7 @@ DRAWN: dict[str, tuple[str, Callable[[], tuple[Any, ...]]]] = {
 @pytest.mark.weekly
 @pytest.mark.parametrize("case", DRAWN)
 def test_its_cells_say_what_cute_vizs_say(case: str, tmp_path: Path) -> None:
-    """Both draw the same layout; the cells' contents, row by row, are equal."""
+    """Both draw the same layout, and the cells' contents are equal, row by row."""
     pytest.importorskip("cute_viz", reason="book/setup.md says how to add it")
     kind, make = DRAWN[case]
 

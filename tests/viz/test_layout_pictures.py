@@ -64,7 +64,7 @@ def test_cells_carry_cutes_own_offsets(shape: Any, stride: Any, flatten: bool) -
     for data, _ in drawn:
         assert data["coord"] == str(ours.coordinate(int(data["index"]))).replace(" ", "")
     again = draw_layout((shape, stride), flatten_hierarchical=flatten)
-    assert again.svg == picture.svg  # the same from tuples, and every time
+    assert again.svg == picture.svg  # the same from tuples, and in every call
 
 
 def test_mode_0_runs_down_and_mode_1_across() -> None:
@@ -174,7 +174,7 @@ def test_the_svg_is_self_contained_and_named() -> None:
 
 
 def test_colours_stand_out_in_light_and_in_dark() -> None:
-    """WCAG 2: 4.5 for text, 3 for marks, against their background."""
+    """WCAG 2 requires a contrast of 4.5 for text and 3 for marks, against their background."""
     on_cells = [*(f(k) for f in (thread_colour, block_colour, bank_colour) for k in range(32)),
                 *(offset_colour(k, 32) for k in range(32)), NOTHING, UNTOUCHED, WRONG]  # fmt: skip
     assert min(contrast(INK, fill) for fill in on_cells) > 4.5

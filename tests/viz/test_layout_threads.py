@@ -56,7 +56,7 @@ def drawn(picture: LayoutPicture, panel: str) -> Holders:
 
 
 def cutes(layout: Any, tile: tuple[int, int]) -> Holders:
-    """Compute the same with CuTe: compose the layout with the tile's identity tensor, value by
+    """Compute the same map with CuTe: compose the layout with the tile's identity tensor, value by
     value."""
     tensor = cute.composition(cute.make_identity_tensor(tile), layout)
     found: Holders = defaultdict(list)
@@ -68,7 +68,7 @@ def cutes(layout: Any, tile: tuple[int, int]) -> Holders:
 
 
 def assert_held(corner: Holders, layout: Any, tile: tuple[int, int], times: int) -> None:
-    """Check with CuTe that the threads named in a corner hold their elements, and how many."""
+    """Check with CuTe that the threads named in a corner hold their elements, and count these."""
     tensor = cute.composition(cute.make_identity_tensor(tile), layout)
     assert corner
     for place, pairs in corner.items():
@@ -79,7 +79,7 @@ TV_LAYOUTS = [
     (((2, 2, 2), (2, 2, 2)), ((1, 16, 4), (8, 2, 32)), (8, 8)),
     (((8, 4), 4), ((16, 1), 4), (4, 32)),
     ((32, 4), (1, 32), (16, 8)),
-    # pairs of threads hold the same elements, half of the elements have no thread
+    # pairs of threads hold the same elements, and half of the elements have no thread
     (((4, 2), 2), ((1, 0), 4), (4, 4)),
     ((4, (2, 2)), (1, (4, 0)), (4, 2)),  # a thread holds an element twice
 ]
@@ -93,7 +93,7 @@ def test_a_tile_shows_who_holds_each_element(shape: Any, stride: Any, tile: Any)
         holders = cutes(layout, tile)
     assert drawn(picture, "tile") == holders
     assert len(cells(picture, "tile")) == tile[0] * tile[1]
-    # The other direction agrees.
+    # The reverse direction agrees.
     back: Holders = defaultdict(list)
     for data, texts in cells(picture, "table"):
         assert texts == [data["coord"].strip("()")]
@@ -158,7 +158,7 @@ def test_a_tiled_copy_shows_source_and_destination(kind: str) -> None:
         found["picture"] = draw_tiled_copy(copy, tile)
         found["source"] = cutes(copy.layout_src_tv_tiled, tile)
         found["destination"] = cutes(copy.layout_dst_tv_tiled, tile)
-        # cute-viz's way, through coordinate tensors
+        # as in cute-viz, through coordinate tensors
         tensors = tidfrg_S(copy, tile), tidfrg_D(copy, tile)
         found["again"] = draw_copy_layout(*tensors, tile)
 
@@ -229,7 +229,7 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
                 assert rect is not None
                 where = float(rect.attrib["x"]), float(rect.attrib["y"])
                 at[(group.get("data-panel"), pair(g.attrib["data-coord"]))] = where
-    for m in range(16):  # a row of A is level with the row of C, a column of B above C's
+    for m in range(16):  # a row of A is level with C's row, and a column of B is above C's column
         for n in range(8):
             c, a, b = at["C", (m, n)], at["A", (m, 3)], at["B", (n, 5)]
             assert a[1] == c[1] and a[0] < c[0]
@@ -238,7 +238,7 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
 
 
 def test_a_warpgroup_holds_the_accumulator_and_a() -> None:
-    """wgmma: 128 threads; each is assigned all of B, which is in shared memory."""
+    """wgmma has 128 threads; each is assigned all of B, which is in shared memory."""
     with cute_context(), forgekit.vgpu.installed("sm_90a"):
         K, held = cute.nvgpu.OperandMajorMode.K, cute.nvgpu.warpgroup.OperandSource.RMEM
         op = cute.nvgpu.warpgroup.MmaF16BF16Op(Float16, Float32, (64, 16, 16), held, K, K)

@@ -1,4 +1,4 @@
-"""Test the picture of mismatches: its cells, its text, its tiles, its size."""
+"""Test the picture of mismatches: its cells, text, tiles and size."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ COLOURS = {"quiet": EQUAL, ORANGE: WRONG, UNTOUCHED: MISSING, "nan": NAN, None: 
 
 
 def cells(shown):
-    """Return the codes of the picture's cells; -1 for empty places."""
+    """Return the codes of the picture's cells, with -1 for empty positions."""
     return np.array([[COLOURS[c] for c in row] for row in pixels(shown)])
 
 

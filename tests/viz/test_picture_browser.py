@@ -37,11 +37,11 @@ def opened(browser: Any, html: str, **options: Any) -> Any:
 def test_colours_follow_the_page(browser: Any, page_html: str) -> None:
     page = opened(browser, page_html, color_scheme="light")
     assert page.locator("img").count() == 0
-    assert page.get_by_role("img").count() == 3  # also equal ones
+    assert page.get_by_role("img").count() == 3  # including equal pictures
     card = "getComputedStyle(document.querySelector('.fk-card')).backgroundColor"
     drawn = "[...document.querySelectorAll('image')].map((i) => getComputedStyle(i).display)"
     assert page.evaluate(card) == "rgb(255, 255, 255)"
-    assert page.evaluate(drawn) == ["inline", "none"]  # colours of the map of NaN on light pages
+    assert page.evaluate(drawn) == ["inline", "none"]  # colours of the NaN map on light pages
     page.evaluate("document.body.dataset.jpThemeLight = 'false'")  # regardless of the system
     assert page.evaluate(card) == "rgb(27, 29, 33)"
     assert page.evaluate(drawn) == ["none", "inline"]
@@ -57,7 +57,7 @@ def test_a_phone_scrolls_what_it_cannot_show(browser: Any, page_html: str) -> No
     assert narrow.get_attribute("tabindex") is None
     wide.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
     page.wait_for_function("!document.querySelector('.fk-scroll').style.maskImage")
-    title = page.locator(".fk-card p").first  # its texts wrap instead of scrolling
+    title = page.locator(".fk-card p").first  # texts wrap instead of scrolling
     assert title.bounding_box()["width"] < 380
     page.close()
 
@@ -88,7 +88,7 @@ def test_a_line_of_the_profile_opens_its_picture(browser: Any, profile: fk.Profi
     assert "lane 5 · thread (5, 0, 0) of block 0 · bytes 640–643 of shared memory, bank 0" in (
         page.locator(".facts").inner_text()
     )
-    # The third warp's second access, only by keyboard.
+    # Select the third warp's second access with the keyboard only.
     buttons.nth(2).focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")

@@ -121,12 +121,12 @@ def test_loops_within_a_loop():
     assert [c.gap for c in columns if c.gap] == ["3–29"] * 2 and len(notes) == 1
     assert "loop from line" in repr(long) and "30 iterations" in repr(long)
     upright = {t.upright for t in items(long, Label) if t.sort == "line number"}
-    assert upright == {False, True}  # narrow columns, wide numbers
+    assert upright == {False, True}  # columns are narrow, numbers wide
     assert_legible(long)
 
 
 class Predicated(BlockTimeline):
-    """Behaves as if three lanes executed `@%p ld.global`, and none `@%p st.global`."""
+    """Behave as if three lanes executed `@%p ld.global`, and none executed `@%p st.global`."""
 
     def on_run(self, m, start, stop, mask):
         if self._touched:
@@ -150,7 +150,7 @@ def test_warps_that_come_early_wait():
     assert meeting.early.tolist() == [0, 1]
     since = meeting.since[:, 0]
     assert since[0] < since[1] < since[2] == meeting.step
-    assert shown.splits == ()  # warps take different paths, the lanes of each together
+    assert shown.splits == ()  # warps take different paths, but each warp's lanes stay together
     iterations = [s.loops[0][1] for s in shown.steps if s.does == "load"]
     assert iterations == [1, 2, 3]
     loads = [s.warps.tolist() for s in shown.steps if s.does == "load"]

@@ -73,7 +73,7 @@ def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Ben
 
 
 def sweep(rows: dict[str, Any], sizes: list[int], kind: str = "virtual", **change: Any) -> Sweep:
-    """Make a sweep with such a benchmark at each size; rows must be functions of the size."""
+    """Make a sweep with one such benchmark per size; rows must be functions of the size."""
     found = [
         benchmark({k: m(n) if callable(m) else m for k, m in rows.items()}, kind, **change)
         for n in sizes
@@ -93,7 +93,7 @@ def labels(axis: Any) -> list[str]:
 def test_rates_beside_the_ceiling() -> None:
     shown = benchmark(TIMES, "gpu").plot()
     bars = {b.get_facecolor(): b.get_width() for b in boxes(shown.figure, "bar")}
-    assert len(bars) == 5  # a colour each
+    assert len(bars) == 5  # each has its own colour
     widths = list(bars.values())
     assert widths == pytest.approx([widths[0] * rate / 534 for rate in RATES.values()])
     words = said(shown.figure)
@@ -125,7 +125,7 @@ def test_counts_by_variant() -> None:
                   "bank conflicts, % of wavefronts", "PTX instructions per byte"):  # fmt: skip
         assert words in heads
     assert texts(figure, "value")[:4] == ["4.50×", "4.50×", "1.00×", "1.00×"]
-    assert texts(figure, "value")[12:16] == ["–", "–", "50.0", "0.0"]  # no shared memory, and 0
+    assert texts(figure, "value")[12:16] == ["–", "–", "50.0", "0.0"]  # no shared memory; 0
     assert texts(figure, "reason") == ["not counted here"]
     assert "recorded" not in heads
     assert_legible(figure)
@@ -136,7 +136,7 @@ def test_recorded_rates_beside_counts() -> None:
     heads = said(figure, "head")
     assert f"GB/s recorded on an H200, {RUN.date}; a copy: 4,218" in heads
     hollow = [b for b in boxes(figure, "bar") if not b.get_fill()]
-    assert len(hollow) == 5 and "1,160" in texts(figure, "value")  # also of what is not counted
+    assert len(hollow) == 5 and "1,160" in texts(figure, "value")  # also for uncounted variants
     assert_legible(figure)
 
 

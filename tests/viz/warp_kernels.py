@@ -100,7 +100,7 @@ def reduce(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def async_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Copy 16 bytes per thread into shared memory, asynchronously, and from there to y."""
+    """Copy 16 bytes per thread asynchronously into shared memory, and from there to y."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(128), 128)
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
@@ -196,7 +196,7 @@ def nested_kernel(mX: cute.Tensor, mY: cute.Tensor, inner: Int32):
 
 @cute.jit
 def nested(mX: cute.Tensor, mY: cute.Tensor, inner: Int32):
-    """A loop of `inner` iterations within one of 2."""
+    """Run a loop of `inner` iterations within a loop of 2."""
     nested_kernel(mX, mY, inner).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
@@ -230,8 +230,8 @@ def streamed(mX: cute.Tensor, mY: cute.Tensor, buffers: cutlass.Constexpr):
 
 @cute.kernel
 def shuffled_kernel(mX: cute.Tensor, mY: cute.Tensor, shuffle: cutlass.Constexpr):
-    """Store what each lane receives when all send their own number, for the offsets 16, 8, 4, 2,
-    1."""
+    """Store the value that each lane receives when all lanes send their own number, for the offsets
+    16, 8, 4, 2, 1."""
     lane = cute.arch.lane_idx()
     for k in cutlass.range_constexpr(5):
         mY[k, lane] = shuffle(mX[lane], offset=16 >> k)

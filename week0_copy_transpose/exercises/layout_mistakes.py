@@ -37,10 +37,10 @@ def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
     """Check the offset of each coordinate, and name the likely misconception behind a wrong one.
 
     Args:
-        layout: of two modes or more. answers: coordinate -> offset, None where there is none yet.
+        layout: has two or more modes. answers: coordinate -> offset, None if still missing.
 
     Raises:
-        UsageError: `layout` is none.
+        UsageError: `layout` is not a layout.
     """
     if not isinstance(layout, Layout):
         remedy = "write fk.Layout(shape, stride)"
@@ -58,7 +58,7 @@ def about_offsets(layout: Layout, answers: Mapping[Any, Any]) -> Reply:
 
 
 def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
-    """Check the offset of a coordinate; None or `...` is no answer yet."""
+    """Check the offset of a coordinate; None or `...` means that the answer is missing."""
     try:
         wanted = layout(coord)
     except UsageError as error:
@@ -119,7 +119,7 @@ def _backwards(value: Any) -> Any:
 
 
 def _turned(value: Any, modes: Any) -> Any:
-    """Return a tuple in which those of the given entries that are tuples are reversed."""
+    """Return a tuple whose given entries are reversed if they are tuples."""
     if not isinstance(value, tuple):
         return value
     return tuple(part[::-1] if k in modes and isinstance(part, tuple) else part
@@ -128,16 +128,16 @@ def _turned(value: Any, modes: Any) -> Any:
 
 # -- a layout read from a picture -------------------------------------------------------------
 def about_layout(picture: Any, shape: Any, stride: Any) -> Reply:
-    """Check that shape and stride give a picture; if not, say what was mixed up.
+    """Check that shape and stride produce a picture; if not, name the confusion.
 
-    Every layout that is the same function is right.
+    Every layout that is the same function is correct.
 
     Args:
-        picture: rows of offsets, as `viz.draw_offsets` takes. shape, stride: None where there is
-            no answer yet.
+        picture: rows of offsets, as in `viz.draw_offsets`. shape, stride: None if the answer is
+        missing.
 
     Raises:
-        UsageError: `picture` is no table of offsets.
+        UsageError: `picture` is not a table of offsets.
     """
     table: list[list[int]] = read_offsets(picture, "picture").tolist()
     given = (("shape", shape), ("stride", stride))
@@ -163,7 +163,7 @@ def _holds_none(value: Any) -> bool:
 
 
 def _mistake(layout: Layout, table: list[list[int]]) -> str | None:
-    """Return what was mixed up, or the first place that differs; None if the layout is right."""
+    """Return the confusion, or the first position that differs; None if the layout is correct."""
     rows, columns = len(table), len(table[0])
     if layout.rank != 2:
         modes = "1 mode" if layout.rank == 1 else f"{layout.rank} modes"
@@ -185,13 +185,13 @@ def _mistake(layout: Layout, table: list[list[int]]) -> str | None:
 
 
 def _difference(layout: Layout, table: list[list[int]]) -> tuple[int, int] | None:
-    """Return the first place at which layout and table differ; None if they are equal."""
+    """Return the first position at which layout and table differ; None if they are equal."""
     places = ((i, j) for i, row in enumerate(table) for j in range(len(row)))
     return next(((i, j) for i, j in places if layout((i, j)) != table[i][j]), None)
 
 
 def _suspects(layout: Layout) -> Iterator[tuple[Layout, str]]:
-    """Yield layouts that the student may have meant, each with what was mixed up."""
+    """Yield layouts that the student may have meant, each with the confusion behind it."""
     shape, stride = layout.shape, layout.stride
     if congruent(shape, stride[::-1]):
         says = "The strides of the two modes are swapped: the first is for steps down."

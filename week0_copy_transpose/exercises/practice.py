@@ -1,5 +1,5 @@
-"""What the puzzles of 02_five_kernels and 10_practice share: pictures, a missing halo, and a gate
-against loads that a block repeats."""
+"""Provide pictures, the mistake of a missing halo, and a gate against repeated loads for the puzzles
+in 02_five_kernels and 10_practice."""
 
 from __future__ import annotations
 

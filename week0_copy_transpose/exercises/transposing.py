@@ -1,4 +1,4 @@
-"""Calls, gates and likely mistakes that the exercises of 07, 08 and 09 share."""
+"""Provide calls, gates and likely mistakes for the exercises in 07, 08 and 09."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ WORDS = ("float32", "float16")
 
 
 def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
-    """Return one transpose of an m × n matrix. multiple: of the promise about both sizes."""
+    """Return one transpose of an m × n matrix. multiple: the promised divisor of both sizes."""
     x = fk.randn(m, n, dtype=torch.float32, device="virtual")
     x = (100 * x).to(dtype)  # integer types need numbers beyond 1
     y = fk.empty(n, m, dtype=dtype, device="virtual")
-    # Written out: of a matrix with one row or column the strides would not tell which is which.
+    # Written out, because the strides of a matrix with one row or column do not show which is
+    # which.
     promised = {0: multiple, 1: multiple} if multiple > 1 else {}
     row_major = TensorSpec(dtype, (None, None), align=16, divisible=promised)
     called = str(dtype).removeprefix("torch.")
@@ -70,9 +71,9 @@ _STORE_BOUNDS = (
 # -- threads outside of a matrix ------------------------------------------------------------------
 @dataclass(frozen=True)
 class Places:
-    """The places of a call's threads: origins of their tiles and indices in their blocks.
+    """The positions of a call's threads: the origins of their tiles and their indices in blocks.
 
-    M, N: sizes of mX; batch: the number of the matrix. One array element for each thread.
+    M, N: sizes of mX; batch: the number of the matrix. The arrays have one element per thread.
     """
 
     M: int
@@ -92,11 +93,11 @@ def left_by(
     tile: tuple[int, int] = (32, 32),
     block: tuple[int, int] = (32, 8),
 ) -> Misconception:
-    """True if threads went beyond `tensor`, each with the element that its index gives: the index
-    is right, and the predicate let them through.
+    """Recognise threads that access elements beyond `tensor`, each at the element of its index: the
+    index is correct, but the predicate admits too many threads.
 
-    element: of the places, the element's number of each access of a thread. tile: of mX, rows and
-    columns. block: threads, x and y.
+    element: maps the positions to the element's number, for each access of a thread. tile: rows and
+    columns of mX. block: threads along x and y.
     """
 
     def when(e: Evidence) -> bool:
@@ -129,24 +130,26 @@ def _of_store(p: Places, tile: tuple[int, int]) -> Iterator[np.ndarray]:
 
 # -- mistakes -----------------------------------------------------------------------------------
 def rest_is_right(e: Evidence) -> bool:
-    """Return True if the wrong elements are some that no thread stored, and no others."""
+    """Return True if all wrong elements are elements that no thread stored."""
     got, want = e.got[1], e.case.expected[1]
     written = e.never.logical_not()
     return bool(e.never.any() and written.any() and torch.equal(got[written], want[written]))
 
 
 def mistakes(height: int, width: int) -> list[Misconception]:
-    """Return misconceptions of wrong values; a block's tile of mX has `height` rows and `width` columns."""
+    """Return misconceptions about wrong values; a block's tile of mX has `height` rows and `width`
+    columns."""
 
     def in_tiles(x: torch.Tensor, turned: bool) -> torch.Tensor:
-        """The tiles of x in their places (turned) or in each other's, inside as they were."""
+        """Return x with its tiles transposed in place (turned), or with the unchanged tiles at each
+        other's positions."""
         pieces = [list(rows.split(width, 1)) for rows in x.split(height, 0)]
         inside = [[t.T if turned else t for t in row] for row in pieces]
         order = inside if turned else [list(column) for column in zip(*inside, strict=True)]
         return torch.cat([torch.cat(row, 1) for row in order], 0)
 
     def with_the_loads_predicate(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Stored only where the load's predicate, asked of the store's rounds, is true."""
+        """Return the result if the store uses the load's predicate."""
         m, n = x.shape
         r, c = torch.arange(n)[:, None], torch.arange(m)[None]
         row = c // height * height + r % width
@@ -154,13 +157,14 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         return torch.where((row < m) & (column < n), x.T, float("nan"))
 
     def sizes_exchanged(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Stored only where the row is below M and the column below N."""
+        """Return the result if only rows below M and columns below N are stored."""
         m, n = x.shape
         r, c = torch.arange(n)[:, None], torch.arange(m)[None]
         return torch.where((r < m) & (c < n), x.T, float("nan"))
 
     def never_written(e: Evidence, rows: slice, columns: slice) -> bool:
-        """Of the first tile, in a type that has NaN: these are missing, and no others."""
+        """Return True if exactly these elements of the first tile are missing, in a type with
+        NaN."""
         assert e.got is not None
         missing = e.got[1][:width, :width].isnan()
         there = torch.zeros_like(missing)
@@ -210,7 +214,8 @@ def mistakes(height: int, width: int) -> list[Misconception]:
 
 
 def predicate_mistakes(height: int, width: int) -> list[Misconception]:
-    """Return misconceptions of accesses out of bounds, in a kernel of 32 × 8 threads that moves one element at a time."""
+    """Return misconceptions about out-of-bounds accesses, in a kernel of 32 × 8 threads that moves
+    one element at a time."""
     tile = (height, width)
     return [
         left_by(
@@ -253,7 +258,7 @@ def layout_in_a_branch(gate: Group) -> Group:
         except GateError as failure:
             text = failure.happened
             if "does not compile" in text and "layout_s" in text and "branch" in text:
-                # The general remedy is for numbers, and would lead away from what is meant here.
+                # The general remedy is about numbers, and would be misleading here.
                 parts = text.split("\n\n")
                 failure.happened = "\n\n".join(p for p in parts if not p.startswith("Remedy:"))
                 failure.likely = (
@@ -267,10 +272,10 @@ def layout_in_a_branch(gate: Group) -> Group:
 
 # -- gates --------------------------------------------------------------------------------------
 def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
-    """Count all sectors of `global_load` or `global_store`: at most as many as the matrix has.
+    """Count all sectors of `global_load` or `global_store`: at most the number in the matrix.
 
-    The total, not the average of a request: it counts what is moved twice, and lets 16-byte
-    accesses pass, whose requests have 16 sectors.
+    The gate uses the total, not the average per request, because the total includes repeated moves
+    and allows 16-byte accesses, whose requests have 16 sectors.
     """
     least = m * n * bits // 8 // 32
     verb = {"global_load": "loaded", "global_store": "stored"}[kind]
@@ -287,7 +292,8 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
 def conflicts(
     size: tuple[int, int], dtype: str, misconceptions: list[Misconception], name: str
 ) -> Group:
-    """Return a gate against bank conflicts of loads and of stores; misconceptions: for the loads."""
+    """Return a gate against bank conflicts of loads and of stores; misconceptions: those about the
+    loads."""
     stores = [
         counted(
             lambda p: True,
@@ -322,7 +328,8 @@ def through_shared(size_bytes: int) -> list[Counter]:
 
 
 def read_whole(m: int, n: int) -> list[Counter]:
-    """Return counters against taking lanes in turn: one wavefront per 32 elements."""
+    """Return counters that reject serving lanes one after another: one wavefront per 32
+    elements."""
     few, size = m * n // 32, 4 * m * n
     turns = (
         "the lanes of a warp take turns, which avoids conflicts but takes just as many wavefronts. "
@@ -346,7 +353,8 @@ def read_whole(m: int, n: int) -> list[Counter]:
 
 
 def still_coalesced(m: int, n: int) -> Group:
-    """Return the gate against a conflict-free kernel for the wrong reason: whole sectors on both sides, and all through the tile."""
+    """Return the gate that rejects a kernel without conflicts for the wrong reason: it requires
+    whole sectors on both sides, and all elements to pass through the tile."""
     strided = (
         "there is no conflict because the kernel reads the tile along its rows, but now the store "
         "is strided and has 32 sectors per request. Read the columns of sX."

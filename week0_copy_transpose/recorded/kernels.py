@@ -67,7 +67,7 @@ def tile(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
 
 @cute.jit
 def tile_on(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr, stream: CUstream):
-    """The same on PyTorch's current stream, so that a CUDA graph can record it."""
+    """Launch the same kernel on PyTorch's current stream, so that a CUDA graph can record it."""
     grid = (cute.ceil_div(mX.shape[1], TILE), cute.ceil_div(mX.shape[0], TILE), 1)
     tile_kernel(mX, mY, pitch).launch(grid=grid, block=(TILE, TILE, 1), stream=stream)
 
@@ -279,7 +279,7 @@ def transposes() -> dict[str, tuple[Any, tuple[Any, ...]]]:
 
 
 def suspects() -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """The five of exercise read_the_report; 51,200 words are 200 KB of shared memory."""
+    """The five kernels of exercise read_the_report; 51,200 words are 200 KB of shared memory."""
     return {
         "A": (rows, (TILE + 16, 8, 0)),
         "B": (rows, (TILE + 1, 8, 51_200)),
@@ -381,7 +381,7 @@ def timeline(out: Path) -> None:
     ways = {"waiting": waiting, "queued": queued, **replayed, "long": long}
     walls = {}
     for name, way in ways.items():
-        for _ in range(3):  # the first calls are slower than the others
+        for _ in range(3):  # the first calls are slower than later ones
             way()
         torch.cuda.synchronize()
         times = []

@@ -1,4 +1,4 @@
-"""Tables and pictures of notebook 09, from the recordings of `record.py`."""
+"""Draw the tables and pictures of notebook 09, from the recordings of `record.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS: dict[str, tuple[str, float | str]] = {
     "requests to load": (_LOADS, 1),
     "sectors per load": (_SECTORS.format("ld"), 1),
     "sectors per store": (_SECTORS.format("st"), 1),
-    # each of these kernels loads from shared memory as often as from global memory, or never
+    # each of these kernels loads from shared memory as often as from global memory, or not at all
     "wavefronts per shared load": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", _LOADS),
     "lanes per instruction": ("smsp__thread_inst_executed_per_inst_executed.ratio", 1),
     "theoretical occupancy, %": ("sm__maximum_warps_per_active_cycle_pct", 1),
@@ -91,8 +91,8 @@ def limits_and_stalls(report: Report, names: Sequence[str]) -> None:
 
 
 def busy_percent(work: Mapping[str, Any]) -> float:
-    """Return how long the GPU worked, in percent of the time from the start of its first piece of
-    work to the end of its last.
+    """Return the GPU's working time as a percentage of the time from the start of its first piece
+    of work to the end of its last.
     """
     pieces = work["gpu"]
     whole = pieces[-1][0] + pieces[-1][1] - pieces[0][0]

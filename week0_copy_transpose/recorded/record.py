@@ -1,10 +1,12 @@
-"""Record what ncu, compute-sanitizer and torch.profiler say of kernels.py, on a machine with a GPU.
+"""Record ncu's, compute-sanitizer's and torch.profiler's results for kernels.py, on a machine with
+a GPU.
 
-    python record.py run RAW          run the tools; their own outputs go to the folder RAW
-    python record.py keep RAW         take from RAW what notebook 09 shows, into this folder
+    python record.py run RAW          runs the tools; their outputs go to the folder RAW
+    python record.py keep RAW         copies the parts that notebook 09 shows from RAW to this
+    folder
 
-`run` needs a GPU, ncu with the right to read counters, and compute-sanitizer; each tool has a time
-limit, and what fails is written down and left out. `keep` needs nothing.
+`run` needs a GPU, ncu with permission to read counters, and compute-sanitizer; each tool has a time
+limit, and failures are noted and omitted. `keep` needs none of these.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 KERNELS = HERE / "kernels.py"
 SIZE, SMALL = 8192, 1024
 
-# What the virtual GPU counts as well, by ncu's names.
+# ncu's names for quantities that the virtual GPU also counts.
 COUNTERS = (
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -46,10 +48,10 @@ COUNTERS = (
 OURS = "regex:transpose_|turn"  # kernels' names
 
 
-PROGRAMS = ("transposes", "suspects", "turn")  # of kernels.py, for ncu
+PROGRAMS = ("transposes", "suspects", "turn")  # arguments of kernels.py under ncu
 
-# What compute-sanitizer is asked: its tool, the bug of kernels.py, and the environment. Without
-# PyTorch's caching every tensor is an allocation of its own, whose end the tools know.
+# compute-sanitizer's runs: its tool, the bug in kernels.py, and the environment. Without PyTorch's
+# caching, every tensor is a separate allocation, whose end the tools know.
 ALONE = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
 SANITIZED: dict[str, tuple[str, str, dict[str, str]]] = {
     "overhang_cached": ("memcheck", "overhang", {}),
@@ -64,8 +66,8 @@ SANITIZED: dict[str, tuple[str, str, dict[str, str]]] = {
 
 @dataclass(frozen=True)
 class Step:
-    """One command. name: of the file in RAW that gets what it prints; limit_s; environment: what
-    it has besides ours."""
+    """A command. name: the file in RAW for its output; limit_s; environment: additional
+    variables."""
 
     name: str
     limit_s: int
@@ -78,7 +80,7 @@ def program(*arguments: str) -> list[str]:
 
 
 def steps(raw: Path) -> list[Step]:
-    """All that is run, the most wanted first."""
+    """Return all commands, the most important first."""
     asked = ["--clock-control", "none", "-k", OURS, "--metrics", ",".join(COUNTERS)]
     as_csv = ["--csv", "--print-units", "base"]
     to_file = ["--page", "raw", *as_csv, "--log-file", str(raw / "counters.csv")]
@@ -152,7 +154,7 @@ def versions() -> dict[str, str]:
     }
 
 
-# -- what is kept ----------------------------------------------------------------------------------
+# -- kept data ----------------------------------------------------------------------------------
 METRICS = (
     "gpu__time_duration.sum",
     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
@@ -192,14 +194,14 @@ SECTIONS = ("GPU Speed Of Light Throughput", "Memory Workload Analysis Tables", 
 
 
 def rows(file: Path) -> list[dict[str, str]]:
-    """ncu's CSV behind what ncu says before it."""
+    """Return the rows of ncu's CSV, without the text before it."""
     lines = file.read_text().splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
     return list(csv.DictReader(lines[first:]))
 
 
 def write(name: str, columns: Sequence[str], table: Iterable[Mapping[str, str]]) -> None:
-    """Some columns of a table, in ncu's form."""
+    """Write some columns of a table, in ncu's format."""
     with open(HERE / name, "w", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n",
                                 quoting=csv.QUOTE_ALL)  # fmt: skip
@@ -208,7 +210,7 @@ def write(name: str, columns: Sequence[str], table: Iterable[Mapping[str, str]])
 
 
 def source_rows(file: Path) -> Iterator[dict[str, str]]:
-    """The Python lines of ncu's page `source`, each with the kernel's name."""
+    """Yield the Python lines of ncu's page `source`, each with the kernel's name."""
     kernel, header = "", []
     for row in csv.reader(file.read_text().splitlines()):
         if row[0] == "Function Name":
@@ -218,12 +220,12 @@ def source_rows(file: Path) -> Iterator[dict[str, str]]:
         elif row[0].isdigit() and len(row) == len(header):
             named: dict[str, str] = {}
             for column, value in zip(header, row, strict=True):
-                named.setdefault(column, value)  # SASS has a column `Source`, too
+                named.setdefault(column, value)  # SASS also has a column `Source`
             yield {"Kernel Name": kernel} | named
 
 
 def sections(text: str, kernel: str) -> str:
-    """What ncu prints of a kernel, of some sections alone."""
+    """Return ncu's output for a kernel, with only some sections."""
     block = next(b for b in re.split(r"\n(?=  \S)", text) if b.lstrip().startswith(kernel))
     head, *parts = re.split(r"\n(?=    Section: )", block)
     names = [f"    Section: {name}\n" for name in SECTIONS]
@@ -232,7 +234,7 @@ def sections(text: str, kernel: str) -> str:
 
 
 def fitted(text: str, width: int = 96) -> str:
-    """ncu's rules, which are broken at 120 columns, broken earlier."""
+    """Wrap ncu's rules, which have lines of 120 columns, to fewer columns."""
     lines: list[str] = []
     for paragraph in re.split(r"(?m)^(?=    (?:INF|OPT) )", text):
         rule = re.match(r"    (?:INF|OPT) .*(?:\n {10}.*)*", paragraph)
@@ -250,9 +252,9 @@ def fitted(text: str, width: int = 96) -> str:
 
 
 def few(text: str) -> str:
-    """compute-sanitizer's text: its first two findings and its sums."""
-    text = re.sub(r"0x7f[0-9a-f]+([0-9a-f]{5})\b", r"0x…\1", text)  # of one process alone
-    text = re.sub(r"(?m)^(?!=========|\w+: launched).*\n", "", text)  # of other libraries
+    """Return the first two findings and the totals from compute-sanitizer's text."""
+    text = re.sub(r"0x7f[0-9a-f]+([0-9a-f]{5})\b", r"0x…\1", text)  # differs between processes
+    text = re.sub(r"(?m)^(?!=========|\w+: launched).*\n", "", text)  # other libraries' output
     blocks = re.split(r"(?m)^(?==+ (?:Invalid|Uninitialized) )", text)
     last = re.sub(r"(?s)\A.*?(?=^(?:\w+: launched|=+ (?:Target|Error: process|ERROR)))", "",
                   blocks[-1], flags=re.MULTILINE)  # fmt: skip
@@ -262,7 +264,8 @@ def few(text: str) -> str:
 
 
 def timeline(raw: Path) -> dict[str, Any]:
-    """Way -> what host and GPU did, as [start, duration, name], from the second launch on."""
+    """Map each way to the work of host and GPU as [start, duration, name], from the second launch
+    on."""
     trace = json.loads((raw / "timeline.trace.json").read_text())["traceEvents"]
     events = [e for e in trace if e.get("ph") == "X"]
     ways = {}
@@ -271,7 +274,7 @@ def timeline(raw: Path) -> dict[str, Any]:
                  and way["ts"] <= e["ts"] < way["ts"] + way["dur"]
                  and e["name"] != "cudaStreamIsCapturing"]  # fmt: skip
         launches = sorted(e["ts"] for e in calls if "Launch" in e["name"])
-        if len(launches) > 1:  # the first under a profiler takes longer than all others
+        if len(launches) > 1:  # under a profiler, the first launch takes longest
             calls = [e for e in calls if e["ts"] >= launches[1]]
         ids = {e["args"].get("correlation") for e in calls}
         work = [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy")

@@ -1,4 +1,4 @@
-"""What exercises on the gradient share: inputs, the formula, and typical wrong sums."""
+"""Provide inputs, the formula and typical wrong sums for exercises on the gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate that exercises of 02_the_row_in_registers share: arithmetic per element."""
+"""Provide a gate on arithmetic per element for exercises in 02_the_row_in_registers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def arithmetic(
 ) -> Group:
     """Return a group that counts PTX instructions of some kinds per element of a call.
 
-    size: (rows, columns), of full vectors. limits: a pattern of opcodes, their name, and how many
-    are allowed per element.
+    size: (rows, columns), in full vectors. limits: a pattern of opcodes, their name, and the
+    allowed number per element.
     """
     rows, columns = size
 

@@ -1,4 +1,4 @@
-"""What exercises of this week share: rows in which a careless softmax shows."""
+"""Provide rows that reveal a careless softmax, for the exercises of this week."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["far_below", "hard_rows", "summing_to_1"]
 
 
 def far_below(x: torch.Tensor) -> float:
-    """What to subtract from a row of x (M, N) so that a maximum which begins at a finite number,
-    such as -1e30, is larger than all of it; in float16 as far as its numbers reach. Its product
-    with log2(e) is exact, so that kernels may round that of the maximum."""
+    """Return a number to subtract from a row of x (M, N), so that all elements are below a maximum
+    that starts at a finite number, such as -1e30; in float16, it is limited by the type's range.
+    Its product with log2(e) is exact, so kernels may round the product of the maximum."""
     return 6e4 if x.dtype == torch.float16 else 2.0**104
 
 
@@ -31,14 +31,14 @@ def summing_to_1(x: torch.Tensor) -> torch.Tensor:
 def hard_rows(
     draw: Draw, m: int, n: int, *, masked: bool = False, low: float = 1e5
 ) -> torch.Tensor:
-    """Rows (m, n) of five kinds in turn: plain; large, so that exp overflows; small, so that all
-    exponentials are 0; ascending, with a new maximum at each element; and descending.
+    """Return rows (m, n) of five kinds in turn: plain; large, so that exp overflows; small, so that
+    all exponentials are 0; ascending, with a new maximum at each element; and descending.
 
-    low: how far below 0 the small ones of float32 lie: below -65,504, which often passes for -inf;
-    then all elements of every second of them are -`far_below`. Of narrower types it is 1,000:
-    farther off most elements would be equal.
-    masked: some elements are -inf as well, the first of a row among them, and in every seventh row
-    from the sixth on all of them, which makes torch's softmax of it NaN.
+    low: the distance of float32's small rows below 0. If it exceeds 65,504 (-65,504 often serves as
+    -inf), all elements of every second small row are -`far_below`. For narrower types the distance
+    is 1,000, because most elements would be equal farther away. masked: True also sets some
+    elements to -inf, including a row's first, and all elements of every seventh row from the sixth
+    on, whose softmax is NaN in torch.
     """
     x = draw(m, n) * 3
     kinds = (torch.arange(m) + n) % 5

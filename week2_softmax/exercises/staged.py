@@ -1,5 +1,5 @@
-"""What exercises on rows that do not fit share: gates on copies, and statistics that were not
-rescaled."""
+"""Provide gates on copies, and statistics without rescaling, for exercises on rows that do not
+fit."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor,
 
 
 def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
-    """Check in the PTX that the cluster sees the mbarrier before other blocks use it; to the
-    sanitizer any barrier of the cluster is an order."""
+    """Check in the PTX that the cluster sees the mbarrier before other blocks use it; the sanitizer
+    accepts any barrier of the cluster."""
 
     def run(submission: Submission) -> str:
         ptx = submission.compiled(make(*size, dtype=torch.float32)).ptx
@@ -105,8 +105,8 @@ class FirstRead(Listener):
 def overlapping(
     case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str, started: int = 0
 ) -> Group:
-    """Newer copies are in flight when the first is read. says: the diagnosis if none is. started:
-    how many a thread has to have started by then."""
+    """Check that newer copies are in flight when the first one is read. says: the diagnosis if
+    there are none. started: the copies that a thread must have started by then."""
 
     def run(submission: Submission) -> str:
         call, first = case(*size, dtype=dtype), FirstRead()

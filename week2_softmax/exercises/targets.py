@@ -1,4 +1,4 @@
-"""What exercises on cross-entropy share: targets of which some are to be ignored."""
+"""Provide targets for exercises on cross-entropy, some of which must be ignored."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ IGNORED = -100  # as in torch
 
 
 def some_targets(draw: Draw, m: int, n: int) -> torch.Tensor:
-    """A class (M,) for each row of n, in int64 as torch wants it; every third row, from the second
-    on, is to be ignored."""
+    """Return a class (M,) for each row of n, in int64 as torch requires; every third row, from the
+    second on, must be ignored."""
     target = draw.integers(0, n, m, dtype=torch.int64)
     target[1::3] = IGNORED
     return target

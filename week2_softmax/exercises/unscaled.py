@@ -12,8 +12,8 @@ FINITE = (
 
 
 def not_in_loop(x: torch.Tensor, threads: int) -> torch.Tensor:
-    """The sum of each row (M,) where threads that read every `threads`-th element each leave theirs
-    as it is while their maximum grows; the merge of all threads is right."""
+    """Return the sum of each row (M,) if threads, which read every `threads`-th element, do not
+    rescale their sums as their maxima grow; the merge of all threads is right."""
     by_thread = _by_thread(x, threads)
     m = by_thread.cummax(1).values
     s = (by_thread - m).exp().nan_to_num(0.0).sum(1)
@@ -22,14 +22,14 @@ def not_in_loop(x: torch.Tensor, threads: int) -> torch.Tensor:
 
 
 def not_in_merge(x: torch.Tensor, threads: int) -> torch.Tensor:
-    """The sum of each row (M,) where the sums of threads, each relative to its own maximum, are
-    added as they are."""
+    """Return the sum of each row (M,) if the threads' sums, each relative to its own maximum, are
+    added without rescaling."""
     by_thread = _by_thread(x, threads)
     return (by_thread - by_thread.max(1, keepdim=True).values).exp().nan_to_num(0.0).sum((1, 2))
 
 
 def _by_thread(x: torch.Tensor, threads: int) -> torch.Tensor:
-    """x (M, N) in float64 as (M, elements of a thread, threads), filled up with -inf."""
+    """Return x (M, N) in float64 as (M, elements of a thread, threads), padded with -inf."""
     rows, columns = x.shape
     shape = (rows, -(-columns // threads) * threads)
     padded = torch.full(shape, -torch.inf, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""A misconception that exercises with pairs (m, s) share: NaN from a part without elements."""
+"""Define the misconception of NaN from a part without elements, for exercises with pairs (m, s)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["NAN_FROM_NOTHING"]
 
 
 def _nan_of_numbers(e: Evidence) -> bool:
-    """True if threads stored NaN where a number is expected."""
+    """Return True if threads stored NaN where a number is expected."""
     if not e.got or (e.never is not None and e.never.any()):
         return False
     position = next(iter(e.got))

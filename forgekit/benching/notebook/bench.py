@@ -135,7 +135,7 @@ def sweep(
         make_arguments: size -> the arguments, a tuple (or one tensor).
         sizes: numbers, or tuples of numbers such as (rows, columns), which are ordered by their
             product.
-        axis: what a size means, for the axis and the table, such as "N of N×N float32".
+        axis: the meaning of a size, for the axis and the table, such as "N of N×N float32".
         options: those of `bench`; here `reference` and `moved_bytes` must be functions of the
             arguments.
 

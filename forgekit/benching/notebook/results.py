@@ -200,8 +200,8 @@ class Sweep(Shown):
     """Variants over sizes; a notebook shows them as tables.
 
     Attributes:
-        sizes: as given. benchmarks: one Benchmark per size. axis: what a size means, for the plot's
-            axis.
+        sizes: as given. benchmarks: one Benchmark per size. axis: the meaning of a size, for the
+        plot's axis.
     """
 
     sizes: tuple[Size, ...]

@@ -62,8 +62,8 @@ def check_variants(variants: object) -> None:
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
-    """Raise UsageError for a tensor that is not on the kernels' device: its times would mean
-    nothing, and its work is not counted."""
+    """Raise UsageError for a tensor that is not on the kernels' device, because its times would be
+    meaningless and its work is not counted."""
     for tensor in tensors:
         if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
             device = target.torch_device.type

@@ -135,7 +135,7 @@ def _parts(
 
 
 def _result_axis(case: Case) -> int:
-    """Return the result's dimension along which the parts lie."""
+    """Return the result's dimension along which the parts are taken."""
     if case.op == "reduce_sum":
         return 0
     return int(case.op == "copy_transpose" or case.dim == 0)

@@ -23,7 +23,7 @@ Inputs = tuple[Tensor, ...]
 
 
 class AbsentError(Exception):
-    """A contender cannot take part; the message gives the reason."""
+    """A contender cannot take part; the message states the reason."""
 
 
 @dataclass(frozen=True)

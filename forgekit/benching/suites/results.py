@@ -108,7 +108,7 @@ class SuiteResults:
     def add(
         self, rows: Iterable[SuiteRow], machine: MachineInfo | None, left_out: Iterable[str] = ()
     ) -> None:
-        """Add a process's measurements; machine: None if the process never answered."""
+        """Add a process's measurements; machine: None if the process never responded."""
         if machine is not None and machine not in self.machines:
             self.machines.append(machine)
         index = None if machine is None else self.machines.index(machine)

@@ -54,7 +54,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """The result of a case. machine: None if the process never answered. too_large: True if the
+    """The result of a case. machine: None if the process never responded. too_large: True if the
     case is too large for the virtual GPU and was not run. lost: why this process can no longer use
     the GPU; empty if it can."""
 
@@ -163,7 +163,7 @@ def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, 
 
 
 def failed_case(piece: tuple[Case, Settings], error: BaseException) -> CaseOutcome:
-    """Return the outcome of a case whose worker never answered."""
+    """Return the outcome of a case whose worker never responded."""
     return CaseOutcome(_unmeasured(*piece, "error", error_line(error)), None)
 
 

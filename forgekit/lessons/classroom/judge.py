@@ -139,7 +139,7 @@ class Sitting:
         except LostError as lost:
             self._lost(lost, f" in {where}")
             return
-        except Exception as raised:  # its process reports that it could not even start
+        except Exception as raised:  # the student's process could not start
             error = f"{type(raised).__name__}: {raised}"
         if error:
             self.errors.append(f"{where} raised {error:.300}")
@@ -159,7 +159,7 @@ class Sitting:
         return f"it took more than {self.limits.total_seconds:g} s in total"
 
     def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
-        """Limit the seconds to what the submission has left."""
+        """Limit the seconds to the submission's remaining time."""
         left = max(self.end - time.monotonic(), 0.01)
         if seconds < left:
             return _at_most(seconds, f"grading took more than {seconds:g} s")

@@ -67,7 +67,7 @@ def read_marks(file: Path) -> Marks:
     """Read `review.toml`; without that file no verdict changes.
 
     Raises:
-        UsageError: the file cannot be read; the message gives the line and a remedy.
+        UsageError: the file cannot be read; the message names the line and a remedy.
     """
     try:
         text = shared_files.read(file).decode("utf-8-sig")

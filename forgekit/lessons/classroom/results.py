@@ -95,7 +95,7 @@ class ClassReport(Picture):
 
     @property
     def most(self) -> float:
-        """Return the points that a student who passed everything gets."""
+        """Return the points for passing every exercise."""
         return sum(self.worth.values())
 
     @property

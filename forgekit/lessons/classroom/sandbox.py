@@ -86,7 +86,7 @@ def readable() -> list[str]:
 
 
 def available() -> str:
-    """Return why sandboxes are unavailable here; "" if they are available."""
+    """Return the reason why sandboxes are unavailable here, or "" if they are available."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:

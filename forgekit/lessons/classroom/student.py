@@ -177,7 +177,7 @@ class Cells:
 
 
 def about(value: Any) -> dict[str, Any]:
-    """Describe a function to the judge: its name, its place, its parameters."""
+    """Describe a function to the judge: its name, location and parameters."""
     described: dict[str, Any] = {
         "repr": f"{value!r:.300}",
         "name": str(getattr(value, "__name__", type(value).__name__)),

@@ -1,7 +1,7 @@
 """Exchange values as JSON between a judge and a student's process; reading JSON runs no code.
 
 Numbers, texts, containers, tensors with their layout, dtypes and specs are sent. Functions and
-objects of user-defined classes stay where they are; the other side gets a `Ref`.
+objects of user-defined classes stay where they are; the other side receives a `Ref`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The judge asks and the student's process only answers, one message at a time in each direction. An
 answer is a result, an error, or a need: student code has called a function that stays with the
-judge. The judge calls the function, may ask something else before it replies, and then gets the
-next answer.
+judge. The judge calls the function, may send another request before it replies, and then receives
+the next answer.
 
     {"do": "call", …}  ->
                        <-  {"need": "call", …}
@@ -68,7 +68,7 @@ class _End(Values):
             result = self.encode(self.serves[what](*decoded))
             # Include the arguments of a call, which the function may have changed in place.
             return {"return": result, "tensors": [self.encode(t) for t in tensors]}
-        except LostError:  # unlike all others, not the student's error
+        except LostError:  # unlike all other errors, not the student's
             raise
         # KeyboardInterrupt and SystemExit also count as the student's errors
         except BaseException as error:
@@ -194,7 +194,7 @@ class StudentEnd(_End):
                 self._answer(self._receive())
 
     def ask(self, what: str, *args: Any) -> Any:
-        """Return the judge's result for a need, or raise its exception. The judge may ask something
+        """Return the judge's result for a need, or raise its exception. The judge may send requests
         first."""
         self._send({"need": what, "args": self.encode(list(args))})
         while "do" in (message := self._receive()):

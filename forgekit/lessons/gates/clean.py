@@ -32,7 +32,7 @@ def clean(
     the usual order and in all adversarial orders, for the report.
 
     make, sizes, misconceptions, look_at: as in `values`. more: returns further calls. seeds: the
-    number of orders over all calls; each call gets at least one.
+    number of orders over all calls; each call has at least one.
     """
 
     def orders() -> dict[CallKey, range]:

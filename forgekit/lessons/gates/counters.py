@@ -1,4 +1,4 @@
-"""Gates on a profile's counts. They never use time, so they give the same verdict on every
+"""Gates on a profile's counts. They never use time, so their verdict is the same on every
 machine."""
 
 from __future__ import annotations

@@ -45,7 +45,8 @@ class Quantity:
         called: the text before "are 12". measure: computes it from a profile. factor, slack:
             the limit is `factor` times the solution's value plus `slack`. line: the metric whose
             line is named.
-        says: what exceeding the limit means, true for every kernel; {mine} and {best} are the bytes
+        says: the meaning of exceeding the limit, true for every kernel; {mine} and {best} are the
+        bytes
             that a thread moves here and in the solution. look_at: a call that draws it.
     """
 

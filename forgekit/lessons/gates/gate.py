@@ -118,8 +118,8 @@ def looks_like(
 ) -> Misconception:
     """Recognise a mistake whose result equals the first wrong result.
 
-    alternative: a function of the call's arguments that returns what the first expected tensor
-    would then hold, or a tuple with an entry for each expected tensor, None for those that the
+    alternative: a function of the call's arguments that returns the resulting content of the first
+    expected tensor, or a tuple with an entry for each expected tensor, None for those that the
     mistake leaves right. rtol: the allowed difference if the mistake lets rounding errors grow and
     the right result differs more; by default the tolerance of the call's right result. unstored:
     True if NaN in `alternative` marks elements that no thread stores; if False, a result with wrong

@@ -1,4 +1,4 @@
-"""Represent a submission, the gates' calls of it, and the groups of gates."""
+"""Represent a submission, the calls that gates make, and the groups of gates."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Submission:
         value: a `@cute.jit` function, a Python function, or an answer. arch: the architecture for
             the virtual GPU, None for the usual one. solution, given: return the entry of the
             exercise's solution and of its skeleton, for gates that compare with them. groups: the
-            groups that it must pass, which request runs. last: the case of the latest call; after a
+            groups that it must pass; these request runs. last: the case of the latest call; after a
             failure, the case that failed.
     """
 

@@ -204,7 +204,7 @@ def check_values(
 ) -> None:
     """Compare the arguments after a call with the expected values.
 
-    misconceptions: None gives no reasons, because in a very small call many mistakes look alike.
+    misconceptions: None omits reasons, because many mistakes look alike in a very small call.
 
     Raises:
         GateError: an output is wrong, or an input has changed.

@@ -110,8 +110,8 @@ def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> in
 
 
 def ask(line: Sequence[str]) -> str:
-    """Run a tool and return its output, with numbers in the C locale's format. Raise ForgekitError
-    if it fails."""
+    """Run a tool and return its output, with numbers in the format of the C locale. Raise
+    ForgekitError if it fails."""
     variables = os.environ | {"LC_ALL": "C"}
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", env=variables)
     if done.returncode:

@@ -178,8 +178,9 @@ def _union(each: float, near: float, all_: float, together: int, neighbours: int
     """Estimate the distinct sectors of blocks that run together, as if each block drew its sectors
     from a pool.
 
-    each: sectors of one block. near, all_: sectors of the whole launch, counting those that 16
-    neighbours share once, and counting all of them; their ratio gives the size of the pool.
+    each: sectors of one block. near, all_: sectors of the whole launch; near counts sectors that 16
+    neighbours share once, and all_ counts every sector; their ratio determines the size of the
+    pool.
     """
     if each <= 0 or near >= all_ * (1 - 1e-6):
         return each * together

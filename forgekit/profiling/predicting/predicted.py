@@ -36,7 +36,7 @@ class PredictedTime(Shown):
     Attributes:
         name: the host function's name. gpu: the GPU. measured: the measurement behind the
             constants, "" if they derive only from a data sheet.
-        us: microseconds; None if the prediction is unreliable; `reasons` gives the causes.
+        us: microseconds; None if the prediction is unreliable; `reasons` lists the causes.
         low, high: nine of ten predictions with the same bound lie within this interval; None if
         `us` is None.
         bounds: name -> microseconds of this bound alone, the longest first.

@@ -349,7 +349,7 @@ def box_corner(
 
 
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
-    """Report a tensor copy that got `what`, which it cannot use."""
+    """Report a tensor copy that received `what`, which it cannot use."""
     return _error(
         m, who, "tensor-map", "Misused tensor map", f"passes the copy {what}.",
         "Create the tensor map on the host by calling make_tiled_tma_atom() on the tensor of this "

@@ -222,7 +222,7 @@ class _Pattern:
 
 
 def _stacked(found: tuple[rules.Cost, ...]) -> Array:
-    """(warps, memories, 2)"""
+    """Return the costs as an array (warps, memories, 2)."""
     return np.stack([np.stack(cost, axis=1) for cost in found], axis=1)
 
 

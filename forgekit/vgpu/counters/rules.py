@@ -2,7 +2,7 @@
 memory.
 
 The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
-(tests/profiling/golden). Each function gets the addresses of many warps' lanes, as nonnegative
+(tests/profiling/golden). Each function receives the addresses of many warps' lanes, as nonnegative
 int64 of shape (n, 32); `active`, the active lanes, (n, 32); and `width`, bytes per lane, which
 divides the addresses. It returns (units, ideal units) of each warp. The functions compute directly;
 they are fast enough only because `warps.py` calls them for a few distinct warps.

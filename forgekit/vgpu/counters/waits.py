@@ -2,7 +2,7 @@
 instructions use.
 
 A warp issues its instructions in order, and each waits until its operands are available. A single
-pass over the code (two over loops), with the latency of each kind of result, gives each
+pass over the code (two over loops), with the latency of each kind of result, determines each
 instruction's wait in cycles and its cause. Machine code keeps that order, except that ptxas
 sometimes moves loads up.
 """

@@ -235,7 +235,7 @@ def _building() -> None:
 
 
 def _calling() -> None:
-    """Remember a call's arguments, and run its launches when the host function returns."""
+    """Store a call's arguments, and run its launches when the host function returns."""
     from cutlass.base_dsl import dsl, jit_executor
     from cutlass.cutlass_dsl import cuda_jit_executor
 
@@ -309,7 +309,7 @@ def _loading() -> None:
 
 
 def _tensors() -> None:
-    """Make runtime tensors remember their source."""
+    """Make runtime tensors keep a reference to their source."""
     from cutlass.cute import runtime
 
     @_replaces(runtime._Tensor, "__init__")

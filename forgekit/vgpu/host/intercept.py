@@ -1,4 +1,4 @@
-"""Route CuTe DSL's launches to the virtual GPU, or leave them alone.
+"""Route CuTe DSL's launches to the virtual GPU, or leave them unchanged.
 
 The DSL's host code is compiled to machine code that calls the CUDA runtime; on the virtual GPU it
 is linked against callbacks of `cuda_runtime` instead. `hooks` replaces the DSL's methods once;
@@ -21,7 +21,7 @@ from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
-_strict: bool | None = None  # the value passed to the latest install that had one
+_strict: bool | None = None  # the latest value passed to install
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:

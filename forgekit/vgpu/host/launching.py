@@ -165,7 +165,7 @@ def run_batch(
     listeners: Sequence[Listener] | None = None,
     part: Part | None = None,
 ) -> Machine:
-    """Run some blocks of a launch to their end and print what they printed, in block order.
+    """Run some blocks of a launch to their end, and print their output in block order.
 
     part: the part of a sample to which they belong.
     """
@@ -209,7 +209,7 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
                 from tqdm import tqdm
 
                 _advise(took * n_blocks / done)
-                # None: if stderr is not a terminal but a file, for example, there is no bar.
+                # None disables the bar if stderr is not a terminal.
                 bar = tqdm(
                     total=n_blocks,
                     initial=done,

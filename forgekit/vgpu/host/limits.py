@@ -49,7 +49,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     """Refuse a launch that no GPU of the architecture can run.
 
     Raises:
-        LaunchError: a size exceeds the allowed size; the message gives both.
+        LaunchError: a size exceeds the allowed size; the message states both.
     """
     _check_geometry(record.grid, record.block)
     required, most = program.kernel.required_block, program.kernel.max_threads

@@ -1,4 +1,4 @@
-"""Find a folder for the compiler's files: in memory if there is room, else among temporary
+"""Find a folder for the compiler's files: in memory if there is room, otherwise among temporary
 files."""
 
 from __future__ import annotations

@@ -334,7 +334,7 @@ class CallSignature:
 
 
 def _members(value: Any) -> Any:
-    """Return what is known about each member of a tuple; None if nothing is."""
+    """Return the known properties of each member of a tuple, or None if there are none."""
     import cutlass
 
     if isinstance(value, tuple | list):

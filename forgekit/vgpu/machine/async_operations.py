@@ -1,7 +1,8 @@
 """Manage asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
 
 They arrive as late as the rules allow: when no thread can continue without them, when a thread
-waits for its bulk group, or at the end. An eager adversary lets them arrive when they start.
+waits for its bulk group, or at the end of the batch. An eager adversary lets them arrive when they
+start.
 """
 
 from __future__ import annotations

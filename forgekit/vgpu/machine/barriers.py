@@ -166,7 +166,7 @@ class Barriers:
 
     @staticmethod
     def _count(arrivals: list[Arrival], done: Array) -> None:
-        """Give the voters the result when a barrier opens."""
+        """Pass the result to the voters when a barrier opens."""
         voted = [(a.mask & done, a.vote) for a in arrivals if a.vote is not None]
         yes = sum((mask & vote.yes).sum(axis=1) for mask, vote in voted)
         voters = sum(mask.sum(axis=1) for mask, _ in voted)

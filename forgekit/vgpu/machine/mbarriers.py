@@ -19,7 +19,7 @@ from forgekit.vgpu.machine.groups import Groups
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 
 BYTES = 8
-MOST_ARRIVALS = (1 << 20) - 1  # also the maximum number of missing bytes
+MOST_ARRIVALS = (1 << 20) - 1  # also the maximum number of outstanding bytes
 
 # The parts of the word: missing bytes (21 bits, signed), missing arrivals, arrivals per phase (20
 # bits each), the phase's parity, a mark.

@@ -14,7 +14,7 @@ from forgekit.vgpu.listeners import Awaited, Product
 from forgekit.vgpu.machine.groups import Groups
 
 WARPGROUP = 4 * WARP  # threads
-ROWS = 64  # of A, C and D
+ROWS = 64  # rows of A, C and D
 
 
 @dataclass(eq=False)

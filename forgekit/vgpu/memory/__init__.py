@@ -1,8 +1,9 @@
 """Provide a kernel's memories; this file holds global memory: allocations at virtual addresses.
 
-Device addresses are virtual: each tensor argument gets a separate range, far from the others and
-the same in every run, and keeps its alignment within its storage. Kernels read and write the
-tensors' real memory through these ranges, so nothing is copied. Every access is checked.
+Device addresses are virtual: each tensor argument has a separate range, which is far from the
+others and the same in every run, and keeps the tensor's alignment within its storage. Kernels read
+and write the tensors' real memory through these ranges, so nothing is copied. Every access is
+checked.
 
 storage.py          shared memory of blocks, local memory of threads
 swizzles.py         the layout of swizzled bytes and of tiles by descriptor in shared memory

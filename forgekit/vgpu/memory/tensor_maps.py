@@ -72,7 +72,7 @@ class TensorMap:
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
         """Explain why an H200 stops with an illegal instruction at a box there; return an empty
-        string if it does not. The cases are measured in `tests/vgpu/test_tensor_copies.py`; CUDA's
+        string if it does not. `tests/vgpu/test_tensor_copies.py` measures the cases; CUDA's
         programming guide describes the second."""
         at = coordinates[0] * self.itemsize
         if at % _UNIT:

@@ -108,7 +108,7 @@ def exponential(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "approx", "ftz", "f16", "bf16", "f16x2", "bf16x2", "f32")
     fn: Fn = exp2 if ins.opcode[0] == "ex2" else functools.partial(elementary.rounded, "tanh")
     if kind == "f32" and fn is exp2 and "ftz" in ins.opcode:
-        # Subnormal operands need no flushing, because they give 1, like zero.
+        # Subnormal operands need no flushing, because their result is 1, as for zero.
         return Compute(lambda a: canonical(floats.flush(exp2(a))), (kind,), kind)
     if kind == "f32":
         return _compute(ins, fn, 1)

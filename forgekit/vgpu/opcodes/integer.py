@@ -133,8 +133,8 @@ def mul24(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _truncated(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return C's quotient and remainder; division by zero, undefined in PTX, gives all ones, as on
-    an H200."""
+    """Return C's quotient and remainder; division by zero, undefined in PTX, returns all ones, as
+    on an H200."""
     zero = b == 0
     divisor = np.where(zero, b.dtype.type(1), b) if zero.any() else b
     if a.dtype.kind == "u":

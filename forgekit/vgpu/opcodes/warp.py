@@ -115,7 +115,7 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
 
 
 def source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
-    """Return the lane that each lane reads from, and True if it lies within its segment."""
+    """Return the lane that each lane reads from, and True if that lane is within its segment."""
     lane = _LANES[None, None]
     offset, clamp = b & np.uint32(31), c & np.uint32(31)
     segment = (c >> np.uint32(8)) & np.uint32(31)

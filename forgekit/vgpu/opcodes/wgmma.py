@@ -2,7 +2,7 @@
 
 A product is computed at its instruction, from the current shared memory, and set aside; the
 registers receive it when their thread waits for the product's group. A kernel that reads them
-earlier gets the old content, as it may on a GPU.
+earlier sees the old content, as it may on a GPU.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def parse(text: str) -> Module:
     """Parse a PTX module.
 
     Raises:
-        PtxSyntaxError: the text is not the PTX described above; the message gives the number and
-            text of the line.
+        PtxSyntaxError: the text is not the PTX described above; the message contains the number and
+        the text of the line.
     """
     return Parser(text).module()
 

@@ -5,7 +5,7 @@ A launch that reads unwritten shared memory is repeated once per entry of `FILLS
 constant that the kernel compares with. Each such read then returns the fill. The first sight
 (`sinks.py`, a visible effect) that differs from the previous run depends on such a read. Runs that
 fill only the reads of one line identify the line. An undefined value whose results are dropped
-changes nothing. A value with the same effect for every fill is not detected.
+changes nothing. A value that has the same effect for every fill is not detected.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Decide which of a launch's accesses happen before which others.
 
-Within a block, or a cluster, the clocks of its warps give the order (`clocks.py`). Memory adds
+Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Memory adds
 further order through atomic, volatile, acquire and release accesses, which build locks, flags and
 counters. If a warp makes such an access, everything it did or joined at a barrier happens before
 every warp that makes a later such access, and before warps that join one of these. Addresses are

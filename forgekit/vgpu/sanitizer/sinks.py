@@ -124,7 +124,7 @@ def _element(shape: tuple[int, int], target: Target, access: Access) -> Callable
 
 
 def copies(m: Batch, operation: AsyncOperation) -> Iterator[Sight]:
-    """Yield the bytes that an asynchronous operation brings to tensors, from the current source."""
+    """Yield the bytes that an asynchronous operation copies to tensors, from the current source."""
     allocations, source = operation.target.allocations, operation.source
     if allocations is None or (source is not None and source.allocations is not None):
         return

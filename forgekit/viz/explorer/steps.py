@@ -62,7 +62,7 @@ def _first(layout: Layout | ComposedLayout) -> Step:
 
 
 def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
-    """Return the step that shows banks; its text gives the bank conflicts of a warp that reads a
+    """Return the step that shows banks; its text states the bank conflicts of a warp that reads a
     column or a row."""
     words = (
         "Shared memory has 32 banks of 4 bytes; lanes that need different words of one bank wait "

@@ -24,10 +24,10 @@ def fill_multiprocessor(
 ) -> Idea:  # fmt: skip
     """Show how many blocks of a kernel fit on a multiprocessor, and which resource runs out first.
 
-    profile: an `fk.Profile` whose first launch gives threads and shared memory; without a profile,
-    pass them as arguments. threads: per block; registers: per thread, such as a compiled kernel's
-    `registers`; shared_bytes: per block; arch: "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or
-    "sm_120". The reader can change all four in the picture.
+    profile: an `fk.Profile` whose first launch determines threads and shared memory; without a
+    profile, pass them as arguments. threads: per block; registers: per thread, such as a compiled
+    kernel's `registers`; shared_bytes: per block; arch: "sm_80", "sm_86", "sm_89", "sm_90",
+    "sm_100" or "sm_120". The reader can change all four in the picture.
 
     Raises UsageError for any other architecture, or for a block that exceeds the architecture's
     limits.

@@ -59,8 +59,8 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
 
 
 def cute_shuffles() -> dict[str, list[list[int]]]:
-    """Return the lane whose value each lane gets from bfly, down and up; a lane without a source
-    keeps its own value."""
+    """Return the lane whose value each lane receives from bfly, down and up; a lane without a
+    source keeps its own value."""
     offsets, lanes = (16, 8, 4, 2, 1), range(32)
     return {
         "butterfly": [[lane ^ k for lane in lanes] for k in offsets],

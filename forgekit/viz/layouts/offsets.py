@@ -150,7 +150,7 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
     """
     offsets = read_offsets(table)
     rows, columns = offsets.shape
-    coordinates = Layout((rows, columns))  # the layout only gives a cell's (row, column)
+    coordinates = Layout((rows, columns))  # the layout only supplies a cell's (row, column)
     cells = Cells(coordinates, offsets.reshape(-1, order="F"))
     grid = Grid("layout", rows, columns, lambda i, j: cells.content(i + j * rows),
                 plain_axis(rows), plain_axis(columns),

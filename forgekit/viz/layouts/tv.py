@@ -16,7 +16,7 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Swatch
 
 _WARP = 32
-_MOST_THREADS, _MOST_VALUES = 32, 16  # of the table
+_MOST_THREADS, _MOST_VALUES = 32, 16  # of the drawn table
 _MOST_SPELT = 64  # values that a description lists one by one
 
 

@@ -14,7 +14,7 @@ from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix, offset_col
 from forgekit.viz.scene import Swatch
 
 _FEW = 8  # maximum number of blocks, warps or counts with separate colours
-_SHADES = 96  # of a scale
+_SHADES = 96  # colours of a scale
 
 
 def often(found: dict[str, Array]) -> Array:

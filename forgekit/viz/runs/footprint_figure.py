@@ -39,7 +39,7 @@ class _Panel:
     labelled: bool
     x_label: str
     y_label: str
-    width: float  # of the cells, px
+    width: float  # width of the cells, px
     height: float
 
     @property

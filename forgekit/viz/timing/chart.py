@@ -28,7 +28,7 @@ _LETTERS = 126  # inches per point
 
 def look(index: int, count: int) -> dict[str, Any]:
     """Return the look of variant `index` of `count`, as arguments of `Axes.plot`: with its own
-    marker, and thinner than earlier variants, so that several coinciding lines all stay visible."""
+    marker, and thinner than earlier variants, so that coinciding lines all stay visible."""
     share = index / max(count - 1, 1)
     again, hue = divmod(index, len(SERIES))
     return {

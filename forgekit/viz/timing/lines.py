@@ -79,7 +79,7 @@ def _rates(s: Sweep) -> Figure:
         values = _values(s, PERCENT, name)
         there = [(x, v) for x, v in zip(places, values, strict=True) if not math.isnan(v)]
         if there:
-            early = math.isnan(values[-1])  # its leader must not look like a line
+            early = math.isnan(values[-1])  # the label's leader must not look like a curve
             names.append(chart.Name(text, *there[-1], chart.look(k, len(s.names)), early))
         else:
             missing.append(name)

@@ -1,4 +1,4 @@
-"""bench and sweep: checks, counts, times and texts; failing variants, and the others."""
+"""Test bench and sweep: checks, counts, times and texts, with failing variants among others."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_bytes_by_default() -> None:
         return fk.bench(given, *args, **options).moved_bytes
 
     assert moved(operator, x) == 2 * 128  # the new tensor counts
-    assert moved({**operator, "b": lambda x: x.sum(1)}, x) == 2 * 128  # the largest of them
+    assert moved({**operator, "b": lambda x: x.sum(1)}, x) == 2 * 128  # the largest variant counts
     assert moved({"a": lambda x: x.T}, x) == 128  # a view adds no bytes
     into = {"a": lambda x, y: ops.copy_transpose(x), "b": lambda x, y: y.copy_(x.T)}
     assert moved(into, x, y) == 2 * 128
@@ -328,7 +328,7 @@ def test_a_picture_of_a_sweep_names_what_it_shows() -> None:
     names = [t.get_text() for t in figure.findobj(Text) if t.get_gid() == "name"]
     assert names == ["operator"] and "torch: not counted here" in repr(s)
     shown = [t.get_text() for t in figure.axes[1].get_xticklabels()]
-    assert shown == ["", "32", "", "256"]  # every second one: 31 has no room next to 32
+    assert shown == ["", "32", "", "256"]  # every second label: 31 does not fit next to 32
 
 
 def test_a_sweep_over_shapes_where_something_fails() -> None:
@@ -416,7 +416,7 @@ def test_every_gpu_of_the_table_has_peaks() -> None:
     for gpu in GPUS.values():
         issued = gpu.instruction_peak
         assert issued is not None
-        clock = issued / (128 * gpu.multiprocessors)  # their conclusion from it
+        clock = issued / (128 * gpu.multiprocessors)  # the implied clock, in Hz
         assert 1.3e9 < clock < 2.6e9, gpu.name
     h200 = gpu_named("H200")
     assert (h200.fp32_peak, h200.instruction_peak) == (67e12, 33.5e12)

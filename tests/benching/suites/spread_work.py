@@ -1,4 +1,4 @@
-"""The work of test_spread's workers; the module is small because each worker imports it."""
+"""Define the work of test_spread's workers; the module is small because each worker imports it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def kill_worker(item: int) -> None:
-    """End each worker that runs this."""
+    """End the worker process that runs this function."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""Make up results of a suite as a GPU would produce them."""
+"""Make up the results of a suite as if a GPU had produced them."""
 
 from __future__ import annotations
 

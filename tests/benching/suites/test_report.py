@@ -1,4 +1,4 @@
-"""The report in Markdown."""
+"""Test the report in Markdown."""
 
 from __future__ import annotations
 

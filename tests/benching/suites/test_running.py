@@ -1,4 +1,4 @@
-"""Test the running of a suite's cases: each is checked, then measured; a failure becomes a row."""
+"""Test how a suite's cases run: each is checked, then measured; a failure becomes a row."""
 
 from __future__ import annotations
 
@@ -158,12 +158,12 @@ def test_variants_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
         some[1].prepare(CASES[1], make_inputs(CASES[1], CPU))
 
 
-# --- as on a GPU, with the times made up
+# --- as if on a GPU, with made-up times
 
 
 @pytest.fixture
 def timed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Run cases on the CPU as if it were a GPU; return the measured calls."""
+    """Run cases on the CPU as if on a GPU; return the measured calls."""
     measured: list[str] = []
 
     class Stand(Target):

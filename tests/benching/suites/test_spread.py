@@ -44,7 +44,7 @@ def test_the_cases_of_a_worker_that_is_killed_are_run_again(tmp_path: Path) -> N
     )
     results = merge(new_results("x"), outcomes)
     assert (tmp_path / "killed").exists()
-    # at most the work in progress runs again
+    # only work in progress may run again
     assert len((tmp_path / "runs").read_text().splitlines()) <= len(CASES) + 2
     assert {p.name for p in tmp_path.glob("gpu *")} == {"gpu 0", "gpu 1"}
     assert [r.case for r in results.rows] == CASES  # in order, regardless of arrival

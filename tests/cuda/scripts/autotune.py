@@ -1,4 +1,4 @@
-"""cutlass.testing.tune over block sizes; the best one gives the right values."""
+"""cutlass.testing.tune over block sizes; the best configuration computes the right values."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""A sum of a row by a block: shuffles, shared memory; float16 in, float32 out; negative dims."""
+"""One block sums one row: shuffles, shared memory; float16 in, float32 out; negative dims."""
 
 import math
 

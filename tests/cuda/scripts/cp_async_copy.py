@@ -1,4 +1,5 @@
-"""cp.async into shared memory and back: needs tensors that CuTe DSL takes for global memory."""
+"""cp.async into shared memory, and a copy back; CuTe DSL must treat the tensors as global
+memory."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""A stream captured by the runtime's calls: kernels of two functions in order, and a memset."""
+"""A stream captured with the runtime's calls: kernels of two functions in order, and a memset."""
 
 import cutlass
 import cutlass.cute as cute
@@ -31,7 +31,7 @@ mode = runtime.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
 ok(runtime.cudaStreamBeginCapture(stream, mode))
 compiled(x_, 1, 3, stream)
 compiled(x_, 10, 1, stream)
-compiled(x_, 1, 100, driver.CUstream(0))  # in another stream: runs immediately
+compiled(x_, 1, 100, driver.CUstream(0))  # on another stream, so it runs immediately
 graph = ok(runtime.cudaStreamEndCapture(stream))
 assert ok(runtime.cudaGraphGetNodes(graph))[1] == 2 and (x == 100).all()
 executable = ok(runtime.cudaGraphInstantiate(graph, 0))

@@ -1,4 +1,4 @@
-"""Queries of scripts before they launch: names, attributes, architectures, memory."""
+"""Queries that scripts make before a launch: names, attributes, architectures, memory."""
 
 import cuda.bindings.driver as driver
 import cutlass.cute as cute
@@ -43,7 +43,7 @@ for name in ("PCI_BUS_ID", "PCI_DEVICE_ID", "MULTICAST_SUPPORTED"):
     assert (
         driver.cuDeviceGetAttribute(getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}"), 0)[1] >= 0
     )
-for attribute in attributes:  # as a script that lists them all
+for attribute in attributes:  # like a script that lists all attributes
     assert driver.cuDeviceGetAttribute(attribute, 0)[1] >= 0
 assert driver.cuDeviceComputeCapability(0)[1:] == capability
 assert driver.cuDeviceGetPCIBusId(13, 0)[1].startswith(b"0000:") and driver.cuDeviceGetUuid(0)[1]

@@ -1,4 +1,4 @@
-"""Device memory, copies, memset and events by the driver's calls; a kernel on raw pointers."""
+"""Device memory, copies, memset and events through the driver API; a kernel on raw pointers."""
 
 import cuda.bindings.driver as cuda
 import cutlass

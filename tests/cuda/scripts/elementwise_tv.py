@@ -1,4 +1,4 @@
-"""Tiles by a TV layout, an identity tensor for the guard, vector copies; sizes by argparse."""
+"""Tiles from a TV layout, an identity tensor for the guard, vector copies; sizes from argparse."""
 
 import argparse
 

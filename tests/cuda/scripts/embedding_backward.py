@@ -1,4 +1,4 @@
-"""Gather rows by int64 indices; their gradient by float atomics."""
+"""Gather rows by int64 indices, and compute their gradient with float atomics."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""A producer's and a consumer's stream, ordered by an event; a capture that forks and joins."""
+"""A producer stream and a consumer stream, ordered by an event; a capture that forks and joins."""
 
 import cuda.bindings.driver as cuda
 import cutlass

@@ -1,4 +1,5 @@
-"""Dropout by a counter-based hash: 32-bit unsigned arithmetic, the same mask for the same seed."""
+"""Dropout with a counter-based hash: 32-bit unsigned arithmetic, the same mask for the same
+seed."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""A kernel that prints, after the context is made by hand."""
+"""A kernel that prints, after the script creates the context explicitly."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""As many blocks as the device has multiprocessors; each takes tiles in turn."""
+"""One block per multiprocessor of the device; each block processes tiles in turn."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""RMSNorm as an nn.Module for float16 and bfloat16; its kernel is compiled once for a shape."""
+"""RMSNorm as an nn.Module for float16 and bfloat16; its kernel is compiled once per shape."""
 
 import cutlass
 import cutlass.cute as cute

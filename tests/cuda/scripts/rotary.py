@@ -23,7 +23,7 @@ def rotary(mX: cute.Tensor, mCos: cute.Tensor, mSin: cute.Tensor):
 
 
 batch, length, heads, dim = 2, 5, 3, 32
-x = torch.randn(batch, heads, length, dim, device="cuda").transpose(1, 2)  # strides that are not
+x = torch.randn(batch, heads, length, dim, device="cuda").transpose(1, 2)  # not contiguous
 angles = torch.outer(torch.arange(length).float(), 1e4 ** (-torch.arange(0, dim, 2) / dim)).cuda()
 before = x.clone()
 rotary(from_dlpack(x), from_dlpack(angles.cos()), from_dlpack(angles.sin()))

@@ -1,4 +1,4 @@
-"""The runtime's cudaMalloc, cudaMemcpy, cudaMemset and device queries."""
+"""The runtime API's cudaMalloc, cudaMemcpy, cudaMemset and device queries."""
 
 import cutlass
 import cutlass.cute as cute

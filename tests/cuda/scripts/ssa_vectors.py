@@ -1,4 +1,4 @@
-"""Vectors per thread by TensorSSA: loads, where, reductions, conversion; float16 in 128-bit
+"""Per-thread vectors with TensorSSA: loads, where, reductions, conversion; float16 in 128-bit
 accesses."""
 
 import cutlass

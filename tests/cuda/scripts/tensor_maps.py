@@ -70,7 +70,8 @@ def flip(mX: cute.Tensor, mY: cute.Tensor, rows: cutlass.Constexpr, span: cutlas
 
 
 def flipped(x, rows, span):
-    """Return each tile's reversed rows inside the tensor, with zeros for rows from outside."""
+    """Return each tile's rows in reverse order, cut off at the tensor's end, with zeros for rows
+    outside it."""
     high = -(-x.shape[0] // rows) * rows
     wide = torch.zeros(high, x.shape[1], dtype=x.dtype)
     wide[: x.shape[0]] = x.cpu()
@@ -88,7 +89,8 @@ for dtype, m, n, rows, span in (
     assert torch.equal(y.cpu(), flipped(x, rows, span)), (dtype, span)
 
 
-# -- by the driver's call, in three modes ----------------------------------------------------------
+# -- with the driver's call, in three modes
+# ----------------------------------------------------------
 BOX = (16, 4, 2)  # the dense mode first
 
 

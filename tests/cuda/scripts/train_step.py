@@ -1,4 +1,4 @@
-"""A training step: a linear layer of torch, an activation with its own backward kernel."""
+"""A training step: torch's linear layer, and an activation with its own backward kernel."""
 
 import cutlass
 import cutlass.cute as cute

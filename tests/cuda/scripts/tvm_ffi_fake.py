@@ -1,4 +1,5 @@
-"""Compiled for fake tensors with TVM-FFI; called with torch's tensors, without a stream."""
+"""A kernel compiled for fake tensors with TVM-FFI, and called with torch's tensors, without a
+stream."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,5 @@
-"""Kernels with one mistake each, on the line with `# wrong`; test_diagnosis.py compiles them.
+"""Define kernels with one mistake each, on the line with `# wrong`; test_diagnosis.py compiles
+them.
 
 `CASES` maps a name to (function to compile, kinds of its arguments, kind of diagnosis). Among the
 kinds of arguments, `f32` is a 1-D tensor of dynamic length and `f32x2d` a 2-D tensor.
@@ -23,7 +24,7 @@ def first_of_row(a, row):
 
 
 # -- kernels of several statements ----------------------------------------------------------------
-# Name -> kind of diagnosis, the statements, kinds of the arguments where they are others.
+# Name -> kind of diagnosis, the statements, kinds of the arguments if they differ.
 KERNEL_BODIES = {
     "store_vector": ("store-dtype", """
     source = cute.local_tile(a, (4,), (t,))
@@ -136,8 +137,8 @@ KERNEL_BODIES = {
 }  # fmt: skip
 
 # -- kernels of one statement ---------------------------------------------------------------------
-# Name -> kind of diagnosis, the statement, kinds of the arguments where they are others. What ends
-# in a colon has `b[t] = a[t]` below it.
+# Name -> kind of diagnosis, the statement, kinds of the arguments if they differ. A statement that
+# ends in a colon has `b[t] = a[t]` below it.
 KERNEL_STATEMENTS = {
     "store_wider": ("store-dtype", "b[t] = a[t]", "f32", "f16"),
     "store_python_number": ("store-dtype", "b[t] = 1"),
@@ -189,7 +190,7 @@ KERNEL_STATEMENTS = {
     "product_of_tuples": ("unpack-three", "i = cute.arch.block_dim() * cute.arch.block_idx() + t"),
     "whole_tensors": ("tensor-arithmetic", "b = 3.0 * a + 1.0"),
 }
-# The same of host functions.
+# Mistakes in host functions, in the same form.
 LAUNCH = ".launch(grid=(1, 1, 1), block=(32, 1, 1))"
 HOST_STATEMENTS = {
     "no_launch": ("no-launch", "copy_kernel(a, b)"),
@@ -219,7 +220,7 @@ HOST = """
 def {name}(a: cute.Tensor, b: cute.Tensor):
     {statements}
 """
-STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # its text is only in linecache
+STATEMENTS_FILE = str(Path(__file__).with_name("statements.py"))  # only linecache has its text
 
 
 def compile_statements():
@@ -293,7 +294,7 @@ CASES |= {
     "plain_launched_2": (launches_plain_python_in_two_lines, TWO, "missing-kernel"),
 }
 
-# Mistakes of the call: the line named is the one that calls compile.
+# Mistakes in the call: the diagnosis names the line that calls compile.
 CALLS = {
     "argument_missing": (copy, ("f32",), "missing-argument"),
     "argument_extra": (copy, ("f32", "f32", "f32"), "extra-argument"),

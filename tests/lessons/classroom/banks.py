@@ -39,8 +39,8 @@ def names_in(notebook: Path) -> list[str]:
 
 
 def answer(name: str, chance: random.Random) -> tuple[str, str]:
-    """Return (kind, text) of an answer: the solution as often as a wrong solution, sometimes the
-    skeleton."""
+    """Return (kind, text) of an answer: solutions and wrong solutions are equally likely, and some
+    answers are the skeleton."""
     e = exercise(name)
     imports = f"{e.source.imports}\n\n\n"
     draw = chance.random()

@@ -1,4 +1,5 @@
-"""Cells of hostile notebooks. None passes week0/scale, and none stops another notebook."""
+"""Define the cells of hostile notebooks. None passes week0/scale, and none stops another
+notebook."""
 
 from __future__ import annotations
 

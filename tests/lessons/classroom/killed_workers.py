@@ -47,8 +47,8 @@ def graded(folder: Path, out: Path, every_s: float, kills: int) -> tuple[float, 
 
     Memory that several processes share is divided between them.
 
-    every_s: seconds between two kills of a worker, after the first result. kills: the most workers
-    to kill.
+    every_s: seconds between two kills of a worker, after the first result. kills: the maximum
+    number of workers to kill.
     """
     call = [sys.executable, "-m", "forgekit", "grade", str(folder / "submitted"), "--out", str(out),
             "--scheduler", "local:2", "--seed", "1", "--seconds", "30"]  # fmt: skip

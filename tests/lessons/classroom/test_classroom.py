@@ -187,7 +187,7 @@ def test_grades_are_taken_out_in_linear_time():
 # -- between judge and student --------------------------------------------------------------------
 @pytest.fixture
 def pair():
-    """Return a judge's end, and the functions that the student's end serves."""
+    """Return the judge's end of a connection, and the functions that the student's end serves."""
     ours, theirs = socket.socketpair()
     serves = {}
     student = StudentEnd(theirs, serves)
@@ -471,7 +471,7 @@ def test_names_of_any_bytes_and_letters(tmp_path, no_judges, capsys):
         notebook(tmp_path / "class" / os.fsdecode(name) / "x.ipynb", GRADE)
     call = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--cores", "1"]
     assert main(call) == 0 and len(no_judges) == 3
-    assert main(call) == 0 and len(no_judges) == 3  # known by these names
+    assert main(call) == 0 and len(no_judges) == 3  # the names identify earlier submissions
     text = (tmp_path / "out/results.csv").read_text()
     assert "Jos\\udce9" in text and "\\x1b[31mred" in text and "\x1b" not in capsys.readouterr().out
 
@@ -623,7 +623,7 @@ def test_workers_that_are_killed_lose_no_row(tmp_path, capsys, monkeypatch):
 
 
 def test_students_names_alone_are_links(tmp_path):
-    """A cell that happens to contain the same text is not a link."""
+    """A cell that happens to contain a student's name is not a link."""
     rows = [Row(name, "passed", verdicts=[Verdict("week0/scale", "passed")])
             for name in ("passed", "A & B")]  # fmt: skip
     pages.write_all(ClassReport(rows), tmp_path)

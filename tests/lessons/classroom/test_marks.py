@@ -285,7 +285,7 @@ def lines_of(file):
 
 
 def test_files_for_other_systems(tmp_path):
-    """The columns are the ones that Canvas, Moodle and Gradescope document."""
+    """The columns are those that Canvas, Moodle and Gradescope document."""
     roster = {
         "ana": {"Student": "Lee, Ana", "ID": "4", "SIS Login ID": "ana", "Section": "A"},
         "zoe": {"Username": "z", "Email address": "z@x", "ID number": "7"},

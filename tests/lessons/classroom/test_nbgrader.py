@@ -1,4 +1,5 @@
-"""nbgrader itself grades the course's notebooks, with the same results as `forgekit grade`."""
+"""Test that nbgrader itself grades the course's notebooks, with the same results as `forgekit
+grade`."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_the_columns_and_files_that_the_page_states(tmp_path):
         at = [row.index(f"`{column}`") for column in columns]
         assert at == sorted(at)
     for file in tmp_path.rglob("*.*"):
-        name = file.relative_to(tmp_path).as_posix()  # `results.csv`, `.json`, `.md` there
+        name = file.relative_to(tmp_path).as_posix()  # listed as `results.csv`, `.json`, `.md`
         named = {name, name.replace("results.", "."), name.replace("students/", "")}
         assert file.name == "class.svg" or any(f"`{n}`" in PAGE for n in named), file
 

@@ -18,7 +18,7 @@ SAMPLES = Path(__file__).parent / "samples"
 
 @dataclass(frozen=True)
 class Fakes:
-    """The stand-ins for the tools. folder: their place; calls: their recorded calls, in order."""
+    """The stand-ins for the tools. folder: contains them; calls: their recorded calls, in order."""
 
     folder: Path
 

@@ -1,4 +1,4 @@
-"""Stand in for ncu, nsys and compute-sanitizer on PATH, depending on the name of the call.
+"""Stand in for ncu, nsys or compute-sanitizer on PATH, depending on the name that is called.
 
 It accepts only the options that forgekit uses, refuses values that the real tool would not
 understand, runs the command, and writes recorded output of the real tools (`samples/`). Its calls

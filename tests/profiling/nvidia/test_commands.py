@@ -119,7 +119,7 @@ def test_nsys(fakes, capfd, tmp_path):
 def test_nsys_as_json(fakes, capfd, tmp_path):
     assert main(["profile", "nsys", "--json", "--", *SAYS]) == 0
     printed = json.loads(capfd.readouterr().out)
-    naive, tile, fill = printed["kernels"]  # in the text, naive is the second
+    naive, tile, fill = printed["kernels"]  # naive comes second in the text
     assert (naive["function"], tile["function"]) == ("naive_kernel", "tile_kernel")
     assert list(naive.values())[2:] == [4, 71360, 17744, 58.0]
     assert "FillFunctor<float>, std::array" in fill["name"]  # commas in quotes

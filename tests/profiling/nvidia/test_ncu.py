@@ -41,7 +41,7 @@ def test_stalls_are_shares_of_a_warps_time():
     naive = measured((SAMPLES / "ncu_raw.csv").read_text())["naive_kernel"]
     assert list(naive["stalls"])[:3] == ["drain", "long scoreboard", "mio throttle"]
     assert "selected" not in naive["stalls"] and "sleeping" not in naive["stalls"]
-    # 94.96 and 93.41 of 156.61 and 154.34 warps for each issued instruction
+    # 94.96 of 156.61 and 93.41 of 154.34 warps for each issued instruction
     assert naive["stalls"]["drain"] == pytest.approx(60.6, abs=0.05)
 
 

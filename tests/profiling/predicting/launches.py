@@ -1,4 +1,4 @@
-"""Make facts of launches by hand."""
+"""Make facts about launches by hand."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def calibration_data() -> dict[str, Any]:
 
 
 def counters(found: LaunchCounts) -> dict[str, int]:
-    """Return the counters of a launch that are compared."""
+    """Return the counters of a launch to compare."""
     accesses = found.accesses.values()
     return {
         "instructions": sum(found.warp_instructions),

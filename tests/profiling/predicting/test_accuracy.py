@@ -1,4 +1,5 @@
-"""Compare the shipped constants with times of an H200, and with the data of their fit."""
+"""Compare the shipped constants with times measured on an H200, and with the data to which they
+were fitted."""
 
 from __future__ import annotations
 

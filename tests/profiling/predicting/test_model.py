@@ -1,4 +1,4 @@
-"""Test the model of time: each bound alone, their combination, the number of resident blocks."""
+"""Test the time model: each bound alone, their combination, the number of resident blocks."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def test_few_blocks_keep_few_multiprocessors_busy():
     one, many, uneven = (bounds(facts(blocks=n, warps=n, **work), H200)["shared"]
                          for n in (1, 132, 198))  # fmt: skip
     assert one == pytest.approx(132 * many)
-    assert uneven == pytest.approx(many * 132 / 99)  # half of them have two blocks
+    assert uneven == pytest.approx(many * 132 / 99)  # half of the multiprocessors run two blocks
 
 
 def test_blocks_that_share_move_what_they_share_once():
-    """All blocks load the same megabyte, which device memory supplies once, L2 each time."""
+    """All blocks load the same megabyte, which device memory supplies once and L2 each time."""
     each = 2**20 // 32
     f = facts(loads=132.0 * each, near_loads=132.0 * each / 16, read_sectors=each,
               read_pairs=each // 2)  # fmt: skip
@@ -120,7 +120,7 @@ def test_atomics_on_few_addresses_wait_for_each_other():
     assert passes(1000, 4000, 4000, 1) == pytest.approx(1000)  # neighbours: one line at a time
     assert passes(1000, 32000, 1000, 1) == pytest.approx(32000)  # one address: one lane at a time
     assert passes(1000, 32000, 4000, 1) == pytest.approx(0.4 * 32000)
-    assert passes(1000, 4000, 4000, 1600) == pytest.approx(10)  # over 100 pieces of 512 bytes
+    assert passes(1000, 4000, 4000, 1600) == pytest.approx(10)  # in 100 pieces of 512 bytes
 
 
 def test_clusters_start_more_slowly():
@@ -160,7 +160,8 @@ def test_a_launch_that_follows_another_starts_faster():
 
 # -- occupancy ----------------------------------------------------------------------------------
 # CUDA C++ Best Practices Guide, "Calculating Occupancy": with 37 registers per thread, twelve
-# blocks of 128 threads (75 %), but four of 320 threads (63 %); with 32, all 2,048 threads.
+# blocks of 128 threads (75 %), but four of 320 threads (63 %); with 32 registers, all 2,048 threads
+# fit.
 @pytest.mark.parametrize(
     ("threads", "registers", "shared", "blocks"),
     [

@@ -161,7 +161,7 @@ def test_as_data(whole):
 
 # -- a withheld time ----------------------------------------------------------------------
 def refused(p: PredictedTime) -> str:
-    """Return the reasons why there is no time."""
+    """Return the reasons why no time is predicted."""
     assert p.us is p.low is p.high is p.without is None and p.us_text == "–"
     assert p.to_dict()["predicted_us"] is None and list(p.reasons) == p.to_dict()["reasons"]
     assert p.headline.endswith(f"no prediction, because {' and '.join(p.reasons)}")
@@ -225,7 +225,7 @@ def test_a_prediction_is_right_within_the_interval(at, whole, capsys):
     whole.time()
     assert "right" in capsys.readouterr().out
     whole.time()
-    assert capsys.readouterr().out == ""  # it no longer waits
+    assert capsys.readouterr().out == ""  # the prediction is no longer pending
     (kept,) = fk.predictions().all
     assert kept.right and kept.metric == "microseconds" and kept.said == inside
 
@@ -283,7 +283,7 @@ def test_a_sampled_recording_answers_no_whole_call(transpose):
 
 
 def test_lines_are_weighed_by_what_bounds(whole):
-    """The shares of the lines add up to 1 for each bound."""
+    """For each bound, the lines' shares add up to 1."""
     counts = whole.launches[0].pace
     paces = [launch.pace for launch in whole.launches] if counts else []
     for name in BOUNDS:

@@ -1,4 +1,5 @@
-"""Correct kernels whose threads and blocks share memory in ways that a checker may misinterpret."""
+"""Define correct kernels whose threads and blocks share memory in ways that a checker may
+misinterpret."""
 
 import cutlass
 import torch
@@ -130,8 +131,8 @@ def halves_exchange(mX, mY):
 )  # fmt: skip
 @cute.kernel
 def shared_atomics(mX, mY):
-    """Find the largest, the smallest and the number of values by atomics in shared memory, on
-    shuffled results."""
+    """Find the maximum, the minimum and the number of values with atomics in shared memory, after
+    shuffles."""
     tidx, bidx = indices()
     lane = cute.arch.lane_idx()
     sR = smem(3, Int32)
@@ -154,7 +155,8 @@ def shared_atomics(mX, mY):
         want=lambda y: torch.full_like(y, 21))  # fmt: skip
 @cute.kernel
 def token(mY):
-    """Warps take turns, starting with the last; the turn is a flag in shared memory."""
+    """Warps run one after another, from the last to the first, controlled by a flag in shared
+    memory."""
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
     sF = smem(1, Int32)
     if warp == 0 and lane == 0:
@@ -163,7 +165,7 @@ def token(mY):
     turn = cute.arch.load(sF.iterator, Int32, sem="acquire", scope="cta", ss="cta")
     while turn != warp:
         turn = cute.arch.load(sF.iterator, Int32, sem="acquire", scope="cta", ss="cta")
-    cute.arch.sync_warp()  # every lane has seen its turn before lane 0 passes it on
+    cute.arch.sync_warp()  # every lane has seen the flag before lane 0 sets it for the next warp
     if lane == 0:
         mY[0] = mY[0] * 10 + warp + 1
         cute.arch.store(sF.iterator, turn - 1, sem="release", scope="cta", ss="cta")
@@ -172,7 +174,7 @@ def token(mY):
 @family(block=THREADS, args=pair(160), want=lambda x, y: 2 * x.view(5, 32).flip(1).reshape(-1))
 @cute.kernel
 def copying_warp(mX, mY):
-    """Warp 0 copies tiles by cp.async into two buffers, warp 1 doubles them, with four barriers."""
+    """With 4 barriers, warp 0 copies tiles by cp.async into 2 buffers, and warp 1 doubles them."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2))
@@ -243,7 +245,7 @@ def lock(mL, mY):
         want=queued)  # fmt: skip
 @cute.kernel
 def queue(mX, mN, mY):
-    """Positive values go to places drawn from a counter, all different and in any order."""
+    """Positive values go to slots drawn from a counter, all different and in any order."""
     tidx, bidx = indices()
     x = mX[bidx * 32 + tidx]
     if x > 0:
@@ -272,7 +274,8 @@ def in_place(mX: cute.Tensor, bug: cutlass.Constexpr = None):
         want=lambda x, y: [(y, torch.full_like(y, 3.0)), (x, torch.full_like(x, 2.0))])  # fmt: skip
 @cute.jit
 def back_and_forth(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
-    """Copy from x to y and back; each launch reads elsewhere what the previous one wrote."""
+    """Copy from x to y and back; in each launch, other threads read the elements that the previous
+    launch wrote."""
     grid = (cute.ceil_div(mX.shape[0], 32), 1, 1)
     increment_kernel(mX, mY).launch(grid=grid, block=(32, 1, 1))
     increment_kernel(mY, mX).launch(grid=grid, block=(32, 1, 1))
@@ -327,7 +330,7 @@ def leaving_early(mX, mY):
         want=lambda x, f, d, y: 3 * x.flip(0))  # fmt: skip
 @cute.kernel
 def publish(mX, mF, mD, mY):
-    """Block 0 writes data, then a flag; the other waits for the flag, then reads the data."""
+    """Block 0 writes data, then a flag; block 1 waits for the flag, then reads the data."""
     tidx, bidx = indices()
     if bidx == 0:
         mD[tidx] = 3.0 * mX[tidx]

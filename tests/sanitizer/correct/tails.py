@@ -1,4 +1,4 @@
-"""Correct kernels that read and compute on unwritten shared memory, and drop the results.
+"""Define correct kernels that read and compute on unwritten shared memory, and drop the results.
 
 The tails of rows and tiles are those of production kernels: not loaded or partly loaded, used by
 all threads, and masked or omitted at the end.
@@ -38,7 +38,8 @@ def of_neighbours(x, y):
     return [(y, p[:-2] + p[1:-1] + p[2:])]
 
 
-# -- rows by warps: those beyond the end are computed and not stored ------------------------------
+# -- one row per warp: rows beyond the end are computed but not stored
+# ------------------------------
 @cute.kernel
 def rows_kernel(mX, mT, mY, what):
     """One warp per row, 4 elements per lane, by cp.async if there is a row."""
@@ -77,7 +78,7 @@ def rows_kernel(mX, mT, mY, what):
         off = x - mean
         variance = cute.arch.warp_reduction_sum((off * off).reduce(add, Float32(0.0), 0))
         rX.store(off * cute.math.rsqrt(variance / (4 * WARP) + 1e-6))
-    elif const_expr(what == "rotary"):  # pairs turned by an angle
+    elif const_expr(what == "rotary"):  # pairs rotated by an angle
         for k in cutlass.range_constexpr(2):
             angle = Float32(2 * lane + k)
             c, s = cute.math.cos(angle), cute.math.sin(angle)
@@ -123,7 +124,7 @@ def columns_kernel(mX, mY, what):
         if tidx % WARP == 0:
             sP[tidx // WARP] = total
         cute.arch.sync_threads()
-        part = sP[tidx % 4]  # two of the four were written
+        part = sP[tidx % 4]  # only two of the four were written
         total = cute.arch.warp_reduction_sum(part if tidx % WARP < 2 else Float32(0.0))
         if tidx == 0:
             mY[0] = total
@@ -164,7 +165,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = cute.arch.fmax(sP[0], sP[1])
-    elif const_expr(what == "scan"):  # values on the right never move to the left
+    elif const_expr(what == "scan"):  # a value never moves to the left
         for step in cutlass.range_constexpr(6):
             apart = 1 << step
             other = sX[(tidx + THREADS - apart) % THREADS]
@@ -184,7 +185,7 @@ def columns_kernel(mX, mY, what):
         cute.arch.sync_threads()
         if tidx == 0:
             mY[0] = sP[0]
-    elif const_expr(what == "overwritten"):  # read too early, and then again
+    elif const_expr(what == "overwritten"):  # read too early, then read again
         cute.arch.sync_threads()
         sX[THREADS - 1 - tidx] = x if inside else Float32(0.0)
         cute.arch.sync_threads()
@@ -306,7 +307,7 @@ def swizzled_edge(mX, mY):
 @family(block=THREADS, grid=by_parts(THREADS), args=pair(100), want=of_neighbours)
 @cute.kernel
 def halo(mX, mY):
-    """Sum neighbours; at the ends the halo is read although it is not loaded."""
+    """Sum neighbours; at the ends, threads read the halo although it was not loaded."""
     tidx, bidx = indices()
     n, i = mX.shape[0], bidx * THREADS + tidx
     sX = smem(THREADS + 2)
@@ -348,7 +349,7 @@ def product_edge(mA, mB, mC):
         want=lambda x, y: x.view(2, WARP, 4).sum((0, 2)), static=(0,))  # fmt: skip
 @cute.kernel
 def stages(mX, mY):
-    """Each round reads three stages, including those of missing tiles."""
+    """Each round reads three stages, including stages of missing tiles."""
     tidx, bidx = indices()
     sX = smem((4, WARP, 3))
     gX = cute.zipped_divide(mX, (4,))
@@ -371,7 +372,7 @@ def stages(mX, mY):
 @family(block=THREADS, grid=2, cluster=(2, 1, 1), args=pair(2, 50), want=lambda x, y: x.flip(0) + 1)
 @cute.kernel
 def peer(mX, mY):
-    """Blocks of a cluster read each other's buffers, which the row does not fill."""
+    """Blocks of a cluster read each other's buffers, which the row does not fill completely."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     n = mX.shape[1]
@@ -389,7 +390,8 @@ def peer(mX, mY):
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x, static=(0,))
 @cute.kernel
 def bulk_rows(mX, mY):
-    """Bulk copies fill whole tiles; the last buffer gets none, but is read like the others."""
+    """Bulk copies fill whole tiles; the last buffer receives no copy, but is read like the
+    others."""
     tidx, bidx = indices()
     sX = smem((THREADS, 2))
     mbarrier = cutlass.memory.SmemAllocator().allocate_array(Int64, 1)

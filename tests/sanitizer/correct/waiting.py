@@ -1,6 +1,5 @@
-"""Correct kernels in which a thread waits for others just before a barrier of its block.
-
-Its neighbours arrive at the barrier long before: locks, semaphores, chained scans, mbarriers.
+"""Define correct kernels in which a thread waits for others just before a barrier of its block. Its
+neighbours arrive at the barrier much earlier: locks, semaphores, chained scans, mbarriers.
 """
 
 import cutlass
@@ -66,7 +65,7 @@ def acquire(lock: cute.Pointer):
         want=lambda x, l, y: x.sum(0))  # fmt: skip  # noqa: E741
 @cute.kernel
 def block_lock(mX, mL, mY):
-    """Thread 0 takes a lock for its block, all threads add without atomics, thread 0 releases
+    """Thread 0 takes a lock for its block, all threads add without atomics, and thread 0 releases
     it."""
     tidx, bidx = indices()
     if tidx == 0:
@@ -100,7 +99,7 @@ def warp_lock(mL, mY):
         want=lambda x, s, y: x.sum(0))  # fmt: skip
 @cute.kernel
 def split_k(mX, mS, mY):
-    """Blocks add their parts in order of their numbers, controlled by a semaphore."""
+    """Blocks add their parts in the order of block indices, controlled by a semaphore."""
     tidx, part = indices()
     if tidx == 0:
         wait_for(mS.iterator, part)
@@ -143,7 +142,7 @@ def fix_up(mX, mF, mP, mY):
         want=lambda x, n, y: [(y[2], x.roll(-2, 0) + 2.0)])  # fmt: skip
 @cute.kernel
 def rounds(mX, mN, mY):
-    """All blocks synchronise with a counter, twice: values move from block to block."""
+    """All blocks synchronise twice with a counter, and values move from block to block."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     x = mX[bidx, tidx]
@@ -261,7 +260,8 @@ def lane_waits(mX, mY):
         want=lambda x, y: x.view(5, THREADS).sum(0).flip(0))  # fmt: skip
 @cute.kernel
 def one_producer(mX, mY):
-    """A lane of the last warp fetches tiles, two warps use them; all threads meet at the end."""
+    """A lane of the last warp fetches tiles, two warps use them, and all threads meet at a barrier
+    at the end."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2))
     full, empty = smem(2, Int64).iterator, smem(2, Int64).iterator
@@ -289,7 +289,7 @@ def one_producer(mX, mY):
 @family(block=THREADS, args=pair(3 * THREADS), want=lambda x, y: x + 1)
 @cute.kernel
 def store_by_one(mX, mY):
-    """Each tile is stored by one thread, which waits until its source may be overwritten."""
+    """One thread stores each tile, and waits until its source may be overwritten."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
     gX, gY = cute.zipped_divide(mX, (THREADS,)), cute.zipped_divide(mY, (THREADS,))
@@ -310,7 +310,7 @@ def store_by_one(mX, mY):
         want=lambda x, y: x.cumsum(0))  # fmt: skip
 @cute.kernel
 def cluster_chain(mX, mY):
-    """Running sums along a cluster: a thread waits for the previous block, then its block
+    """Compute running sums along a cluster: a thread waits for the previous block, then its block
     continues."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -337,7 +337,8 @@ def cluster_chain(mX, mY):
         torch.cat([x, x.flip(0)])[:, 1:]), (y[:4, 0], 3 * x[:, 0] + 9)])  # fmt: skip
 @cute.kernel
 def cluster_flag(mX, mF, mY):
-    """A thread of each block waits for a flag of the block before; then the cluster's barrier."""
+    """A thread of each block waits for the previous block's flag; then all threads reach the
+    cluster's barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     mY[rank, tidx] = 3.0 * mX[rank, tidx]
@@ -379,7 +380,7 @@ def late_lane(mX, mF, mY):
         want=lambda x, l, y: torch.cat([2 * x[9:10], x.flip(0)[1:], 2 * x]))  # fmt: skip  # noqa: E741
 @cute.kernel
 def late_arrival(mX, mL, mY):
-    """A lane waits for a flag of the other warp after its own warp has arrived at the barrier."""
+    """A lane waits for the other warp's flag after its own warp has arrived at the barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
     if tidx < 32:
@@ -401,7 +402,8 @@ def late_arrival(mX, mL, mY):
 @family(block=THREADS, args=lambda: (fk.randn(6), fk.empty(THREADS)), want=taken_in_turn)
 @cute.kernel
 def ping_pong(mX, mY):
-    """A lane of each of two warps alternates by a flag in shared memory, then all threads meet."""
+    """One lane in each of two warps alternates with the other through a flag in shared memory; then
+    all threads meet at a barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sTurn, sSum = smem(1, Int32), smem(1)
     if tidx == 0:
@@ -424,7 +426,7 @@ def ping_pong(mX, mY):
         want=lambda x, y: x.view(3, THREADS).flip(1).reshape(-1))  # fmt: skip
 @cute.kernel
 def elected_wait(mX, mY):
-    """One consumer waits for a tile, and the consumers meet at their own barrier."""
+    """One consumer waits for a tile, and all consumers meet at a separate barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(THREADS), smem(1, Int64).iterator
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
@@ -448,7 +450,8 @@ def elected_wait(mX, mY):
         want=lambda l, y: torch.full_like(y, 3 + 19 + 35 + 51))  # fmt: skip  # noqa: E741
 @cute.kernel
 def lanes_lock(mL, mY):
-    """Two lanes of each warp take a lock, one after the other; then all threads meet."""
+    """Two lanes of each warp take a lock, one after the other; then all threads meet at a
+    barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     if tidx % 16 == 3:
         acquire(mL.iterator)
@@ -463,7 +466,7 @@ def lanes_lock(mL, mY):
         want=lambda x, y: unevenly(x.int(), y))  # fmt: skip
 @cute.kernel
 def uneven_lanes(mX, mY):
-    """Lanes reach the same barrier after loops of different lengths, round after round."""
+    """In every round, lanes reach the same barrier after loops of different lengths."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
     x = mX[tidx]

@@ -63,7 +63,7 @@ def own_vector(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def reversed_tile(mX, mY, bug):
-    """One tile is read by other threads than those that copied it, after a wait and a barrier."""
+    """Threads read a tile that other threads copied, after a wait and a barrier."""
     tidx, bidx = indices()
     sX = smem(TILE)
     gX, sV = cute.zipped_divide(mX, (4,)), cute.zipped_divide(sX, (4,))
@@ -99,7 +99,7 @@ def reversed_tile(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def pipeline(mX, mY, bug):
-    """Row sums: cp.async brings tiles of 256 floats, two ahead of the sum, into three stages."""
+    """Row sums: cp.async copies tiles of 256 floats, two ahead of the sum, into three stages."""
     tidx, row = indices()
     sX = smem((4, THREADS, STAGES))
     gX = cute.zipped_divide(mX[row, None], (4,))  # (4, N / 4)

@@ -23,7 +23,7 @@ DIVERGENT = ("divergent-barrier",)
 ))  # fmt: skip
 @cute.kernel
 def mirror(mX, mY, bug):
-    """y[i] = x[63 - i]; the mutants put the barrier where some threads do not pass."""
+    """y[i] = x[63 - i]; the mutants put the barrier where some threads do not reach it."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(THREADS)
@@ -95,7 +95,7 @@ def two_groups(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def producer(mX, mY, bug):
-    """Warp 0 fills a buffer, warp 1 empties it; barrier 1 means full, barrier 2 empty."""
+    """Warp 0 fills a buffer, and warp 1 empties it; barrier 1 means full, barrier 2 means empty."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(32, Int32)
@@ -127,7 +127,7 @@ def producer(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def crossing(mY, bug):
-    """Two warps pass two named barriers; one takes them in the opposite order."""
+    """Two warps pass two named barriers, one of them in the opposite order."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = tidx // 32
     if warp == 0:
@@ -195,7 +195,7 @@ def locked(mL, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def rounds_by_lane(mX, mY, bug):
-    """In each of three rounds, values move on by one thread."""
+    """In each of three rounds, values move to the next thread."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
     x = mX[tidx]
@@ -274,8 +274,8 @@ def handed_over(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def awaited_by_one(mX, mY, bug):
-    """Thread 0 waits for an mbarrier before the block's barrier; y = sum of the warp +
-    neighbour."""
+    """Thread 0 waits for an mbarrier before the block's barrier; y = the warp's sum + the
+    neighbour's value."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(THREADS), smem(1, Int64).iterator
     init_mbarriers((ready, 32))

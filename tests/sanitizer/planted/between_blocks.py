@@ -1,4 +1,4 @@
-"""Global memory that several blocks, or several launches, share."""
+"""Bugs in global memory that several blocks or launches share."""
 
 import cutlass
 import torch
@@ -96,7 +96,7 @@ def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass
 ))  # fmt: skip
 @cute.kernel
 def last_block_sum(mX, mP, mTicket, mY, bug):
-    """Every block stores 64 partial values; the last block to finish adds all of them up."""
+    """Every block stores 64 partial values; the last block to finish adds up all values."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     sLast = cutlass.memory.SmemAllocator().allocate_tensor(Int32, cute.make_layout(1), 16)

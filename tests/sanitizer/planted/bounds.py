@@ -186,7 +186,7 @@ MISALIGNED = ("misaligned",)
 ))  # fmt: skip
 @cute.kernel
 def vector_rows(mX, mY, bug):
-    """The first four columns of every row, one thread per row, with one 128-bit load."""
+    """Load the first four columns of every row, one thread per row, with one 128-bit load."""
     row, _, _ = cute.arch.thread_idx()
     start = cute.assume(row * mX.shape[1], divby=4)
     if const_expr(bug == "one_element_on"):
@@ -205,7 +205,7 @@ def vector_rows(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def shared_vectors(mX, mY, bug):
-    """Rows through shared memory, written element by element, read 128 bits at a time."""
+    """Rows pass through shared memory, written element by element and read 128 bits at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     stride = 9 if const_expr(bug == "padded_by_one") else 12
     sX = smem((8, 8), stride=(stride, 1))
@@ -224,7 +224,7 @@ def shared_vectors(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def async_rows(mX, mY, bug):
-    """The first four columns of every row by cp.async; each thread reads what it copied."""
+    """Copy the first four columns of every row with cp.async; each thread reads its own copy."""
     row, _, _ = cute.arch.thread_idx()
     sX = smem((8, 4), stride=(4, 1))
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
@@ -249,8 +249,8 @@ def async_rows(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def three(mX, mY, bug):
-    """The sum of three elements, which the compiler loads as four, is stored for all threads and in
-    their place."""
+    """The compiler loads three elements as four; their sum is stored for all threads, also over the
+    elements."""
     tidx, _, _ = cute.arch.thread_idx()
     total = mX[0] + mX[1] + mX[2]  # BUG without_barrier, into_empty
     if const_expr(bug == "of_four"):

@@ -92,7 +92,7 @@ def staged_sum(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def in_and_out(mX, mY, bug):
-    """A tile arrives by bulk copy, is doubled in place and leaves by bulk copy, three times."""
+    """Three times, a tile arrives by bulk copy, is doubled in place, and leaves by bulk copy."""
     tidx, bidx = indices()
     sX = smem(THREADS)
     mbar = smem(1, Int64).iterator
@@ -130,7 +130,7 @@ def in_and_out(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def short_last_tile(mX, mY, bug):
-    """Tiles of 128 floats, the last one shorter; the number of expected bytes is that of the
+    """Tiles have 128 floats, except for a shorter last one; the expected bytes are those of the
     tile."""
     tidx, bidx = indices()
     sX = smem(2 * THREADS)

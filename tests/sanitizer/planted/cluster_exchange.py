@@ -80,7 +80,8 @@ def cluster_max(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cluster_halo(mX, mY, bug):
-    """y[i] = x[i] + x[i + 1], cyclically: the neighbour's first value is in its block."""
+    """y[i] = x[i] + x[i + 1], cyclically; the next block's first value is in that block's shared
+    memory."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS)
@@ -174,7 +175,8 @@ def cluster_histogram(mX, mH, bug):
 ))  # fmt: skip
 @cute.kernel
 def messages(mX, mY, bug):
-    """Three rounds of st.async to the other block, each with its own box and mbarrier."""
+    """Send three rounds of st.async to the other block, each with a separate mailbox and
+    mbarrier."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sBox = smem((32, 3), Int32)

@@ -40,8 +40,8 @@ def own_part(mX: cute.Tensor, row: Int32, part: Int32, parts: cutlass.Constexpr)
 def cluster_sum_kernel(
     mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr
 ):
-    """Each block keeps its partial sums in its own memory; the first block of the cluster fetches
-    all of them."""
+    """Each block keeps its partial sums in its own memory; the cluster's first block fetches all
+    partial sums."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.cluster_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -99,10 +99,9 @@ def cluster_sum(
 def reduction_buffer_sum_kernel(
     mX: cute.Tensor, mY: cute.Tensor, cluster: cutlass.Constexpr, bug: cutlass.Constexpr
 ):
-    """Each warp sends its partial sum to every block of the cluster; each block adds all of them
-    up.
+    """Each warp sends its partial sum to every block of the cluster; each block adds up all values.
 
-    There is no barrier at the end; a block leaves once everything sent to it has arrived.
+    There is no barrier at the end; a block exits once all values sent to it have arrived.
     """
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.cluster_idx()

@@ -107,7 +107,7 @@ def one_ahead(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def bulk_in_place(mX, bug):
-    """Tiles move by bulk copies to shared memory and, mirrored, back the same way."""
+    """Bulk copies move tiles to shared memory and, mirrored, back to global memory."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem(TILE), smem(TILE)
     full = smem(1, Int64).iterator
@@ -149,7 +149,7 @@ def bulk_in_place(mX, bug):
         cute.arch.sync_threads()
 
 
-# -- two copies to the same place
+# -- two copies to the same address
 # ----------------------------------------------------------------------
 @family(block=THREADS, args=lambda: (fk.randn(2 * TILE), fk.empty(THREADS)),
         want=lambda x, y: x[:THREADS] * 2 + x[TILE : TILE + THREADS], bugs=(
@@ -163,7 +163,7 @@ def bulk_in_place(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_tiles(mX, mY, bug):
-    """The sum of two tiles, which bulk copies bring; cp.async fills a third place."""
+    """Add two tiles that bulk copies load; cp.async fills a third buffer."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sZ = smem((TILE, 2)), smem(THREADS)
     full = smem(2, Int64).iterator

@@ -1,4 +1,4 @@
-"""Histograms and running sums of a block in shared memory."""
+"""Bugs in a block's histograms and running sums in shared memory."""
 
 import cutlass
 import torch
@@ -88,7 +88,7 @@ def histogram(mX, mH, bug):
 ))  # fmt: skip
 @cute.kernel
 def scan(mX, mY, bug):
-    """Running sums in log2(64) steps, in one buffer: read, barrier, write, barrier."""
+    """Compute running sums in log2(64) steps, in one buffer: read, barrier, write, barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
     sX[tidx] = mX[tidx]
@@ -110,7 +110,7 @@ def scan(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_buffer_scan(mX, mY, bug):
-    """Running sums from one buffer into the other; one barrier per step is enough."""
+    """Compute running sums from one buffer into the other; one barrier per step is enough."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
     sX[tidx, 0] = mX[tidx]
@@ -134,7 +134,7 @@ def two_buffer_scan(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def warp_scan(mX, mY, bug):
-    """Running sums by shuffles, then the total of the first warp is added to the second."""
+    """Compute running sums with shuffles, then add the first warp's total to the second."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
     sT = smem(2, Int32)
@@ -160,7 +160,7 @@ def warp_scan(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def tally(mX, mMost, mSum, mSquares):
-    """Atomics one after another, without separate lines."""
+    """Execute several atomics whose results need no separate lines."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
     square = x * x

@@ -1,4 +1,4 @@
-"""Leftovers in unwritten shared memory that are computed on and dropped, or let through.
+"""Leftovers in unwritten shared memory, used in computations and dropped, or not dropped.
 
 Every correct kernel here also reads leftovers; a mutant lets them reach a result, a branch or an
 index.
@@ -14,7 +14,7 @@ from tests.sanitizer.kernel_parts import cluster_sync, indices, smem
 
 THREADS = 64
 WARP = 32
-N = 50  # number of elements, of 64
+N = 50  # number of elements, out of 64
 
 
 def summed_up(x, y):
@@ -42,8 +42,8 @@ LEFTOVER = ("uninitialised-shared",)
 ))  # fmt: skip
 @cute.kernel
 def tail(mX, mY, bug):
-    """y[0] is the sum, y[1] the maximum, y[2 + i] = 2 x[i], of one row in one warp, with its
-    tail."""
+    """For one row in one warp, with its tail: y[0] is the sum, y[1] the maximum, and y[2 + i] = 2
+    x[i]."""
     lane, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(2 * WARP)
@@ -217,7 +217,7 @@ def passed_on(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def async_norm(mX, mY, bug):
-    """RMS norm, one warp per row, cp.async: missing rows are neither copied nor stored."""
+    """RMS norm with one warp per row and cp.async; missing rows are neither copied nor stored."""
     tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row = bidx * 2 + warp

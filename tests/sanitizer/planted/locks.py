@@ -68,8 +68,7 @@ def row_lock(mX, mL, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def ticket_lock(mX, mT, mY, bug):
-    """Blocks draw a number from mT[0] and wait until mT[1] shows it, so they add up in that
-    order."""
+    """Blocks draw a number from mT[0] and wait until mT[1] equals it, so they add in that order."""
     tidx, bidx = indices()
     serving = mT.iterator + 1
     mine = Int32(0)
@@ -209,7 +208,7 @@ def shared_lock(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def dynamic_tree(mX, mY, bug):
-    """A tree whose width is halved in a loop, with 32 threads."""
+    """Sum with a tree of 32 threads, whose width a loop halves."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(32), 16)
     sP[tidx] = mX[tidx]

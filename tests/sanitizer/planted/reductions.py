@@ -69,7 +69,7 @@ def tree_sum(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def wide_tree(mX, mY, bug):
-    """128 values by 128 threads, neighbours first, so every step needs a barrier of the block."""
+    """128 threads add 128 values, neighbours first, so every step needs a barrier of the block."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = smem(128)
     sP[tidx] = mX[tidx]
@@ -93,7 +93,7 @@ def wide_tree(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def block_sum(mX, mY, bug):
-    """One block per row: sums of warps by shuffles, then one thread adds those up."""
+    """One block per row: each warp sums with shuffles, then one thread adds up the sums."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sP = smem(4)
@@ -187,7 +187,8 @@ def online_softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def centre(mX, mY, bug):
-    """y = x - x[0], row by row in one block; thread 0 passes the value through one element."""
+    """y = x - x[0], row by row in one block; thread 0 passes x[0] to the others through one
+    element."""
     tidx, _, _ = cute.arch.thread_idx()
     sF = smem(1)
     for row in cutlass.range(mX.shape[0], unroll=1):

@@ -1,4 +1,4 @@
-"""Reused memory and barriers: work queues, other types, phases, lists, rows of odd blocks."""
+"""Bugs in reused memory and barriers: work queues, other types, phases, lists, odd block sizes."""
 
 import cutlass
 import torch
@@ -66,8 +66,8 @@ EMPTY, ASYNC, DEADLOCK = ("uninitialised-shared",), ("async-copy",), ("deadlock"
 ))  # fmt: skip
 @cute.kernel
 def row_queue(mX, mN, mY, bug):
-    """Two blocks fetch rows from a counter until none are left; thread 0 passes the number to the
-    others."""
+    """Two blocks draw rows from a counter until none are left; thread 0 passes the row's index to
+    the other threads."""
     tidx, _, _ = cute.arch.thread_idx()
     sRow = smem(1, Int32)
     rows = mX.shape[0]
@@ -95,7 +95,7 @@ def row_queue(mX, mN, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def other_type(mX, mY, bug):
-    """Shared memory holds float32, then, after a barrier, pairs of float16 in the same place."""
+    """Shared memory holds float32 and, after a barrier, pairs of float16 at the same addresses."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
     sH = cute.make_tensor(cute.recast_ptr(sX.iterator, dtype=Float16), cute.make_layout(128))
@@ -119,7 +119,7 @@ def other_type(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def phases(mX, mY, bug):
-    """An mbarrier at which all threads arrive is the barrier of the block, five times."""
+    """An mbarrier at which all threads arrive replaces the block's barrier, five times."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
     bar = smem(1, Int64).iterator
@@ -173,7 +173,7 @@ def lists(mK, mH, mNext, bug):
 ))  # fmt: skip
 @cute.kernel
 def turned_rows(mX, bug):
-    """Rows are reversed in place; a whole row is read before any of it is written."""
+    """Reverse rows in place; all threads read a row before any thread writes to it."""
     tidx, row = indices()
     if const_expr(bug == "row_of_a_neighbour"):
         x = mX[row ^ 1, THREADS - 1 - tidx]  # BUG row_of_a_neighbour
@@ -194,7 +194,8 @@ def turned_rows(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def bitmap(mX, mY, bug):
-    """Find which of 256 values occur: bits in shared memory are set atomically, and bytes count."""
+    """Find which of 256 values occur: threads set bits in shared memory atomically, and bytes hold
+    counts."""
     tidx, _, _ = cute.arch.thread_idx()
     sB = smem(8, Int32)
     if tidx < 8:
@@ -220,7 +221,7 @@ def bitmap(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_block(mX, mY, bug):
-    """80 threads: two warps and a half warp, with the right mask and barrier."""
+    """80 threads form two warps and a half warp, with the right mask and barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sT = smem(3, Int32)
@@ -285,7 +286,8 @@ def own_stages(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def early_goodbye(mX, mY, bug):
-    """Blocks of a pair read from each other, signal it, continue, and wait before they leave."""
+    """Blocks of a pair read from each other, signal the end of the reads, continue, and wait before
+    they exit."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS, Int32)

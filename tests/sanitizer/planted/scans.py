@@ -55,7 +55,7 @@ def block_total(x: Int32, sT: cute.Tensor) -> Int32:
 ))  # fmt: skip
 @cute.kernel
 def chained_sum(mX, mF, mP, bug):
-    """mP[b] is the sum of the blocks up to b; one thread waits for it, its block waits at a
+    """mP[b] is the sum of the blocks up to b; one thread waits for it, while its block waits at a
     barrier."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
@@ -129,7 +129,7 @@ def look_back(mX, mF, mA, mP, mY, bug):
         want=lambda x, w, y: before_and_lane(x))  # fmt: skip
 @cute.kernel
 def packed_look_back(mX, mW, mY):
-    """State and value in one word, so that no fence is needed: value * 4 + state."""
+    """State and value share one word, value * 4 + state, so no fence is needed."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
@@ -190,7 +190,7 @@ def last_warp(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def stream(mX, mF, mD, mY, bug):
-    """Block 0 passes rows to block 1 through two places; flags count written and read rows."""
+    """Block 0 passes rows to block 1 through two buffers; flags count written and read rows."""
     tidx, bidx = indices()
     written, read = mF.iterator, mF.iterator + 1
     for row in cutlass.range(mX.shape[0], unroll=1):

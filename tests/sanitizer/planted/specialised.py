@@ -28,7 +28,7 @@ RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
 ))  # fmt: skip
 @cute.kernel
 def ring_of_warps(mX, mY, bug):
-    """Warp 0 squares values into a ring of two stages, warps 1 and 2 each read a half."""
+    """Warp 0 writes squares into a ring of two stages; warps 1 and 2 each read a half."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((64, STAGES))
@@ -112,8 +112,8 @@ def bucket_chain(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def in_turn(mX, mY, bug):
-    """Two warps update the same row in turn, as two consumers of attention share the tensor
-    core."""
+    """Two warps update the same row in turn, just as two attention consumers share the tensor
+    cores."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sSum = smem(32)
@@ -145,7 +145,7 @@ def in_turn(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def async_loader(mX, mY, bug):
-    """Warp 0 fills three stages by cp.async, two ahead, and arrives when its own copies are
+    """Warp 0 fills three stages with cp.async, two ahead, and arrives when its own copies are
     complete."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32

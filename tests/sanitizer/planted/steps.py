@@ -1,4 +1,5 @@
-"""Algorithms of a block in many steps: sorting, double buffers, compaction, tiles with a halo."""
+"""Bugs in multi-step algorithms of a block: sorting, double buffers, compaction, tiles with a
+halo."""
 
 import cutlass
 import torch
@@ -116,7 +117,7 @@ def jacobi(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def compaction(mX, mN, mY, bug):
-    """Pack the positive values of all blocks, with counts of warps and one atomic addition per
+    """Pack the positive values of all blocks, with counts per warp and one atomic addition per
     block."""
     tidx, bidx = indices()
     warp, lane = tidx // 32, tidx % 32
@@ -151,7 +152,7 @@ def compaction(mX, mN, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def box(mX, mY, bug):
-    """Sums of 3 x 3, zero outside; 8 x 8 threads load a tile of 10 x 10 in two turns."""
+    """Compute 3 x 3 sums, with zeros outside; 8 x 8 threads load a 10 x 10 tile in two rounds."""
     tidx, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     M, N = mX.shape
@@ -189,7 +190,7 @@ def box(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def private_histograms(mX, mH, bug):
-    """One histogram per warp, by match and one plain addition per value; then the sum of both."""
+    """One histogram per warp, with match and one plain addition per value; then both are added."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sH = smem((8, 2), Int32)

@@ -1,4 +1,4 @@
-"""Tails: unwritten places in shared memory that are read, used and dropped, or not."""
+"""Tails: unwritten elements of shared memory that are read, used and dropped, or not dropped."""
 
 import cutlass
 import torch
@@ -99,7 +99,7 @@ def row_norm(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def chosen(mX, mY, bug):
-    """A maximum in which lanes past the end read, but then choose minus infinity."""
+    """A maximum for which lanes past the end read a value, but then choose minus infinity."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sTop = smem(THREADS), smem(2)
@@ -124,7 +124,7 @@ def chosen(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_halves(mX, mY, bug):
-    """An odd number of float16, read in pairs, of which the last has an unwritten half."""
+    """An odd number of float16 values, read in pairs; the last pair has an unwritten half."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(2 * THREADS, Float16)

@@ -17,7 +17,7 @@ STAGES = 2
 
 
 def swizzled_tile(stages: int) -> Any:
-    """Stages of tiles, row-major, with the swizzle of 128 bytes."""
+    """Return the layout of stages of row-major tiles with the 128-byte swizzle."""
     plain = cute.make_layout((ROWS, COLUMNS, stages), stride=(COLUMNS, 1, TILE))
     return cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, plain)
 
@@ -29,7 +29,7 @@ def tiles(layout: Any) -> Any:
 
 
 def partition(atom: cute.CopyAtom, sX: cute.Tensor, mX: cute.Tensor) -> tuple[Any, Any]:
-    """Return (tile or stages of tiles, tiles of the tensor) as the atom copies them."""
+    """Return (tile or stages of tiles, tiles of the tensor) in the form that the atom copies."""
     gX = cute.zipped_divide(mX, (ROWS, COLUMNS))
     whole = cute.make_layout(1)
     return cpasync.tma_partition(atom, 0, whole, cute.group_modes(sX, 0, 2), gX)
@@ -266,7 +266,7 @@ def tensor_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
 @cute.kernel
 def tensor_multicast_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor,
                             layout: cute.ComposedLayout, bug: cutlass.Constexpr):  # fmt: skip
-    """Each block of two loads half of a tile for both; two tiles, one after the other."""
+    """Each of two blocks loads half of a tile for both, for two tiles in succession."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.make_warp_uniform(cute.arch.block_idx_in_cluster())
     sX, full = tiles(layout), smem(1, Int64).iterator

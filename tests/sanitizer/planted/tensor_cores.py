@@ -14,14 +14,15 @@ VECTOR = 8  # elements of a 16-byte copy
 
 
 def tile_layout(rows, columns):
-    """Row-major, pieces of 16 bytes swizzled by pairs of rows of 64 bytes."""
+    """Return a row-major layout of 64-byte rows, whose 16-byte pieces are swizzled by pairs of
+    rows."""
     atom = cute.make_layout((8, 32), stride=(32, 1))
     atom = cute.make_composed_layout(cute.make_swizzle(2, 3, 3), 0, atom)
     return cute.tile_to_shape(atom, (rows, columns, STAGES), (0, 1, 2))
 
 
 def copy_of_rows(atom, columns):
-    """Return a copy by THREADS threads over rows of `columns` elements, 16 bytes each."""
+    """Return a copy of rows of `columns` elements by THREADS threads, 16 bytes per thread."""
     across = columns // VECTOR
     threads = cute.make_layout((THREADS // across, across), stride=(across, 1))
     return cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, VECTOR)))
@@ -63,7 +64,8 @@ ASYNC, RACE = ("async-copy",), ("shared-race",)
 ))  # fmt: skip
 @cute.kernel
 def staged_product(mA, mB, mC, bug):
-    """C (64, 64) = A B^T: cp.async two tiles of K ahead, ldmatrix, mma, C through shared memory."""
+    """C (64, 64) = A B^T, with cp.async two tiles of K ahead, ldmatrix, mma, and C through shared
+    memory."""
     tidx, _, _ = cute.arch.thread_idx()
     mma = warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16))
     tiled = cute.make_tiled_mma(mma, (2, 2, 1), permutation_mnk=(32, 32, 16))

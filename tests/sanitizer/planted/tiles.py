@@ -1,4 +1,5 @@
-"""Tiles in shared memory that one thread writes and another reads: transpose, product, stencil."""
+"""Bugs in tiles that one thread writes to shared memory and another reads: transpose, product,
+stencil."""
 
 import cutlass
 import torch
@@ -127,7 +128,7 @@ def stencil(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def smoothing(mX, mY, bug):
-    """Three times: x[i] = x[i] + x[i - 1], cyclically, in one buffer."""
+    """Compute x[i] = x[i] + x[i - 1] three times, cyclically, in one buffer."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, dtype=Int32)
     sX[tidx] = mX[tidx]

@@ -137,8 +137,8 @@ def scatter(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def gather_rows(mX, mI, mY, bug):
-    """Rows of 37 floats, 40 apart. One warp per row, 128-bit vectors, and the rest of the row
-    element by element.
+    """Gather rows of 37 floats, 40 apart. One warp per row uses 128-bit vectors, and reads the rest
+    of the row element by element.
     """
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
@@ -167,7 +167,7 @@ def gather_rows(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def packed_halves(mX, mY, bug):
-    """Two float16 per thread, a single one in the last thread if n is odd; blocks share no
+    """Each thread processes two float16, and the last thread only one if n is odd; blocks share no
     element."""
     tidx, bidx = indices()
     n = mX.shape[0]
@@ -261,7 +261,7 @@ def counted(mX, mN, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cut_tile(mX, mY, bug):
-    """Columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
+    """Read columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
     tidx, bidx = indices()
     rows = 8 if const_expr(bug == "one_row_short") else 9
     sX = smem((rows, 7), stride=(7, 1))

@@ -39,7 +39,8 @@ RACE, MASK, ABSENT = ("shared-race",), ("member-mask",), ("shuffle-inactive",)
 ))  # fmt: skip
 @cute.kernel
 def warp_tiles(mX, mY, bug):
-    """Each warp repeatedly transposes 8 x 4 tiles through its own memory, with two sync_warp."""
+    """Each warp repeatedly transposes 8 x 4 tiles through its own memory, with two sync_warp
+    calls."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2))
@@ -92,7 +93,7 @@ def quarters(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def leaders(mX, mN, mY, bug):
-    """Positive values go to a list; one lane per warp draws the places for all lanes that vote."""
+    """Positive values go to a list; one lane per warp draws the slots for all lanes that vote."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     x = mX[tidx]
@@ -141,7 +142,7 @@ def uneven_loops(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def shuffle_in_branches(mX, mY, bug):
-    """Even lanes sum among themselves, odd lanes take a maximum, masks name the present lanes."""
+    """Even lanes compute a sum, odd lanes a maximum; masks name the participating lanes."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
     even = 0x55555555
@@ -167,7 +168,7 @@ def shuffle_in_branches(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def handed_by_lane_0(mX, mY, bug):
-    """Lane 0 of each warp writes a value for its warp, twice, to the same place."""
+    """Lane 0 of each warp twice writes a value for its warp to the same element."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sV = smem(2)

@@ -97,7 +97,7 @@ def warpgroup_product(mA, mB, mC, bug):
         cute.arch.cp_async_wait_group(0)
         sync_if(bug != "no_proxy_fence", cute.arch.fence_proxy, "async.shared", space="cta")
         if const_expr(bug not in ("no_barrier", "copied_too_early")):
-            # the tile has arrived, and the product before the last is complete
+            # the tile has arrived, and the second-to-last product is complete
             cute.arch.sync_threads()
         if t + 1 < tiles and tidx < WARPGROUP:
             # BUG no_barrier, no_proxy_fence, copied_too_early, stage_too_few, not_committed

@@ -66,7 +66,7 @@ def pairs(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def halves(mX, mY, bug):
-    """The lower half of the warp sums its values, the upper half finds its largest."""
+    """The lower half of the warp sums its values; the upper half finds its maximum."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
     mask = UPPER if const_expr(bug == "with_the_others_mask") else LOWER
@@ -121,7 +121,7 @@ def tail_sum(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def short_block(mX, mY, bug):
-    """48 threads: the second warp has 16 lanes, and reduces with a mask for those."""
+    """With 48 threads, the second warp has 16 lanes, and reduces with a mask for these lanes."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
     if const_expr(bug == "from_lanes_not_there"):
@@ -140,7 +140,7 @@ def short_block(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def compact(mX, mY, bug):
-    """The positive values of a warp, moved together: a vote, and a place from its bits."""
+    """Pack a warp's positive values: a vote, whose bits give each value's slot."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
     mask = LOWER if const_expr(bug == "voting_for_half") else -1
@@ -234,7 +234,7 @@ def lane_relay(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def turning_quarters(mX, mS, mY, bug):
-    """Groups of 8 lanes reverse their values through global memory, three times."""
+    """Three times, groups of 8 lanes reverse their values through global memory."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 8
     group = Int32(0xFF) << (tidx % 32 // 8 * 8)
@@ -255,7 +255,7 @@ def turning_quarters(mX, mS, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def half_leaders(mX, mY, bug):
-    """The first lane of each half of a warp adds the values that its half has stored."""
+    """The first lane of each half of a warp adds up the values that its half stored."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     half = tidx % 32 // 16

@@ -1,7 +1,7 @@
 """Measure how fast the virtual GPU runs three kernels: `python -m tests.vgpu.bench --sizes 256`.
 
-The peers, on the same machine in the same run, are Triton's interpreter (extra `peers`) and torch
-on the CPU, which computes the same results natively.
+The peers, measured on the same machine in the same run, are Triton's interpreter (extra `peers`)
+and torch on the CPU, which computes the same results natively.
 """
 
 from __future__ import annotations

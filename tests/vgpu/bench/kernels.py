@@ -1,5 +1,4 @@
-"""The three kernels with which the virtual GPU is timed, as a student of the course would write
-them.
+"""Define the three kernels that time the virtual GPU, in the style of a student of the course.
 
 float32, one row-major matrix in; `M` rows, `N` columns, any size.
 """
@@ -20,7 +19,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
-    # One element of padding per row: a column of the tile is then in 32 different banks.
+    # One element of padding per row places a column of the tile in 32 different banks.
     sT = smem.allocate_tensor(Float32, cute.make_layout((TILE, TILE), stride=(TILE + 1, 1)), 16)
     M, N = mX.shape
     column = bx * TILE + tx
@@ -76,7 +75,7 @@ def row_sum(mX: cute.Tensor, mY: cute.Tensor) -> None:
 def block_reduce(
     value: Float32, sPart: cute.Tensor, warp: cutlass.Int32, op: cutlass.Constexpr
 ) -> Float32:
-    """Combine `value` over the block's threads; every thread gets the result."""
+    """Combine `value` over the block's threads; every thread receives the result."""
     value = cute.arch.warp_reduction(value, op)
     if cute.arch.lane_idx() == 0:
         sPart[warp] = value

@@ -1,6 +1,7 @@
-"""Run the same three operations in Triton's interpreter; as a program, print times as JSON.
+"""Run the same three operations in Triton's interpreter; when run as a program, print times as
+JSON.
 
-Needs the extra `peers`. Triton decides on import whether it interprets, so this runs in a separate
+Needs the extra `peers`. Triton reads TRITON_INTERPRET on import, so this module runs in a separate
 process with TRITON_INTERPRET=1.
 """
 

@@ -1,4 +1,4 @@
-"""Copies: a student's first kernel, through layouts with predicated tails, by cp.async."""
+"""Define copies: a student's first kernel, layouts with predicated tails, and cp.async."""
 
 import cutlass
 from cutlass import Float32, cute

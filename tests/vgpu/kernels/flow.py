@@ -1,4 +1,4 @@
-"""Several kernels and launches of one host function; the coordinates of every thread."""
+"""Define several kernels and launches of one host function, and the coordinates of every thread."""
 
 from cutlass import Float32, Int32, cute
 
@@ -33,7 +33,7 @@ def scale_then_add(mX: cute.Tensor, mY: cute.Tensor, factor: Float32, times: Int
 
 @cute.kernel
 def where_am_i_kernel(mY: cute.Tensor):
-    """Store six numbers of every thread at its place in a (gz, gy, gx, bz, by, bx, 6) tensor."""
+    """Store six numbers per thread at its position in a (gz, gy, gx, bz, by, bx, 6) tensor."""
     tx, ty, tz = cute.arch.thread_idx()
     bx, by, bz = cute.arch.block_idx()
     for k, value in enumerate((tx, ty, tz, bx, by, bz)):

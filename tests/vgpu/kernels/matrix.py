@@ -1,4 +1,5 @@
-"""Tensor cores, one warp at a time: single `mma`s, `ldmatrix` and `stmatrix`, and whole GEMMs."""
+"""Define kernels for the tensor cores of one warp: single `mma`s, `ldmatrix`, `stmatrix`, and whole
+GEMMs."""
 
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ def one_mma(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
             op: cutlass.Constexpr):  # fmt: skip
     """mD[i] = mA[i] mB[i]^T + mC[i], with one instruction of one warp for each i.
 
-    mA (I, 16, K), mB (I, 8, K), mC and mD (I, 16, 8), of types as wide as the operation's.
+    mA (I, 16, K), mB (I, 8, K), mC and mD (I, 16, 8), with types as wide as the operation's.
     """
     tiled = cute.make_tiled_mma(op)
     one_mma_kernel(mA, mB, mC, mD, tiled).launch(grid=(mA.shape[0], 1, 1), block=(WARP, 1, 1))
@@ -144,7 +145,7 @@ def tile(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 # -- a GEMM in the style of NVIDIA's examples
 # ---------------------------------------------------------
 TILE_M, TILE_N, STAGES = 128, 128, 3
-ROW_BYTES, VECTOR_BYTES = 128, 16  # elements of a tile in shared memory; of a copy
+ROW_BYTES, VECTOR_BYTES = 128, 16  # the bytes of a row of a tile, and of a copy
 
 
 def tile_k(dtype):
@@ -218,8 +219,8 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
 def gemm(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, op: cutlass.Constexpr):
     """mC (M, N) = mA (M, K) times mB (N, K) transposed, all row-major, whole tiles.
 
-    cp.async brings tiles of 128 bytes of K into three stages, ldmatrix loads them into registers, 2
-    by 2 warps multiply 64 by 64 each.
+    cp.async copies tiles of 128 bytes of K into three stages, ldmatrix loads them into registers,
+    and 2 by 2 warps multiply 64 by 64 each.
     """
     if cutlass.const_expr(mA.element_type is Float32):  # tf32 ignores the lowest 13 bits
         mA, mB = (cute.recast_tensor(x, cutlass.TFloat32) for x in (mA, mB))

@@ -1,4 +1,4 @@
-"""Code in the style of CuTe DSL's own tutorials, independent of the virtual GPU."""
+"""Define code in the style of CuTe DSL's own tutorials, independent of the virtual GPU."""
 
 import cuda.bindings.driver as cuda
 import cutlass

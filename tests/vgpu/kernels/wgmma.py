@@ -1,4 +1,5 @@
-"""Tensor cores by whole warpgroups: tiles in shared memory, `wgmma` by descriptors."""
+"""Define kernels for the tensor cores of a warpgroup: tiles in shared memory, `wgmma` with
+descriptors."""
 
 from dataclasses import dataclass
 
@@ -134,7 +135,7 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
     for tile in cutlass.range(tiles, unroll=1):
         cute.arch.cp_async_wait_group(STAGES - 3)
         cute.arch.fence_proxy("async.shared", space="cta")
-        cute.arch.sync_threads()  # all tiles have arrived, all products but the last are complete
+        cute.arch.sync_threads()  # all tiles are here; all products except the last are complete
         coming = tile + STAGES - 2
         if coming < tiles:
             free = coming % STAGES  # the operands of tile - 2

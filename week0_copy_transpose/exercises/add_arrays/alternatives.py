@@ -1,4 +1,4 @@
-"""Other right solutions of week0/add_arrays."""
+"""Other correct solutions to week0/add_arrays."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week0/add_arrays."""
+"""Solution to week0/add_arrays."""
 
 import cutlass.cute as cute
 

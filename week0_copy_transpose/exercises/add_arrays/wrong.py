@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/add_arrays."""
+"""Wrong solutions to week0/add_arrays."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -53,7 +53,7 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
 
 
 def _unguarded(verb: str, says: str) -> Misconception:
-    """The line that was stopped is a copy without a predicate."""
+    """Return True if the stopped line is a copy without a predicate."""
 
     def when(e: Evidence) -> bool:
         line = e.text.partition("\n")[0]
@@ -64,7 +64,8 @@ def _unguarded(verb: str, says: str) -> Misconception:
 
 
 def _outside(e: Evidence) -> tuple[set[int], set[int]]:
-    """Rows below the matrix, and columns beside it, in which vectors begin that were reached."""
+    """Return the rows below the matrix, and the columns beyond its right edge, in which accessed
+    vectors begin."""
     assert e.error is not None and e.error.overrun is not None
     m, n = e.case.args[0].shape
     rows, columns = divmod(e.error.overrun.numbers, n + _GAP)

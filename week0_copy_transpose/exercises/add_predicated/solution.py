@@ -1,4 +1,4 @@
-"""Solution of week0/add_predicated."""
+"""Solution to week0/add_predicated."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/add_predicated."""
+"""Wrong solutions to week0/add_predicated."""
 
 from forgekit.lessons.wrong import Wrong
 

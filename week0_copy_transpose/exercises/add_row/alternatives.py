@@ -1,4 +1,4 @@
-"""Other right solutions of week0/add_row."""
+"""Other correct solutions to week0/add_row."""
 
 from forgekit.lessons.wrong import Wrong
 

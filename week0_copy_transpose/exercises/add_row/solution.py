@@ -1,4 +1,4 @@
-"""Solution of week0/add_row."""
+"""Solution to week0/add_row."""
 
 import cutlass.cute as cute
 

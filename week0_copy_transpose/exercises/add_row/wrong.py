@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/add_row."""
+"""Wrong solutions to week0/add_row."""
 
 from forgekit.lessons.wrong import Wrong
 

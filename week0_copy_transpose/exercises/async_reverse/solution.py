@@ -1,4 +1,4 @@
-"""Solution of week0/async_reverse."""
+"""Solution to week0/async_reverse."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/async_reverse."""
+"""Wrong solutions to week0/async_reverse."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,5 @@
-"""Exercise week0/cache_key: separate the facts of a tensor that decide its code from the others."""
+"""Exercise week0/cache_key: separate the facts about a tensor that determine its code from all
+others."""
 
 from __future__ import annotations
 
@@ -189,7 +190,7 @@ def _families() -> Sequence[Callable[[int, int], torch.Tensor]]:
 def _own(submission: Submission) -> None:
     """Check that the key comes from the tensor's own properties, not from forgekit's spec."""
     asked: list[object] = []
-    # A spec that is only half made raises sooner or later, in the student's function.
+    # An incomplete spec eventually raises an exception, inside the student's function.
     watch = mock.patch.object(TensorSpec, "__post_init__", lambda spec: asked.append(spec))
     with watch, contextlib.suppress(Exception):
         submission.value(_matrix(4, 8))

@@ -1,4 +1,4 @@
-"""Solution of week0/cache_key."""
+"""Solution to week0/cache_key."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/cache_key."""
+"""Wrong solutions to week0/cache_key."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/clamp."""
+"""Other correct solutions to week0/clamp."""
 
 from forgekit.lessons.wrong import Wrong
 

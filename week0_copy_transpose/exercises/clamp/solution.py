@@ -1,4 +1,4 @@
-"""Solution of week0/clamp."""
+"""Solution to week0/clamp."""
 
 import cutlass
 import cutlass.cute as cute

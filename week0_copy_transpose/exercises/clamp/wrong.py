@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/clamp."""
+"""Wrong solutions to week0/clamp."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/convolve."""
+"""Other correct solutions to week0/convolve."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,5 @@
-"""Puzzle week0/convolve: two things in shared memory, one that all threads read at once."""
+"""Puzzle week0/convolve: two arrays in shared memory, one of which all threads read at the same
+time."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Solution of week0/convolve."""
+"""Solution to week0/convolve."""
 
 import cutlass
 import cutlass.cute as cute

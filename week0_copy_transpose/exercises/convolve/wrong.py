@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/convolve."""
+"""Wrong solutions to week0/convolve."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week0/count_wavefronts."""
+"""Solution to week0/count_wavefronts."""
 
 wavefronts = {
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/count_wavefronts."""
+"""Wrong solutions to week0/count_wavefronts."""
 
 from forgekit.lessons.wrong import Wrong
 

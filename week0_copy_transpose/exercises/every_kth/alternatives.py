@@ -1,4 +1,4 @@
-"""Other right solutions of week0/every_kth."""
+"""Other correct solutions to week0/every_kth."""
 
 from forgekit.lessons.wrong import Wrong
 

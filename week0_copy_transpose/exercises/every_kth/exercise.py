@@ -1,4 +1,4 @@
-"""Puzzle week0/every_kth: when a vector of 16 bytes pays although part of it is discarded."""
+"""Puzzle week0/every_kth: when a 16-byte vector pays off although part of it is discarded."""
 
 import torch
 
@@ -15,13 +15,13 @@ PICTURE = picture(
 
 
 def _legal(m: int, n: int, k: int) -> tuple[int, int, int]:
-    k = 2 if k > 15 else 1 << max(1, k.bit_length() - 1)  # of drawn k: most are large
+    k = 2 if k > 15 else 1 << max(1, k.bit_length() - 1)  # most drawn k are large
     whole = max(k, 8)
     return m, -(-n // whole) * whole, k
 
 
 def _of_vectors(x: torch.Tensor, k: int, step: int) -> torch.Tensor:
-    """Return as many elements of each 16 bytes as are kept, `step` apart."""
+    """Return the elements kept from each 16 bytes, `step` apart."""
     vec = 16 // x.element_size()
     pieces = x.reshape(len(x), -1, vec)[:, :, : step * (vec // k) : step]
     return pieces.reshape(len(x), -1)

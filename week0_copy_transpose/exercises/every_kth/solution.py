@@ -1,4 +1,4 @@
-"""Solution of week0/every_kth."""
+"""Solution to week0/every_kth."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/every_kth."""
+"""Wrong solutions to week0/every_kth."""
 
 from forgekit.lessons.wrong import Wrong
 

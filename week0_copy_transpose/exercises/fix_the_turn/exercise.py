@@ -29,7 +29,7 @@ __all__ = ["EXERCISE"]
 
 _SIZE = (256, 320)
 _LEAST = 256 * 320 * 4 // 32  # sectors of the matrix
-_BLOCKS = 20  # a quarter of the slow kernel's, for larger tiles
+_BLOCKS = 20  # a quarter of the slow kernel's blocks, for larger tiles
 
 
 def _case(m: int, n: int, dtype: torch.dtype) -> Case:
@@ -52,7 +52,7 @@ def _threads(p: Any) -> float:
 
 
 def _mirrored_in_tiles(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Return x with each tile transposed and mirrored in its place."""
+    """Return x with each tile transposed and mirrored in place."""
     return torch.cat([tile.flip(1) for tile in x.T.split(32, 1)], 1)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week0/fix_the_turn."""
+"""Solution to week0/fix_the_turn."""
 
 import cutlass
 import cutlass.cute as cute

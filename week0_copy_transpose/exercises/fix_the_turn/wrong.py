@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/fix_the_turn."""
+"""Wrong solutions to week0/fix_the_turn."""
 
 from forgekit.lessons.wrong import Wrong
 

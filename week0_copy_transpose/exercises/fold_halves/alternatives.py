@@ -1,4 +1,4 @@
-"""Other right solutions of week0/fold_halves."""
+"""Other correct solutions to week0/fold_halves."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week0/fold_halves."""
+"""Solution to week0/fold_halves."""
 
 import cutlass
 import cutlass.cute as cute

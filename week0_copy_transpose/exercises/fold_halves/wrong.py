@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/fold_halves."""
+"""Wrong solutions to week0/fold_halves."""
 
 from forgekit.lessons.wrong import Wrong
 

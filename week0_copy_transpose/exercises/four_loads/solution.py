@@ -1,4 +1,4 @@
-"""Solution of week0/four_loads."""
+"""Solution to week0/four_loads."""
 
 sectors = {
     # [fill]

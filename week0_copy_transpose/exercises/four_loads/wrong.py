@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/four_loads."""
+"""Wrong solutions to week0/four_loads."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/interleave."""
+"""Other correct solutions to week0/interleave."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week0/interleave."""
+"""Solution to week0/interleave."""
 
 import cutlass.cute as cute
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/interleave."""
+"""Wrong solutions to week0/interleave."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/lower_triangle."""
+"""Other correct solutions to week0/lower_triangle."""
 
 from forgekit.lessons.wrong import Wrong
 

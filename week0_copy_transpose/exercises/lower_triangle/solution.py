@@ -1,4 +1,4 @@
-"""Solution of week0/lower_triangle."""
+"""Solution to week0/lower_triangle."""
 
 import cutlass.cute as cute
 

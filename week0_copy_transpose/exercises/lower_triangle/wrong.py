@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/lower_triangle."""
+"""Wrong solutions to week0/lower_triangle."""
 
 from forgekit.lessons.wrong import Wrong
 

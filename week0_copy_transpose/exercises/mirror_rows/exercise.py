@@ -1,4 +1,4 @@
-"""Exercise week0/mirror_rows: halve the predicted time of a kernel that is right."""
+"""Exercise week0/mirror_rows: halve the predicted time of a correct kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solution of week0/mirror_rows."""
+"""Solution to week0/mirror_rows."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/mirror_rows."""
+"""Wrong solutions to week0/mirror_rows."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week0/offsets_by_hand."""
+"""Solution to week0/offsets_by_hand."""
 
 answers = {  # coordinate: offset, of the layout (3,(2,4)):(2,(1,6))
     # [fill]

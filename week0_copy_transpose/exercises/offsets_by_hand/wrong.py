@@ -1,5 +1,5 @@
-"""Wrong answers of week0/offsets_by_hand; all misconceptions of one offset stand in
-`test_layout_mistakes.py`."""
+"""Wrong answers to week0/offsets_by_hand; `test_layout_mistakes.py` has all misconceptions about a
+single offset."""
 
 from forgekit.lessons.wrong import Wrong
 

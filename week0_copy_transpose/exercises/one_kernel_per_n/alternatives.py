@@ -1,4 +1,4 @@
-"""Other right solutions of week0/one_kernel_per_n."""
+"""Other correct solutions to week0/one_kernel_per_n."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -23,8 +23,9 @@ _BOTH = [(5, 48), (1, 48), (300, 48), (1, 33), (7, 33), (9, 48)]
 
 @dataclass
 class _Compiler:
-    """What is handed to the student's function as `compile`. made: its kernels; launches: addresses
-    of what these were launched with; latest: whose kernel was launched last, of all compilers."""
+    """The object that the student's function receives as `compile`. made: its kernels; launches:
+    the addresses of their arguments; latest: among all compilers, the one whose kernel was launched
+    last."""
 
     arch: str | None
     made: list[CompiledKernel] = field(default_factory=list)
@@ -47,7 +48,8 @@ class _Compiler:
 
 @dataclass
 class _Trial:
-    """The student's function at work. seen: tensors kept alive, so that no address comes twice."""
+    """A trial of the student's function. seen: tensors kept alive, so that no address occurs
+    twice."""
 
     compiler: _Compiler
     call: Callable[..., Any]
@@ -77,10 +79,10 @@ class _Trial:
         return cls(compiler, call)
 
     def run(self, x: torch.Tensor, y: torch.Tensor, label: str) -> None:
-        """One call, its values compared.
+        """Call the function once, and compare the values.
 
         Raises:
-            GateError: it raised, or the values are wrong.
+            GateError: the function raised, or the values are wrong.
         """
         from forgekit.checking.compare import compare
 
@@ -133,9 +135,9 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
 
 
 def _misfit(text: str, label: str, compiled: bool) -> str:
-    """Return the fault of key or spec that a refused argument shows. label: where only x or y is unusual,
-    both have been so in a call before, and had a key of their own. compiled: True if the kernel was compiled
-    in this call."""
+    """Return the fault in the key or the spec that a refused argument reveals. label: if only x or y is
+    unusual, both were unusual in an earlier call, and had their own key. compiled: True if this call compiled
+    the kernel."""
     if compiled:
         return "`run` has just compiled this kernel, so the specs do not describe x and y."
     for one, other in (("y", "x"), ("x", "y")):
@@ -156,7 +158,8 @@ def _misfit(text: str, label: str, compiled: bool) -> str:
 def _tensors(
     m: int, n: int, dtype: torch.dtype = torch.float32, pitch: int = 0, start: int = 0
 ) -> _Call:
-    """Return x and an output full of NaN; pitch: distance of rows, start: in elements."""
+    """Return x and an output full of NaN; pitch, start: the distance between rows and the position
+    of the first element, in elements."""
 
     def laid(flat: torch.Tensor) -> torch.Tensor:
         return flat[start:].view(m, pitch or n)[:, :n]

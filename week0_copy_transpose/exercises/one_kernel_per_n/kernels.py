@@ -1,4 +1,4 @@
-"""The function that the cache is put in front of."""
+"""Define the function whose compiled kernels the cache holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solution of week0/one_kernel_per_n."""
+"""Solution to week0/one_kernel_per_n."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/one_kernel_per_n."""
+"""Wrong solutions to week0/one_kernel_per_n."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -80,7 +80,8 @@ def _too_little(bits: list[int], dtype: torch.dtype, spec: TensorSpec) -> str:
 def _serves(
     submission: Submission, cases: list[tuple[int, int]], dtype: torch.dtype, start: int = 0
 ) -> None:
-    """start: bytes from a multiple of 64 to the first element of x."""
+    """Check that the kernel accepts these cases. start: bytes from a multiple of 64 to the first
+    element of x."""
     from forgekit.checking.compare import compare
 
     kernel = _compiled(submission, *_pair(6, 64, dtype))

@@ -1,4 +1,4 @@
-"""The kernel that a promise is compiled into."""
+"""Define the kernel that is compiled with a promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solution of week0/promise."""
+"""Solution to week0/promise."""
 
 import forgekit as fk
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/promise."""
+"""Wrong solutions to week0/promise."""
 
 from forgekit.lessons.wrong import Wrong
 

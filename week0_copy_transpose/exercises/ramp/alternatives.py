@@ -1,4 +1,4 @@
-"""Other right solutions of week0/ramp."""
+"""Other correct solutions to week0/ramp."""
 
 from forgekit.lessons.wrong import Wrong
 

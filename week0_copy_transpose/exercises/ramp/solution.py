@@ -1,4 +1,4 @@
-"""Solution of week0/ramp."""
+"""Solution to week0/ramp."""
 
 import cutlass
 import cutlass.cute as cute

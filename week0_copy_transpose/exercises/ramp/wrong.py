@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/ramp."""
+"""Wrong solutions to week0/ramp."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Exercise week0/read_the_report: five kernels known by their numbers alone."""
+"""Exercise week0/read_the_report: five kernels known only by their numbers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from forgekit.lessons.gates import GateError, Group, Submission, choices, one_of
 
 __all__ = ["EXERCISE", "NUMBERS", "SICK"]
 
-# What ncu said on the H200, rounded; tests/lessons/test_recorded.py compares with the recording.
+# ncu's numbers on the H200, rounded; tests/lessons/test_recorded.py compares them with the
+# recording.
 NUMBERS = {
-    # us, sectors a load and a store, wavefronts a shared load (0: none), lanes, occupancy in %
+    # us, sectors per load and per store, wavefronts per shared load (0: none), lanes, occupancy in
+    # %
     "A": (197, 4, 4, 16, 32, 100),
     "B": (529, 4, 4, 1, 32, 12),
     "C": (394, 32, 4, 0, 32, 100),
@@ -25,7 +27,7 @@ SICK = {"A": "conflicts", "B": "occupancy", "C": "sectors", "D": "lanes", "E": "
 
 
 def _why_not(letter: str, said: str) -> str:
-    """Return why `said` is not the problem of kernel `letter`, with its numbers."""
+    """Return the reason why `said` is not the problem of kernel `letter`, with its numbers."""
     us, load, store, waves, lanes, occupancy = NUMBERS[letter]
     if said == "sectors" and letter == "D":
         return (
@@ -74,7 +76,7 @@ _NOT_FIRST = {
 
 
 def _about_gain(got: Any) -> None:
-    """Raise GateError unless this is how many times as fast B gets."""
+    """Raise GateError unless this is B's possible speedup."""
     where = f"'gain of B': {got!r:.100}"
     if not isinstance(got, Real) or isinstance(got, bool):
         raise GateError(f"{where} is not a number. Write it without quotes, such as 1.25.")

@@ -1,4 +1,4 @@
-"""Solution of week0/read_the_report."""
+"""Solution to week0/read_the_report."""
 
 diagnosis = {  # each: "sectors", "conflicts", "lanes", "occupancy" or "nothing"
     # [fill]

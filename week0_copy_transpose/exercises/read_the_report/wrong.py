@@ -1,4 +1,4 @@
-"""Wrong answers of week0/read_the_report."""
+"""Wrong answers to week0/read_the_report."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/reverse."""
+"""Other correct solutions to week0/reverse."""
 
 from forgekit.lessons.wrong import Wrong
 

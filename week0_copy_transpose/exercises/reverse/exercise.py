@@ -5,7 +5,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _reads(shift: int) -> Misconception:
-    """Return the misconception whose every out-of-bounds read is of element n - 1 - i + shift."""
+    """Return the misconception in which each out-of-bounds read is of element n - 1 - i + shift."""
     says = {
         1: "the index is off by one. Thread i reads element n - i, but the last element is n - 1.",
         -1: "the index is off by one in the other direction. Thread i reads element n - 2 - i, which is before the array for the last thread.",
@@ -46,7 +46,7 @@ message.
     sizes=[(8,), (1,), (128,), (2500,), (129,), (257,)],
     count=[(8,), (100_003,)],
     exact=True,
-    waste={"stored": 1.001},  # the middle element may be stored by both halves of a pair
+    waste={"stored": 1.001},  # both halves of a pair may store the middle element
     misconceptions=[
         looks_like(lambda x, y: x, "y is equal to x, as after a copy."),
         _reads(1),

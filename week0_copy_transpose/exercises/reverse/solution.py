@@ -1,4 +1,4 @@
-"""Solution of week0/reverse."""
+"""Solution to week0/reverse."""
 
 import cutlass.cute as cute
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/reverse."""
+"""Wrong solutions to week0/reverse."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/reverse_in_place."""
+"""Other correct solutions to week0/reverse_in_place."""
 
 from forgekit.lessons.wrong import Wrong
 

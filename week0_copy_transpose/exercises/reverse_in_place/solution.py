@@ -1,4 +1,4 @@
-"""Solution of week0/reverse_in_place."""
+"""Solution to week0/reverse_in_place."""
 
 import cutlass.cute as cute
 

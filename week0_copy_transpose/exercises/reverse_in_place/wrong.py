@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/reverse_in_place."""
+"""Wrong solutions to week0/reverse_in_place."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/rotate."""
+"""Other correct solutions to week0/rotate."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXERCISE"]
 
-_ROWS = 4  # of the runs that are counted: one block each
-_ALLOWED = 4  # barriers: two a round; the last of them keeps nothing apart
+_ROWS = 4  # rows in the counted runs, one block per row
+_ALLOWED = 4  # barriers: two per round, although the last one separates nothing
 
 _RACE = re.compile(r"Race in shared memory.*?(reads|writes) shared.*?(read|wrote) at", re.S)
 _DIVERGENT = "not all threads of the block reach this barrier, and it orders only those that do."

@@ -1,4 +1,4 @@
-"""Solution of week0/rotate."""
+"""Solution to week0/rotate."""
 
 import cutlass
 import cutlass.cute as cute

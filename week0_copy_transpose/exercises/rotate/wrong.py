@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/rotate."""
+"""Wrong solutions to week0/rotate."""
 
 from forgekit.lessons.wrong import Wrong
 

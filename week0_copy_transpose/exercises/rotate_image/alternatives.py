@@ -1,4 +1,4 @@
-"""Other right solutions of week0/rotate_image."""
+"""Other correct solutions to week0/rotate_image."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week0/rotate_image."""
+"""Solution to week0/rotate_image."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/rotate_image."""
+"""Wrong solutions to week0/rotate_image."""
 
 from forgekit.lessons.wrong import Wrong
 

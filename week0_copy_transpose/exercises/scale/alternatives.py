@@ -1,4 +1,4 @@
-"""Other right solutions of week0/scale."""
+"""Other correct solutions to week0/scale."""
 
 from forgekit.lessons.wrong import Wrong
 

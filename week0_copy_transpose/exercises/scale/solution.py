@@ -1,4 +1,4 @@
-"""Solution of week0/scale."""
+"""Solution to week0/scale."""
 
 import cutlass.cute as cute
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/scale."""
+"""Wrong solutions to week0/scale."""
 
 from forgekit.lessons.wrong import Wrong
 

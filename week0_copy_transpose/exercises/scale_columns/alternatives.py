@@ -1,4 +1,4 @@
-"""Other right solutions of week0/scale_columns."""
+"""Other correct solutions to week0/scale_columns."""
 
 from forgekit.lessons.wrong import Wrong
 

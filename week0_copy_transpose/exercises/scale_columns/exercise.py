@@ -5,7 +5,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _beyond(e: Evidence) -> bool:
-    """Return True if each thread that was stopped wanted its own vector of its own row."""
+    """Return True if each stopped thread accessed its own vector of its own row."""
     o, columns = e.error.overrun, e.case.args[0].shape[1]
     begin, row = o.places[:, 0] * o.width, o.places[:, 1]
     own = begin + row * columns * (len(o.shape) == 2)

@@ -1,4 +1,4 @@
-"""Solution of week0/scale_columns."""
+"""Solution to week0/scale_columns."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/scale_columns."""
+"""Wrong solutions to week0/scale_columns."""
 
 from forgekit.lessons.wrong import Wrong
 

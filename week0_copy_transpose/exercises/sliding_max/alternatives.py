@@ -1,4 +1,4 @@
-"""Other right solutions of week0/sliding_max."""
+"""Other correct solutions to week0/sliding_max."""
 
 from forgekit.lessons.wrong import Wrong
 

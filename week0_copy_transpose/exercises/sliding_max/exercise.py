@@ -1,4 +1,4 @@
-"""Puzzle week0/sliding_max: neighbours share what they load; a tile with a halo."""
+"""Puzzle week0/sliding_max: neighbours share their loads through a tile with a halo."""
 
 import torch
 
@@ -11,7 +11,8 @@ X = [3, -1, 4, -6, -5, -9, -2, -7]
 
 
 def _max_of(x: torch.Tensor, width: int, beyond: float = -torch.inf) -> torch.Tensor:
-    """Return the largest of `width` elements from each one on; `beyond` follows the last one."""
+    """Return the maximum of the `width` elements that begin at each element; `beyond` follows the
+    last element."""
     longer = torch.cat((x, x.new_full((width - 1,), beyond)))
     return longer.unfold(0, width, 1).amax(-1)
 
@@ -27,7 +28,7 @@ PICTURE = picture(
 
 
 def _values(draw, n):
-    """Return numbers of all sizes; the last ones win against nothing but minus infinity."""
+    """Return numbers of all sizes; the last ones exceed only minus infinity."""
     x = draw.integers(-99, 20, n)
     x[-2:] = -3.0e38
     x[-1:] = -torch.inf

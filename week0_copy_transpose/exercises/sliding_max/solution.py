@@ -1,4 +1,4 @@
-"""Solution of week0/sliding_max."""
+"""Solution to week0/sliding_max."""
 
 import cutlass
 import cutlass.cute as cute

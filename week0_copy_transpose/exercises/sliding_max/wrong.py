@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/sliding_max."""
+"""Wrong solutions to week0/sliding_max."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/three_sums."""
+"""Other correct solutions to week0/three_sums."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week0/three_sums."""
+"""Solution to week0/three_sums."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/three_sums."""
+"""Wrong solutions to week0/three_sums."""
 
 from forgekit.lessons.wrong import Wrong
 

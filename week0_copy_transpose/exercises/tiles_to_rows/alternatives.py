@@ -1,4 +1,4 @@
-"""Other right solutions of week0/tiles_to_rows."""
+"""Other correct solutions to week0/tiles_to_rows."""
 
 from forgekit.lessons.wrong import Wrong
 

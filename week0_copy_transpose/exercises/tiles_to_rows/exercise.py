@@ -14,7 +14,7 @@ def _rows(x, of=(2, 0, 1, 3)):  # type: ignore[no-untyped-def]
 
 
 def _cut_before(make) -> Group:  # type: ignore[no-untyped-def]
-    """Return a group that reads in the PTX whether a kernel's argument has tiles of 2 × 4."""
+    """Return a group that checks, in the PTX, that a kernel's argument has tiles of 2 × 4."""
 
     def run(submission: Submission) -> str:
         ptx = submission.compiled(make(4, 8, dtype=torch.float32)).ptx

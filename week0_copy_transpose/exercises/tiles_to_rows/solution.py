@@ -1,4 +1,4 @@
-"""Solution of week0/tiles_to_rows."""
+"""Solution to week0/tiles_to_rows."""
 
 import cutlass.cute as cute
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/tiles_to_rows."""
+"""Wrong solutions to week0/tiles_to_rows."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week0/transpose_batch."""
+"""Other correct solutions to week0/transpose_batch."""
 
 from forgekit.lessons.wrong import Wrong
 

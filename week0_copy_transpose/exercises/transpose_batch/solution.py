@@ -1,4 +1,4 @@
-"""Solution of week0/transpose_batch."""
+"""Solution to week0/transpose_batch."""
 
 import cutlass
 import cutlass.cute as cute

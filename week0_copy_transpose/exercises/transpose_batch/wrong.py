@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/transpose_batch."""
+"""Wrong solutions to week0/transpose_batch."""
 
 from forgekit.lessons.wrong import Wrong
 

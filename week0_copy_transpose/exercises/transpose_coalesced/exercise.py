@@ -1,4 +1,5 @@
-"""Exercise week0/transpose_coalesced: coalesce a kernel whose comment claims that it is."""
+"""Exercise week0/transpose_coalesced: coalesce a kernel whose comment claims that it is
+coalesced."""
 
 from __future__ import annotations
 

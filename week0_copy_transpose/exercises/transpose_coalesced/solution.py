@@ -1,4 +1,4 @@
-"""Solution of week0/transpose_coalesced."""
+"""Solution to week0/transpose_coalesced."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/transpose_coalesced."""
+"""Wrong solutions to week0/transpose_coalesced."""
 
 from forgekit.lessons.wrong import Wrong
 

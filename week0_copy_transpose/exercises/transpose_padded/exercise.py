@@ -23,7 +23,7 @@ _SIZE = (96, 128)
 
 
 def _padded(profile: Any, width: int, elements: int = 1) -> bool:
-    """True if the rows of 64 are at least so many elements apart in shared memory."""
+    """Return True if the rows of 64 are at least this many elements apart in shared memory."""
     return bool(profile.shared_bytes >= (31 * (64 + elements) + 64) * width)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week0/transpose_padded."""
+"""Solution to week0/transpose_padded."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/transpose_padded."""
+"""Wrong solutions to week0/transpose_padded."""
 
 from forgekit.lessons.wrong import Wrong
 

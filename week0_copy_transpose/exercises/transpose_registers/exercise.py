@@ -23,7 +23,7 @@ _case = functools.partial(case, multiple=8)
 
 
 def _local_accesses(profile: Any) -> float:
-    """Return how many instructions went to local memory."""
+    """Return the number of instructions that accessed local memory."""
     return float(
         sum(
             instruction["warp_instructions"]
@@ -47,13 +47,14 @@ def _sizes_exchanged(x: Any, y: Any) -> Any:
 
 
 def _squares_in_place(x: Any, y: Any) -> Any:
-    """Return x with each square in its new place, but not transposed."""
+    """Return x with each square in its new position, but not transposed."""
     m, n = x.shape
     return x.reshape(m // 8, 8, n // 8, 8).permute(2, 1, 0, 3).reshape(n, m)
 
 
 def _mirrored(x: Any, y: Any, upper: bool) -> Any:
-    """Return each square transposed within one tensor: one half is lost, the other is there twice."""
+    """Return each square transposed within one tensor: one half is lost, and the other occurs
+    twice."""
     m, n = x.shape
     z = x.reshape(m // 8, 8, n // 8, 8).permute(2, 0, 1, 3)
     half, rest = (z.triu(), z.triu(1)) if upper else (z.tril(), z.tril(-1))

@@ -1,4 +1,4 @@
-"""Solution of week0/transpose_registers."""
+"""Solution to week0/transpose_registers."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/transpose_registers."""
+"""Wrong solutions to week0/transpose_registers."""
 
 from forgekit.lessons.wrong import Wrong
 

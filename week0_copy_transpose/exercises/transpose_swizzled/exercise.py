@@ -23,7 +23,8 @@ _TILE_BYTES = 32 * 64 * 4
 
 
 def _one_sided(tile: Any, stored: bool) -> Any:
-    """Return a tile stored by an XOR of its columns with its rows and read plainly, or the reverse."""
+    """Return a tile stored with its columns XORed with its rows and read without the XOR, or the
+    reverse."""
     import torch
 
     rows, cols = tile.shape

@@ -1,4 +1,4 @@
-"""Solution of week0/transpose_swizzled."""
+"""Solution to week0/transpose_swizzled."""
 
 import cutlass
 import cutlass.cute as cute

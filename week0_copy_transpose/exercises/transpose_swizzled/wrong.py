@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/transpose_swizzled."""
+"""Wrong solutions to week0/transpose_swizzled."""
 
 from forgekit.lessons.wrong import Wrong
 

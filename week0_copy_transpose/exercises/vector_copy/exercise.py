@@ -33,9 +33,7 @@ _SIZE = 4099  # whole vectors and three elements more, in every type
 
 def _case(n: int, dtype: torch.dtype) -> Case:
     x = fk.arange(n, dtype=torch.float32, device="virtual")
-    x = ((x + shifted(0) % 251) % 251 + 1).to(
-        dtype
-    )  # exact in 16 bits, and no two near each other alike
+    x = ((x + shifted(0) % 251) % 251 + 1).to(dtype)  # exact in 16 bits; nearby elements differ
     return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.clone()}, _label(n, dtype))
 
 
@@ -82,7 +80,7 @@ def _of_the_rest(e: Evidence) -> bool:
 
 
 def _gate(kind: str, width: int, requests: int) -> Counter:
-    """For elements of `width` bytes. requests: the fewest that can be."""
+    """Return the gate for elements of `width` bytes. requests: the minimum number."""
     scalar = "each element has its own instruction. Load and store a whole vector under one "
     scalar += "predicate."
     half = "these vectors have half the width. The number of elements in 16 bytes depends on "

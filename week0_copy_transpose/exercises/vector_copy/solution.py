@@ -1,4 +1,4 @@
-"""Solution of week0/vector_copy."""
+"""Solution to week0/vector_copy."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/vector_copy."""
+"""Wrong solutions to week0/vector_copy."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -7,14 +7,14 @@ from forgekit.lessons.gates import choices
 
 __all__ = ["COUNTS", "EXERCISE", "RATES", "RIGHT"]
 
-# Of 4,096 × 4,096 float16; tests/lessons/test_bounds_asked.py compares with a run.
+# For 4,096 × 4,096 float16; tests/lessons/test_bounds_asked.py compares the counts with a run.
 COUNTS = {  # thousands of blocks, instructions of warps, wavefronts, sectors
     "A": (131.1, 7_864, 0, 2_097),
     "B": (4.1, 14_746, 17_301, 2_097),
     "C": (65.5, 14_680, 0, 17_826),
     "D": (4.1, 4_391, 524, 2_097),
 }
-RATES = {  # thousands in a microsecond, on an H200
+RATES = {  # thousands per microsecond, on an H200
     "start of blocks": 1.7,
     "issue slots": 1003,
     "shared memory": 251,

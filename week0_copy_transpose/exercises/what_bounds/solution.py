@@ -1,4 +1,4 @@
-"""Solution of week0/what_bounds."""
+"""Solution to week0/what_bounds."""
 
 bounds = {  # each: "start of blocks", "issue slots", "shared memory", "L2 cache", "device memory"
     # [fill]

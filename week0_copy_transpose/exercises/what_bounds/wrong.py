@@ -1,4 +1,4 @@
-"""Wrong answers of week0/what_bounds."""
+"""Wrong answers to week0/what_bounds."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Exercise week0/which_layout: from a picture of offsets to the layout that gives it."""
+"""Exercise week0/which_layout: from a picture of offsets to the layout that produces it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solution of week0/which_layout."""
+"""Solution to week0/which_layout."""
 
 layouts = {  # puzzle: (shape, stride)
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong answers of week0/which_layout; all misconceptions stand in `test_layout_mistakes.py`."""
+"""Wrong answers to week0/which_layout; `test_layout_mistakes.py` has all misconceptions."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -20,7 +20,7 @@ _NCU = "ncu stops the program at each kernel and runs the kernel 40 times by its
 _VIRTUAL = "the virtual GPU has no clock, no caches and no memory traffic: "
 _WORDS = ("virtual GPU", "ncu", "nsys", "compute-sanitizer")
 _NAMES = {"Nsight Compute": "ncu", "Nsight Systems": "nsys"}
-_WATCHES = {  # the answer where no special one is known
+_WATCHES = {  # the reply if there is no special one
     "virtual GPU": _VIRTUAL + "it runs only kernels that CuTe DSL compiles.",
     "ncu": "ncu counts and times a kernel; it does not check its accesses.",
     "nsys": "nsys knows when each kernel and each copy begins and ends, but nothing about what happens inside.",

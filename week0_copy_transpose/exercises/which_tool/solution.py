@@ -1,4 +1,4 @@
-"""Solution of week0/which_tool."""
+"""Solution to week0/which_tool."""
 
 tools = {  # each: "virtual GPU", "ncu", "nsys" or "compute-sanitizer"
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong answers of week0/which_tool."""
+"""Wrong answers to week0/which_tool."""
 
 from forgekit.lessons.wrong import Wrong
 

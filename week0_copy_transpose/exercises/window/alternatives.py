@@ -1,4 +1,4 @@
-"""Other right solutions of week0/window."""
+"""Other correct solutions to week0/window."""
 
 from forgekit.lessons.wrong import Wrong
 

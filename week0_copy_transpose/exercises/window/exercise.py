@@ -24,13 +24,13 @@ def _window(
 def _inside(
     x: torch.Tensor, top: int, left: int, size: Sequence[int] | None = None
 ) -> torch.Tensor:
-    """Return True for each element of the window that x has."""
+    """Return True for each element of the window that is inside x."""
     return _window(torch.ones_like(x), top, left, size) > 0
 
 
 def _outside(e: Evidence) -> dict[str, bool]:
-    """Return on which sides the threads left x, if all of them left it there; empty unless the y and
-    x of each thread are the row and the column of the window."""
+    """Return the sides on which all threads left x; empty unless each thread's y and x are a row
+    and a column of the window."""
     o = e.error.overrun if e.error is not None else None
     x, top, left, _ = e.case.args
     if o is None or o.shape != tuple(x.shape):

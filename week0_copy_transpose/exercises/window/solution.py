@@ -1,4 +1,4 @@
-"""Solution of week0/window."""
+"""Solution to week0/window."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week0/window."""
+"""Wrong solutions to week0/window."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/abs_sums."""
+"""Other correct solutions to week1/abs_sums."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -21,8 +21,8 @@ def _whole_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _inputs(draw, n):
-    """Return random numbers; for even n, every eighth one is so large that its sum with a small one
-    is itself in float16."""
+    """Return random numbers; for even n, every eighth number is so large that adding a small one
+    does not change it in float16."""
     if n % 2:
         return (draw(n),)
     x = draw(n) * 0.06

@@ -1,4 +1,4 @@
-"""Solution of week1/abs_sums."""
+"""Solution to week1/abs_sums."""
 
 import operator
 

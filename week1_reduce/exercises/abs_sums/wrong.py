@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/abs_sums."""
+"""Wrong solutions to week1/abs_sums."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -5,7 +5,7 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _tree(x, round_up):
-    """Return the sum of a tree whose rounds add as many words as they leave."""
+    """Return the sum of a tree whose rounds add the same number of words as they leave."""
     left = 96
     words = [x[:, k::left].double().sum(1) for k in range(left)]
     while left > 1:

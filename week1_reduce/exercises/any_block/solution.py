@@ -1,4 +1,4 @@
-"""Solution of week1/any_block."""
+"""Solution to week1/any_block."""
 
 import cutlass
 import cutlass.cute as cute

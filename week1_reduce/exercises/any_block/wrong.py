@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/any_block."""
+"""Wrong solutions to week1/any_block."""
 
 from forgekit.lessons.wrong import Wrong
 

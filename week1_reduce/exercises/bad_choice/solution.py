@@ -1,4 +1,4 @@
-"""Solution of week1/bad_choice."""
+"""Solution to week1/bad_choice."""
 
 whats_bad = {
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/bad_choice."""
+"""Wrong solutions to week1/bad_choice."""
 
 from forgekit.lessons.wrong import Wrong
 

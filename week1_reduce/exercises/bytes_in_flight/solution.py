@@ -1,4 +1,4 @@
-"""Solution of week1/bytes_in_flight."""
+"""Solution to week1/bytes_in_flight."""
 
 in_flight = {
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong answers of week1/bytes_in_flight."""
+"""Wrong answers to week1/bytes_in_flight."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/choose_reduction."""
+"""Solution to week1/choose_reduction."""
 
 
 def choose_reduction(m, n, dtype):

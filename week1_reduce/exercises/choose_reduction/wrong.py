@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/choose_reduction."""
+"""Wrong solutions to week1/choose_reduction."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/cluster_sum."""
+"""Other correct solutions to week1/cluster_sum."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/cluster_sum."""
+"""Solution to week1/cluster_sum."""
 
 import operator
 

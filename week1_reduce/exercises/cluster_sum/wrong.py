@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/cluster_sum."""
+"""Wrong solutions to week1/cluster_sum."""
 
 from forgekit.lessons.wrong import Wrong
 

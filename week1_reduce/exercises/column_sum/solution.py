@@ -1,4 +1,4 @@
-"""Solution of week1/column_sum."""
+"""Solution to week1/column_sum."""
 
 import cutlass.cute as cute
 from cutlass import Float32

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/compensated."""
+"""Other correct solutions to week1/compensated."""
 
 from forgekit.lessons.wrong import Wrong
 

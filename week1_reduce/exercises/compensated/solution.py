@@ -1,4 +1,4 @@
-"""Solution of week1/compensated."""
+"""Solution to week1/compensated."""
 
 import cutlass.cute as cute
 from cutlass import Float32

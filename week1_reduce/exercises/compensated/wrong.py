@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/compensated."""
+"""Wrong solutions to week1/compensated."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/count_equal."""
+"""Other correct solutions to week1/count_equal."""
 
 from forgekit.lessons.wrong import Wrong
 

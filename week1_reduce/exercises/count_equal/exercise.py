@@ -6,7 +6,8 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _zeros(x, v, y):
-    """Return the zeros of each row, where there are any: all counts may be 0 for other reasons."""
+    """Return the zeros of each row, if there are any, because all counts may be 0 for other
+    reasons."""
     if not (x == 0).any():
         raise ValueError("not this case")
     return (x == 0).sum(1).int()
@@ -19,7 +20,7 @@ def _inputs(draw, m, n):
     x[:, 3::5] += 65_536
     x[:, 2::7] *= -1
     v = base + (m + n) % 4
-    if n > 65_536:  # more equal ones than 16 bits count
+    if n > 65_536:  # more equal elements than 16 bits can count
         x[:, 4:] = v
     return x, v
 

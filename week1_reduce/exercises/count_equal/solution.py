@@ -1,4 +1,4 @@
-"""Solution of week1/count_equal."""
+"""Solution to week1/count_equal."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/count_equal."""
+"""Wrong solutions to week1/count_equal."""
 
 from forgekit.lessons.wrong import Wrong
 

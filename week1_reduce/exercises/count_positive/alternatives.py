@@ -1,4 +1,4 @@
-"""Other right solutions of week1/count_positive."""
+"""Other correct solutions to week1/count_positive."""
 
 from forgekit.lessons.wrong import Wrong
 

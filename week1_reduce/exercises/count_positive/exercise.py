@@ -1,4 +1,4 @@
-"""Puzzle week1/count_positive: a counter in memory that every block adds to, once."""
+"""Puzzle week1/count_positive: a counter in memory to which every block adds once."""
 
 import torch
 

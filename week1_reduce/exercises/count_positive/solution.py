@@ -1,4 +1,4 @@
-"""Solution of week1/count_positive."""
+"""Solution to week1/count_positive."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/count_positive."""
+"""Wrong solutions to week1/count_positive."""
 
 from forgekit.lessons.wrong import Wrong
 

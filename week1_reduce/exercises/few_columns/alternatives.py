@@ -1,4 +1,4 @@
-"""Other right solutions of week1/few_columns."""
+"""Other correct solutions to week1/few_columns."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Puzzle week1/few_columns: no idle lanes where a matrix has 3 columns."""
+"""Puzzle week1/few_columns: no idle lanes even if a matrix has 3 columns."""
 
 import torch
 
@@ -6,7 +6,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-ROWS = 256  # of a part
+ROWS = 256  # per part
 
 
 def parts_of(x: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Solution of week1/few_columns."""
+"""Solution to week1/few_columns."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/few_columns."""
+"""Wrong solutions to week1/few_columns."""
 
 from forgekit.lessons.wrong import Wrong
 

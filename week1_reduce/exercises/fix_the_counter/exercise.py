@@ -1,4 +1,4 @@
-"""Puzzle week1/fix_the_counter: a last block that fails silently, at the second call."""
+"""Puzzle week1/fix_the_counter: a last block that fails silently in the second call."""
 
 import torch
 

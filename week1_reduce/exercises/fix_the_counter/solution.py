@@ -1,4 +1,4 @@
-"""Solution of week1/fix_the_counter."""
+"""Solution to week1/fix_the_counter."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/fix_the_counter."""
+"""Wrong solutions to week1/fix_the_counter."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/fix_the_tail."""
+"""Other correct solutions to week1/fix_the_tail."""
 
 from forgekit.lessons.wrong import Wrong
 

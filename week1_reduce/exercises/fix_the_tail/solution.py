@@ -1,4 +1,4 @@
-"""Solution of week1/fix_the_tail."""
+"""Solution to week1/fix_the_tail."""
 
 import operator
 

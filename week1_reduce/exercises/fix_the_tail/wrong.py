@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/fix_the_tail."""
+"""Wrong solutions to week1/fix_the_tail."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/groups_of_8."""
+"""Other correct solutions to week1/groups_of_8."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/groups_of_8."""
+"""Solution to week1/groups_of_8."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/groups_of_8."""
+"""Wrong solutions to week1/groups_of_8."""
 
 from forgekit.lessons.wrong import Wrong
 

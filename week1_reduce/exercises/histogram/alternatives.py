@@ -1,4 +1,4 @@
-"""Other right solutions of week1/histogram."""
+"""Other correct solutions to week1/histogram."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/histogram."""
+"""Solution to week1/histogram."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/histogram."""
+"""Wrong solutions to week1/histogram."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/last_block_mean."""
+"""Other correct solutions to week1/last_block_mean."""
 
 from forgekit.lessons.wrong import Wrong
 

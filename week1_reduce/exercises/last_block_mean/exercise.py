@@ -1,4 +1,4 @@
-"""Puzzle week1/last_block_mean: parts and their mean in one launch, by the block that is last."""
+"""Puzzle week1/last_block_mean: parts and their mean in one launch, computed by the last block."""
 
 import torch
 
@@ -15,7 +15,7 @@ def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 
 
 def _always_the_same(make) -> Group:
-    """Return a group in which another block is last in each run, and no bit may differ."""
+    """Return a group in which a different block is last in each run, and no bit may differ."""
 
     def run(submission: Submission) -> str:
         from forgekit.checking.sanitize import in_another_order
@@ -23,7 +23,7 @@ def _always_the_same(make) -> Group:
         case = make(3, 5000, dtype=torch.float32)
         kernel, args = submission.compiled(case), tuple(submission.arguments(case).values())
         args[0][:, :1024] *= 4096.0
-        args[0][:, 1024:2048] = -args[0][:, :1024]  # what a large part swallows is lost for good
+        args[0][:, 1024:2048] = -args[0][:, :1024]  # numbers that a large part swallows are lost
         (first, _), *others = (in_another_order(kernel, args, [], seed) for seed in range(4))
         for after, _ in others:
             if torch.equal(after[2], first[2]) and not torch.equal(after[3], first[3]):

@@ -1,4 +1,4 @@
-"""Solution of week1/last_block_mean."""
+"""Solution to week1/last_block_mean."""
 
 import operator
 

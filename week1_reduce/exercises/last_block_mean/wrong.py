@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/last_block_mean."""
+"""Wrong solutions to week1/last_block_mean."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/max_subarray."""
+"""Other correct solutions to week1/max_subarray."""
 
 from forgekit.lessons.wrong import Wrong
 

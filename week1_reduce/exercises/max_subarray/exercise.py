@@ -1,4 +1,4 @@
-"""Puzzle week1/max_subarray: an operator that is associative and not commutative."""
+"""Puzzle week1/max_subarray: an operator that is associative but not commutative."""
 
 from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.pictures import coloured, picture
@@ -15,7 +15,7 @@ def _kadane(x):
 
 def _inputs(draw, m, n):
     x = draw.fractions(m, n)
-    x[2::3] = (x[2::3] - 9) * 1e35  # far below what often passes for -inf
+    x[2::3] = (x[2::3] - 9) * 1e35  # far below numbers that often serve as -inf
     return (x,)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week1/max_subarray."""
+"""Solution to week1/max_subarray."""
 
 import cutlass
 import cutlass.cute as cute

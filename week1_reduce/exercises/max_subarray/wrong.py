@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/max_subarray."""
+"""Wrong solutions to week1/max_subarray."""
 
 from forgekit.lessons.wrong import Wrong
 

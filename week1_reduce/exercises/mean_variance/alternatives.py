@@ -1,4 +1,4 @@
-"""Other right solutions of week1/mean_variance."""
+"""Other correct solutions to week1/mean_variance."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -12,8 +12,8 @@ def _inputs(draw, m, n):
 
 
 def _of_squares(e):
-    """True if each variance is a multiple of float32's step at the square of the mean, and a few
-    steps off at most."""
+    """Return True if each variance is a multiple of float32's step at the square of the mean, and
+    off by at most a few steps."""
     mean, got = e.case.expected[1].float(), e.got[2].double()
     square = mean * mean
     step = (torch.nextafter(square, square + 1) - square).double()

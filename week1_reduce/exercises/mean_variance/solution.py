@@ -1,4 +1,4 @@
-"""Solution of week1/mean_variance."""
+"""Solution to week1/mean_variance."""
 
 import cutlass
 import cutlass.cute as cute

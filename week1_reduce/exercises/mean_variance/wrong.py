@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/mean_variance."""
+"""Wrong solutions to week1/mean_variance."""
 
 from forgekit.lessons.wrong import Wrong
 

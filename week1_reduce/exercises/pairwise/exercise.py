@@ -1,4 +1,4 @@
-"""Exercise week1/pairwise: a sum in a tree, as a Python function."""
+"""Exercise week1/pairwise: a tree sum, as a Python function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LENGTHS = (1, 2, 3, 5, 8, 31, 33, 64, 1000, 1024, 1025)
 
 
 class Counted:
-    """Count the additions that a number goes through."""
+    """Count the additions in which a number takes part."""
 
     def __init__(self, parts: tuple[int, ...], depth: int = 0) -> None:
         self.parts, self.depth = parts, depth

@@ -1,4 +1,4 @@
-"""Solution of week1/pairwise."""
+"""Solution to week1/pairwise."""
 
 
 def pairwise(values):

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/pairwise."""
+"""Wrong solutions to week1/pairwise."""
 
 from forgekit.lessons.wrong import Wrong
 

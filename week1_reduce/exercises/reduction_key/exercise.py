@@ -1,4 +1,4 @@
-"""Exercise week1/reduction_key: what a compiled reduction remembers of a matrix."""
+"""Exercise week1/reduction_key: the properties of a matrix that a compiled reduction depends on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["EXERCISE"]
 
 
 def choose(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
-    """Return (threads, parts) by a rule to test keys with, not by that of the previous exercise."""
+    """Return (threads, parts) by a rule that tests keys, which is not the rule of the previous
+    exercise."""
     return (8, 1) if n * dtype.itemsize <= 2048 else (256, 4 if m <= 4 else 1)
 
 
@@ -142,7 +143,7 @@ def _alike() -> Iterator[Pair]:
 
 
 def _day(submission: Submission) -> str:
-    """Many shapes, few kernels."""
+    """Check that many shapes need few kernels."""
     chance = random.Random(0)
     shapes = [(chance.randint(1, 3000), 4 * chance.randint(1, 700)) for _ in range(100)]
     found = {key_of(submission.value, _matrix(m, n), choose) for m, n in shapes}

@@ -1,4 +1,4 @@
-"""Solution of week1/reduction_key."""
+"""Solution to week1/reduction_key."""
 
 
 def reduction_key(x, choose):

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/reduction_key."""
+"""Wrong solutions to week1/reduction_key."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/row_dots."""
+"""Other correct solutions to week1/row_dots."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -40,7 +40,7 @@ limit.
     sizes=[(2, 4), (1, 1), (3, 31), (2, 129), (3, 1025), (2, 33), (3, 200)],
     count=[(3, 100), (64, 700)],
     dtypes=("float32", "float16"),
-    atol=3e-5,  # of 1,500 products in any order
+    atol=3e-5,  # for 1,500 products in any order
     misconceptions=[
         looks_like(lambda a, b, z: a.double().sum(1), "z holds the sums of a: the kernel does not use b."),
         looks_like(lambda a, b, z: (a.double() + b.double()).sum(1), "the elements are added, not multiplied."),

@@ -1,4 +1,4 @@
-"""Solution of week1/row_dots."""
+"""Solution to week1/row_dots."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/row_dots."""
+"""Wrong solutions to week1/row_dots."""
 
 from forgekit.lessons.wrong import Wrong
 

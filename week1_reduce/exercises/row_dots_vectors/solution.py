@@ -1,4 +1,4 @@
-"""Solution of week1/row_dots_vectors."""
+"""Solution to week1/row_dots_vectors."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Solution of week1/row_energy."""
+"""Solution to week1/row_energy."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/row_energy."""
+"""Wrong solutions to week1/row_energy."""
 
 from forgekit.lessons.wrong import Wrong
 

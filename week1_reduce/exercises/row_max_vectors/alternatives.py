@@ -1,4 +1,4 @@
-"""Other right solutions of week1/row_max_vectors."""
+"""Other correct solutions to week1/row_max_vectors."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/row_max_vectors."""
+"""Solution to week1/row_max_vectors."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/row_max_vectors."""
+"""Wrong solutions to week1/row_max_vectors."""
 
 from forgekit.lessons.wrong import Wrong
 

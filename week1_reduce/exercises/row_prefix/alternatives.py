@@ -1,4 +1,4 @@
-"""Other right solutions of week1/row_prefix."""
+"""Other correct solutions to week1/row_prefix."""
 
 from forgekit.lessons.wrong import Wrong
 

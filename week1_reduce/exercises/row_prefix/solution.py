@@ -1,4 +1,4 @@
-"""Solution of week1/row_prefix."""
+"""Solution to week1/row_prefix."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/row_range."""
+"""Other correct solutions to week1/row_range."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/row_range."""
+"""Solution to week1/row_range."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/row_range."""
+"""Wrong solutions to week1/row_range."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/row_rms."""
+"""Other correct solutions to week1/row_rms."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -8,9 +8,9 @@ from forgekit.lessons.puzzle import puzzle
 
 def _inputs(draw, m, n):
     x = draw.fractions(m, n)
-    x[::4] += 290  # the mean of whose squares float16 does not have
-    x[::2, 0] = x[1::2, -1] = 301.3  # whose square float16 does not have
-    x[5::6] = 0  # whose reciprocal root is infinite
+    x[::4] += 290  # the mean of the squares exceeds float16
+    x[::2, 0] = x[1::2, -1] = 301.3  # the square exceeds float16
+    x[5::6] = 0  # the reciprocal root is infinite
     return (x,)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week1/row_rms."""
+"""Solution to week1/row_rms."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/row_rms."""
+"""Wrong solutions to week1/row_rms."""
 
 from forgekit.lessons.wrong import Wrong
 

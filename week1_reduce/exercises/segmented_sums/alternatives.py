@@ -1,4 +1,4 @@
-"""Other right solutions of week1/segmented_sums."""
+"""Other correct solutions to week1/segmented_sums."""
 
 from forgekit.lessons.wrong import Wrong
 

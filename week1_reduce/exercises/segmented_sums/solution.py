@@ -1,4 +1,4 @@
-"""Solution of week1/segmented_sums."""
+"""Solution to week1/segmented_sums."""
 
 import cutlass
 import cutlass.cute as cute

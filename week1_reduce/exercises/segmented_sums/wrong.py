@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/segmented_sums."""
+"""Wrong solutions to week1/segmented_sums."""
 
 from forgekit.lessons.wrong import Wrong
 

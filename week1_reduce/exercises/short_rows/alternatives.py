@@ -1,4 +1,4 @@
-"""Other right solutions of week1/short_rows."""
+"""Other correct solutions to week1/short_rows."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/short_rows."""
+"""Solution to week1/short_rows."""
 
 import operator
 

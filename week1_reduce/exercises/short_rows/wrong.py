@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/short_rows."""
+"""Wrong solutions to week1/short_rows."""
 
 from forgekit.lessons.wrong import Wrong
 

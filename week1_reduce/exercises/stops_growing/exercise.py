@@ -1,4 +1,4 @@
-"""Exercise week1/stops_growing: where sums in narrow types stop."""
+"""Exercise week1/stops_growing: where sums in narrow types stop growing."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import answers

@@ -1,4 +1,4 @@
-"""Solution of week1/stops_growing."""
+"""Solution to week1/stops_growing."""
 
 stops_at = {
     # [fill]

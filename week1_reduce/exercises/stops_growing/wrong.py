@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/stops_growing."""
+"""Wrong solutions to week1/stops_growing."""
 
 from forgekit.lessons.wrong import Wrong
 

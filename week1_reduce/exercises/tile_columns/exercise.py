@@ -1,4 +1,4 @@
-"""Puzzle week1/tile_columns: a tile of threads for columns, which adds up in shared memory."""
+"""Puzzle week1/tile_columns: a tile of threads for columns, which adds in shared memory."""
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture

@@ -1,4 +1,4 @@
-"""Solution of week1/tile_columns."""
+"""Solution to week1/tile_columns."""
 
 import cutlass
 import cutlass.cute as cute

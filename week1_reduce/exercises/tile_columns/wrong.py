@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/tile_columns."""
+"""Wrong solutions to week1/tile_columns."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/tree_counts."""
+"""Solution to week1/tree_counts."""
 
 counts = {
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/tree_counts."""
+"""Wrong solutions to week1/tree_counts."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/tree_max."""
+"""Other correct solutions to week1/tree_max."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/tree_max."""
+"""Solution to week1/tree_max."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/tree_max."""
+"""Wrong solutions to week1/tree_max."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/two_largest."""
+"""Other correct solutions to week1/two_largest."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/two_largest."""
+"""Solution to week1/two_largest."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/two_largest."""
+"""Wrong solutions to week1/two_largest."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/two_launch_max."""
+"""Other correct solutions to week1/two_launch_max."""
 
 from forgekit.lessons.wrong import Wrong
 

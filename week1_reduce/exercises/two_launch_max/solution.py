@@ -1,4 +1,4 @@
-"""Solution of week1/two_launch_max."""
+"""Solution to week1/two_launch_max."""
 
 import cutlass
 import cutlass.cute as cute

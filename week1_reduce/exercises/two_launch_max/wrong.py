@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/two_launch_max."""
+"""Wrong solutions to week1/two_launch_max."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/two_rows."""
+"""Solution to week1/two_rows."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/warp_argmax."""
+"""Other correct solutions to week1/warp_argmax."""
 
 from forgekit.lessons.wrong import Wrong
 

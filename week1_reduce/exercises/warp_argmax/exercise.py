@@ -25,7 +25,8 @@ def _inputs(draw, m, n):
 
 
 def _of_no_element(e, rows=None):
-    """True if each wrong column is outside its row. rows: of x (M, N), the rows that may be wrong."""
+    """Return True if each wrong column is outside its row. rows: the rows of x (M, N) that may be
+    wrong."""
     x, wrong = e.case.args[0], e.got[1] != e.case.expected[1]
     if e.never is not None and e.never.any():
         return False

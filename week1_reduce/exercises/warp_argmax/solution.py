@@ -1,4 +1,4 @@
-"""Solution of week1/warp_argmax."""
+"""Solution to week1/warp_argmax."""
 
 import cutlass
 import cutlass.cute as cute

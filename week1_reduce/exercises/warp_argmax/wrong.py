@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/warp_argmax."""
+"""Wrong solutions to week1/warp_argmax."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week1/warp_max."""
+"""Other correct solutions to week1/warp_max."""
 
 from forgekit.lessons.wrong import Wrong
 

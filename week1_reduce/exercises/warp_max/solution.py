@@ -1,4 +1,4 @@
-"""Solution of week1/warp_max."""
+"""Solution to week1/warp_max."""
 
 import cutlass
 import cutlass.cute as cute

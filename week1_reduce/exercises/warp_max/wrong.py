@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/warp_max."""
+"""Wrong solutions to week1/warp_max."""
 
 from forgekit.lessons.wrong import Wrong
 

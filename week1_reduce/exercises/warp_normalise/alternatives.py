@@ -1,4 +1,4 @@
-"""Other right solutions of week1/warp_normalise."""
+"""Other correct solutions to week1/warp_normalise."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -10,13 +10,14 @@ def _after_down(x):
     """Return the sum that each column's lane holds after shuffles down."""
     padded = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % 32))
     total = padded.reshape(len(x), -1, 32).sum(1)
-    for offset in (16, 8, 4, 2, 1):  # a lane without a source gets its own
+    for offset in (16, 8, 4, 2, 1):  # a lane without a source receives its own value
         total = total + torch.cat([total[:, offset:], total[:, 32 - offset :]], 1)
     return total[:, torch.arange(x.shape[1]) % 32]
 
 
 def _inputs(draw, m, n):
-    """Rows of both signs; in each, the elements of the rarer sign are too small to cancel the sum."""
+    """Return rows with both signs; in each row, the elements of the rarer sign are too small to
+    cancel the sum."""
     x = draw.fractions(m, n).abs() + 1
     x[:, 3::5] *= -0.25
     x[1::3] *= -1

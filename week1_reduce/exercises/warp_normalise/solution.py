@@ -1,4 +1,4 @@
-"""Solution of week1/warp_normalise."""
+"""Solution to week1/warp_normalise."""
 
 import cutlass
 import cutlass.cute as cute

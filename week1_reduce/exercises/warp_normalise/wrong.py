@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/warp_normalise."""
+"""Wrong solutions to week1/warp_normalise."""
 
 from forgekit.lessons.wrong import Wrong
 

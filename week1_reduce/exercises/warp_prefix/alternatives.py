@@ -1,4 +1,4 @@
-"""Other right solutions of week1/warp_prefix."""
+"""Other correct solutions to week1/warp_prefix."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/warp_prefix."""
+"""Solution to week1/warp_prefix."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/warp_prefix."""
+"""Wrong solutions to week1/warp_prefix."""
 
 from forgekit.lessons.wrong import Wrong
 

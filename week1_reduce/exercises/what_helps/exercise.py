@@ -1,4 +1,4 @@
-"""Exercise week1/what_helps: what bounds a sum of a shape, and which change shortens it."""
+"""Exercise week1/what_helps: the bound of a sum for a shape, and the change that shortens it."""
 
 from __future__ import annotations
 

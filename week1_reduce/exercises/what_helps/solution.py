@@ -1,4 +1,4 @@
-"""Solution of week1/what_helps."""
+"""Solution to week1/what_helps."""
 
 diagnosis = {
     # [fill]

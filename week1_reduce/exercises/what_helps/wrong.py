@@ -1,4 +1,4 @@
-"""Wrong answers of week1/what_helps."""
+"""Wrong answers to week1/what_helps."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Exercise week1/what_lanes_get: what a lane has after a shuffle."""
+"""Exercise week1/what_lanes_get: the value that a lane has after a shuffle."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import answers

@@ -1,4 +1,4 @@
-"""Solution of week1/what_lanes_get."""
+"""Solution to week1/what_lanes_get."""
 
 gets = {
     # [fill]

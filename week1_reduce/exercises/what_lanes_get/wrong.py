@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/what_lanes_get."""
+"""Wrong solutions to week1/what_lanes_get."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Exercise week1/which_is_deterministic: which sums give the same bits every time."""
+"""Exercise week1/which_is_deterministic: the sums that have the same bits in every run."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import choices

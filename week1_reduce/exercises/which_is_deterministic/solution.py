@@ -1,4 +1,4 @@
-"""Solution of week1/which_is_deterministic."""
+"""Solution to week1/which_is_deterministic."""
 
 bits = {  # each: "same bits" or "may differ"
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong answers of week1/which_is_deterministic."""
+"""Wrong answers to week1/which_is_deterministic."""
 
 from forgekit.lessons.wrong import Wrong
 

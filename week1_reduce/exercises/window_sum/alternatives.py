@@ -1,4 +1,4 @@
-"""Other right solutions of week1/window_sum."""
+"""Other correct solutions to week1/window_sum."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week1/window_sum."""
+"""Solution to week1/window_sum."""
 
 import cutlass
 import cutlass.cute as cute

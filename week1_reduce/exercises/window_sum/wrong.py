@@ -1,4 +1,4 @@
-"""Wrong solutions of week1/window_sum."""
+"""Wrong solutions to week1/window_sum."""
 
 from forgekit.lessons.wrong import Wrong
 

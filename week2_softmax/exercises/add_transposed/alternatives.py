@@ -1,4 +1,4 @@
-"""Other right solutions of week2/add_transposed."""
+"""Other correct solutions to week2/add_transposed."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Puzzle week2/add_transposed: a kernel of arrays, written again with a layout."""
+"""Puzzle week2/add_transposed: a kernel with arrays, rewritten with a layout."""
 
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle

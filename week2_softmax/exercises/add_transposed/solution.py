@@ -1,4 +1,4 @@
-"""Solution of week2/add_transposed."""
+"""Solution to week2/add_transposed."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/add_transposed."""
+"""Wrong solutions to week2/add_transposed."""
 
 from forgekit.lessons.wrong import Wrong
 

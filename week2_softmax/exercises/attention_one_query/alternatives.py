@@ -1,4 +1,4 @@
-"""Other right solutions of week2/attention_one_query."""
+"""Other correct solutions to week2/attention_one_query."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Puzzle week2/attention_one_query: attention of one query, with online softmax in one pass."""
+"""Puzzle week2/attention_one_query: attention for one query, with online softmax in one pass."""
 
 import math
 
@@ -23,16 +23,18 @@ PICTURE = picture(
 
 
 def _inputs(draw, heads, length, dim):
-    """Scores of four kinds in turn: plain; from 60 to 120, rising, so that exp overflows and there
-    is a new maximum at each key; around -120 or far below it, so that all exponentials are 0; and plain but for the
-    first key of warp 2, whose score is 110 above the others; in lengths of whole fours also that of warp 3, above the small ones."""
+    """Return inputs with four kinds of scores, one per head in turn: plain; rising from 60 to 120,
+    so that exp overflows and each key has a new maximum; around -120 or far below, so that all
+    exponentials are 0; and plain except for the first key of warp 2, whose score is 110 above the
+    others. If the length is a multiple of four, the first key of warp 3 also exceeds the small
+    scores."""
     scale = draw.number(0.6, 0.9) / math.sqrt(dim)
     q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
     along = q / (q.float().square().sum(1, keepdim=True) * scale).to(q.dtype)  # a score of 1
     if heads > 1:
         k[1::4] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::4, None]
     k[2::4] -= 120 * along[2::4, None]
-    if length % 2:  # equal scores, far below what often passes for -inf
+    if length % 2:  # equal scores, far below numbers that often serve as -inf
         q[2::4], k[2::4, :, 0] = 0, -6e4 if draw.dtype == torch.float16 else -1.1e31 / (4 * scale)
         q[2::4, 0] = 4
     k[3::4, 2:3] += 110 * along[3::4, None]
@@ -46,7 +48,8 @@ def _scores(q, k, scale):
 
 
 def _attention(q, k, v, scale, dim=None, *, divide=True):
-    """In float64. divide: by the sum of the exponentials; without it each head's maximum is 1."""
+    """Compute the attention in float64. divide: False omits the division by the sum of the
+    exponentials, which are relative to the maximum."""
     scores = _scores(q, k, scale)
     weights = (scores - scores.amax(1, keepdim=True)).exp()
     o = (weights[:, None] @ v.double())[:, 0]
@@ -54,16 +57,17 @@ def _attention(q, k, v, scale, dim=None, *, divide=True):
 
 
 def _shifted(q, k, v, scale, by):
-    """In float32, with exp(score - by) of the scores, whatever that gives."""
+    """Compute the attention in float32, with exp(score - by), even if it overflows."""
     scores = _scores(q, k, scale)
     weights = (scores - by(scores)).float().exp()
     return (weights[:, None] @ v.float())[:, 0] / weights.sum(1, keepdim=True)
 
 
 def _by_warps(q, k, v, scale, *, rescale_o=True, rescale_s=True, reduced=True, merge="all"):
-    """Four warps, warp w with keys w, w + 4, …, in float64, with something left out.
+    """Compute the attention of four warps in float64, warp w with keys w, w + 4, …, with a step
+    omitted.
 
-    reduced: whether the lanes add up the score; otherwise each goes on with its own part of it.
+    reduced: True if the lanes add up the score; False if each lane continues with its own part.
     """
     heads, length, dim = k.shape
     scores = k.double() * q.double()[:, None] * scale  # (heads, L, dim)
@@ -80,10 +84,10 @@ def _by_warps(q, k, v, scale, *, rescale_o=True, rescale_s=True, reduced=True, m
         s[:, w] = s[:, w] * (old if rescale_s else 1) + new
         o[:, w] = o[:, w] * (old if rescale_o else 1) + new * v[:, i].double()
         m[:, w] = m_new
-    m, s = m[:, :, :1], s[:, :, :1]  # lane 0 hands them over
+    m, s = m[:, :, :1], s[:, :, :1]  # lane 0 passes them on
     if merge == "first":
         return o[:, 0] / s[:, 0]
-    if merge == "mean":  # of what each warp has divided by its own sum
+    if merge == "mean":  # each warp has divided by its own sum
         return (o / s).nanmean(1)
     largest = {"all": m.amax(1, keepdim=True), "of warp 0": m[:, :1]}.get(merge, m)
     factor = (m - largest).float().exp()  # overflows as in the kernel
@@ -91,7 +95,7 @@ def _by_warps(q, k, v, scale, *, rescale_o=True, rescale_s=True, reduced=True, m
 
 
 def _empty_warp(e):
-    """NaN where warps have no key, and nothing but NaN."""
+    """Return True if some warp has no key and all results are NaN."""
     got = e.got[5]
     return e.case.args[1].shape[1] < WARPS and bool(got.isnan().all())
 
@@ -159,7 +163,7 @@ blocks share the keys as warps do here, and merge once more; this is *flash deco
     dtypes=("float32", "float16"),
     legal=lambda heads, length, dim: (heads, length, 64 if dim > 32 else 32),
     promise={0: {1: 32}, 1: {2: 32}, 2: {2: 32}, 5: {1: 32}},
-    atol=3e-5,  # a score of 120 is rounded by up to 4e-6 at each addition, and so its exponential
+    atol=3e-5,  # each addition rounds a score of 120, and hence its exponential, by up to 4e-6
     misconceptions=[
         looks_like(lambda q, k, v, scale, dim, o: _by_warps(q, k, v, scale, rescale_o=False), "o is not "
                    "rescaled when the maximum grows."),

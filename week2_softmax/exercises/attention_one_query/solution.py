@@ -1,4 +1,4 @@
-"""Solution of week2/attention_one_query."""
+"""Solution to week2/attention_one_query."""
 
 import operator
 

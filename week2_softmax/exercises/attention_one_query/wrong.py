@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/attention_one_query."""
+"""Wrong solutions to week2/attention_one_query."""
 
 from forgekit.lessons.wrong import Wrong
 

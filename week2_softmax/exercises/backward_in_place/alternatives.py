@@ -1,4 +1,4 @@
-"""Other right solutions of week2/backward_in_place."""
+"""Other correct solutions to week2/backward_in_place."""
 
 from forgekit.lessons.wrong import Wrong
 

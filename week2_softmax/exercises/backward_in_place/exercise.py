@@ -1,4 +1,5 @@
-"""Puzzle week2/backward_in_place: the gradient of softmax, over the one that came in."""
+"""Puzzle week2/backward_in_place: the gradient of softmax, which overwrites the incoming
+gradient."""
 
 import torch
 
@@ -9,7 +10,7 @@ from ..gradients import dy_and_y, shares, softmax_gradient
 
 
 def _of_lanes(dy, y):
-    """dx where each lane has used the sum over its own vectors of 16 bytes."""
+    """Return dx if each lane uses the sum over its own 16-byte vectors."""
     vec = 16 // dy.element_size()
     of_vectors = (dy.double() * y.double()).unflatten(1, (-1, vec)).sum(2)
     return (dy.double() - shares(of_vectors).repeat_interleave(vec, 1)) * y.double()

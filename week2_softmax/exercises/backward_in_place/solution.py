@@ -1,4 +1,4 @@
-"""Solution of week2/backward_in_place."""
+"""Solution to week2/backward_in_place."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/backward_in_place."""
+"""Wrong solutions to week2/backward_in_place."""
 
 from forgekit.lessons.wrong import Wrong
 

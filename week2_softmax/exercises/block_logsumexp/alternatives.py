@@ -1,4 +1,4 @@
-"""Other right solutions of week2/block_logsumexp."""
+"""Other correct solutions to week2/block_logsumexp."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -10,7 +10,8 @@ from ..unseen import NAN_FROM_NOTHING
 
 
 def _sum(x):
-    """Return the sum of exponentials relative to the maximum; 0 where a row is all -inf."""
+    """Return the sum of exponentials relative to the maximum; 0 if all elements of a row are
+    -inf."""
     return (x.double() - x.double().amax(1, keepdim=True)).exp().nan_to_num(0.0).sum(1)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week2/block_logsumexp."""
+"""Solution to week2/block_logsumexp."""
 
 import cutlass
 import cutlass.cute as cute

@@ -8,11 +8,11 @@ from forgekit.lessons.puzzle import puzzle
 from forgekit.text import plural
 
 SCALES = (0.5, -2.0, 1.0, 4.0)  # powers of two: scale · x is exact, however large x is
-NARROW = tuple(s * (1 + 2**-10) for s in (0.5, -2.0, 1.5, 4.0))  # exact, too, for x in bfloat16
+NARROW = tuple(s * (1 + 2**-10) for s in (0.5, -2.0, 1.5, 4.0))  # also exact for x in bfloat16
 
 
 def _kept(m, n, shift=0):
-    """Which elements take part: those up to column row + N - M."""
+    """Return True for the elements that take part: those up to column row + N - M."""
     return torch.ones(m, n, dtype=torch.bool).tril(n - m + shift)
 
 
@@ -20,11 +20,11 @@ def _inputs(draw, m, n):
     scales = SCALES if draw.dtype == torch.float32 else NARROW
     x, scale = draw(m, n).float() * 3, scales[(m + n) % 4]
     x[1::3] *= 12 / abs(scale)  # rows in which a wrong maximum overflows
-    x[2::6] = -1e5 / scale  # and equal ones below what often passes for -inf
+    x[2::6] = -1e5 / scale  # equal elements below numbers that often serve as -inf
     x[5::6] -= 2.0**104 / scale
     left_out = ~_kept(m, n)
     x[left_out] = 300 / scale
-    if n > 8:  # else a number, so that one sees what it does
+    if n > 8:  # otherwise a number, whose effect is visible
         x[left_out & (torch.arange(n) % 2 == 0)] = torch.nan
         x[left_out & (torch.arange(n) % 3 == 0)] = torch.inf
     return x.to(draw.dtype), scale
@@ -36,8 +36,8 @@ def _softmax(x, scale, kept=None):
 
 
 def _maximum_before_scale(x, scale, y, empty=0):
-    """As float32 has it: exp2 overflows where scale is negative. empty: registers of -inf beside the
-    row."""
+    """Return the result in float32, whose exp2 overflows if scale is negative. empty: the number of
+    registers beyond the row that hold -inf."""
     x = x.double().masked_fill(~_kept(*x.shape), -torch.inf)
     e = ((x - x.max(1, keepdim=True).values) * scale).exp().float()
     s = e.sum(1, keepdim=True) + (torch.inf if empty and scale < 0 else 0)
@@ -45,13 +45,14 @@ def _maximum_before_scale(x, scale, y, empty=0):
 
 
 def _nothing_masked(x, scale, y):
-    """No evidence where NaN or inf, beyond the diagonal, makes NaN of more than one mistake."""
+    """Return the unmasked softmax, or a result that never matches if NaN or inf beyond the diagonal
+    makes several mistakes look alike."""
     whole = (x.double() * scale).softmax(1)
     return whole if x.isfinite().all() else whole.new_full(whole.shape, -1.0)
 
 
 def _mask_added(x, scale, y):
-    """A mask of 0 and -inf added to what may be NaN or infinite."""
+    """Return the result of adding a mask of 0 and -inf to elements that may be NaN or infinite."""
     added = torch.zeros(x.shape).masked_fill(~_kept(*x.shape), -torch.inf)
     return (x.double() * scale + added).softmax(1)
 

@@ -1,4 +1,4 @@
-"""Solution of week2/causal_softmax."""
+"""Solution to week2/causal_softmax."""
 
 import math
 

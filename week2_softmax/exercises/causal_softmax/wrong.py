@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/causal_softmax."""
+"""Wrong solutions to week2/causal_softmax."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Exercise week2/choose_softmax: where a row waits between its two uses."""
+"""Exercise week2/choose_softmax: where a row is kept between its two uses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CASES = (
 
 
 def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
-    """What the task says."""
+    """Apply the rule from the task."""
     row, number = n * dtype.itemsize, int("".join(c for c in arch if c.isdigit()))
     if n <= 16_384:
         return "registers", 1

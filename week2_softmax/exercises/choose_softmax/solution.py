@@ -1,4 +1,4 @@
-"""Solution of week2/choose_softmax."""
+"""Solution to week2/choose_softmax."""
 
 
 def choose_softmax(n, dtype, arch):

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/cluster_logsumexp."""
+"""Other correct solutions to week2/cluster_logsumexp."""
 
 from forgekit.lessons.wrong import Wrong
 

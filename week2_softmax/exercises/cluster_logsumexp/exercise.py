@@ -12,7 +12,7 @@ from ..staged import announced, not_rescaled
 
 
 def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
-    """Of the columns that one of the blocks takes."""
+    """Return the result for the columns that one of the blocks reads."""
     return x.double()[:, torch.arange(x.shape[1]) // 128 % 4 == 0].logsumexp(1)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week2/cluster_logsumexp."""
+"""Solution to week2/cluster_logsumexp."""
 
 import operator
 

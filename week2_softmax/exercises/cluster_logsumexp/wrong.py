@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/cluster_logsumexp."""
+"""Wrong solutions to week2/cluster_logsumexp."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/confidence."""
+"""Other correct solutions to week2/confidence."""
 
 from forgekit.lessons.wrong import Wrong
 

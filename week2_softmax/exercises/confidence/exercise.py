@@ -15,8 +15,8 @@ def _first(x):
 
 
 def _inputs(draw, m, n):
-    """Hard rows. The largest element appears twice in most: in lanes 0 and 31, within lane 5, or in
-    lanes 1 and 0, the first of them in lane 1."""
+    """Return hard rows. In most rows, the largest element appears twice: in lanes 0 and 31, within
+    lane 5, or in lanes 1 and 0, with the first in lane 1."""
     x = hard_rows(draw, m, n)
     rows = torch.arange(m) % 3
     for k, (first, second) in enumerate([(0, 31), (5, 37), (1, 32)]):
@@ -27,7 +27,8 @@ def _inputs(draw, m, n):
 
 
 def _columns(alternative):
-    """True if the weights are about right, not all columns are, and `alternative(x, columns)` holds."""
+    """Return a test that is true if the weights are about right, some columns are wrong, and
+    `alternative(x, columns)` holds."""
 
     def when(e):
         x = e.case.args[0].double()

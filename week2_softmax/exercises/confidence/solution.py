@@ -1,4 +1,4 @@
-"""Solution of week2/confidence."""
+"""Solution to week2/confidence."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/confidence."""
+"""Wrong solutions to week2/confidence."""
 
 from forgekit.lessons.wrong import Wrong
 

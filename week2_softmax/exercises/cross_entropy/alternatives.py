@@ -1,4 +1,4 @@
-"""Other right solutions of week2/cross_entropy."""
+"""Other correct solutions to week2/cross_entropy."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Puzzle week2/cross_entropy: the loss of a classifier, a block a row."""
+"""Puzzle week2/cross_entropy: the loss of a classifier, one block per row."""
 
 import math
 
@@ -20,7 +20,7 @@ def _inputs(draw, m, n):
     x[2::3] += 30_000
     x[3::4] -= far_below(x)
     for rows, column in ((x[::3], 40), (x[4::6], 104)):
-        rows[:, column : column + 1] += 200  # of warp 1 or 3: all others are nothing beside it
+        rows[:, column : column + 1] += 200  # in warp 1 or 3; all others are negligible
     target = some_targets(draw, m, n)
     if n > 1 and target[0] == x[0].argmax():  # m − x[target] would be 0
         target[0] = (target[0] + 1) % n
@@ -32,18 +32,18 @@ def _loss(x, target, *outputs):
 
 
 def _of(x, target):
-    """x at the target, and the row's maximum."""
+    """Return x at the target, and the row's maximum."""
     x = x.double()
     return x.gather(1, target.clamp(min=0)[:, None])[:, 0], x.max(1).values
 
 
 def _kept(loss, target):
-    """0 where the target is to be ignored."""
+    """Return the loss, with 0 for ignored targets."""
     return torch.where(target == IGNORED, 0.0, loss)
 
 
 def _with(sums):
-    """The loss with other sums of the rows."""
+    """Return the loss computed with other row sums."""
 
     def result(x, target, *outputs):
         x_target, m = _of(x, target)
@@ -53,13 +53,13 @@ def _with(sums):
 
 
 def _less_lse(x, target, *outputs):
-    """With the log-sum-exp rounded to float32 before x is subtracted."""
+    """Return the loss if the log-sum-exp is rounded to float32 before x is subtracted."""
     x_target, _ = _of(x, target)
     return _kept(x.double().logsumexp(1).float() - x_target.float(), target)
 
 
 def _relative_to(maximum):
-    """The loss with exponentials in float32, relative to another number than the maximum."""
+    """Return the loss with exponentials in float32, relative to a number other than the maximum."""
 
     def result(x, target, *outputs):
         x_target, m = _of(x, target)[0], maximum(x.double())
@@ -93,11 +93,11 @@ def _of_warp_0(x):
 
 
 def _scaled_first(in_lse, at_target):
-    """With x · log2(e) rounded to float32, in lse, at the target or in both: where the compiler has
-    made one instruction of product and difference the product is exact."""
+    """Return the loss with x · log2(e) rounded to float32, in lse, at the target or in both: the
+    product is exact if the compiler merges it and the difference into one instruction."""
 
     def result(x, target, *outputs):
-        log2_e = torch.tensor(math.log2(math.e)).double()  # float32's
+        log2_e = torch.tensor(math.log2(math.e)).double()  # the float32 value
         exact = x.double() * log2_e
         a, b = (exact.float().double() if rounded else exact for rounded in (in_lse, at_target))
         lse = (a * math.log(2)).logsumexp(1)

@@ -1,4 +1,4 @@
-"""Solution of week2/cross_entropy."""
+"""Solution to week2/cross_entropy."""
 
 import cutlass
 import cutlass.cute as cute

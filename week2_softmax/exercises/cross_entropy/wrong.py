@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/cross_entropy."""
+"""Wrong solutions to week2/cross_entropy."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/cross_entropy_backward."""
+"""Other correct solutions to week2/cross_entropy_backward."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -17,7 +17,8 @@ def _inputs(draw, m, n):
 
 
 def _gradient(x, target, lse, g, *, chosen=1.0, ignored=0.0):
-    """chosen: what is subtracted at the target. ignored: the factor of rows without one."""
+    """Return the gradient. chosen: the number subtracted at the target. ignored: the factor for
+    rows without a target."""
     at = torch.arange(x.shape[1]) == target[:, None]
     g = torch.where(target == IGNORED, ignored * g, g)
     return g.double()[:, None] * ((x.double() - lse.double()[:, None]).exp() - chosen * at)

@@ -1,4 +1,4 @@
-"""Solution of week2/cross_entropy_backward."""
+"""Solution to week2/cross_entropy_backward."""
 
 import cutlass.cute as cute
 from cutlass import Float32, Int32

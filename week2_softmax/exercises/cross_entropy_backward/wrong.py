@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/cross_entropy_backward."""
+"""Wrong solutions to week2/cross_entropy_backward."""
 
 from forgekit.lessons.wrong import Wrong
 

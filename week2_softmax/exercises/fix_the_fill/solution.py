@@ -1,4 +1,4 @@
-"""Solution of week2/fix_the_fill."""
+"""Solution to week2/fix_the_fill."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/fix_the_fill."""
+"""Wrong solutions to week2/fix_the_fill."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week2/fix_the_wait."""
+"""Solution to week2/fix_the_wait."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/fix_the_wait."""
+"""Wrong solutions to week2/fix_the_wait."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Solution of week2/fuse_three."""
+"""Solution to week2/fuse_three."""
 
 import operator
 

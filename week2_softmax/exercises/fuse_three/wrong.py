@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/fuse_three."""
+"""Wrong solutions to week2/fuse_three."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/layer_norm."""
+"""Other correct solutions to week2/layer_norm."""
 
 from forgekit.lessons.wrong import Wrong
 

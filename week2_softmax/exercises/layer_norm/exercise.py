@@ -9,8 +9,8 @@ EPS = 1e-5
 
 
 def _inputs(draw, m, n):
-    """Numbers of about 1000 ± 4, of which float32 has seven digits, or of about -3000 ± 16, in
-    float16 next to a 0; an eps that is next to nothing, or one that is not."""
+    """Return numbers of about 1000 ± 4, for which float32 has seven digits, or of about -3000 ± 16
+    (beside a 0 in float16), and a negligible or a large eps."""
     x = draw(m, n) * 4 + 1000
     x[2::4] = 1000.0
     x[3::4] = x[3::4] * 4 - 7000
@@ -20,8 +20,9 @@ def _inputs(draw, m, n):
 
 
 def _norm(x, w, b, eps, *, of=None, more=0.0, centre=True):
-    """In float64. of: what the sum of the squares is divided by; more: registers without an
-    element that are in it, as 0 - mean; centre: subtract the mean in the end."""
+    """Compute the norm in float64. of: the divisor of the sum of squares; more: the number of
+    registers without an element that the sum includes as 0 - mean; centre: subtract the mean at the
+    end."""
     x, w, b = x.double(), w.double(), b.double()
     mean = x.mean(1, keepdim=True)
     squares = (x - mean).square().sum(1, keepdim=True) + more * mean.square()
@@ -35,7 +36,7 @@ _empty_registers = looks_like(
 
 
 def _beside_bias(e):
-    """The result is not the bias alone, to which a large variance comes near."""
+    """Return True unless the result is close to the bias alone, as for a large variance."""
     return bool((e.got[4].double() - e.case.args[2].double()).abs().amax() > 1e-3)
 
 
@@ -45,7 +46,7 @@ def _eps_outside(x, w, b, eps):
 
 
 def _scaled(e):
-    """Rows that are x - mean times a number of their own, which is not the right one, or NaN."""
+    """Return True if each row is x - mean times its own wrong number, or NaN."""
     got, (x, w, b, *_) = e.got[4].double(), e.case.args
     centred = (x.double() - x.double().mean(1, keepdim=True)) * w.double()
     y = got - b.double()

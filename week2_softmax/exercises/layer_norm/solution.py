@@ -1,4 +1,4 @@
-"""Solution of week2/layer_norm."""
+"""Solution to week2/layer_norm."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/layer_norm."""
+"""Wrong solutions to week2/layer_norm."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -40,7 +40,7 @@ def _own_sums(x, y):
 
 
 def _too_low(e):
-    """Each wrong element is -inf, and one whose weight float32 does not have."""
+    """Return True if each wrong element is -inf and its weight is below float32's range."""
     got, want = e.got[1], e.case.expected[1]
     low = got.isneginf() & want.isfinite() & (want < -126)
     wrong = ~torch.isclose(got.double(), want, rtol=1e-3, atol=1e-3, equal_nan=True)

@@ -1,4 +1,4 @@
-"""Solution of week2/log2_softmax."""
+"""Solution to week2/log2_softmax."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/log_softmax."""
+"""Other correct solutions to week2/log_softmax."""
 
 from forgekit.lessons.wrong import Wrong
 

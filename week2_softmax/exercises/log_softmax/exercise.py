@@ -17,23 +17,24 @@ def _inputs(draw, m, n):
 
 
 def _less_lse(x, y):
-    """With the log-sum-exp rounded to float32 before it is subtracted."""
+    """Return the result if the log-sum-exp is rounded to float32 before it is subtracted."""
     return x.float() - x.double().logsumexp(1, keepdim=True).float()
 
 
 def _sums(x):
-    """The sum of exponentials relative to the maximum, of each row."""
+    """Return each row's sum of exponentials relative to the maximum."""
     return (x.double() - x.double().max(1, keepdim=True).values).exp().sum(1)
 
 
 def _with(sums):
-    """The result with other sums of the rows."""
+    """Return the result computed with other row sums."""
     return lambda x, y: (x.double() - x.double().max(1, keepdim=True).values
                          - sums(x, 32).log()[:, None])  # fmt: skip
 
 
 def _at_least(start):
-    """The result with exponentials in float32, relative to a maximum that begins at a number."""
+    """Return the result with exponentials in float32, relative to a maximum that starts at a finite
+    number."""
 
     def result(x, y):
         x = x.double()

@@ -1,4 +1,4 @@
-"""Solution of week2/log_softmax."""
+"""Solution to week2/log_softmax."""
 
 import cutlass.cute as cute
 from cutlass import Float32

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/log_softmax_backward."""
+"""Other correct solutions to week2/log_softmax_backward."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -11,14 +11,14 @@ def _gradient(dy, y):
 
 
 def _inputs(draw, m, n):
-    """dy, whose sum is below 0 in every second row, and y."""
+    """Return dy, whose sum is below 0 in every second row, and y."""
     dy = draw(m, n) + 1
     dy[1::2] *= -1
     return dy, (2 * draw(m, n)).float().log_softmax(1).to(draw.dtype)
 
 
 def _with(total):
-    """dx with another sum of dy."""
+    """Return dx computed with another sum of dy."""
     return lambda dy, y, dx: dy.double() - y.double().exp() * total(dy)
 
 

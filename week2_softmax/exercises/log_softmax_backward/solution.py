@@ -1,4 +1,4 @@
-"""Solution of week2/log_softmax_backward."""
+"""Solution to week2/log_softmax_backward."""
 
 import operator
 

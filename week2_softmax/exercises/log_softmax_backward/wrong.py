@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/log_softmax_backward."""
+"""Wrong solutions to week2/log_softmax_backward."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/logsumexp."""
+"""Other correct solutions to week2/logsumexp."""
 
 from forgekit.lessons.wrong import Wrong
 

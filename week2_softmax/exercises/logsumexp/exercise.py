@@ -9,20 +9,22 @@ from ..rows import hard_rows, summing_to_1
 
 
 def _inputs(draw, m, n):
-    """Hard rows, some with a result of almost 0; in every fourth from the fourth on one element, of piece 1, is far above the others."""
+    """Return hard rows, some with a result near 0; in every fourth row from the fourth on, one
+    element in piece 1 is far above the others."""
     x = hard_rows(draw, m, n, masked=True)
     x[3::4, 37:38] += 400
     return (summing_to_1(x),)
 
 
 def _from_zero(x):
-    """Return the result of a maximum that begins at 0, in float32."""
+    """Return the result for a maximum that starts at 0, in float32."""
     m = x.float().amax(1).clamp(min=0)
     return m + (x.float() - m[:, None]).exp().sum(1).log()
 
 
 def _sum(x):
-    """Return the sum of exponentials relative to the maximum; NaN where a row is all -inf."""
+    """Return the sum of exponentials relative to the maximum; NaN if all elements of a row are
+    -inf."""
     return (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week2/logsumexp."""
+"""Solution to week2/logsumexp."""
 
 import operator
 

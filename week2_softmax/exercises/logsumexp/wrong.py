@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/logsumexp."""
+"""Wrong solutions to week2/logsumexp."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/masked_softmax."""
+"""Other correct solutions to week2/masked_softmax."""
 
 from forgekit.lessons.wrong import Wrong
 

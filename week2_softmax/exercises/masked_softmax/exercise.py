@@ -14,15 +14,15 @@ from ..unscaled import FINITE, not_in_loop, not_in_merge
 
 def _inputs(draw, m, n):
     x, mask = hard_rows(draw, m, n), draw.integers(0, 2, m, n, dtype=torch.uint8)
-    mask[3::4] = 0  # rows without any element
+    mask[3::4] = 0  # rows without unmasked elements
     mask[0, 0] = mask[0, -1] = 1
     t = (0.5, 2.0, 1.0)[(m + n) % 3]
     x[2::4] -= far_below(x) * min(t, 1)
-    if n > 4:  # else 0 or 1
+    if n > 4:  # otherwise 0 or 1
         mask[0, 1] = 0
         mask *= torch.tensor([1, 2, 255], dtype=torch.uint8)[torch.arange(n) % 3]
     x[mask == 0] = 9
-    if n > 4:  # else a number, so that one sees what it does; and in the first row
+    if n > 4:  # otherwise, and in the first row, a number, whose effect is visible
         left_out = torch.arange(m * n).reshape(m, n) % 3 * (mask == 0)
         left_out[0] = 0
         x[left_out == 1], x[left_out == 2] = torch.nan, torch.inf
@@ -30,7 +30,7 @@ def _inputs(draw, m, n):
 
 
 def _softmax(x, mask, t):
-    """0 where the mask is 0, also in rows without any element."""
+    """Return the softmax, with 0 for masked elements, even if a row has no others."""
     return (x.double() / t).masked_fill(mask == 0, -torch.inf).softmax(1).nan_to_num(0.0)
 
 
@@ -45,13 +45,15 @@ def _by_a_factor(x, mask, t, y):
 
 
 def _scaled_first(x, mask, t, y):
-    """With x · log2(e) / t rounded to float32 before the maximum is subtracted."""
+    """Return the result if x · log2(e) / t is rounded to float32 before the maximum is
+    subtracted."""
     scale = torch.tensor(math.log2(math.e) / t)
     return _softmax((x.float() * scale).double() * math.log(2), mask, 1.0)
 
 
 def _relative_to(maximum):
-    """With exponentials in float32, relative to another number than the maximum."""
+    """Return the result with exponentials in float32, relative to a number other than the
+    maximum."""
 
     def result(x, mask, t, y):
         x, out = x.double(), mask == 0
@@ -66,24 +68,25 @@ def _at_least(start):
 
 
 def _of_all(x, out):
-    """As fmax finds it, which leaves NaN out."""
+    """Return the maximum that fmax finds, which ignores NaN."""
     return x.nan_to_num(-torch.inf, torch.inf).max(1).values
 
 
 def _of_all_online(x, mask, t, y):
-    """NaN, too, where a lane's maximum is still -inf behind its first element, or is inf."""
+    """Return the result of the maximum of all elements, with NaN if a lane's maximum is still -inf
+    after its first element, or is inf."""
     bad = x[:, :32].isnan().any(1, keepdim=True) | (x == torch.inf).any(1, keepdim=True)
     return _relative_to(_of_all)(x, mask, t, y).masked_fill(bad & (mask != 0), torch.nan)
 
 
 def _no_number(x, mask, t, y):
-    """Where a lane takes a difference of -inf and -inf for its first element."""
+    """Return the result if a lane subtracts -inf from -inf at its first element."""
     bad = (mask[:, :32] == 0).any(1, keepdim=True)
     return _softmax(x, mask, t).masked_fill(bad & (mask != 0), torch.nan)
 
 
 def _with(sums):
-    """The result with other sums of the rows."""
+    """Return the result computed with other row sums."""
 
     def result(x, mask, t, y):
         scaled = (x.double() / t).masked_fill(mask == 0, -torch.inf)

@@ -1,4 +1,4 @@
-"""Solution of week2/masked_softmax."""
+"""Solution to week2/masked_softmax."""
 
 import math
 

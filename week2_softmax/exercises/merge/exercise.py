@@ -82,7 +82,7 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
 
 
 def _why(function: Callable[[Pair, Pair], Any], got: Pair) -> str:
-    """Return the message of the mistake that agrees with this function on all parts."""
+    """Return the message for the mistake that agrees with this function on all parts."""
     if math.isnan(got[1]) and got[0] == -INF:
         return "-inf - (-inf) is NaN: subtract another number while there is no maximum."
     for mistake, says in MISTAKES:
@@ -93,7 +93,7 @@ def _why(function: Callable[[Pair, Pair], Any], got: Pair) -> str:
 
 
 def _tried(function: Callable[[Pair, Pair], Any], a: Pair, b: Pair) -> object:
-    """Return its result to nine digits, or the type of its exception."""
+    """Return the function's result with nine digits, or the type of its exception."""
     try:
         m, s = function(a, b)
         return float(m), f"{s:.9e}"

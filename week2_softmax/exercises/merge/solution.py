@@ -1,4 +1,4 @@
-"""Solution of week2/merge."""
+"""Solution to week2/merge."""
 
 import math
 

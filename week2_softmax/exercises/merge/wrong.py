@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/merge."""
+"""Wrong solutions to week2/merge."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/merge_lanes."""
+"""Other correct solutions to week2/merge_lanes."""
 
 from forgekit.lessons.wrong import Wrong
 

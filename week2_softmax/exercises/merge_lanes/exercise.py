@@ -7,7 +7,8 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, rows):
-    """Pairs of 32 lanes per row; some lanes have no elements, and no lane of every fifth row has."""
+    """Return pairs of 32 lanes per row; some lanes have no elements, and in every fifth row no lane
+    has any."""
     m, s = draw(rows, 32) * 30, draw(rows, 32).abs() + 1
     m[1::3] -= 1000
     m[5::6] = -(2.0**104)  # below what often passes for -inf

@@ -1,4 +1,4 @@
-"""Solution of week2/merge_lanes."""
+"""Solution to week2/merge_lanes."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/merge_lanes."""
+"""Wrong solutions to week2/merge_lanes."""
 
 from forgekit.lessons.wrong import Wrong
 

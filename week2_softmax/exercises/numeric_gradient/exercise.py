@@ -1,4 +1,4 @@
-"""Exercise week2/numeric_gradient: gradients by differences, of any function."""
+"""Exercise week2/numeric_gradient: finite-difference gradients of any function."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
 
 
 def _quadratic(submission: Submission) -> str:
-    """f(x) = 3x² with a large step: central differences are exact, others are off by the step."""
+    """Test f(x) = 3x² with a large step: central differences are exact, and others are off by the
+    step."""
     x, dy, eps = torch.tensor([1.0, 2.0, -1.0], dtype=torch.float64), _draw(3, seed=1), 0.2
     steps = []
 

@@ -1,4 +1,4 @@
-"""Solution of week2/numeric_gradient."""
+"""Solution to week2/numeric_gradient."""
 
 import torch
 

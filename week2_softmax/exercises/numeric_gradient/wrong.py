@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/numeric_gradient."""
+"""Wrong solutions to week2/numeric_gradient."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Exercise week2/one_launch_or_bytes: what bounds three calls, and which of two changes is better."""
+"""Exercise week2/one_launch_or_bytes: the bounds of three calls, and the better of two changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from forgekit.lessons.gates import choices
 
 __all__ = ["BOUNDS", "CALLS", "EXERCISE"]
 
-# of week2/fuse_three: launches, rows, predicted µs; tests/lessons/test_bounds_asked.py compares
+# launches, rows, predicted µs of week2/fuse_three; tests/lessons/test_bounds_asked.py compares
 # with a run
 CALLS = {"A": (3, 16_384, 57), "B": (3, 64, 7.8), "C": (1, 16_384, 19)}
 BOUNDS = {"A": "device memory", "B": "the launch itself", "C": "device memory"}

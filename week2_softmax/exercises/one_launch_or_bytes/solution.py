@@ -1,4 +1,4 @@
-"""Solution of week2/one_launch_or_bytes."""
+"""Solution to week2/one_launch_or_bytes."""
 
 diagnosis = {
     # [fill]

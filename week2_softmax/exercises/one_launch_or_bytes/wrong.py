@@ -1,4 +1,4 @@
-"""Wrong answers of week2/one_launch_or_bytes."""
+"""Wrong answers to week2/one_launch_or_bytes."""
 
 from forgekit.lessons.wrong import Wrong
 

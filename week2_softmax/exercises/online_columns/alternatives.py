@@ -1,4 +1,4 @@
-"""Other right solutions of week2/online_columns."""
+"""Other correct solutions to week2/online_columns."""
 
 from forgekit.lessons.wrong import Wrong
 

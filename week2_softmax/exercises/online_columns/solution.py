@@ -1,4 +1,4 @@
-"""Solution of week2/online_columns."""
+"""Solution to week2/online_columns."""
 
 import cutlass
 import cutlass.cute as cute

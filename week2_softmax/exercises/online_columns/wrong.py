@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/online_columns."""
+"""Wrong solutions to week2/online_columns."""
 
 from forgekit.lessons.wrong import Wrong
 

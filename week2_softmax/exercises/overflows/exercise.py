@@ -1,4 +1,4 @@
-"""Exercise week2/overflows: where exponentials and their sums end."""
+"""Exercise week2/overflows: where exponentials and their sums overflow."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import answers

@@ -1,4 +1,4 @@
-"""Solution of week2/overflows."""
+"""Solution to week2/overflows."""
 
 ends = {
     # [fill]

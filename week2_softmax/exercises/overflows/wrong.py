@@ -1,4 +1,4 @@
-"""Wrong answers of week2/overflows."""
+"""Wrong answers to week2/overflows."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -10,11 +10,12 @@ from ..gradients import dy_and_y, shares
 
 
 def _inputs(draw, m, n):
-    """Lengths from 0 to n. The first column beyond holds a number, the others NaN or infinity."""
+    """Return inputs with lengths from 0 to n. The first column beyond a length holds a number, the
+    others NaN or infinity."""
     dy, y = dy_and_y(draw, m, n)
     length = draw.integers(0, n + 1, m, dtype=torch.int32)
     length[2::5] = 0
-    if n > 100:  # whole rows, in which the last element shows
+    if n > 100:  # whole rows, in which the last element matters
         length[1::5], dy[:, -1] = n, 50
     y = y.float().masked_fill(_from(y, length), 0)
     y = y / y.sum(1, keepdim=True).clamp(min=1e-30)
@@ -29,7 +30,7 @@ def _from(y, length):
 
 
 def _gradient(dy, y, length, summed=None):
-    """summed: over how many columns, where that is not the length."""
+    """Return the gradient. summed: the number of columns in the sum, if not the length."""
     added = _from(y, length if summed is None else summed)
     dot = (dy * y).masked_fill(added, 0).sum(1, keepdim=True)
     return ((dy - dot) * y).masked_fill(_from(y, length), 0)
@@ -41,7 +42,7 @@ def _of_lanes(dy, y, length):
 
 
 def _with(change):
-    """What a mistake gives: `change` of dy, y (float64) and length."""
+    """Return the result of a mistake: `change` of dy, y (float64) and length."""
     return lambda dy, y, length, dx: change(dy.double(), y.double(), length)
 
 

@@ -1,4 +1,4 @@
-"""Solution of week2/padded_backward."""
+"""Solution to week2/padded_backward."""
 
 import operator
 

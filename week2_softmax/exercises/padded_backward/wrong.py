@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/padded_backward."""
+"""Wrong solutions to week2/padded_backward."""
 
 from forgekit.lessons.wrong import Wrong
 

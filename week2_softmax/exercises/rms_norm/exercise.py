@@ -10,14 +10,15 @@ EPS = 1e-5
 
 def _inputs(draw, m, n):
     x = draw(m, n)
-    x[1::4] *= 2e-3  # as small as the root of eps
+    x[1::4] *= 2e-3  # close to the root of eps
     x[2::4] = 0.0
-    x[3::4, 0] = 300.0  # whose square float16 does not have
+    x[3::4, 0] = 300.0  # the square exceeds float16
     return x, draw(n) + 1, (EPS, 0.1)[n % 2]
 
 
 def _norm(x, w, eps, *, of=None, more=0.0, root=True):
-    """In float64. of: what the sum of the squares is divided by; more: what is in it as well."""
+    """Compute the norm in float64. of: the divisor of the sum of squares; more: an additional term
+    of the sum."""
     x, w = x.double(), w.double()
     mean = (x.square().sum(1, keepdim=True) + more) / (of or x.shape[1])
     return x / ((mean + eps).sqrt() if root else mean + eps) * w

@@ -1,4 +1,4 @@
-"""Solution of week2/rms_norm."""
+"""Solution to week2/rms_norm."""
 
 import operator
 

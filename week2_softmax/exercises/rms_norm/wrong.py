@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/rms_norm."""
+"""Wrong solutions to week2/rms_norm."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/rms_norm_residual."""
+"""Other correct solutions to week2/rms_norm_residual."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -21,12 +21,13 @@ PICTURE = picture(
 def _inputs(draw, m, n):
     x, r = draw(m, n), draw(m, n) * 4
     x[1::3] = -r[1::3]  # sums of 0
-    x[2::3, 0] = r[2::3, 0] = 200.0  # whose sum has no square in float16
+    x[2::3, 0] = r[2::3, 0] = 200.0  # the square of the sum exceeds float16
     return x, r, draw(n) + 1, (EPS, 0.5)[m % 2]
 
 
 def _norm(s, w, eps, *, of=None, more=0):
-    """In float64. of: what the sum of the squares is divided by; more: what is in it as well."""
+    """Compute the norm in float64. of: the divisor of the sum of squares; more: an additional term
+    of the sum."""
     s, w = s.double(), w.double()
     mean = (s.square().sum(1, keepdim=True) + more) / (of or s.shape[1])
     return s * (mean + eps).rsqrt() * w
@@ -38,7 +39,7 @@ def _overflown(x, r, w, eps):
 
 
 def _alone(x, r, w, eps):
-    """With the squares of a lane's own vectors where those of the row belong."""
+    """Return the result if each lane uses the squares of its own vectors instead of the row's."""
     s, vec = x.double() + r.double(), 16 // x.element_size()
     squares = torch.nn.functional.pad(s.square(), (0, 512 - s.shape[1]))
     own = squares.reshape(len(s), -1, 32, vec).sum((1, 3)).repeat_interleave(vec, 1)
@@ -47,11 +48,11 @@ def _alone(x, r, w, eps):
 
 
 def _second(alternative, says, **rtol):
-    """As `looks_like`, of the second output; what it is given are the inputs."""
+    """Like `looks_like`, for the second output; `alternative` receives the inputs."""
 
     def when(e):
         if compare(e.got[5], e.case.expected[5], **e.case.tolerances).ok:
-            return False  # it is the first output that is wrong
+            return False  # the first output is wrong
         want = alternative(*e.case.args[:4])
         return compare(e.got[5], want, **(e.case.tolerances | rtol)).ok
 

@@ -1,4 +1,4 @@
-"""Solution of week2/rms_norm_residual."""
+"""Solution to week2/rms_norm_residual."""
 
 import operator
 

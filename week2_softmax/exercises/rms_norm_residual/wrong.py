@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/rms_norm_residual."""
+"""Wrong solutions to week2/rms_norm_residual."""
 
 from forgekit.lessons.wrong import Wrong
 

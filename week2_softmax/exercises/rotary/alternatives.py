@@ -1,4 +1,4 @@
-"""Other right solutions of week2/rotary."""
+"""Other correct solutions to week2/rotary."""
 
 from forgekit.lessons.wrong import Wrong
 

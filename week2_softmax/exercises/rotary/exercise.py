@@ -18,7 +18,8 @@ PICTURE = picture(
 
 
 def _inputs(draw, tokens, heads, dim):
-    """Token t stands at position 7 t + 1; the angles are those of Su and others (2021)."""
+    """Return inputs in which token t is at position 7 t + 1; the angles are those of Su et al.
+    (2021)."""
     j = torch.arange(dim // 2, dtype=torch.float64)
     angles = (torch.arange(tokens)[:, None] * 7 + 1) * 10_000.0 ** (-2 * j / dim)
     x = draw(tokens, heads, dim)
@@ -26,7 +27,7 @@ def _inputs(draw, tokens, heads, dim):
 
 
 def _rotated(x, cos, sin, *, sign=1, both=True):
-    """In float64. sign: -1 turns back; both: turn the second half as well."""
+    """Rotate in float64. sign: -1 rotates backwards; both: also rotate the second half."""
     a, b = x.double().chunk(2, dim=2)
     cos, sin = cos.double()[:, None], sin.double()[:, None] * sign
     return torch.cat([a * cos - b * sin, b * cos + a * sin if both else b], 2)
@@ -39,7 +40,7 @@ def _neighbours(x, cos, sin):
 
 
 def _overwritten(x, cos, sin):
-    """The second half computed from the first as it is after its turn."""
+    """Return the result if the second half is computed from the rotated first half."""
     a, b = x.double().chunk(2, dim=2)
     cos, sin = cos.double()[:, None], sin.double()[:, None]
     turned = a * cos - b * sin

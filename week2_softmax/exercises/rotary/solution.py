@@ -1,4 +1,4 @@
-"""Solution of week2/rotary."""
+"""Solution to week2/rotary."""
 
 import cutlass.cute as cute
 from cutlass import Float32

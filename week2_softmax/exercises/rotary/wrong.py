@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/rotary."""
+"""Wrong solutions to week2/rotary."""
 
 from forgekit.lessons.wrong import Wrong
 

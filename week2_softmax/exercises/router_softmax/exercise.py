@@ -1,4 +1,4 @@
-"""Puzzle week2/router_softmax: short rows, several of them a warp, and a bias on the way."""
+"""Puzzle week2/router_softmax: short rows, several per warp, with a bias."""
 
 import torch
 
@@ -9,9 +9,9 @@ from forgekit.lessons.puzzle import puzzle
 
 def _inputs(draw, m, n):
     x = draw(m, n).float() * 2
-    x[::2] += 200  # in every second row exp overflows without its maximum
+    x[::2] += 200  # without the maximum, exp overflows in every second row
     bias = draw.integers(-3, 4, n)
-    if n > 4:  # an expert that is switched off, though in every third row it scores best
+    if n > 4:  # a switched-off expert that scores best in every third row
         x[1::3, n // 2] += 300
         bias[n // 2] = -1e9 if draw.dtype == torch.float32 else -60_000
     x[3::8] -= 60_000 if draw.dtype == torch.float16 else 2.0**104  # no score is above -1e30
@@ -19,7 +19,7 @@ def _inputs(draw, m, n):
 
 
 def _scores(x, bias):
-    """As float32 has them."""
+    """Return the scores in float32 precision."""
     return (x.double() + bias.double()).float().double()
 
 
@@ -28,14 +28,15 @@ def _softmax(x, bias):
 
 
 def _maximum_before_bias(x, bias, y):
-    """As float32 has it: every exponential is 0 where the best score's expert is switched off."""
+    """Return the result in float32: every exponential is 0 if the expert with the best score is
+    switched off."""
     scores = _scores(x, bias)
     e = (scores - x.double().amax(1, keepdim=True)).exp().float()
     return (e / e.sum(1, keepdim=True)).double()
 
 
 def _of_warps(what):
-    """Where the maximum, or the sum, is that of all four rows of a warp."""
+    """Return the result if the maximum, or the sum, covers all four rows of a warp."""
 
     def result(x, bias, y):
         scores = _scores(x, bias)
@@ -53,7 +54,7 @@ def _of_warps(what):
 
 
 def _by_lanes(x, bias, y):
-    """Each lane's columns, every eighth, as a row of their own."""
+    """Return the result if each lane's columns, every eighth, form a separate row."""
     result = torch.empty(x.shape, dtype=torch.float64)
     for lane in range(8):
         result[:, lane::8] = _softmax(x[:, lane::8], bias[lane::8])

@@ -1,4 +1,4 @@
-"""Solution of week2/router_softmax."""
+"""Solution to week2/router_softmax."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/row_distances."""
+"""Other correct solutions to week2/row_distances."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Puzzle week2/row_distances: a kernel of tensors and layouts, written again with arrays."""
+"""Puzzle week2/row_distances: a kernel with tensors and layouts, rewritten with arrays."""
 
 import ast
 import inspect
@@ -13,7 +13,7 @@ from forgekit.text import plural
 
 
 def _of_lanes(lanes):
-    """The sum over the vectors of so many lanes."""
+    """Return a function that sums the vectors of the first `lanes` lanes."""
 
     def result(x, z, y):
         mine = torch.arange(x.shape[1]) % 128 < 4 * lanes
@@ -42,7 +42,8 @@ def _last(node):
 
 
 def _arrays(make):
-    """Read the parameters in the text: in the PTX a kernel of arrays looks like one of tensors."""
+    """Return a group that reads the parameters in the text, because kernels with arrays and with
+    tensors look alike in PTX."""
 
     def run(submission):
         try:

@@ -1,4 +1,4 @@
-"""Solution of week2/row_distances."""
+"""Solution to week2/row_distances."""
 
 import cutlass
 import cutlass.cute as cute

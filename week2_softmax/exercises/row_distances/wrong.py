@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/row_distances."""
+"""Wrong solutions to week2/row_distances."""
 
 from forgekit.lessons.wrong import Wrong
 

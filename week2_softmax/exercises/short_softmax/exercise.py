@@ -9,7 +9,7 @@ from ..rows import hard_rows
 
 
 def _of_eight(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Store the softmax of the first eight elements of each row, and nothing else."""
+    """Return only the softmax of the first eight elements of each row."""
     if x.shape[1] <= 8:
         raise ValueError("not this case")
     rest = torch.full_like(x[:, 8:], torch.nan, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Solution of week2/short_softmax."""
+"""Solution to week2/short_softmax."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/single_pass."""
+"""Other correct solutions to week2/single_pass."""
 
 from forgekit.lessons.wrong import Wrong
 

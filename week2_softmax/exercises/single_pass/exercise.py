@@ -11,7 +11,8 @@ from ..unseen import NAN_FROM_NOTHING
 
 
 def _by_thread(x):
-    """(rows, loads, 4 warps, 32 lanes, vector) in float64, and the maximum so far at each vector."""
+    """Return x as (rows, loads, 4 warps, 32 lanes, vector) in float64, and the maximum so far at
+    each vector."""
     vec = 16 // x.element_size()
     wide = torch.nn.functional.pad(x.double(), (0, 4096 - x.shape[1]), value=-torch.inf)
     vectors = wide.reshape(len(x), -1, 4, 32, vec)
@@ -107,7 +108,7 @@ the same.
         looks_like(_each_warp_alone, "the weights of each warp's elements add up to 1: the warps were not merged."),
         looks_like(_not_corrected, "the sum is correct, but exponentials stay relative to the maximum known "
                    "when they were computed."),
-        # Near 1,000 the exponents are rounded to 2⁻¹³, which a common maximum alone divides out.
+        # Near 1,000, the exponents are rounded to 2⁻¹³, which cancels only with a common maximum.
         looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows.", rtol=1e-3),
         looks_like(_not_rescaled("lanes"), "the sums of lanes are added although they are relative to different maxima.", rtol=1e-3),
         looks_like(_not_rescaled("warps"), "the sums of warps are added although they are relative to different maxima.", rtol=1e-3),

@@ -1,4 +1,4 @@
-"""Solution of week2/single_pass."""
+"""Solution to week2/single_pass."""
 
 import math
 import operator

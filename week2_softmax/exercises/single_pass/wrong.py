@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/single_pass."""
+"""Wrong solutions to week2/single_pass."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/soft_mean."""
+"""Other correct solutions to week2/soft_mean."""
 
 from forgekit.lessons.wrong import Wrong
 

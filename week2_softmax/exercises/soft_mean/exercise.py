@@ -9,7 +9,8 @@ from ..rows import hard_rows
 
 
 def _inputs(draw, m, n):
-    """Hard rows; in every third from the third on one element, of piece 1, is far above the others."""
+    """Return hard rows; in every third row from the third on, one element in piece 1 is far above
+    the others."""
     x = hard_rows(draw, m, n)
     x[2::3, 33:34] += 400
     return x, draw(n) * 4

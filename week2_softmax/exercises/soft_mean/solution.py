@@ -1,4 +1,4 @@
-"""Solution of week2/soft_mean."""
+"""Solution to week2/soft_mean."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/soft_mean."""
+"""Wrong solutions to week2/soft_mean."""
 
 from forgekit.lessons.wrong import Wrong
 

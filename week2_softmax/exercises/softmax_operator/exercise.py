@@ -1,4 +1,4 @@
-"""Exercise week2/softmax_operator: two kernels become an operator of PyTorch, with its gradient."""
+"""Exercise week2/softmax_operator: two kernels become a PyTorch operator with a gradient."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROLES = {
     "the compiled results differ.",
 }
 
-KNOWN = {  # a piece of what torch says -> what leads there
+KNOWN = {  # a part of torch's message -> its cause
     "incorrect number of gradients": "the gradient function must return one value for each "
     "input of the operator, including t. (torch counts one more, which it uses internally.)",
     "no autograd formula": "no gradient is registered with the operator.",
@@ -40,7 +40,8 @@ KNOWN = {  # a piece of what torch says -> what leads there
 
 
 class Launchers:
-    """Stand-ins for the two kernels: strict about their arguments, exact in float64."""
+    """Stand in for the two kernels, with strict checks of the arguments and exact results in
+    float64."""
 
     def __init__(self) -> None:
         self.calls, self.y = {"forward": 0, "backward": 0}, torch.empty(0)
@@ -97,7 +98,7 @@ def _made(submission: Submission) -> tuple[Any, Launchers]:
 
 
 def _tried(what: str, call: Any) -> Any:
-    """Return what `call` returns; describe an error by its GateError, or by its first line."""
+    """Return the result of `call`; describe an error by its GateError, or by its first line."""
     try:
         return call()
     except Exception as error:
@@ -106,7 +107,7 @@ def _tried(what: str, call: Any) -> Any:
 
 def _raise(what: str, error: BaseException) -> None:
     cause: BaseException | None = error
-    while cause is not None:  # torch wraps what is raised inside of an operator
+    while cause is not None:  # torch wraps exceptions raised inside an operator
         if isinstance(cause, GateError):
             raise cause from None
         cause = cause.__cause__ or cause.__context__
@@ -172,9 +173,7 @@ def _opcheck(submission: Submission) -> str:
     x = _x(3, 5, dtype=torch.float32).requires_grad_()
     cases = ((x, T), (_x(4, 2).T.requires_grad_(), T))
     for case in cases:
-        with (
-            warnings.catch_warnings()
-        ):  # opcheck turns anomaly mode on, which warns of what it finds
+        with warnings.catch_warnings():  # opcheck turns on anomaly mode, which prints warnings
             warnings.simplefilter("ignore")
             found = torch.library.opcheck(op, case, raise_exception=False)
         for test, result in found.items():
@@ -191,7 +190,7 @@ def _opcheck(submission: Submission) -> str:
 
 
 def _look_at_strides(op: Any, x: Tensor) -> None:
-    """`opcheck` does so itself, but not in PyTorch 2.11."""
+    """Check the strides, which `opcheck` does not do in PyTorch 2.11."""
     with FakeTensorMode() as mode:
         fake = _tried("The fake", lambda: op(mode.from_tensor(x), T))
     got, needed = fake.stride(), op(x, T).stride()
@@ -231,7 +230,7 @@ def _look_at_names(op: Any) -> None:
 
 def _compiled(submission: Submission) -> str:
     op, kernels = _made(submission)
-    torch.compiler.reset()  # a function is compiled again a few times only
+    torch.compiler.reset()  # torch recompiles a function only a few times
 
     def loss(x: Tensor, w: Tensor) -> Tensor:
         return (op(x @ w, T) * x).sum()

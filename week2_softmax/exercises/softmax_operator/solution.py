@@ -1,4 +1,4 @@
-"""Solution of week2/softmax_operator."""
+"""Solution to week2/softmax_operator."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/softmax_operator."""
+"""Wrong solutions to week2/softmax_operator."""
 
 from forgekit.lessons.wrong import Wrong
 

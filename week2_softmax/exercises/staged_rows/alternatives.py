@@ -1,4 +1,4 @@
-"""Other right solutions of week2/staged_rows."""
+"""Other correct solutions to week2/staged_rows."""
 
 from forgekit.lessons.wrong import Wrong
 

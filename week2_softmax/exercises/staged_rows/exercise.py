@@ -1,4 +1,4 @@
-"""Puzzle week2/staged_rows: a softmax whose rows wait in shared memory."""
+"""Puzzle week2/staged_rows: a softmax whose rows are kept in shared memory."""
 
 import torch
 
@@ -10,7 +10,7 @@ from ..staged import asynchronous, not_rescaled, overlapping
 
 
 def _without_tail(x: torch.Tensor) -> torch.Tensor:
-    """Statistics of the full tiles of 128 alone."""
+    """Return the result with statistics of only the full tiles of 128."""
     full = x.double()[:, : x.shape[1] // 128 * 128]
     if full.shape[1] in (0, x.shape[1]):
         raise ValueError("not this case")
@@ -23,7 +23,7 @@ def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
 
 
 def _of_lanes(x: torch.Tensor) -> torch.Tensor:
-    """Each element relative to the maximum of its lane, over the right sum."""
+    """Return each element relative to the maximum of its lane, divided by the right sum."""
     n = x.shape[1]
     wide = torch.nn.functional.pad(x.double(), (0, -n % 128), value=-torch.inf)
     parts = wide.reshape(len(x), -1, 32, 4)

@@ -1,4 +1,4 @@
-"""Solution of week2/staged_rows."""
+"""Solution to week2/staged_rows."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/staged_rows."""
+"""Wrong solutions to week2/staged_rows."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/temperature."""
+"""Other correct solutions to week2/temperature."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -14,8 +14,8 @@ T = (0.5, 2.0, 1.0, 3.0)
 
 
 def _inputs(draw, m, n):
-    """low: x / t, rounded, may be right; at -20,000 its error would be too large. Equal elements may
-    lie farther below 0 where x / t is exact."""
+    """Return hard rows and t. low: rounding x / t may be right, but at -20,000 its error would be
+    too large. Equal elements may be farther below 0 if x / t is exact."""
     x, t = hard_rows(draw, m, n, masked=True, low=1000), T[(m + n // 8) % 4]
     if t != 3:
         x[4::5] = -(2.0**104)

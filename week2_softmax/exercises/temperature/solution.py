@@ -1,4 +1,4 @@
-"""Solution of week2/temperature."""
+"""Solution to week2/temperature."""
 
 import math
 import operator

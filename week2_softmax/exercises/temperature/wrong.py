@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/temperature."""
+"""Wrong solutions to week2/temperature."""
 
 from forgekit.lessons.wrong import Wrong
 

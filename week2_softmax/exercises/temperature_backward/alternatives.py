@@ -1,4 +1,4 @@
-"""Other right solutions of week2/temperature_backward."""
+"""Other correct solutions to week2/temperature_backward."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Puzzle week2/temperature_backward: the gradient of softmax(x / t), by x and by t."""
+"""Puzzle week2/temperature_backward: the gradient of softmax(x / t) with respect to x and to t."""
 
 from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
@@ -17,7 +17,8 @@ def _gradients(dy, y, x, t):
 
 
 def _dt_is(formula):
-    """That dt, the second result, is what `formula` of dy, y, x (float64) and t says."""
+    """Return a test that is true if dt, the second result, equals `formula` of dy, y, x (float64)
+    and t."""
 
     def when(e):
         from forgekit.checking.compare import compare

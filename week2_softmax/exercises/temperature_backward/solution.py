@@ -1,4 +1,4 @@
-"""Solution of week2/temperature_backward."""
+"""Solution to week2/temperature_backward."""
 
 import operator
 

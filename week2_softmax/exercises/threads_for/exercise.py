@@ -30,7 +30,7 @@ CASES = (
 
 
 def rule(columns: int, dtype: torch.dtype) -> int:
-    """Return the answer of the task."""
+    """Apply the rule from the task."""
     vec = 16 // dtype.itemsize
     vectors = columns // vec
     for threads in (32, 64, 128, 256, 512, 1024):

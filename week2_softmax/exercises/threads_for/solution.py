@@ -1,4 +1,4 @@
-"""Solution of week2/threads_for."""
+"""Solution to week2/threads_for."""
 
 
 def threads_for(columns, dtype):

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/threads_for."""
+"""Wrong solutions to week2/threads_for."""
 
 from forgekit.lessons.wrong import Wrong
 

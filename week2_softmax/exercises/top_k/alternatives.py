@@ -1,4 +1,4 @@
-"""Other right solutions of week2/top_k."""
+"""Other correct solutions to week2/top_k."""
 
 from forgekit.lessons.wrong import Wrong
 

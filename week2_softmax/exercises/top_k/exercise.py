@@ -1,4 +1,4 @@
-"""Puzzle week2/top_k: the four largest of a row and where they stand."""
+"""Puzzle week2/top_k: the four largest elements of a row and their columns."""
 
 import torch
 
@@ -11,20 +11,20 @@ def _inputs(draw, m, n):
     x = draw.integers(-9, 10, m, n)  # many ties
     x[1::4] = draw(m, n)[1::4]
     if n > 31:
-        x[2::4, 2:] = -torch.inf  # as a mask leaves it
+        x[2::4, 2:] = -torch.inf  # as after a mask
     if n > 101:
         x[::4, 5:102:32] = torch.tensor([20.0, 23.0, 22.0, 21.0])  # all four in one lane
     return (x,)
 
 
 def _top(x, *outputs):
-    """By value, and among equals by index."""
+    """Return the four largest elements, ordered by value and then by index."""
     order = x.sort(dim=1, descending=True, stable=True)
     return order.values[:, :4], order.indices[:, :4].to(torch.int32)
 
 
 def _of_lanes(x, *outputs):
-    """The four largest of what is the largest of each lane."""
+    """Return the four largest of the lanes' maxima."""
     rows, columns = x.shape
     padded = torch.full((rows, -(-columns // 32) * 32), -torch.inf)
     padded[:, :columns] = x
@@ -32,7 +32,7 @@ def _of_lanes(x, *outputs):
 
 
 def _indices_alone(e):
-    """Where an index is wrong, if all values are right."""
+    """Return True where an index is wrong; all values must be right."""
     assert torch.equal(e.got[1], e.case.expected[1])
     return e.got[2] != e.case.expected[2]
 

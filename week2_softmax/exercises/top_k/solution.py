@@ -1,4 +1,4 @@
-"""Solution of week2/top_k."""
+"""Solution to week2/top_k."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/top_k."""
+"""Wrong solutions to week2/top_k."""
 
 from forgekit.lessons.wrong import Wrong
 

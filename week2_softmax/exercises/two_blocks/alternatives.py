@@ -1,4 +1,4 @@
-"""Other right solutions of week2/two_blocks."""
+"""Other correct solutions to week2/two_blocks."""
 
 from forgekit.lessons.wrong import Wrong
 

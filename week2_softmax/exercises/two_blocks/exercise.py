@@ -1,4 +1,4 @@
-"""Puzzle week2/two_blocks: two blocks share a row and tell each other what they have found."""
+"""Puzzle week2/two_blocks: two blocks share a row and exchange their statistics."""
 
 import torch
 
@@ -10,7 +10,7 @@ from ..staged import announced
 
 
 def _alone(x: torch.Tensor) -> torch.Tensor:
-    """Each half of a block as a row of its own."""
+    """Return the result if each block's half forms a separate row."""
     return torch.cat([half.double().softmax(1) for half in x.split(256, 1)], 1)
 
 

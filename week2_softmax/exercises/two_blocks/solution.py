@@ -1,4 +1,4 @@
-"""Solution of week2/two_blocks."""
+"""Solution to week2/two_blocks."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/two_blocks."""
+"""Wrong solutions to week2/two_blocks."""
 
 from forgekit.lessons.wrong import Wrong
 

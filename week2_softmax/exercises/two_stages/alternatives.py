@@ -1,4 +1,4 @@
-"""Other right solutions of week2/two_stages."""
+"""Other correct solutions to week2/two_stages."""
 
 from forgekit.lessons.wrong import Wrong
 

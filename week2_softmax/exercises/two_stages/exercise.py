@@ -1,4 +1,4 @@
-"""Puzzle week2/two_stages: a row streams through two buffers, one in use, one in flight."""
+"""Puzzle week2/two_stages: a row streams through two buffers, with one in use and one in flight."""
 
 import torch
 
@@ -15,7 +15,8 @@ def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
 
 
 def _left_over(x: torch.Tensor) -> torch.Tensor:
-    """With what lanes without a vector in the last tile find in their place of its buffer."""
+    """Return the result if lanes without a vector in the last tile use the old content of its
+    buffer."""
     full = x.shape[1] // 128 * 128
     if full < 256 or full == x.shape[1]:
         raise ValueError("not this case")

@@ -1,4 +1,4 @@
-"""Solution of week2/two_stages."""
+"""Solution to week2/two_stages."""
 
 import operator
 

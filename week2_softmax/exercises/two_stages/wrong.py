@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/two_stages."""
+"""Wrong solutions to week2/two_stages."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,4 @@
-"""Other right solutions of week2/value_and_gradient."""
+"""Other correct solutions to week2/value_and_gradient."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -15,7 +15,7 @@ def _both(x, w):
 
 
 def _online(x, w, *, rescale_s=True, rescale_t=True):
-    """The value from 32 lanes that may forget to rescale, and merge rightly."""
+    """Return the value from 32 lanes that may forget to rescale, but merge correctly."""
     lanes = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % 32), value=-torch.inf)
     weights = torch.nn.functional.pad(w.double(), (0, -x.shape[1] % 32))
     m, s, t = torch.full((len(x), 32), -torch.inf), 0.0, 0.0
@@ -30,7 +30,7 @@ def _online(x, w, *, rescale_s=True, rescale_t=True):
 
 
 def _without_the_value(e):
-    """dx is w·y, the value rightly computed beside it."""
+    """Return True if dx is w·y."""
     from forgekit.checking.compare import compare
 
     x, w = e.case.args[:2]

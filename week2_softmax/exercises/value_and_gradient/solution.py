@@ -1,4 +1,4 @@
-"""Solution of week2/value_and_gradient."""
+"""Solution to week2/value_and_gradient."""
 
 import operator
 

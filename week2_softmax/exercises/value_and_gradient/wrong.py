@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/value_and_gradient."""
+"""Wrong solutions to week2/value_and_gradient."""
 
 from forgekit.lessons.wrong import Wrong
 

@@ -1,4 +1,5 @@
-"""Exercise week2/what_fits: what a multiprocessor holds of rows, and what a kernel moves."""
+"""Exercise week2/what_fits: the rows that a multiprocessor holds, and the bytes that a kernel
+moves."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import answers

@@ -1,4 +1,4 @@
-"""Solution of week2/what_fits."""
+"""Solution to week2/what_fits."""
 
 fits = {
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong answers of week2/what_fits."""
+"""Wrong answers to week2/what_fits."""
 
 from forgekit.lessons.wrong import Wrong
 

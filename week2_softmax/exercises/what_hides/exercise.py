@@ -1,4 +1,4 @@
-"""Exercise week2/what_hides: which row shows which mistake in an online softmax."""
+"""Exercise week2/what_hides: the rows that reveal each mistake in an online softmax."""
 
 import torch
 

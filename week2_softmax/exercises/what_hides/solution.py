@@ -1,4 +1,4 @@
-"""Solution of week2/what_hides."""
+"""Solution to week2/what_hides."""
 
 shows = {  # each: "right", "wrong" or "NaN"
     # [fill]

@@ -1,10 +1,10 @@
-"""Wrong answers of week2/what_hides."""
+"""Wrong answers to week2/what_hides."""
 
 from forgekit.lessons.wrong import Wrong
 
 
 def wrong(question: str, right: str, word: str, says: str) -> Wrong:
-    """Another word at this question."""
+    """Make a wrong solution with another word at this question."""
     return Wrong(
         f"{question}: {word}", {f'"{question}": "{right}"': f'"{question}": "{word}"'}, says
     )

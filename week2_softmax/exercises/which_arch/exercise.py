@@ -1,4 +1,4 @@
-"""Exercise week2/which_arch: what the compiler emits for which GPU."""
+"""Exercise week2/which_arch: the code that the compiler emits for each GPU."""
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import choices

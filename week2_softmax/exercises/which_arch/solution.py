@@ -1,4 +1,4 @@
-"""Solution of week2/which_arch."""
+"""Solution to week2/which_arch."""
 
 oldest = {
     # [fill]

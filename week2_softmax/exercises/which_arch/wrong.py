@@ -1,4 +1,4 @@
-"""Wrong solutions of week2/which_arch."""
+"""Wrong solutions to week2/which_arch."""
 
 from forgekit.lessons.wrong import Wrong
 

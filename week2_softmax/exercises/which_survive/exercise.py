@@ -1,4 +1,4 @@
-"""Exercise week2/which_survive: what may be subtracted from which row."""
+"""Exercise week2/which_survive: the numbers that may be subtracted from a row."""
 
 import torch
 
@@ -14,7 +14,7 @@ WAYS = {
     "the largest minus 50": lambda x: x.amax() - 50,
     "the largest of the whole matrix": torch.amax,
 }
-# question -> what is subtracted, and the row (or the matrix, of which the first row counts)
+# question -> the subtracted number, and the row (or the matrix, whose first row counts)
 QUESTIONS = {
     "the mean: [1000, 1001]": ("the mean", [1000, 1001]),
     "the mean: [0, 0, 0, 0, 500]": ("the mean", [0, 0, 0, 0, 500]),

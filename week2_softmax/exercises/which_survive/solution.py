@@ -1,4 +1,4 @@
-"""Solution of week2/which_survive."""
+"""Solution to week2/which_survive."""
 
 survives = {  # each: "right" or "NaN"
     # [fill]

@@ -1,4 +1,4 @@
-"""Wrong answers of week2/which_survive."""
+"""Wrong answers to week2/which_survive."""
 
 from forgekit.lessons.wrong import Wrong
 
@@ -6,7 +6,7 @@ OTHER = {"right": "NaN", "NaN": "right"}
 
 
 def wrong(name: str, question: str, word: str, says: str) -> Wrong:
-    """The other word at this question."""
+    """Make a wrong solution with the other word at this question."""
     return Wrong(name, {f'"{question}": "{word}"': f'"{question}": "{OTHER[word]}"'}, says)
 
 
