@@ -32,7 +32,7 @@ def launch_rows(call: Call, view: View) -> Launch:
     if call.variant in STEPS[call.op]:
         run = runner(compile_step(call.op, call.variant, N, call.dtype, call.arch), call.arch)
     else:
-        run = run_of_choice(call, _choice(call, M, N, apart, step), M)
+        run = run_of_choice(call, _choice(call, M, N, apart, step))
     as_they_are = len(call.shape) == 2 and view.inner == 1 and M > 1 and N > 1
     if call.kind != "sum":
         return run if as_they_are else strided(run, (M, N), [(each, 1) for each in apart])
@@ -90,16 +90,19 @@ def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
     )
 
 
-def run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
+def run_of_choice(call: Call, choice: RowChoice) -> Launch:
     """Return the kernel of a choice, for operands (rows, N) whose row elements are contiguous
-    unless the vector is 1; it allocates the partial results of split rows."""
+    unless the vector is 1."""
     run = runner(compile_rows(call.kind, choice, call.dtype, call.arch), call.arch)
-    if choice.kernel != "split":
-        return run
-    shape = parts_shape(call.kind, choice, rows)
+    return shared(call.kind, run, choice) if choice.kernel == "split" else run
+
+
+def shared(op: Op, run: Launch, choice: RowChoice) -> Launch:
+    """Return a kernel whose blocks share rows, with memory for their partial results."""
 
     def with_parts(*operands: Tensor) -> None:
         *inputs, result = operands
+        shape = parts_shape(op, choice, result.shape[0])
         run(*inputs, result.new_empty(shape, dtype=torch.float32), result)
 
     return with_parts

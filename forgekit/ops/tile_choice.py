@@ -73,34 +73,40 @@ def split(threads: int, beyond: int, why: str, few: int = 2**31) -> Rule:
     return Rule(ANY, "split", 4, why, threads, few=few, beyond=beyond)
 
 
+def few(rows: int, loads: int, threads: int, clusters: int, beyond: int, why: str) -> Rule:
+    """Return a rule for sums of a few long rows, each shared by the blocks of a cluster."""
+    return Rule(ANY, "sum", loads, why, threads, few=rows, beyond=beyond, clusters=clusters)
+
+
 # fmt: off
 SHORT_SUMS = (
     Rule(8, "short", 1, "4 rows in flight, 128-byte loads: 2 % faster than 1 row x 2", turns=4),
     Rule(64, "short", 2, "2 rows in flight: 1 % faster than 1; 1 to 8 % if lanes idle", turns=2),
     Rule(768, "short", 4, "no loop: 7 (40,000 rows of 2,592 floats) to 16 % faster, never slower"),
     Rule(1024, "sum", 2, "2 rounds of 2 loads: 1 % faster than 1 of 4", 256),
-    Rule(2047, "sum", 4, "more warps per row gain nothing, fewer cost 1 to 3 %", 256),
     split(512, 16384, "speedup 0.95 (2 rows of 2**17 floats) to 2.5", few=3),
 )
-FEW_SUMS = (
-    Rule(8192, "sum", 2, "8 of 65,536: 1.2 times as fast as 4 loads", 512, few=16, clusters=8),
-    Rule(ANY, "sum", 4, "8 of 2**18 floats: 6 % faster than 512 threads", few=8, clusters=8),
-    Rule(ANY, "sum", 4, "16 of 2**22: 17 % faster than 512", few=16, beyond=65535, clusters=8),
-    Rule(ANY, "sum", 4, "33 of 2**20: 17 % faster than 256 threads", 512, few=33, clusters=8),
-    Rule(ANY, "sum", 4, "as fast as 4 blocks of 512, and for any length", few=2 * SMS, clusters=2),
-    split(512, 0, "without clusters, SMs need several blocks per row", few=SMS - 1),
+LONG_SUMS = (
+    few(16, 4, 1024, 8, 131071, "16 of 2**22: 17 % faster than 512 threads"),
+    few(8, 4, 1024, 8, 8192, "8 of 2**18 floats: 6 % faster than 512 threads"),
+    few(33, 4, 512, 8, 8192, "33 of 2**20: 17 % faster than 256 threads"),
+    few(16, 2, 512, 8, 2047, "8 of 65,536: 1.2 times as fast as 4 loads"),
+    few(33, 4, 512, 8, 2047, "33 of 65,536: 1.3 times as fast as 2 blocks of 1024"),
+    few(2 * SMS, 4, 1024, 2, 2047, "as fast as 4 blocks of 512, and for any length"),
+    split(512, 2047, "without clusters, SMs need several blocks per row", few=SMS - 1),
+    Rule(2048, "sum", 4, "more warps per row gain nothing, fewer cost 1 to 3 %", 256),
 )
 RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 2): (
         *SHORT_SUMS,
         split(512, 65535, "speedup 1.10 (8 of 2**20) to 1.25", few=8),
-        *FEW_SUMS,
+        *LONG_SUMS,
         Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % faster than 1024 x 4", 512),
     ),
     ("sum", 4): (
         *SHORT_SUMS,
         split(512, 65535, "speedup 0.95 (4 of 2**18) to 1.13", few=4),
-        *FEW_SUMS,
+        *LONG_SUMS,
         Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
     ),
     ("softmax", 2): (
