@@ -297,7 +297,7 @@ def test_few_rows_are_shared_by_blocks() -> None:
     ]  # fmt: skip
     assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
     assert blocks(264, 8192) == (2, False) and blocks(265, 8192) == (1, False)
-    assert [blocks(rows, 131072) for rows in (3, 4, 33, 34, 264, 265)] == [
+    assert [blocks(rows, 131072) for rows in (3, 4, 66, 67, 264, 265)] == [
         (1, True), (8, False), (8, False), (2, False), (2, False), (1, False),
     ]  # fmt: skip
     assert blocks(131, 8192, clusters=1) == (1, True)
