@@ -164,6 +164,7 @@ def drawn_shapes() -> str:
     names = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "its gradient"}
     looks = {
         "torch": (UNTOUCHED, "s", 3),
+        "compile": (SERIES[1], "D", 3),
         "quack": (SERIES[2], "^", 4),
         "forgekit": (SERIES[0], "o", 4),
     }
@@ -177,7 +178,8 @@ def drawn_shapes() -> str:
                 shown = [r for r in rows if who == "forgekit" or who in r]
                 moved = [math.prod(r["shape"]) * size[r["dtype"]] * PASSES[op] for r in shown]
                 share = [100 * r["copy"] / r.get(who, 1.0) for r in shown]
-                axes.plot(moved, share, marker, ms=points, color=colour, mew=0, label=who)
+                axes.plot(moved, share, marker, ms=points, color=colour, mew=0,
+                          label="torch.compile" if who == "compile" else who)  # fmt: skip
             axes.set_xscale("log")
             tidy(axes, unit=name, across="bytes moved")
         figure.axes[0].set_ylabel("% of a copy of the same bytes")

@@ -126,11 +126,12 @@ def _graphs() -> str:
         gained = f"{geometric_mean(before):.2f}×, maximum {max(before):.1f}×"
         table.append([name, str(len(rows)), gained, str(reached), f"{min(torchs):.2f}×"])
     peers = []
-    for peer in ("torch", "quack"):
+    for peer, name in (("torch", "torch"), ("compile", "torch.compile"), ("quack", "quack")):
         found = [row[peer] for row in drawn["rows"] if peer in row]
         peers.append(
-            f"{peer} takes {geometric_mean(found):.2f} times as long in the geometric mean of "
-            f"{len(found)} cases, with a minimum of {min(found):.2f}"
+            f"{name} takes {geometric_mean(found):.2f} times as long in the geometric mean of "
+            f"{len(found)} cases, with a minimum of {min(found):.2f}, and less than 0.99 times as "
+            f"long in {sum(each < 0.99 for each in found)}"
         )
     gains = [row["before"] / row["forgekit"] for row in middle["rows"]]
     near = [row["forgekit"] / row["best"] for row in middle["rows"]]

@@ -369,6 +369,7 @@ print(source[source.index("    @cute.kernel") :])
 # |---|---|---|
 # | `tile.reduction_buffer(2)` | shared memory for (m, s) of each warp | `01_online` |
 # | `row_and_lane`, `valid` | the row; threads past the last row store nothing | week 1, `05` |
+# | its first line | waits for the previous kernel, which has not quite ended on Hopper | – |
 # | `whole_vectors`, `load_unaligned` | rows that begin at any element | week 1, `05` |
 # | `tiled_copy`, `partition_S` | the TV layout: the vectors of this thread | `02` |
 # | `tXcX`, `tXpX` | the vectors' coordinates, and which of them exist | `02` |

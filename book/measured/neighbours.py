@@ -67,7 +67,7 @@ def timed(case: Case, choice: RowChoice) -> Timing | str:
     inputs = make_inputs(case, torch.device("cuda"))
     out = inputs[0].new_full(result_shape(case), float("nan"))
     try:
-        run = run_of_choice(Call.of(case.op, *inputs, arch=None), choice, case.shape[0])
+        run = run_of_choice(Call.of(case.op, *inputs, arch=None), choice)
         run(*inputs, out)
         return why_wrong(case, inputs, out) or time_gpu(partial(run, *inputs, out))
     except Exception as error:

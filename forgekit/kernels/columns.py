@@ -12,6 +12,7 @@ import cutlass.cute as cute
 from cutlass import Float32, Int32
 
 from forgekit.kernels import VECTOR_BYTES
+from forgekit.kernels.overlap import follow
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class ColumnTile:
     lanes: threads side by side, each with a vector of columns. rows: rows of threads, one below the
     other; a power of two. loads: rows of the matrix that a thread reads at a time. vector: columns
     per access, contiguous in memory; it divides N and the distance between rows. once: True if all
-    rows of the matrix are read at once, so that values needed twice can be kept.
+    rows of the matrix are read at once, so that values needed twice can be kept. overlap: True if
+    the kernel starts while the previous one ends (`follow`).
     """
 
     lanes: int
@@ -29,6 +31,7 @@ class ColumnTile:
     loads: int
     vector: int
     once: bool = False
+    overlap: bool = False
 
     @property
     def threads(self) -> int:
@@ -49,6 +52,7 @@ class ColumnTile:
         tiles: blocks side by side over a matrix; blockIdx.x runs over these first, then over
         matrices.
         """
+        follow(self.overlap)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         tx, ty = tidx % self.lanes, tidx // self.lanes

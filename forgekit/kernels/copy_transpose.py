@@ -7,6 +7,7 @@ Each of the three kernels is used where it is fastest (`forgekit.ops.transposes`
     FlatTranspose     only a copy: one row, one column, columns of X contiguous; few rows
 
 The constructor receives the compiled-in values; a call receives mX (M, N), mY (N, M) and a stream.
+overlap: True if the kernel starts while the previous one ends (`follow`).
 """
 
 import cutlass
@@ -14,6 +15,7 @@ import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
 
 from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
+from forgekit.kernels.overlap import follow
 
 
 def word_of(bits: int):  # type: ignore[no-untyped-def]
@@ -30,8 +32,10 @@ class VectorTranspose:
     access; it divides M, N and the strides of the rows. There is one thread per square.
     """
 
-    def __init__(self, bits: int, tile: tuple[int, int], vector: int) -> None:
-        self.word, self.tile, self.vector = word_of(bits), tile, vector
+    def __init__(
+        self, bits: int, tile: tuple[int, int], vector: int, overlap: bool = False
+    ) -> None:
+        self.word, self.tile, self.vector, self.overlap = word_of(bits), tile, vector, overlap
         self.squares = tile[0] // vector, tile[1] // vector  # down the tile and across
         # Chunk c of row r of shared memory lies at c ^ (r / V): the threads that write 128 bytes
         # together, a quarter-warp if each has 16, are V rows apart and would otherwise access the
@@ -54,10 +58,13 @@ class VectorTranspose:
         mX, mY = cute.recast_tensor(mX, self.word), cute.recast_tensor(mY, self.word)
         tiles = [cute.ceil_div(size, side) for size, side in zip(mX.shape, self.tile, strict=True)]
         blocks, threads = tiles[0] * tiles[1], self.squares[0] * self.squares[1]
-        self.kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(threads, 1, 1), stream=stream)
+        self.kernel(mX, mY).launch(
+            grid=(blocks, 1, 1), block=(threads, 1, 1), stream=stream, use_pdl=self.overlap
+        )
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
+        follow(self.overlap)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         V, (TM, TN), (SM, SN) = self.vector, self.tile, self.squares
@@ -113,9 +120,11 @@ class GatherTranspose:
     """
 
     def __init__(
-        self, bits: int, tile: tuple[int, int], threads: int, shifted: bool, contiguous: bool
-    ) -> None:
+        self, bits: int, tile: tuple[int, int], threads: int, shifted: bool, contiguous: bool,
+        overlap: bool = False,
+    ) -> None:  # fmt: skip
         self.element, self.tile, self.threads = word_of(bits), tile, threads
+        self.overlap = overlap
         self.word = word_of(max(bits, 32) if contiguous else bits)
         self.per_word = self.word.width // bits
         self.vector, self.sector = VECTOR_BYTES * 8 // bits, SECTOR_BYTES * 8 // bits
@@ -131,11 +140,12 @@ class GatherTranspose:
         tiles_m = cute.ceil_div(mX.shape[0] + self.extra, self.tile[0])
         blocks = tiles_m * cute.ceil_div(mX.shape[1], self.columns)
         self.kernel(mX, mY, tiles_m).launch(
-            grid=(blocks, 1, 1), block=(self.threads, 1, 1), stream=stream
+            grid=(blocks, 1, 1), block=(self.threads, 1, 1), stream=stream, use_pdl=self.overlap
         )
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles_m: cutlass.Int32) -> None:
+        follow(self.overlap)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         V, W, lanes, step = self.vector, self.per_word, self.lanes, self.step
@@ -208,8 +218,8 @@ class FlatTranspose:
 
     threads = 256
 
-    def __init__(self, bits: int, vector_loads: bool) -> None:
-        self.word, self.vector_loads = word_of(bits), vector_loads
+    def __init__(self, bits: int, vector_loads: bool, overlap: bool = False) -> None:
+        self.word, self.vector_loads, self.overlap = word_of(bits), vector_loads, overlap
         self.vector = VECTOR_BYTES * 8 // bits
 
     @cute.jit
@@ -218,11 +228,12 @@ class FlatTranspose:
         size = cutlass.Int64(mX.shape[0]) * mX.shape[1]
         blocks = cutlass.Int32(cute.ceil_div(size, self.threads * self.vector))
         self.kernel(mX, mY, size).launch(
-            grid=(blocks, 1, 1), block=(self.threads, 1, 1), stream=stream
+            grid=(blocks, 1, 1), block=(self.threads, 1, 1), stream=stream, use_pdl=self.overlap
         )
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor, size: cutlass.Int64) -> None:
+        follow(self.overlap)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         V, M = self.vector, mX.shape[0]

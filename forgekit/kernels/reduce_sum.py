@@ -1,8 +1,9 @@
 """Sums over the rows or over the columns of a matrix, added in float32; pure CuTe DSL.
 
-    RowSum      y[m] = sum of x[m, :]; or its parts, for a second RowSum to add up
-    ShortRowSum y[m] = sum of x[m, :], where threads hold whole rows
-    ColumnSum   y[o, i] = sum of x[o, :, i]; or its parts, as in RowSum
+    RowSum       y[m] = sum of x[m, :]
+    SplitRowSum  the same, each row shared by many blocks, in two launches
+    ShortRowSum  the same, where threads hold whole rows
+    ColumnSum    y[o, i] = sum of x[o, :, i]; or its parts, for a second ColumnSum to add up
 
 The compiled-in numbers and, for unaligned rows, the row's address determine the order of every sum,
 so repeating a call gives the same bits.
@@ -13,8 +14,9 @@ import cutlass.cute as cute
 from cuda.bindings.driver import CUstream
 from cutlass import Float32, Int32, const_expr
 
-from forgekit.kernels import VECTOR_BYTES
+from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.kernels.columns import ColumnTile
+from forgekit.kernels.overlap import follow
 from forgekit.kernels.rows import RowKernel, RowTile
 
 
@@ -53,6 +55,33 @@ class RowSum(RowKernel):
             mY[row * tile.split + lane // tile.threads % tile.split] = total.to(mY.element_type)
 
 
+class SplitRowSum(RowSum):
+    """mY (M) = sums of the rows of mX (M, N), each shared by the `split` blocks of its tile.
+
+    mParts (M, split), float32: the sum of each part, which the first launch stores. In the second,
+    one warp adds a row's parts.
+    """
+
+    @cute.jit
+    def __call__(
+        self, mX: cute.Tensor, mParts: cute.Tensor, mY: cute.Tensor, stream: CUstream
+    ) -> None:
+        rows = mX.shape[0]
+        mSums = cute.make_tensor(mParts.iterator, cute.make_layout(rows * self.tile.split))
+        self.kernel(mX, mSums).launch(**self.tile.launch_shape(rows), stream=stream)
+        self.finish(mParts, mY).launch(
+            grid=(rows, 1, 1), block=(WARP, 1, 1), stream=stream, use_pdl=self.tile.overlap
+        )
+
+    @cute.kernel
+    def finish(self, mParts: cute.Tensor, mY: cute.Tensor) -> None:
+        follow(self.tile.overlap, early=True)
+        row, _, _ = cute.arch.block_idx()
+        total = self.tile.add_parts(mParts, row)
+        if cute.arch.lane_idx() == 0:
+            mY[row] = total.to(mY.element_type)
+
+
 class ShortRowSum:
     """mY (M) = sums of the rows of mX (M, N), each of which its threads hold as a whole.
 
@@ -70,14 +99,13 @@ class ShortRowSum:
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
-        blocks = cute.ceil_div(mX.shape[0], self.tile.rows * self.turns)
-        self.kernel(mX, mY).launch(
-            grid=(blocks, 1, 1), block=(self.tile.block, 1, 1), stream=stream
-        )
+        groups = cute.ceil_div(mX.shape[0], self.turns)
+        self.kernel(mX, mY).launch(**self.tile.launch_shape(groups), stream=stream)
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile, turns, rows = self.tile, self.turns, mX.shape[0]
+        follow(tile.overlap)
         sPart, mbar = tile.reduction_buffer(1)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
@@ -129,8 +157,8 @@ class ColumnSum:
             grid=(tiles * mX.shape[0], mY.shape[0] * self.cluster, 1),
             block=(self.tile.threads, 1, 1),
             cluster=(1, self.cluster, 1) if self.cluster > 1 else None,
-            stream=stream,
-        )
+            stream=stream, use_pdl=self.tile.overlap,
+        )  # fmt: skip
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles: Int32) -> None:

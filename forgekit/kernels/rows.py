@@ -20,6 +20,7 @@ from cutlass import Float32, Int32, Int64, const_expr
 from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyUniversalOp
 
 from forgekit.kernels import VECTOR_BYTES, WARP
+from forgekit.kernels.overlap import follow
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class RowTile:
     other loads need a predicate. In a kernel that works in rounds, it is all loads if every round
     is full. unaligned: True if rows may begin or end inside a vector. The elements before the first
     whole vector and after the last are then read one by one, by at least 2 * vector threads.
+    overlap: True if the kernel starts while the previous one ends (`follow`).
     """
 
     threads: int
@@ -45,6 +47,7 @@ class RowTile:
     split: int = 1
     whole: int = 0
     unaligned: bool = False
+    overlap: bool = False
 
     @property
     def block(self) -> int:
@@ -72,12 +75,12 @@ class RowTile:
         return -(-self.parts // WARP)
 
     def launch_shape(self, rows):  # type: ignore[no-untyped-def]
-        """Return the grid, block and cluster of a launch for a matrix with this many rows."""
+        """Return the arguments of a launch for a matrix with this many rows."""
         blocks = cute.ceil_div(rows, self.rows) * self.blocks
         shape: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (self.block, 1, 1)}
         if self.cluster > 1:
             shape["cluster"] = (self.cluster, 1, 1)
-        return shape
+        return shape | {"use_pdl": self.overlap}
 
     # -- the part that each thread reads -----------------------------------------------------------
     @property
@@ -105,6 +108,7 @@ class RowTile:
 
         Threads beyond the last row read the last row again and must not store anything.
         """
+        follow(self.overlap, early=self.split > 1)
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         row = bidx // self.blocks * self.rows + tidx // self.threads
@@ -267,6 +271,17 @@ class RowTile:
                 total += self.read_part(sPart, 0, k, 0.0)
             total = self.reduce_parts(total, operator.add)
         return total
+
+    @cute.jit
+    def add_parts(self, mParts: cute.Tensor, row) -> Float32:  # type: ignore[no-untyped-def]
+        """Return the sum of a row's parts, mParts (M, split); every warp adds them in the same
+        order."""
+        total = Float32(0.0)
+        for k in cutlass.range_constexpr(0, self.split, WARP):
+            part = k + cute.arch.lane_idx()
+            if part < self.split:
+                total += mParts[row, part]
+        return cute.arch.warp_reduction(total, operator.add)
 
 
 def group_of(parts: int) -> int:

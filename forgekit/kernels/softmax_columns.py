@@ -24,8 +24,9 @@ class ColumnSoftmax:
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
         tiles = cute.ceil_div(mX.shape[2], self.tile.columns)
         self.kernel(mX, mY, tiles).launch(
-            grid=(tiles * mX.shape[0], 1, 1), block=(self.tile.threads, 1, 1), stream=stream
-        )
+            grid=(tiles * mX.shape[0], 1, 1), block=(self.tile.threads, 1, 1), stream=stream,
+            use_pdl=self.tile.overlap,
+        )  # fmt: skip
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles: Int32) -> None:
@@ -77,8 +78,9 @@ class ColumnSoftmaxBackward(ColumnSoftmax):
     ) -> None:
         tiles = cute.ceil_div(mY.shape[2], self.tile.columns)
         self.kernel(mdY, mY, mdX, tiles).launch(
-            grid=(tiles * mY.shape[0], 1, 1), block=(self.tile.threads, 1, 1), stream=stream
-        )
+            grid=(tiles * mY.shape[0], 1, 1), block=(self.tile.threads, 1, 1), stream=stream,
+            use_pdl=self.tile.overlap,
+        )  # fmt: skip
 
     @cute.kernel
     def kernel(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, tiles: Int32) -> None:

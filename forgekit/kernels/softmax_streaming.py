@@ -16,6 +16,7 @@ from cuda.bindings.driver import CUstream
 from cutlass import Float32, Int32, const_expr
 
 from forgekit.kernels import WARP
+from forgekit.kernels.overlap import follow
 from forgekit.kernels.rows import RowTile
 from forgekit.kernels.softmax import (
     Softmax,
@@ -26,7 +27,7 @@ from forgekit.kernels.softmax import (
     online_update,
 )
 
-L2_BYTES = 32 * 2**20  # bytes of rows that stay in L2 for their second read
+L2_BYTES = 16 * 2**20  # bytes of each operand that stay in L2 for their second read
 
 
 class StreamingSoftmax(Softmax):
@@ -37,7 +38,7 @@ class StreamingSoftmax(Softmax):
         sPart, mbar = self.tile.reduction_buffer(2)
         row, lane, valid = self.tile.row_and_lane(mX.shape[0])
         m, s = self.statistics(mX, row, lane, sPart, mbar)
-        self.write(mX, mY, row, lane, valid, m, s)
+        self.write(self.reload(mX, mY, row, lane), mY, row, valid, m, s)
 
     @cute.jit
     def statistics(self, mX: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
@@ -56,22 +57,31 @@ class StreamingSoftmax(Softmax):
             m, s = online_update(m, s, tXrX.load().to(Float32))
         return block_reduce(tile, m, s, sPart, mbar)
 
-    @cute.jit
-    def write(self, mX: cute.Tensor, mY: cute.Tensor, row, lane, valid, m: Float32, s: Float32):  # type: ignore[no-untyped-def]
-        """Write the block's part of a row of mY; m, s: the row's maximum and sum."""
+    def reload(self, mX: cute.Tensor, mY: cute.Tensor, row, lane):  # type: ignore[no-untyped-def]
+        """Start the second read of the block's part of a row; return what `write` needs to continue
+        it."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXgY, tXcX = tile.streams(row, lane, mX, mY)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
-        scale = cute.arch.rcp_approx(s)
-        for k in cutlass.range(tXgX.shape[3], unroll=1):
-            tXpX = tile.inside(tXcX[None, None, None, k], shape)
-            cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
-            tXrX.store((exp(tXrX.load().to(Float32) - m) * scale).to(mX.element_type))
-            if valid:
-                cute.copy(tiled_copy, tXrX, tXgY[None, None, None, k], pred=tXpX)
+        cute.copy(tiled_copy, tXgX[None, None, None, 0], tXrX,
+                  pred=tile.inside(tXcX[None, None, None, 0], shape))  # fmt: skip
         at = tile.unaligned_element(prefix, mX.shape[1], lane)
         rest = tile.load_unaligned(mX, row, at, -Float32.inf)
-        tile.store_unaligned(exp(rest - m) * scale, mY, row, at, valid)
+        return shape, tiled_copy, tXgX, tXgY, tXcX, tXrX, at, rest
+
+    @cute.jit
+    def write(self, reloaded: tuple, mY: cute.Tensor, row, valid, m: Float32, s: Float32):  # type: ignore[no-untyped-def]
+        """Write the block's part of a row of mY; m, s: the row's maximum and sum."""
+        shape, tiled_copy, tXgX, tXgY, tXcX, tXrX, at, rest = reloaded
+        scale = cute.arch.rcp_approx(s)
+        for k in cutlass.range(tXgX.shape[3], unroll=1):
+            tXpX = self.tile.inside(tXcX[None, None, None, k], shape)
+            if k > 0:
+                cute.copy(tiled_copy, tXgX[None, None, None, k], tXrX, pred=tXpX)
+            tXrX.store((exp(tXrX.load().to(Float32) - m) * scale).to(mY.element_type))
+            if valid:
+                cute.copy(tiled_copy, tXrX, tXgY[None, None, None, k], pred=tXpX)
+        self.tile.store_unaligned(exp(rest - m) * scale, mY, row, at, valid)
 
 
 class StreamingSoftmaxBackward(SoftmaxBackward):
@@ -82,7 +92,7 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
         sPart, mbar = self.tile.reduction_buffer(1)
         row, lane, valid = self.tile.row_and_lane(mY.shape[0])
         dot = self.dot(mdY, mY, row, lane, sPart, mbar)
-        self.write(mdY, mY, mdX, row, lane, valid, dot)
+        self.write(self.reload(mdY, mY, mdX, row, lane), mdX, row, valid, dot)
 
     @cute.jit
     def dot(self, mdY: cute.Tensor, mY: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
@@ -102,23 +112,33 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
             dot += tile.add_up(tXrdY.load().to(Float32) * tXrY.load().to(Float32))
         return tile.sum(dot, sPart, mbar)
 
-    @cute.jit
-    def write(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, row, lane, valid, dot):  # type: ignore[no-untyped-def]
-        """Write the block's part of a row of mdX; dot: the row's sum of mdY·mY."""
+    def reload(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, row, lane):  # type: ignore[no-untyped-def]
+        """Start the second read of the block's part of both rows; return what `write` needs to
+        continue it."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgY, tXgdY, tXgdX, tXcX = tile.streams(row, lane, mY, mdY, mdX)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
+        tXpX = tile.inside(tXcX[None, None, None, 0], shape)
+        cute.copy(tiled_copy, tXgdY[None, None, None, 0], tXrdY, pred=tXpX)
+        cute.copy(tiled_copy, tXgY[None, None, None, 0], tXrY, pred=tXpX)
+        at = tile.unaligned_element(prefix, mY.shape[1], lane)
+        rest = tuple(tile.load_unaligned(mT, row, at, 0.0) for mT in (mdY, mY))
+        return shape, tiled_copy, tXgdY, tXgY, tXgdX, tXcX, tXrdY, tXrY, at, *rest
+
+    @cute.jit
+    def write(self, reloaded: tuple, mdX: cute.Tensor, row, valid, dot):  # type: ignore[no-untyped-def]
+        """Write the block's part of a row of mdX; dot: the row's sum of mdY·mY."""
+        shape, tiled_copy, tXgdY, tXgY, tXgdX, tXcX, tXrdY, tXrY, at, rest_dy, rest_y = reloaded
         for k in cutlass.range(tXgY.shape[3], unroll=1):
-            tXpX = tile.inside(tXcX[None, None, None, k], shape)
-            cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
-            cute.copy(tiled_copy, tXgY[None, None, None, k], tXrY, pred=tXpX)
+            tXpX = self.tile.inside(tXcX[None, None, None, k], shape)
+            if k > 0:
+                cute.copy(tiled_copy, tXgdY[None, None, None, k], tXrdY, pred=tXpX)
+                cute.copy(tiled_copy, tXgY[None, None, None, k], tXrY, pred=tXpX)
             dx = (tXrdY.load().to(Float32) - dot) * tXrY.load().to(Float32)
-            tXrY.store(dx.to(mY.element_type))
+            tXrY.store(dx.to(mdX.element_type))
             if valid:
                 cute.copy(tiled_copy, tXrY, tXgdX[None, None, None, k], pred=tXpX)
-        at = tile.unaligned_element(prefix, mY.shape[1], lane)
-        rest_dy, rest_y = (tile.load_unaligned(mT, row, at, 0.0) for mT in (mdY, mY))
-        tile.store_unaligned((rest_dy - dot) * rest_y, mdX, row, at, valid)
+        self.tile.store_unaligned((rest_dy - dot) * rest_y, mdX, row, at, valid)
 
 
 # -- many blocks per row ------------------------------------------------------------------------
@@ -137,47 +157,64 @@ def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-d
     return first + row, part, part * tile.threads + tidx
 
 
+@cute.jit
+def begin_find(overlap: cutlass.Constexpr, first: Int32) -> None:
+    """Allow `finish` to start; in the first `find`, wait before that for the kernel that wrote the
+    rows.
+
+    Each later `find` starts while the `finish` of the rows before it is still running.
+    """
+    if const_expr(overlap):
+        if first == 0:
+            cute.arch.griddepcontrol_wait()
+        cute.arch.griddepcontrol_launch_dependents()
+
+
+@cute.jit
+def end_find(overlap: cutlass.Constexpr) -> None:
+    """Wait for the previous launch; otherwise the last launch could end before an earlier one."""
+    if const_expr(overlap):
+        cute.arch.griddepcontrol_wait()
+
+
 class SplitSoftmax(StreamingSoftmax):
     """Like `StreamingSoftmax`, but the `split` blocks of its tile share each row.
 
-    mParts (M, split, 2), float32: the maximum and the sum of each part. The first launch fills it;
-    in the second, every warp combines a row's parts, always in the same order. overlap: begin the
-    second launch while the first one ends, which needs sm_90. held: bytes of rows between the two
-    launches.
+    mParts (M, split, 2), float32: the maximum and the sum of each part. The first launch, `find`,
+    fills it; in the second, `finish`, every warp combines a row's parts, always in the same order.
+    held: bytes of rows between the two launches.
     """
 
-    def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:
+    def __init__(self, tile: RowTile, held: int = L2_BYTES) -> None:
         super().__init__(tile)
-        self.overlap, self.held = overlap, held
+        self.held = held
 
     @cute.jit
     def __call__(
         self, mX: cute.Tensor, mParts: cute.Tensor, mY: cute.Tensor, stream: CUstream
     ) -> None:
-        together, block = rows_at_a_time(mX, self.held), (self.tile.threads, 1, 1)
+        tile, together = self.tile, rows_at_a_time(mX, self.held)
         for first in cutlass.range(0, mX.shape[0], together):
             rows = cutlass.min(together, mX.shape[0] - first)
-            grid = (self.tile.split, rows, 1)
-            self.find(mX, mParts, first).launch(grid=grid, block=block, stream=stream)
-            self.finish(mX, mParts, mY, first).launch(
-                grid=grid, block=block, stream=stream, use_pdl=self.overlap
-            )
+            shape = {"grid": (tile.split, rows, 1), "block": (tile.threads, 1, 1)}
+            self.find(mX, mParts, first).launch(**shape, stream=stream, use_pdl=tile.overlap)
+            self.finish(mX, mParts, mY, first).launch(**shape, stream=stream, use_pdl=tile.overlap)
 
     @cute.kernel
     def find(self, mX: cute.Tensor, mParts: cute.Tensor, first: Int32) -> None:
-        if const_expr(self.overlap):
-            cute.arch.griddepcontrol_launch_dependents()
+        begin_find(self.tile.overlap, first)
         sPart, mbar = self.tile.reduction_buffer(2)
         row, part, lane = part_of(self.tile, first)
         m, s = self.statistics(mX, row, lane, sPart, mbar)
+        end_find(self.tile.overlap)
         if lane % self.tile.threads == 0:
             mParts[row, part, 0], mParts[row, part, 1] = m, s
 
     @cute.kernel
     def finish(self, mX: cute.Tensor, mParts: cute.Tensor, mY: cute.Tensor, first: Int32) -> None:
-        if const_expr(self.overlap):
-            cute.arch.griddepcontrol_wait()
         row, _, lane = part_of(self.tile, first)
+        reloaded = self.reload(mX, mY, row, lane)  # while `find` still runs
+        follow(self.tile.overlap, early=True)  # the next rows' `find`
         m, s = -Float32.inf, Float32(0.0)
         for k in cutlass.range_constexpr(0, self.tile.split, WARP):
             part = k + cute.arch.lane_idx()
@@ -189,38 +226,38 @@ class SplitSoftmax(StreamingSoftmax):
                 m = m_new
         m_row = cute.arch.warp_reduction(m, cute.arch.fmax)
         s = cute.arch.warp_reduction(s * exp(m - finite_max(m_row)), operator.add)
-        self.write(mX, mY, row, lane, True, m_row, s)
+        self.write(reloaded, mY, row, True, m_row, s)
 
 
 class SplitSoftmaxBackward(StreamingSoftmaxBackward):
     """Like `StreamingSoftmaxBackward`, but the `split` blocks of its tile share each row; mParts
-    (M, split), float32: the sum of mdY·mY over each part. overlap, held: as in `SplitSoftmax`."""
+    (M, split), float32: the sum of mdY·mY over each part. held: as in `SplitSoftmax`."""
 
-    def __init__(self, tile: RowTile, overlap: bool, held: int = L2_BYTES) -> None:
+    def __init__(self, tile: RowTile, held: int = 2 * L2_BYTES) -> None:
         super().__init__(tile)
-        self.overlap, self.held = overlap, held
+        self.held = held
 
     @cute.jit
     def __call__(
         self, mdY: cute.Tensor, mY: cute.Tensor, mParts: cute.Tensor, mdX: cute.Tensor,
         stream: CUstream,
     ) -> None:  # fmt: skip
-        together, block = rows_at_a_time(mY, self.held // 2), (self.tile.threads, 1, 1)
+        tile, together = self.tile, rows_at_a_time(mY, self.held // 2)
         for first in cutlass.range(0, mY.shape[0], together):
             rows = cutlass.min(together, mY.shape[0] - first)
-            grid = (self.tile.split, rows, 1)
-            self.find(mdY, mY, mParts, first).launch(grid=grid, block=block, stream=stream)
+            shape = {"grid": (tile.split, rows, 1), "block": (tile.threads, 1, 1)}
+            self.find(mdY, mY, mParts, first).launch(**shape, stream=stream, use_pdl=tile.overlap)
             self.finish(mdY, mY, mParts, mdX, first).launch(
-                grid=grid, block=block, stream=stream, use_pdl=self.overlap
+                **shape, stream=stream, use_pdl=tile.overlap
             )
 
     @cute.kernel
     def find(self, mdY: cute.Tensor, mY: cute.Tensor, mParts: cute.Tensor, first: Int32) -> None:
-        if const_expr(self.overlap):
-            cute.arch.griddepcontrol_launch_dependents()
+        begin_find(self.tile.overlap, first)
         sPart, mbar = self.tile.reduction_buffer(1)
         row, part, lane = part_of(self.tile, first)
         dot = self.dot(mdY, mY, row, lane, sPart, mbar)
+        end_find(self.tile.overlap)
         if lane % self.tile.threads == 0:
             mParts[row, part] = dot
 
@@ -228,13 +265,7 @@ class SplitSoftmaxBackward(StreamingSoftmaxBackward):
     def finish(
         self, mdY: cute.Tensor, mY: cute.Tensor, mParts: cute.Tensor, mdX: cute.Tensor, first: Int32
     ) -> None:
-        if const_expr(self.overlap):
-            cute.arch.griddepcontrol_wait()
         row, _, lane = part_of(self.tile, first)
-        dot = Float32(0.0)
-        for k in cutlass.range_constexpr(0, self.tile.split, WARP):
-            part = k + cute.arch.lane_idx()
-            if part < self.tile.split:
-                dot += mParts[row, part]
-        dot = cute.arch.warp_reduction(dot, operator.add)
-        self.write(mdY, mY, mdX, row, lane, True, dot)
+        reloaded = self.reload(mdY, mY, mdX, row, lane)  # while `find` still runs
+        follow(self.tile.overlap, early=True)  # the next rows' `find`
+        self.write(reloaded, mdX, row, True, self.tile.add_parts(mParts, row))

@@ -16,7 +16,7 @@ from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch, View
-from forgekit.ops.launching import clusters_of, runner, strided
+from forgekit.ops.launching import clusters_of, overlaps, runner, strided
 from forgekit.ops.tile_choice import SMS, Op, power_below
 
 
@@ -159,7 +159,8 @@ def compile_columns(
     from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
 
     once = choice.once and op != "sum"  # it reads each element once
-    tile = ColumnTile(choice.lanes, choice.rows, choice.loads, choice.vector, once)
+    c = choice
+    tile = ColumnTile(c.lanes, c.rows, c.loads, c.vector, once, overlaps(arch))
     x = _column_spec(dtype, choice.vector)
     sums = _column_spec(torch.float32 if choice.split > 1 else result or dtype, choice.vector)
     kernel, specs = {

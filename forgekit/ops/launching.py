@@ -65,6 +65,11 @@ def clusters_of(arch: str | None) -> int:
     return {8: 1, 9: 16, 10: 16}.get(major, 8)
 
 
+def overlaps(arch: str | None) -> bool:
+    """Return True if a kernel can start while the previous one ends: on GPUs with clusters."""
+    return clusters_of(arch) > 1
+
+
 def aligned(x: torch.Tensor) -> torch.Tensor:
     """Return a contiguous tensor that begins at a vector boundary, which `contiguous` does not
     ensure: it returns a tensor that is already contiguous as it is."""

@@ -11,8 +11,8 @@ from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
-from forgekit.ops.calls import Call, Launch, View
-from forgekit.ops.launching import clusters_of, runner, strided
+from forgekit.ops.calls import Call, Launch, View, contiguous_strides
+from forgekit.ops.launching import clusters_of, overlaps, runner, strided
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows
 
 # The lessons' variants, in order of speed; `_step` maps them to classes.
@@ -21,7 +21,6 @@ STEPS: dict[str, tuple[str, ...]] = {
     "softmax": ("three_pass", "two_pass", "online"),
     "softmax_backward": (),
 }
-ADD_PARTS = RowChoice("sum", 128, 1, 2, 1)  # the second step of a sum whose rows were split
 
 
 def launch_rows(call: Call, view: View) -> Launch:
@@ -33,7 +32,7 @@ def launch_rows(call: Call, view: View) -> Launch:
     if call.variant in STEPS[call.op]:
         run = runner(compile_step(call.op, call.variant, N, call.dtype, call.arch), call.arch)
     else:
-        run = run_of_choice(call, _choice(call, M, N, apart, step), M)
+        run = run_of_choice(call, _choice(call, M, N, apart, step))
     as_they_are = len(call.shape) == 2 and view.inner == 1 and M > 1 and N > 1
     if call.kind != "sum":
         return run if as_they_are else strided(run, (M, N), [(each, 1) for each in apart])
@@ -91,61 +90,50 @@ def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
     )
 
 
-def run_of_choice(call: Call, choice: RowChoice, rows: int) -> Launch:
+def run_of_choice(call: Call, choice: RowChoice) -> Launch:
     """Return the kernel of a choice, for operands (rows, N) whose row elements are contiguous
-    unless the vector is 1; for split rows, also a second kernel for the sums of the parts."""
+    unless the vector is 1."""
     run = runner(compile_rows(call.kind, choice, call.dtype, call.arch), call.arch)
-    if choice.kernel == "split":
-        return shared(call.kind, run, choice)
-    if choice.split == 1:
-        return run
-    second = compile_rows("sum", ADD_PARTS, torch.float32, call.arch, result=call.dtype)
-    add_up, shape = runner(second, call.arch), (rows, choice.split)
-
-    def both(x: Tensor, y: Tensor) -> None:
-        parts = x.new_empty(shape, dtype=torch.float32)
-        run(x, parts.view(-1))
-        add_up(parts, y)
-
-    return both
+    return shared(call.kind, run, choice) if choice.kernel == "split" else run
 
 
 def shared(op: Op, run: Launch, choice: RowChoice) -> Launch:
     """Return a kernel whose blocks share rows, with memory for their partial results."""
-    found = (choice.split, 2) if op == "softmax" else (choice.split,)
 
     def with_parts(*operands: Tensor) -> None:
         *inputs, result = operands
-        parts = result.new_empty((result.shape[0], *found), dtype=torch.float32)
-        run(*inputs, parts, result)
+        shape = parts_shape(op, choice, result.shape[0])
+        run(*inputs, result.new_empty(shape, dtype=torch.float32), result)
 
     return with_parts
 
 
-# -- kernels --------------------------------------------------------------------------------------
-def compile_rows(
-    op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None,
-    *, result: torch.dtype | None = None,
-) -> Any:  # fmt: skip
-    """Return the compiled kernel of a choice: a function of x (M, N) and y (M · split) for "sum",
-    of x and y for "softmax", of dy, y and dx for "softmax_backward", all (M, N).
+def parts_shape(op: Op, choice: RowChoice, rows: int = 1) -> tuple[int, ...]:
+    """Return the shape of the partial results of blocks that share rows."""
+    return (rows, choice.split, 2)[: 3 if op == "softmax" else 2]
 
-    result: the dtype of sums, if different from x's; parts are float32.
+
+# -- kernels --------------------------------------------------------------------------------------
+def compile_rows(op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None) -> Any:
+    """Return the compiled kernel of a choice: a function of x (M, N) and y (M) for "sum", of x and
+    y for "softmax", of dy, y and dx for "softmax_backward", all (M, N). Kernels that split rows
+    take float32 tensors of `parts_shape` before the result.
     """
     from forgekit.kernels.rows import RowTile
 
     c = choice
-    tile = RowTile(c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned)
-    make = row_kernels(op)[c.kernel]
-    more = {"short": (c.turns,), "split": (clusters_of(arch) > 1,)}.get(c.kernel, ())
-    kernel = make(tile, *more)
-    x = _row_spec(dtype, choice)
-    sums = TensorSpec(torch.float32 if c.split > 1 else result or dtype, (None,), (1,))
+    tile = RowTile(
+        c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned,
+        overlaps(arch),
+    )  # fmt: skip
+    kernel = row_kernels(op)[c.kernel](tile, *([c.turns] if c.kernel == "short" else []))
+    x, sums = _row_spec(dtype, choice), TensorSpec(dtype, (None,), (1,))
     specs = {"sum": (x, sums), "softmax": (x, x), "softmax_backward": (x, x, x)}[op]
-    if c.kernel == "split":  # partial results of a row's blocks
-        shape, strides = (None, c.split, 2), (2 * c.split, 2, 1)
-        specs = (*specs[:-1], TensorSpec(torch.float32, shape, strides) if op == "softmax" else
-                 TensorSpec(torch.float32, shape[:2], (c.split, 1)), x)  # fmt: skip
+    if c.kernel == "split":
+        shape = parts_shape(op, c)
+        strides = contiguous_strides(shape)
+        parts = TensorSpec(torch.float32, (None, *shape[1:]), strides)
+        specs = (*specs[:-1], parts, specs[-1])
     return compile(kernel, *specs, device="virtual" if arch else "gpu", arch=arch)
 
 
@@ -172,7 +160,11 @@ def row_kernels(op: Op) -> dict[Kernel, Any]:
     from forgekit.kernels import reduce_sum, softmax, softmax_streaming
 
     of_op: dict[Op, dict[Kernel, Any]] = {
-        "sum": {"sum": reduce_sum.RowSum, "short": reduce_sum.ShortRowSum},
+        "sum": {
+            "sum": reduce_sum.RowSum,
+            "short": reduce_sum.ShortRowSum,
+            "split": reduce_sum.SplitRowSum,
+        },
         "softmax": {
             "registers": softmax.Softmax,
             "shared": softmax.StagedSoftmax,

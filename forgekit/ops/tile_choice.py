@@ -5,8 +5,9 @@ each table, the first rule that fits the length (and the number of rows, if the 
 used; the last rule serves all longer rows. Reasons with a number were measured on an H200 on
 2026-11-21. `book/measured/tiles_h200.json` holds the latest runs for the sizes that matter most;
 `short_rows_h200.json` those of short sums and `softmax_rows_h200.json` those of softmax and its
-gradient (2026-11-22); `few_rows_h200.json` those of few long rows (2026-11-23); and
-`middle_rows_h200.json` those of up to 528 rows of 6 to 128 kB (2026-11-24). Unaligned rows, and
+gradient (2026-11-22); `few_rows_h200.json` those of few long rows; and
+`middle_rows_h200.json` those of up to 528 rows of 6 to 128 kB and `shared_rows_h200.json` those of
+up to 132 rows of 2^16 to 2^22 elements (2026-11-24). Unaligned rows, and
 rows read element by element, use the rule for rows with as many accesses.
 
 Loads that bypass L1 were tried for softmax and its gradient and rejected, because they are 4 to 11
@@ -24,7 +25,7 @@ Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "short", "registers", "shared", "streaming", "split"]
 # The kernels for rows; `row_kernels` of `row_launch.py` maps them to classes.
 KERNELS: dict[Op, tuple[Kernel, ...]] = {
-    "sum": ("sum", "short"),
+    "sum": ("sum", "short", "split"),
     "softmax": ("registers", "shared", "streaming", "split"),
     "softmax_backward": ("registers", "streaming", "split"),
 }
@@ -39,7 +40,8 @@ class Rule:
     "short" loads a whole row before adding; "registers" and "shared" keep a row there between its
     two uses; "streaming" reads it twice, and so does "split", in two launches of many blocks. few:
     the maximum number of rows that it serves; beyond: it serves only rows with more vectors than
-    this. clusters: True if it applies only where a cluster may have several blocks. loads: vectors
+    this. clusters: if more than 1, it applies only to GPUs with clusters; of a sum, the maximum
+    blocks per cluster. loads: vectors
     per thread, which determine the threads. threads: the maximum threads per block, which determine
     the blocks per cluster. rows: the maximum rows per block; by default as many as fill 128
     threads. turns: the "short" rows that the same threads read in turn if there are many rows. why:
@@ -54,36 +56,66 @@ class Rule:
     turns: int = 1
     few: int = 2**31
     beyond: int = 0
-    clusters: bool = False
+    clusters: int = 1
 
 
 ANY = 2**31
-L2_BYTES = 32 * 2**20  # rows that stay in L2 for their second read
+L2_BYTES = 16 * 2**20  # bytes of each operand that stay in L2 for their second read
 
 
 def middle(few: int, loads: int, threads: int, beyond: int, why: str) -> Rule:
     """Return a rule for a few rows of up to 128 kB, each shared by the blocks of a cluster."""
-    return Rule(8192, "registers", loads, why, threads, few=few, beyond=beyond, clusters=True)
+    return Rule(8192, "registers", loads, why, threads, few=few, beyond=beyond, clusters=16)
+
+
+def split(threads: int, beyond: int, why: str, few: int = 2**31) -> Rule:
+    """Return a rule for long rows, each shared by many blocks."""
+    return Rule(ANY, "split", 4, why, threads, few=few, beyond=beyond)
+
+
+def few(rows: int, loads: int, threads: int, clusters: int, beyond: int, why: str) -> Rule:
+    """Return a rule for sums of a few long rows, each shared by the blocks of a cluster."""
+    return Rule(ANY, "sum", loads, why, threads, few=rows, beyond=beyond, clusters=clusters)
 
 
 # fmt: off
-SUM = (
+SHORT_SUMS = (
     Rule(8, "short", 1, "4 rows in flight, 128-byte loads: 2 % faster than 1 row x 2", turns=4),
     Rule(64, "short", 2, "2 rows in flight: 1 % faster than 1; 1 to 8 % if lanes idle", turns=2),
     Rule(768, "short", 4, "no loop: 7 (40,000 rows of 2,592 floats) to 16 % faster, never slower"),
-    Rule(1024, "sum", 2, "2 rounds of 2 loads: 1 % faster than 1 of 4", threads=256),
-    Rule(2048, "sum", 4, "more warps per row gain nothing, fewer cost 1 to 3 %", threads=256),
-    Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
+    Rule(1024, "sum", 2, "2 rounds of 2 loads: 1 % faster than 1 of 4", 256),
+    split(512, 16384, "speedup 0.95 (2 rows of 2**17 floats) to 2.5", few=3),
+)
+LONG_SUMS = (
+    few(16, 4, 1024, 8, 131071, "16 of 2**22: 17 % faster than 512 threads"),
+    few(8, 4, 1024, 8, 8192, "8 of 2**18 floats: 6 % faster than 512 threads"),
+    few(33, 4, 512, 8, 8192, "33 of 2**20: 17 % faster than 256 threads"),
+    few(16, 2, 512, 8, 2047, "8 of 65,536: 1.2 times as fast as 4 loads"),
+    few(33, 4, 512, 8, 2047, "33 of 65,536: 1.3 times as fast as 2 blocks of 1024"),
+    few(66, 4, 256, 8, 2047, "56 of 2,056,378: 2 of 1024 are 12 % slower than torch"),
+    few(2 * SMS, 4, 1024, 2, 2047, "132 rows: up to 4 % faster than other clusters"),
+    split(512, 2047, "without clusters, SMs need several blocks per row", few=SMS - 1),
+    Rule(2048, "sum", 4, "more warps per row gain nothing, fewer cost 1 to 3 %", 256),
 )
 RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 2): (
-        *SUM[:-1],
-        Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % faster than 1024 x 4", threads=512),
+        *SHORT_SUMS,
+        split(512, 65535, "speedup 1.10 (8 of 2**20) to 1.25", few=8),
+        *LONG_SUMS,
+        Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % faster than 1024 x 4", 512),
     ),
-    ("sum", 4): SUM,
+    ("sum", 4): (
+        *SHORT_SUMS,
+        split(512, 65535, "speedup 0.95 (4 of 2**18) to 1.13", few=4),
+        *LONG_SUMS,
+        Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
+    ),
     ("softmax", 2): (
-        Rule(ANY, "split", 4, "1.1 to 5 times as fast as a cluster", 256, few=1, beyond=32767),
-        Rule(ANY, "split", 4, "speedup 1.05 (8 rows of 600,000) to 3", 256, few=16, beyond=65536),
+        split(256, 262144, "2**22: 1 (2 rows) to 5 % (4 rows) faster than 128 threads"),
+        split(128, 32767, "speedup 1.08 (2 rows of 2**18) to 2.8 (1 of 1,000,003)", few=2),
+        split(128, 65536, "speedup 1.02 (16 rows of 2**20) to 2.1", few=16),
+        split(128, 131072, "speedup 0.99 (64 rows of 2**22) to 1.07 (33 of 2**22)"),
+        middle(16, 4, 128, 4096, "rows of 65,536: 1.05 times as fast as 2 loads"),
         middle(33, 2, 128, 512, "speedup 1.02 (33 rows of 64,000) to 2.6 (1 of 48,000)"),
         middle(4 * SMS, 4, 256, 512, "speedup 0.96 (264 rows of 48,000) to 1.18 (66 of 48,000)"),
         Rule(8, "registers", 1, "1 load per thread: up to 1 % faster than 2"),
@@ -94,11 +126,13 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(512, "registers", 3, "192 x 1: 5 % faster than 96 x 2 for few rows, else as fast"),
         Rule(1024, "shared", 8, "128 threads: 5 % faster than 192 for few rows, else as fast"),
         Rule(6144, "shared", 6, "exponentials in registers leave room for one block per SM"),
-        Rule(ANY, "shared", 8, "small blocks of a large cluster wait least", threads=128),
+        Rule(16384, "shared", 8, "small blocks of a large cluster wait least", threads=128),
+        Rule(ANY, "shared", 16, "64 rows of 2**20: 12 % faster than 8 loads", threads=128),
     ),
     ("softmax", 4): (
-        Rule(ANY, "split", 4, "1.2 to 5 times as fast as a cluster", 256, few=1, beyond=32767),
-        Rule(ANY, "split", 4, "speedup 1.1 (16 rows of 300,001) to 1.7", 256, few=16, beyond=65536),
+        split(256, 32767, "speedup 0.98 (2 rows of 2**17) to 1.8 (1 of 300,001)", few=2),
+        split(256, 65536, "speedup 1.12 (4 rows of 300,001) to 1.4", few=16),
+        split(256, 131072, "speedup 1.06 (132 rows of 1,000,003) to 1.16"),
         middle(33, 4, 128, 512, "speedup 1.0 (4 rows of 3,072) to 2.6 (1 of 32,000)"),
         middle(4 * SMS, 4, 256, 512, "speedup 0.98 (132 rows of 6,000) to 1.22 (264 of 32,000)"),
         Rule(8, "registers", 1, "as for 2 bytes"),
@@ -110,24 +144,27 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(2048, "registers", 2, "1024 threads: 1 % faster than 512 x 4"),
         Rule(4096, "registers", 4, "the longest rows for which a block has registers"),
         Rule(8192, "shared", 8, "as fast as registers; several blocks per SM for shorter rows"),
+        Rule(16384, "shared", 8, "64 rows of 65,536: 1.3 times as fast as 16 loads", threads=128),
         Rule(ANY, "shared", 16, "small blocks of a large cluster wait least", threads=128),
     ),
     ("softmax_backward", 2): (
-        Rule(ANY, "split", 4, "4 to 33 rows of 2**22: speedup 1.1 to 1.6", 512, beyond=262143),
-        Rule(ANY, "split", 2, "one row: speedup 1.1 to 4", threads=256, few=1, beyond=32767),
-        Rule(ANY, "split", 2, "speedup 1.4 to 2.3", threads=256, few=16, beyond=65536),
+        split(256, 262144, "2**22: 1 (2 rows) to 3 % (1 row) faster than 128 threads"),
+        split(128, 32767, "speedup 0.99 (4 rows of 2**18) to 4", few=16),
+        split(128, 65536, "speedup 1.08 (132 rows of 1,000,003) to 1.16"),
         middle(SMS, 2, 256, 512, "speedup 0.99 (132 rows of 6,144) to 1.29 (1 of 12,000)"),
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows prefer lanes to loads"),
         Rule(128, "registers", 1, "128 threads: 8 % faster than 16 (1,000 rows) to 3 % slower"),
         Rule(256, "registers", 2, "128 threads: 2 % faster than a warp for few rows"),
         Rule(2048, "registers", 4, "3 % faster than 1 load for few rows; threads matter little"),
-        Rule(2**16, "registers", 8, "clusters of 128 threads: 10 % faster", threads=128),
+        Rule(32767, "registers", 8, "clusters of 128 threads: 10 % faster", threads=128),
+        Rule(2**16, "registers", 8, "132 rows of 2**18: 16 % faster than 128 threads", threads=512),
         Rule(ANY, "streaming", 4, "twice as fast as registers, which spill (24 rows of 2**20)"),
     ),
     ("softmax_backward", 4): (
-        Rule(ANY, "split", 4, "4 to 64 rows of 2**20: speedup 1.1 to 1.8", 512, beyond=131072),
-        Rule(ANY, "split", 2, "one row: speedup 1.2 to 1.3", threads=256, few=1, beyond=65535),
+        split(256, 32767, "speedup 1.03 (2 rows of 2**17) to 1.7 (1 of 300,001)", few=2),
+        split(256, 65535, "speedup 1.06 (8 rows of 300,001) to 1.14", few=8),
+        split(256, 131072, "speedup 1.12 (64 rows of 2**20) to 1.3"),
         middle(SMS, 2, 256, 1024, "speedup 0.98 (16 rows of 32,000) to 1.23 (4 of 6,000)"),
         Rule(16, "registers", 1, "as forward"),
         Rule(64, "registers", 2, "short rows prefer lanes to loads"),
@@ -135,6 +172,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(256, "registers", 8, "1 warp: 3 % faster than 2; 8 rows: 1 % faster than 4", rows=8),
         Rule(2048, "registers", 4, "as for 2 bytes"),
         Rule(8192, "registers", 6, "clusters of 2 or 4: faster than a block of 1024", threads=352),
+        Rule(16384, "registers", 4, "33 rows of 65,536: 1.2 times as fast as 8 loads", threads=256),
         Rule(ANY, "registers", 8, "16 blocks per cluster: 3 to 10 % faster than 8", threads=256),
     ),
 }
@@ -188,15 +226,17 @@ def _choose(
     vectors = max(1, size // vector if unaligned else -(-size // vector))
     rule = next(
         r for r in RULES[op, itemsize]
-        if r.beyond < vectors <= r.vectors and rows <= r.few and (clusters > 1 or not r.clusters)
+        if r.beyond < vectors <= r.vectors and rows <= r.few and (clusters > 1 or r.clusters == 1)
     )  # fmt: skip
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
     if kernel == "split" and vector > 1:
-        return _split(rule, rows, vectors, 1 if op == "softmax" else 2, vector, unaligned)
-    if kernel in ("split", "streaming"):
+        return _split(op, rule, rows, vectors, vector, unaligned)
+    if kernel in ("split", "streaming") and op != "sum":
         return _streaming(vector, unaligned, clusters)
     if kernel == "shared" and vector == 1:  # asynchronous copies need whole vectors
         kernel, most = "registers", 1024
+    if op == "softmax" and unaligned and itemsize == 2 and vectors > 32767:
+        return _split(op, RULES[op, itemsize][1], rows, vectors, vector, unaligned)
     if (
         op == "softmax" and unaligned and vectors > 512
     ):  # they also need whole vectors; a cluster is 5 to 20 % faster than a block
@@ -211,7 +251,7 @@ def _choose(
     if kernel == "short":
         return _short(rows, size, loads, rule.turns, vector)
     if op == "sum":
-        return _sum(rows, size, threads, most, loads, vector, unaligned, clusters)
+        return _sum(rule, size, threads, loads, vector, unaligned, clusters)
     cluster = 1
     while threads > most and cluster < clusters:
         cluster *= 2
@@ -240,15 +280,24 @@ def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
     )
 
 
-def _split(
-    rule: Rule, rows: int, vectors: int, operands: int, vector: int, unaligned: bool
-) -> RowChoice:
-    """Configure many blocks per row, with at least one round of loads each: 132 blocks of 512
-    threads, or as many threads in smaller blocks."""
-    together = min(rows, max(1, L2_BYTES // (vectors * VECTOR_BYTES * operands)))
-    wanted = -(-SMS * 512 // (rule.threads * together))
-    split = max(2, min(wanted, -(-vectors // (rule.threads * rule.loads))))
-    return RowChoice("split", rule.threads, 1, rule.loads, vector, split=split, unaligned=unaligned)
+def _split(op: Op, rule: Rule, rows: int, vectors: int, vector: int, unaligned: bool) -> RowChoice:
+    """Configure many blocks per row, as many as read it in one round if the GPU has room for them.
+
+    There is room for 132 blocks of 512 threads, or for as many threads in smaller blocks, which
+    share the rows that L2 holds. Sums, and more rows than L2 holds, get twice as many, because two
+    launches then overlap; for softmax of float32 that is up to 26 % slower. If 4 loads per thread
+    leave SMs without a block, threads get 2."""
+    held = max(1, L2_BYTES // (vectors * VECTOR_BYTES))
+    together = rows if op == "sum" else min(rows, held)
+    threads, loads = rule.threads, rule.loads
+    if -(-vectors // (threads * loads)) * together < 0.9 * SMS:
+        loads = 2
+    one = (op, vector) == ("softmax", 4) and vectors > 131072
+    fill = 2 if op == "sum" or (rows > held and not one) else 1
+    room = fill * SMS * 512 // (threads * together)
+    once = -(-vectors // (threads * loads))
+    split = max(2, once if once < 1.25 * room else room)
+    return RowChoice("split", threads, 1, loads, vector, split=split, unaligned=unaligned)
 
 
 def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
@@ -263,22 +312,15 @@ def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoi
 
 
 def _sum(
-    rows: int, size: int, threads: int, most: int, loads: int, vector: int, unaligned: bool,
-    clusters: int,
-) -> RowChoice:  # fmt: skip
-    """Configure sums, which keep no row, with blocks of at least 256 threads. Few rows use more
-    blocks per row: those of a cluster or, for at most 8 rows, as many as the GPU has room for, in
-    two steps."""
-    threads, cluster, parts = min(threads, most), 1, 1
-    room = size // vector // 1024  # blocks with work to do
-    wanted = min(-(-SMS // rows), room)
-    if wanted > 16 or (wanted > 1 and clusters == 1):
-        threads, parts = 1024, min(max(2, 2 * SMS // rows), room)
-    elif wanted > 1 or (most == 512 and rows <= 2 * SMS and clusters > 1):
-        threads = 512 if most == 512 and wanted < 8 else 1024
-        cluster = power_below(wanted * 1024 // threads, 8)
-    beside = max(1, 256 // threads) if cluster * parts == 1 else 1
-    return RowChoice("sum", threads, beside, loads, vector, cluster, parts, unaligned=unaligned)
+    rule: Rule, size: int, threads: int, loads: int, vector: int, unaligned: bool, clusters: int
+) -> RowChoice:
+    """Configure sums, which keep no row: blocks of at least 256 threads, or a cluster per row."""
+    cluster = power_below(size // vector // 1024, min(rule.clusters, clusters))
+    threads = min(rule.threads, block_threads(-(-threads // cluster), 1))
+    if unaligned and threads >= 512:  # 64 to 128 registers per thread
+        loads = min(loads, 16 // vector)
+    beside = max(1, 256 // threads) if cluster == 1 else 1
+    return RowChoice("sum", threads, beside, loads, vector, cluster, unaligned=unaligned)
 
 
 def power_below(size: int, most: int) -> int:

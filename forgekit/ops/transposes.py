@@ -14,7 +14,7 @@ from forgekit.compiling.compiled import compile
 from forgekit.compiling.specs import TensorSpec
 from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 from forgekit.ops.calls import Call, Launch
-from forgekit.ops.launching import PIECE, runner
+from forgekit.ops.launching import PIECE, overlaps, runner
 
 TILES = (16, 32, 64)  # allowed values of tile=
 FEW_ROWS = 24  # rows or columns of X below which tiles leave most threads idle
@@ -210,19 +210,22 @@ def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
     from forgekit.kernels.copy_transpose import FlatTranspose, GatherTranspose, VectorTranspose
 
     bits, align = dtype.itemsize * 8, choice.vector * dtype.itemsize
+    overlap = overlaps(arch)
     kernel: Any
     y = TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES)
     if choice.kernel == "vector":
-        kernel = VectorTranspose(bits, choice.tile, choice.vector)
+        kernel = VectorTranspose(bits, choice.tile, choice.vector, overlap)
         both = {0: choice.vector, 1: choice.vector}
         x = y = TensorSpec(dtype, (None, None), (None, 1), align, both)
     elif choice.kernel == "gather":
         threads = _threads(choice.tile, dtype.itemsize)
-        kernel = GatherTranspose(bits, choice.tile, threads, choice.shifted, choice.contiguous)
+        kernel = GatherTranspose(
+            bits, choice.tile, threads, choice.shifted, choice.contiguous, overlap
+        )
         across = 1 if choice.contiguous else None
         x = TensorSpec(dtype, (None, None), (None, across), align)
     else:
-        kernel = FlatTranspose(bits, choice.vector > 1)
+        kernel = FlatTranspose(bits, choice.vector > 1, overlap)
         down = 1 if choice.vector > 1 else None
         x = TensorSpec(dtype, (None, None), (down, None), align)
     return compile(kernel, x, y, device="virtual" if arch else "gpu", arch=arch)

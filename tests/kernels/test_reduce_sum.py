@@ -16,7 +16,7 @@ from forgekit.compiling.replay import run_again
 from forgekit.ops import row_launch
 from forgekit.ops.columns import ColumnChoice, compile_columns
 from forgekit.ops.launching import clusters_of
-from forgekit.ops.row_launch import compile_rows, compile_step
+from forgekit.ops.row_launch import compile_rows, compile_step, shared
 from forgekit.ops.tile_choice import RowChoice
 from tests.kernels.rowwise import (
     DTYPES,
@@ -44,7 +44,7 @@ def row_choices(dtype: torch.dtype) -> dict[str, RowChoice]:
         "cluster": RowChoice("sum", 64, 1, 2, V, cluster=4),
         "cluster, unaligned": RowChoice("sum", 32, 1, 1, V, cluster=8, unaligned=True),
         "cluster, many warps": RowChoice("sum", 544, 1, 1, V, cluster=2),
-        "split": RowChoice("sum", 64, 1, 2, V, split=3),
+        "split": RowChoice("split", 64, 1, 2, V, split=3),
         "short": RowChoice("short", 128, 2, 3, V),
         "short, in turn": RowChoice("short", 32, 2, 3, V, turns=3),
     }
@@ -62,10 +62,14 @@ COLUMNS = {
 
 
 def row_sums(choice: RowChoice, x: torch.Tensor, arch: str | None) -> torch.Tensor:
-    dtype = torch.float32 if choice.split > 1 else x.dtype
-    y = Output((x.shape[0] * choice.split,), dtype, arch)
-    compile_rows("sum", choice, x.dtype, arch)(x, y.tensor)
-    return y.read().view(x.shape[0], choice.split).sum(1)
+    y = Output((x.shape[0],), x.dtype, arch)
+    row_kernel(choice, x.dtype, arch)(x, y.tensor)
+    return y.read()
+
+
+def row_kernel(choice: RowChoice, dtype: torch.dtype, arch: str | None) -> Any:
+    run = compile_rows("sum", choice, dtype, arch)
+    return shared("sum", run, choice) if choice.kernel == "split" else run
 
 
 def column_sums(choice: ColumnChoice, x: torch.Tensor, arch: str | None) -> torch.Tensor:
@@ -234,7 +238,8 @@ def test_infinities_and_nan(name: str) -> None:
 
 
 @functools.cache
-def kernel_and_tensors(name: str) -> tuple[Any, torch.Tensor, torch.Tensor]:
+def kernel_and_tensors(name: str) -> tuple[Any, ...]:
+    """Return a compiled kernel and its tensors."""
     dtype = torch.float16 if name == "columns, pairs" else torch.float32
     x = normal(3, 328, dtype=dtype)
     if name in STEPS:
@@ -246,23 +251,26 @@ def kernel_and_tensors(name: str) -> tuple[Any, torch.Tensor, torch.Tensor]:
         return compile_columns("sum", choice, dtype, "sm_90a"), x, y
     row = row_choices(dtype)[name]
     x = placed(x, 3, 331) if row.unaligned else x
-    return compile_rows("sum", row, dtype, "sm_90a"), x, torch.empty(3 * row.split)
+    parts = [torch.empty(3, row.split)] if row.kernel == "split" else []
+    return compile_rows("sum", row, dtype, "sm_90a"), x, *parts, torch.empty(3)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_order_of_threads_matters(name: str) -> None:
-    kernel, x, y = kernel_and_tensors(name)
-    report = fk.sanitize(kernel, x, y, schedule="adversarial")
+    kernel, *tensors = kernel_and_tensors(name)
+    report = fk.sanitize(kernel, *tensors, schedule="adversarial")
     assert report and not report.findings, str(report)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_same_bits_in_every_order_of_threads(name: str) -> None:
-    kernel, x, y = kernel_and_tensors(name)
+    kernel, *operands, y = kernel_and_tensors(name)
     first = y.clone()
-    kernel(x, first)
+    kernel(*operands, first)
     for seed in (1, 2):
-        _, again, *_ = run_again(kernel, (x, y), schedule="adversarial", seed=seed)
+        *_, again = run_again(kernel, (*operands, y), schedule="adversarial", seed=seed)[
+            : len(operands) + 1
+        ]
         assert same_bits(first, again)
 
 

@@ -317,7 +317,7 @@ def test_no_order_of_threads_matters(op: Op, name: str) -> None:
 def test_rows_that_share_blocks_come_in_groups(op: Op) -> None:
     """L2 has room for 3 of 7 rows, so the launches process 3, 3 and 1."""
     choice = row_choice("split", torch.float32)
-    tile = RowTile(choice.threads, 1, choice.loads, choice.vector, split=choice.split)
+    tile = RowTile(choice.threads, 1, choice.loads, choice.vector, split=choice.split, overlap=True)
     x, y = normal(7, 104), normal(7, 104).softmax(1)
     operands = (x,) if op == "softmax" else (x, y)
     make = row_launch.row_kernels(op)["split"]
@@ -325,7 +325,7 @@ def test_rows_that_share_blocks_come_in_groups(op: Op) -> None:
     held = 3 * 104 * 4 * len(operands)
     rows = TensorSpec(torch.float32, (None, None), (None, 1), 16, {1: 4})
     specs = (*[rows] * len(operands), parts, rows)
-    kernel = fk.compile(make(tile, True, held), *specs, device="virtual", arch="sm_90a")
+    kernel = fk.compile(make(tile, held), *specs, device="virtual", arch="sm_90a")
     result = torch.empty_like(x)
     kernel(*operands, parts, result)
     if op == "softmax":

@@ -78,12 +78,12 @@ SUMS: list[Case] = [  # shape, dtype, launches for dim 1
     ((3, 1024), F32, "ShortRowSum exact"),
     ((3, 4096), F32, "RowSum exact"),
     ((3, 3001), BF16, "RowSum unaligned"),
-    ((2, 8192), F32, "RowSum cluster 2"),
+    ((2, 8192), F32, "RowSum exact cluster 2"),
     ((2, 8196), F32, "RowSum cluster 2"),
     ((1, 20001), F32, "RowSum unaligned cluster 4"),
-    ((2, 65536), BF16, "RowSum cluster 8"),
-    ((2, 131072), F32, "RowSum split, RowSum elements"),
-    ((1, 300001), F32, "RowSum unaligned split, RowSum elements"),
+    ((2, 65536), BF16, "RowSum exact cluster 8"),
+    ((2, 131072), F32, "SplitRowSum exact split"),
+    ((1, 300001), F32, "SplitRowSum unaligned split"),
     ((1, 7, 40), F32, "ColumnSum"),
     ((2, 60, 33), F32, "ColumnSum elements"),
     ((3, 100, 40), F16, "ColumnSum"),
@@ -107,9 +107,9 @@ SOFTMAX: list[Case] = [  # a gradient's kernels have the same names with Backwar
     ((1, 32768), F32, "Softmax exact cluster 16 | SoftmaxBackward exact cluster 16"),
     ((1, 60000), BF16, "Softmax cluster 16 | SoftmaxBackward cluster 16"),
     ((1, 70001), F32, "Softmax unaligned cluster 16"),
-    ((1, 140000), F32, "SplitSoftmax split | SoftmaxBackward cluster 16"),
-    ((2, 140000), F32, "StagedSoftmax cluster 16 | SoftmaxBackward cluster 16"),
-    ((40, 1100000), F32, "StreamingSoftmax cluster 8 | SplitSoftmaxBackward split"),
+    ((1, 140000), F32, "SplitSoftmax split | SplitSoftmaxBackward split"),
+    ((3, 140000), F32, "StagedSoftmax cluster 16 | SoftmaxBackward cluster 16"),
+    ((40, 1100000), F32, "SplitSoftmax split | SplitSoftmaxBackward split"),
     ((1, 7, 40), F32, "ColumnSoftmax once"),
     ((3, 100, 40), F16, "ColumnSoftmax once"),
     ((2, 1100, 24), F32, "ColumnSoftmax"),
@@ -154,15 +154,15 @@ def test_values(op: str, shape: tuple[int, ...], dtype: torch.dtype, arch: str |
 @pytest.mark.parametrize(
     ("op", "shape", "arch", "expected"),
     [
-        ("reduce_sum", (2, 8192), "sm_80", "RowSum split, RowSum elements"),
+        ("reduce_sum", (2, 8192), "sm_80", "SplitRowSum exact split"),
         ("reduce_sum", (1, 2100, 24), "sm_80", "ColumnSum, ColumnSum"),
-        ("reduce_sum", (2, 16384), "sm_100a", "RowSum cluster 4"),
+        ("reduce_sum", (2, 16384), "sm_100a", "RowSum exact cluster 4"),
         ("reduce_sum", (1, 1100, 24), "sm_100a", "ColumnSum cluster 4"),
         ("softmax", (2, 20000), "sm_80", "StagedSoftmax"),
         ("softmax", (2, 40000), "sm_80", "StreamingSoftmax"),
         ("softmax_backward", (2, 20000), "sm_80", "SoftmaxBackward"),
         ("softmax_backward", (2, 40000), "sm_80", "StreamingSoftmaxBackward"),
-        ("softmax", (2, 40000), "sm_100a", "StagedSoftmax cluster 8"),
+        ("softmax", (2, 40000), "sm_100a", "StagedSoftmax cluster 16"),
     ],
     ids=str,
 )
@@ -285,7 +285,7 @@ def test_variants_of_long_rows(launched: Launched) -> None:
     assert words(launched, "softmax", x[:, :9000], 1, variant="online") == "OnlineSoftmax elements"
     with pytest.raises(UsageError, match="32768 at most"):
         words(launched, "softmax", x, 1, variant="online")
-    two_steps = "RowSum split, RowSum elements"
+    two_steps = "SplitRowSum exact split"
     assert words(launched, "reduce_sum", x[:, :8192], 1, variant="split") == two_steps
     columns = torch.empty(2100, 24, device="meta")
     assert words(launched, "reduce_sum", columns, 0, variant="split") == "ColumnSum, ColumnSum"

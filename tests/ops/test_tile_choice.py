@@ -94,9 +94,10 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         6144: "shared 1024x1, 6 loads",
         6145: "shared 128x1, 7 loads, cluster 8",
         16384: "shared 128x1, 8 loads, cluster 16",
-        16385: "shared 160x1, 7 loads, cluster 16",
-        131072: "shared 1024x1, 8 loads, cluster 16",
-        131073: "streaming 1024x1, 4 loads, cluster 8",
+        16385: "shared 96x1, 11 loads, cluster 16",
+        131072: "shared 512x1, 16 loads, cluster 16",
+        131073: "split 128x1, 4 loads, 150 parts",
+        262145: "split 256x1, 4 loads, 176 parts",
     },
     ("softmax", 4): {
         8: "registers 8x16, 1 loads",
@@ -110,11 +111,13 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         2049: "registers 544x1, 4 loads",
         4096: "registers 1024x1, 4 loads",
         8192: "shared 1024x1, 8 loads",
-        8193: "shared 96x1, 11 loads, cluster 8",
-        16384: "shared 128x1, 16 loads, cluster 8",
+        8193: "shared 96x1, 6 loads, cluster 16",
+        16384: "shared 128x1, 8 loads, cluster 16",
         16385: "shared 96x1, 11 loads, cluster 16",
-        196608: "shared 768x1, 16 loads, cluster 16",
-        196609: "streaming 1024x1, 4 loads, cluster 8",
+        196608: "split 256x1, 4 loads, 52 parts",
+        196609: "split 256x1, 4 loads, 52 parts",
+        131072: "shared 512x1, 16 loads, cluster 16",
+        131073: "split 256x1, 4 loads, 37 parts",
     },
     ("softmax_backward", 2): {
         16: "registers 16x8, 1 loads",
@@ -128,8 +131,9 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         8192: "registers 128x1, 8 loads, cluster 8",
         8193: "registers 96x1, 6 loads, cluster 16",
         65536: "registers 512x1, 8 loads, cluster 16",
-        65537: "streaming 1024x1, 4 loads, cluster 8",
-        262144: "split 512x1, 4 loads, 33 parts",
+        65537: "split 128x1, 4 loads, 70 parts",
+        262144: "split 128x1, 4 loads, 264 parts",
+        32767: "registers 256x1, 8 loads, cluster 16",
     },
     ("softmax_backward", 4): {
         16: "registers 16x8, 1 loads",
@@ -141,21 +145,21 @@ SERVED: dict[tuple[Op, int], dict[int, str]] = {
         4224: "registers 352x1, 6 loads, cluster 2",
         4225: "registers 192x1, 6 loads, cluster 4",
         8192: "registers 352x1, 6 loads, cluster 4",
-        8193: "registers 160x1, 7 loads, cluster 8",
-        16384: "registers 256x1, 8 loads, cluster 8",
+        8193: "registers 160x1, 4 loads, cluster 16",
+        16384: "registers 256x1, 4 loads, cluster 16",
         16385: "registers 160x1, 7 loads, cluster 16",
         131072: "registers 1024x1, 8 loads, cluster 16",
-        131073: "split 512x1, 4 loads, 19 parts",
+        131073: "split 256x1, 4 loads, 75 parts",
     },
 }
 # As above, for this many rows: (operator, bytes, rows, vectors).
 SHARED: dict[tuple[Op, int, int, int], str] = {
-    ("softmax", 2, 1, 32767): "shared 256x1, 8 loads, cluster 16",
-    ("softmax", 2, 1, 32768): "split 256x1, 4 loads, 32 parts",
+    ("softmax", 2, 1, 32767): "shared 128x1, 16 loads, cluster 16",
+    ("softmax", 2, 1, 32768): "split 128x1, 2 loads, 128 parts",
     ("softmax", 2, 1, 524288): "split 256x1, 4 loads, 264 parts",
-    ("softmax", 2, 16, 65536): "shared 512x1, 8 loads, cluster 16",
-    ("softmax", 2, 16, 65537): "split 256x1, 4 loads, 17 parts",
-    ("softmax", 2, 17, 65537): "shared 544x1, 8 loads, cluster 16",
+    ("softmax", 2, 16, 65536): "shared 256x1, 16 loads, cluster 16",
+    ("softmax", 2, 16, 65537): "split 128x1, 4 loads, 70 parts",
+    ("softmax", 2, 17, 65537): "shared 288x1, 15 loads, cluster 16",
     ("softmax", 2, 33, 512): "registers 192x1, 3 loads",
     ("softmax", 2, 33, 513): "registers 96x1, 2 loads, cluster 4",
     ("softmax", 2, 33, 8192): "registers 256x1, 2 loads, cluster 16",
@@ -168,14 +172,14 @@ SHARED: dict[tuple[Op, int, int, int], str] = {
     ("softmax_backward", 2, 133, 1500): "registers 384x1, 4 loads",
     ("softmax_backward", 4, 132, 1024): "registers 256x1, 4 loads",
     ("softmax_backward", 4, 132, 1025): "registers 160x1, 2 loads, cluster 4",
-    ("softmax", 4, 16, 262144): "split 256x1, 4 loads, 33 parts",
-    ("softmax_backward", 2, 1, 32768): "split 256x1, 2 loads, 64 parts",
-    ("softmax_backward", 2, 16, 131072): "split 256x1, 2 loads, 33 parts",
+    ("softmax", 4, 16, 262144): "split 256x1, 4 loads, 66 parts",
+    ("softmax_backward", 2, 1, 32768): "split 128x1, 2 loads, 128 parts",
+    ("softmax_backward", 2, 16, 131072): "split 128x1, 4 loads, 132 parts",
     ("softmax_backward", 4, 1, 65536): "split 256x1, 2 loads, 128 parts",
-    ("softmax_backward", 4, 2, 65536): "registers 512x1, 8 loads, cluster 16",
-    ("sum", 2, 16, 131072): "sum 1024x1, 2 loads, cluster 8",
-    ("sum", 2, 33, 131072): "sum 512x1, 2 loads, cluster 8",
-    ("sum", 2, 132, 131072): "sum 512x1, 2 loads, cluster 2",
+    ("softmax_backward", 4, 2, 65536): "split 256x1, 4 loads, 64 parts",
+    ("sum", 2, 16, 131072): "sum 1024x1, 4 loads, cluster 8",
+    ("sum", 2, 33, 131072): "sum 512x1, 4 loads, cluster 8",
+    ("sum", 2, 132, 131072): "sum 1024x1, 4 loads, cluster 2",
     ("sum", 2, 300, 131072): "sum 512x1, 2 loads",
 }
 # As above, for rows that are read element by element: (operator, bytes, elements).
@@ -222,7 +226,8 @@ def test_what_serves_which_rows(op: Op, itemsize: int, monkeypatch: pytest.Monke
     for k, rule in enumerate(rules[:-1]):
         behind = serving(rule.vectors + 1)
         with monkeypatch.context() as patch:  # without the rule, which does not apply here
-            patch.setitem(RULES, (op, itemsize), rules[k + 1 :])
+            others = tuple(r for r in RULES[op, itemsize] if r not in rules[: k + 1])
+            patch.setitem(RULES, (op, itemsize), others)
             assert serving(rule.vectors + 1) == behind, rule
 
 
@@ -291,11 +296,12 @@ def test_few_rows_are_shared_by_blocks() -> None:
         (1, False), (2, False), (4, False), (8, False),
     ]  # fmt: skip
     assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
-    assert blocks(100, 8192) == (2, False) and blocks(132, 8192) == (1, False)
-    # As many blocks as fit on the SMs: 132 / 8 exceeds a cluster, 132 / 9 does not.
-    assert [blocks(rows, 131072) for rows in (8, 9, 66, 67, 131)] == [
-        (1, True), (8, False), (2, False), (2, False), (2, False),
+    assert blocks(264, 8192) == (2, False) and blocks(265, 8192) == (1, False)
+    assert [blocks(rows, 131072) for rows in (3, 4, 66, 67, 264, 265)] == [
+        (1, True), (8, False), (8, False), (2, False), (2, False), (1, False),
     ]  # fmt: skip
+    assert blocks(131, 8192, clusters=1) == (1, True)
+    assert blocks(132, 8192, clusters=1) == (1, False)
 
 
 def test_unaligned_rows_need_a_thread_for_each_element_outside_vectors() -> None:
