@@ -393,12 +393,18 @@ def test_a_real_gpu_is_left_alone(monkeypatch):
         forgekit.vgpu.install(cuda=True)
 
 
+@cute.jit
+def _launch_nothing():
+    pass
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "without record()"),
         (lambda: driver.cuModuleLoadData(b""), "a call of cuModuleLoadData"),
-        (lambda: cute.runtime.load_module("a.o"), "load_module: got 'a.o', needed the script"),
+        (lambda: cute.runtime.load_module("/dev/null"), "got '/dev/null', needed one with functi"),
+        (lambda: cute.compile(_launch_nothing).export_to_c("a.o"), "with a kernel; compile it"),
         (lambda: runtime.cudaMemcpyPeer(), "a call of cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),
         (lambda: driver.cuMemFree(64), "free: got 0x40"),
