@@ -57,3 +57,9 @@ with tempfile.TemporaryDirectory() as folder:
             print(error)
         else:
             raise AssertionError("two sizes for one symbol")
+    try:
+        load_module(str(files[0]))["add_two"]
+    except Exception as error:
+        assert "'add_two', needed one of add_to" in str(error)
+    else:
+        raise AssertionError("a function that the file lacks")
