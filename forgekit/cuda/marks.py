@@ -73,7 +73,7 @@ def room(size_bytes: int) -> np.ndarray:
 def _align(tensor: torch.Tensor) -> None:
     """Move a new tensor to such memory, because scripts compute with addresses."""
     old = marked_of(tensor)
-    if type(tensor) is torch.Tensor and old is not tensor and old.data_ptr() % _ALIGNED:
+    if type(tensor) is torch.Tensor and old is not tensor and old.nbytes():
         new = torch.frombuffer(room(old.nbytes()), dtype=torch.uint8).untyped_storage()
         new.copy_(old)
         with torch.no_grad():

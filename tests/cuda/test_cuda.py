@@ -389,6 +389,9 @@ def test_new_memory_is_aligned_as_on_a_gpu(cuda):
     x[3:].fill_(5)
     assert x[3:].data_ptr() == x.data_ptr() + 24 and x[3:].tolist() == [5] * 21
     assert made[2].tolist() == [1] * 7 and not torch.ones(0).cuda().tolist()
+    assert x.resize_(4).tolist()[3:] == [5]
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(400)
 
 
 def test_forgekit_itself_knows_that_there_is_no_gpu(cuda):
