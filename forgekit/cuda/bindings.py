@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from forgekit.cuda import device, graphs
+from forgekit.cuda import device, graphs, marks
 from forgekit.cuda.patches import Patches
 from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.host import arguments, limits
@@ -206,11 +206,10 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
 def _allocate(size_bytes: int) -> int:
     """Allocate memory and return its address; all its bits are set, as in unwritten memory."""
-    memory = np.full(max(int(size_bytes), 1) + 512, 0xFF, np.uint8)
-    start = memory.ctypes.data
-    address = -(-start // 512) * 512
-    _allocated[address] = memory[address - start :][: int(size_bytes)]
-    return address
+    memory = marks.room(int(size_bytes))
+    memory[:] = 0xFF
+    _allocated[memory.ctypes.data] = memory
+    return int(memory.ctypes.data)
 
 
 def allocation_at(address: int) -> tuple[int, int, object] | None:

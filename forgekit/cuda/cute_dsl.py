@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import functools
+import io
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from forgekit.cuda.patches import Patches
 from forgekit.vgpu.errors import KernelError, usage_error
+from forgekit.vgpu.host import cuda_runtime, hooks, intercept
+from forgekit.vgpu.wording import brief
 
 KDL_CPU, KDL_CUDA = 1, 2  # a value of DLPack's DLDeviceType
 
 
 def patch_cute_dsl(patches: Patches) -> None:
-    """Make `benchmark` and `tune` run each variant once, and refuse helpers that write code for a
-    real GPU."""
+    """Make `benchmark` and `tune` run each variant once, and make exports hold code for the virtual
+    GPU."""
     from cutlass import testing
     from cutlass.base_dsl.jit_executor import JitCompiledFunction
     from cutlass.cute import runtime
@@ -29,8 +35,8 @@ def patch_cute_dsl(patches: Patches) -> None:
     patches.put(older, "benchmark", warns(testing.benchmark))
     # The original would load an empty kernel to find its occupancy; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
-    patches.put(JitCompiledFunction, "export_to_c", _refuse_export)
-    patches.put(runtime, "load_module", _refuse_load)
+    patches.put(JitCompiledFunction, "export_to_c", _export)
+    patches.put(runtime, "load_module", Exported)
 
 
 # Slugs of mistakes that stop a kernel -> CUDA's name for the error that a GPU reports.
@@ -78,16 +84,73 @@ def _once(measure: Callable) -> Callable:
     return run
 
 
-def _refuse_export(*_: Any, **__: Any) -> Any:
-    remedy = "export it on a machine with a GPU, or call the compiled function itself here"
-    needed = "one compiled for a real GPU"
-    raise usage_error("export_to_c", "a function compiled for the virtual GPU", needed, remedy)
+# Precedes each pickled function in a file. (The DSL's own files also hold a pickled signature.)
+_MARK = b"\0forgekit: a function for the virtual GPU\0"
 
 
-def _refuse_load(file: object, *_: Any, **__: Any) -> Any:
-    needed = "the script that compiles the function, because a file has code only for a real GPU"
-    remedy = "compile and call the function here, or load the file on a machine with a GPU"
-    raise usage_error("load_module", repr(file), needed, remedy)
+def _export(function: Any, file_path: str = "", file_name: str = "", function_prefix: str = "", *,
+            object_file_path: str = "", function_name: str = "", **_: Any) -> None:  # fmt: skip
+    """Write an object file, which may be linked to a shared library. It holds the host code's MLIR
+    and the kernels' PTX, as data, because the machine code calls a real GPU.
+
+    The arguments are those of the DSL's two versions: (folder, file's name, prefix), or for TVM-FFI
+    (file, function_name=…). Without TVM-FFI, a loaded function accepts any tensor, as on a GPU.
+    """
+    from cutlass._mlir import ir
+    from cutlass._mlir._mlir_libs._cutlass_ir import _aot_support
+    from cutlass._mlir.dialects import llvm
+    from cutlass.cute.export.export import CuteSignatureProcessor
+
+    if not cuda_runtime.is_virtual(function.engine):
+        needed = "a function compiled for the virtual GPU, with a kernel"
+        remedy = "compile it after forgekit.vgpu.install(cuda=True)"
+        raise usage_error("export_to_c", brief(function), needed, remedy)
+    name = function_name or function_prefix or file_name
+    module, runtime = io.BytesIO(), function.engine.runtime
+    function.ir_module.operation.write_bytecode(module)
+    signature = CuteSignatureProcessor().dumps(function.execution_args.signature)
+    checks = getattr(function.execution_args, hooks.SIGNATURE)
+    checks = checks if checks.packs else None
+    parts = (module.getvalue(), function.function_name, signature, runtime.ptx_text, runtime.arch)
+    data = array.array("b", _MARK + pickle.dumps((name, checks, *parts)))
+    with ir.Context(), ir.Location.unknown():
+        holder = ir.Module.create()
+        with ir.InsertionPoint(holder.body):
+            llvm.GlobalOp(
+                sym_name=f"{name}_forgekit", constant=True,
+                global_type=ir.Type.parse(f"!llvm.array<{len(data)} x i8>"),
+                linkage=ir.Attribute.parse("#llvm.linkage<external>"),
+                value=ir.DenseIntElementsAttr.get(data),
+            )  # fmt: skip
+        code = _aot_support.export_module_to_bytes(holder, format="o", opt_level=0, enable_pic=True)
+    file = Path(file_path, f"{file_name}.o") if file_name else Path(object_file_path or file_path)
+    file.write_bytes(code)
+
+
+class Exported:
+    """The functions in an object file or shared library, as attributes or items."""
+
+    def __init__(self, file_path: str, *, enable_tvm_ffi: bool = False) -> None:
+        found = Path(file_path).read_bytes().split(_MARK)[1:]
+        self._functions = {name: parts for name, *parts in map(pickle.loads, found)}
+        if not found:
+            needed = "one with functions for the virtual GPU"
+            remedy = "run here the script that exports them"
+            raise usage_error("load_module", repr(file_path), needed, remedy)
+
+    def __getitem__(self, name: str) -> Any:
+        from cutlass.cute.export.export import CuteSignatureProcessor
+
+        if name not in self._functions:
+            needed = f"one of {', '.join(self._functions)}"
+            raise usage_error("a loaded module", repr(name), needed, "check the exported name")
+        checks, module, entry, signature, ptx, arch = self._functions[name]
+        call = CuteSignatureProcessor().loads(signature)
+        function = intercept.revive(module, entry, call, ptx, arch)
+        setattr(function.execution_args, hooks.SIGNATURE, checks)
+        return function
+
+    __getattr__ = __getitem__
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:

@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -49,8 +50,10 @@ def on_host(tensor: Any) -> bool:
     return known and not getattr(marked, PINNED_ATTRIBUTE, False)
 
 
-def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
-    """Mark the device of a tensor's storage; return the tensor."""
+def mark(tensor: torch.Tensor, cuda: bool = True, *, new: bool = False) -> torch.Tensor:
+    """Mark the device of a tensor's storage; return the tensor. new: True if it has no view yet."""
+    if cuda and new:
+        _align(tensor)
     marked = marked_of(tensor)
     if cuda:
         gpu.say_once()
@@ -60,10 +63,28 @@ def mark(tensor: torch.Tensor, cuda: bool = True) -> torch.Tensor:
     return tensor
 
 
+def room(size_bytes: int) -> np.ndarray:
+    """Return memory that begins, as torch's on a GPU, at a multiple of 512 bytes."""
+    memory = np.empty(size_bytes + _ALIGNED, np.uint8)
+    start = -memory.ctypes.data % _ALIGNED
+    return memory[start : start + size_bytes]
+
+
+def _align(tensor: torch.Tensor) -> None:
+    """Move a new tensor to such memory, because scripts compute with addresses."""
+    old = marked_of(tensor)
+    if type(tensor) is torch.Tensor and old is not tensor and old.nbytes():
+        new = torch.frombuffer(room(old.nbytes()), dtype=torch.uint8).untyped_storage()
+        new.copy_(old)
+        with torch.no_grad():
+            tensor.set_(new, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
 # The latest storages on "cuda", oldest first. On a GPU, torch's allocator keeps memory that a
 # script drops, so a pointer to it, for example in a table of a grouped product, still reaches it.
 KEPT: collections.deque[Any] = collections.deque()
 _KEPT_BYTES = 64 << 20
+_ALIGNED = 512  # bytes, as by torch's allocator on a GPU
 
 
 def _keep(storage: Any) -> None:
@@ -175,8 +196,9 @@ def _mark_results(func: Any, result: Any, cuda: bool) -> None:
     if name.startswith("_pack_padded"):  # its second result, the sizes, is a host tensor
         result = result[0]
     for tensor in _tensors(result):
-        if not (written and getattr(marked_of(tensor), CUDA_ATTRIBUTE, None) is False):
-            mark(tensor, cuda)
+        known = getattr(marked_of(tensor), CUDA_ATTRIBUTE, None)
+        if not (written and known is False):
+            mark(tensor, cuda, new=known is None and not written)
 
 
 def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:

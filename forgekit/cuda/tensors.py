@@ -24,11 +24,11 @@ class _Move(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, cuda: bool) -> torch.Tensor:
         ctx.cuda = cuda
-        return mark(x.clone(), cuda)
+        return mark(x.clone(), cuda, new=True)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-        return mark(gradient.clone(), not ctx.cuda), None
+        return mark(gradient.clone(), not ctx.cuda, new=True), None
 
 
 def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:

@@ -383,6 +383,19 @@ def test_a_sparse_tensor_is_where_its_source_is(cuda):
     assert not sparse.cpu().is_cuda and torch.eye(3).to_sparse().cuda().is_cuda
 
 
+def test_new_memory_is_aligned_as_on_a_gpu(cuda):
+    x = torch.empty(24, dtype=torch.int64, device="cuda")
+    made = [x, x + 1, torch.ones(7).cuda(), torch.randn(999, device="cuda").half()]
+    made += [*torch.ones(9, 5, device="cuda").max(dim=0), torch.eye(4, device="cuda").T @ _ones()]
+    assert [t.data_ptr() % 512 for t in made] == [0] * len(made)
+    x[3:].fill_(5)
+    assert x[3:].data_ptr() == x.data_ptr() + 24 and x[3:].tolist() == [5] * 21
+    assert made[2].tolist() == [1] * 7 and not torch.ones(0).cuda().tolist()
+    assert x.resize_(4).tolist()[3:] == [5]
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(400)
+
+
 def test_forgekit_itself_knows_that_there_is_no_gpu(cuda):
     assert current_target().kind == "virtual"
     with pytest.raises(PlatformError, match="an NVIDIA GPU that PyTorch can use"):
@@ -395,15 +408,18 @@ def test_a_real_gpu_is_left_alone(monkeypatch):
         forgekit.vgpu.install(cuda=True)
 
 
+@cute.jit
+def _launch_nothing():
+    pass
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (
-            lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()),
-            "an event that was not recorded",
-        ),
+        (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "an event that was not recorded"),
         (lambda: driver.cuModuleLoadData(b""), "a call to cuModuleLoadData"),
-        (lambda: cute.runtime.load_module("a.o"), "load_module: got 'a.o', needed the script"),
+        (lambda: cute.runtime.load_module("/dev/null"), "got '/dev/null', needed one with functi"),
+        (lambda: cute.compile(_launch_nothing).export_to_c("a.o"), "with a kernel; compile it"),
         (lambda: runtime.cudaMemcpyPeer(), "a call to cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),
         (lambda: driver.cuMemFree(64), "free: got 0x40"),

@@ -336,6 +336,30 @@ def test_atomics_without_use_of_the_old_value_are_reductions(text, kind):
     assert c.read_bytes == 4
 
 
+@pytest.mark.parametrize(("kind", "width"), [("f16", 2), ("bf16", 2), ("f16x2", 4), ("bf16x2", 4)])
+@pytest.mark.parametrize("apart", [1, 8])
+def test_atomics_in_half_precision_count_at_their_width(kind, width, apart):
+    """The lanes' addresses are `apart` values from each other."""
+    value = f"%b{1 if width == 2 else 2}"
+    text = f"""
+    .reg .b16 %b1; .reg .b32 %b2; .shared .align 4 .b8 s[{32 * 8 * width}];
+    mov.b16 %b1, 0; mov.b32 %b2, 0; mov.u64 %rd4, s;
+    mul.wide.u32 %rd5, %r0, {apart * width}; add.s64 %rd6, %rd0, %rd5; add.s64 %rd7, %rd4, %rd5;
+    red.global.add.noftz.{kind} [%rd6], {value};
+    atom.global.add.noftz.{kind} {value}, [%rd6], {value};
+    atom.shared.add.noftz.{kind} {value}, [%rd7], {value};
+    st.global.b{8 * width} [%rd6], {value}; ret;
+    """
+    c = counted(text, np.zeros(32 * 8, np.uint32))
+    lanes = [4096 + i * apart * width for i in range(LANES)]
+    found = {kind: a for (_, kind), a in c.accesses.items() if kind in OBVIOUS}
+    for name in ("global_reduction", "global_atomic", "shared_atomic"):
+        a = found[name]
+        assert (a.width, a.requests, a.bytes_asked) == (width, 1, LANES * width)
+        assert (a.units, a.ideal) == OBVIOUS[name](lanes, width)
+    assert c.read_bytes == c.written_bytes == LANES * width
+
+
 ASYNC = """
 .shared .align 16 .b8 s[1024];
 mov.u32 %r1, s; mad.lo.u32 %r2, %r0, 16, %r1;

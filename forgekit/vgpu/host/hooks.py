@@ -34,7 +34,7 @@ active = False  # True if new compilations are for the virtual GPU
 # DSL's own.
 lock = threading.RLock()
 
-_SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
+SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _building() -> None:
         function = original(self, *args, **kwargs)
         compilation = _local.compiling
         if compilation and cuda_runtime.is_virtual(function.engine):
-            setattr(function.execution_args, _SIGNATURE, compilation.signature)
+            setattr(function.execution_args, SIGNATURE, compilation.signature)
             if compilation.wanted_file:
                 os.makedirs(os.path.dirname(compilation.wanted_file) or ".", exist_ok=True)
                 shutil.copy(compilation.ptx_file, compilation.wanted_file)
@@ -255,7 +255,7 @@ def _calling() -> None:
 
     @_replaces(cuda_jit_executor.CudaDialectJitCompiledFunction, "__call__")
     def call(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-        signature = getattr(self.execution_args, _SIGNATURE, None)
+        signature = getattr(self.execution_args, SIGNATURE, None)
         if signature is not None:
             signature.check_count(self.execution_args.signature, args, kwargs)
         return original(self, *args, **kwargs)
@@ -263,7 +263,7 @@ def _calling() -> None:
     @_replaces(jit_executor.ExecutionArgs, "_generate_execution_args")
     def generate(original: Any, self: Any, args: tuple, kwargs: dict) -> Any:
         names = self._meta.all_names
-        signature = getattr(self, _SIGNATURE, None)
+        signature = getattr(self, SIGNATURE, None)
         if signature is not None:
             args, kwargs = signature.complete(names, args, kwargs)
             named = [*zip(names, args, strict=False), *kwargs.items()]
