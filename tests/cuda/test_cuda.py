@@ -416,7 +416,10 @@ def _launch_nothing():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()), "an event that was not recorded"),
+        (
+            lambda: torch.cuda.Event().elapsed_time(torch.cuda.Event()),
+            "an event that was not recorded",
+        ),
         (lambda: driver.cuModuleLoadData(b""), "a call to cuModuleLoadData"),
         (lambda: cute.runtime.load_module("/dev/null"), "got '/dev/null', needed one with functi"),
         (lambda: cute.compile(_launch_nothing).export_to_c("a.o"), "with a kernel; compile it"),
