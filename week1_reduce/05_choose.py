@@ -559,13 +559,13 @@ peers_table()
 
 # %% [markdown]
 # More than 100 % is possible, because half of the bytes that a copy moves are writes, whereas a sum
-# writes next to nothing. `torch.compile` generates a kernel for the shape that it sees. It is as
-# fast as forgekit for the square matrices with 8,192 and 32,768 rows, and as fast or faster for a
+# writes next to nothing. `torch.compile` generates a kernel for the shape that it sees. It is about
+# as fast as forgekit for the square matrices with 8,192 and 32,768 rows, and nearly as fast for a
 # single row of 16 million elements. It is slower if rows are not whole vectors (999, 8,193 or
 # 32,769 columns) and for 32,768 × 4,096 elements of 16 bits. For 256 rows of 131,072 16-bit
-# elements, it reaches only a third to a half of forgekit's rate. For 16 million 16-bit elements in
-# 16 rows or in one, none of the three reaches 70 %: at the copy's speed these 34 MB take only 8 µs,
-# so fixed costs weigh more.
+# elements, it reaches about half of forgekit's rate. For 16 million 16-bit elements in 16 rows or
+# in one, none of the three reaches 70 %: at the copy's speed these 34 MB take only 8 µs, so fixed
+# costs weigh more.
 #
 # ## 7. The counts in ncu's terms
 #

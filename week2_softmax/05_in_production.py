@@ -406,7 +406,7 @@ peers_picture(rates)
 
 # %% [markdown]
 # At 100 %, a softmax takes no longer than a copy of x, with one read and one write. The next cell
-# lists the shapes where forgekit is slower:
+# lists the shapes where forgekit is more than 1 % slower, if there are any:
 
 # %%
 CONTENDERS = ("torch", "torch.compile", "quack")
@@ -422,8 +422,8 @@ compared = sum(len(r) - 1 for r in rates.values())
 print(f"forgekit is more than 1 % slower in {len(behind)} of {compared} comparisons")
 
 # %% [markdown]
-# Both cases have the same small shape, where the launch and the latency of the first byte cost more
-# than moving the bytes. The call itself costs 7 to 9 µs on the CPU
+# The peers come closest at the smallest shapes, where the launch and the latency of the first byte
+# cost more than moving the bytes. The call itself costs 8 to 9 µs on the CPU
 # (`book/measured/host_h200.json`). CUDA graphs remove that cost, and fusion removes whole calls.
 #
 # ## 5. Fusion saves bytes
