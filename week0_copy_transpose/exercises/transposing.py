@@ -303,7 +303,7 @@ def conflicts(
     ]
     gates = [
         Counter(
-            f"shared_{kind}_bank_conflicts", f"bank conflicts of shared {kind}s", at_most=0,
+            f"shared_{kind}_bank_conflicts", f"bank conflicts on shared {kind}s", at_most=0,
             ideal=0, misconceptions=of, look_at=f"fk.banks(*{{failed}}, kind='{kind}')",
         )
         for kind, of in (("load", misconceptions), ("store", stores))
