@@ -292,7 +292,7 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
 def conflicts(
     size: tuple[int, int], dtype: str, misconceptions: list[Misconception], name: str
 ) -> Group:
-    """Return a gate against bank conflicts of loads and of stores; misconceptions: those about the
+    """Return a gate against bank conflicts on loads and on stores; misconceptions: those about the
     loads."""
     stores = [
         counted(
