@@ -36,7 +36,7 @@ def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
             got, needed = ("{}.{}".format(*each) for each in (capability(x.device), compiled_for))
             remedy = "select identical GPUs with CUDA_VISIBLE_DEVICES"
             what = f"compute capability of {x.device}"
-            raise PlatformError(got_needed(what, got, f"{needed}, as for the first", remedy))
+            raise PlatformError(got_needed(what, got, f"{needed}, as on the first GPU", remedy))
         with torch.cuda.device(x.device):
             call(x, *others)
 

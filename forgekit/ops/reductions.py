@@ -93,7 +93,8 @@ def _way_of_sum(call: Call) -> Way | None:
 
 
 def _as_columns(view: View) -> View | None:
-    """Return the view as columns that are contiguous across; None if rows are the better view."""
+    """Return the view as columns if elements along its rows are contiguous; None if it is better
+    to read rows."""
     (outer, reduced, inner), kept = view.strides
     if view.inner > 1:
         return view if inner == 1 else None

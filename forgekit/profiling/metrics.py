@@ -105,7 +105,7 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         Metric(f"{kind}_{unit}_per_request", each, unit,
                f"{words}: {unit} per request on average; 0 without requests",
                (f"{kind}_{unit}", f"{kind}_requests", 1, 0.0)),
-        Metric(f"{kind}_bytes_asked", "", "bytes", f"{words}: active lanes times their width"),
+        Metric(f"{kind}_bytes_asked", "", "bytes", f"{words}: active lanes times bytes per lane"),
         Metric(f"{kind}_efficiency", "", "%", f"{words}: ideal {unit} as a percentage of {unit}",
                (f"{kind}_ideal_{unit}", f"{kind}_{unit}", 100, 100.0)),
     ]  # fmt: skip

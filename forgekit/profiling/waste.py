@@ -92,7 +92,7 @@ def access_reason(a: AccessCounts) -> str:
 def _cause(a: AccessCounts) -> str:
     step = max(a.strides, key=lambda s: (a.strides[s], s is not None), default=None)  # costs most
     if step == 0 and a.kind != "global_load":
-        return ": its lanes access one address one after another"
+        return ": its lanes access the same address in turn"
     if step is None:
         scattered, met = "the lanes' addresses are scattered", "several lanes need the same bank"
         return f": {scattered if a.is_global else met}"

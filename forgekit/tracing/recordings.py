@@ -53,7 +53,7 @@ class Call:
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """If an invalid access stopped the kernel, read blocks as if they ran one after the other.
+        """Read the recording, or, after an invalid access, a new one made one block at a time.
 
         Blocks run together, and the first invalid access stops them all, so the kernel runs again.
         """

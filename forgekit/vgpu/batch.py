@@ -67,7 +67,7 @@ class Barrier:
 class Waiting:
     """A group that sleeps before instruction `pc`.
 
-    what: `cluster` or `mbarrier`; keys: per thread the number of its barrier, (blocks, threads) or
+    what: `cluster` or `mbarrier`; keys: the number of each thread's barrier, (blocks, threads) or
     broadcastable; parity: the parity of an mbarrier's phase.
     """
 

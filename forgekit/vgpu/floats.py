@@ -160,7 +160,7 @@ def mul32(a: Array, b: Array, mode: str) -> Array:
 
 
 def div32(a: Array, b: Array, mode: str) -> Array:
-    """Return float32 `a / b`; the remainder, exact in float64, shows the side of the quotient."""
+    """Return float32 `a / b`; the remainder, exact in float64, sets the rounding direction."""
     quotient = a / b
     if mode == "rn":
         return quotient

@@ -1,4 +1,4 @@
-"""Test running a kernel again, on copies that share memory like the caller's tensors."""
+"""Test running a kernel again, on copies that share memory as the caller's tensors do."""
 
 import struct
 

@@ -152,7 +152,7 @@ class NotebookPage:
 
     # -- a student's actions ----------------------------------------------------------------------
     def begin_all(self) -> None:
-        """Choose Run > Run All Cells, without waiting for the end."""
+        """Choose Run > Run All Cells, without waiting for the cells to finish."""
         self._begin(self._choose_run_all)
 
     def run_all(self) -> None:

@@ -1,4 +1,4 @@
-"""Test exercises about bounds: the numbers in their tasks, and the answers, agree with a run."""
+"""Test that the numbers and the answers in exercises about bounds agree with a run."""
 
 from __future__ import annotations
 

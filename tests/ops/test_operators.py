@@ -104,7 +104,7 @@ def test_what_python_operators_cannot_is_refused(both: tuple[Function, Function]
         torch.func.grad(lambda a: torch.func.vmap(ours)(a[None]).pow(2).sum())(x)
     with forward_ad.dual_level(), pytest.raises(fk.UsageError, match="dual tensor"):
         ours(forward_ad.make_dual(x, torch.randn(3, 4)))
-    # the dispatcher also computes results without a requested derivative
+    # the dispatcher also computes results for which no derivative is requested
     found = torch.func.grad(lambda p: (p * ours(x)).sum())(torch.randn_like(theirs(x)))
     torch.testing.assert_close(found, theirs(x))
     batch = torch.randn(3, 2, 4)

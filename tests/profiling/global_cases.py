@@ -1,4 +1,4 @@
-"""Define cases on global memory."""
+"""Define test cases for global memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Define kernels for the counters of `ldmatrix` and `stmatrix`, with one instruction per warp.
 
-The rows that the lanes name come from a tensor of indices, in units of 16 bytes.
+A tensor of indices, in units of 16 bytes, determines which row each lane addresses.
 """
 
 import cutlass

@@ -1,4 +1,4 @@
-"""Define cases on shared memory: loads, stores, atomics, cp.async, swizzled tiles."""
+"""Define test cases for shared memory: loads, stores, atomics, cp.async, swizzled tiles."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_the_worst_line_and_why(naive, tiled):
             "touches 5 sectors where 4 would suffice: the warp's bytes begin inside",
         ),
         ("gather_permuted", "the lanes' addresses are scattered"),
-        ("red_i32_same", "its lanes access one address"),
+        ("red_i32_same", "its lanes access the same address"),
         ("load_stride8", "neighbouring threads are 32 bytes apart"),
     ],
 )

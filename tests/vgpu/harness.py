@@ -189,7 +189,7 @@ def _same(got: int, want: int, kind: str) -> bool:
 
 
 def check(text: str, signature: str, rows: Sequence[Sequence[Any]], **options: Any) -> None:
-    """Assert the results of an instruction, bit for bit; a row is the inputs and the results."""
+    """Assert the results of an instruction, bit for bit; each row holds inputs, then results."""
     inputs, results = (side.split() for side in signature.split("->"))
     count = len(inputs)
     # First one row for all threads, then every row in a separate thread.

@@ -136,7 +136,9 @@ def test_a_mapped_address_is_none_of_the_block_s_own():
 def test_a_block_that_has_left():
     """Block 1 of each cluster exits immediately; the other blocks then access its memory."""
     body = "setp.eq.u32 %p1, %r3, 1; @%p1 exit; mapa.shared::cluster.u32 %r8, %r6, 1; "
-    with pytest.raises(MemoryAccessError, match="block 1 of its cluster, whose threads") as caught:
+    with pytest.raises(
+        MemoryAccessError, match="block 1 of its cluster, but all threads"
+    ) as caught:
         run(body + "ld.shared::cluster.b32 %r20, [%r8];" + BACK)
     assert caught.value.kind == "block-lifetime"
 

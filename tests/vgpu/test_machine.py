@@ -115,7 +115,7 @@ def test_registers_of_threads_elsewhere_survive(whose):
 
 
 class Counts(Listener):
-    """Return how often each thread has executed each instruction."""
+    """Count how many times each thread has executed each instruction."""
 
     def __init__(self) -> None:
         self.counts: np.ndarray | None = None

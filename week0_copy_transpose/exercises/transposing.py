@@ -292,7 +292,7 @@ def sectors(kind: str, m: int, n: int, bits: int, **more: Any) -> Counter:
 def conflicts(
     size: tuple[int, int], dtype: str, misconceptions: list[Misconception], name: str
 ) -> Group:
-    """Return a gate against bank conflicts of loads and of stores; misconceptions: those about the
+    """Return a gate against bank conflicts on loads and on stores; misconceptions: those about the
     loads."""
     stores = [
         counted(
@@ -303,7 +303,7 @@ def conflicts(
     ]
     gates = [
         Counter(
-            f"shared_{kind}_bank_conflicts", f"bank conflicts of shared {kind}s", at_most=0,
+            f"shared_{kind}_bank_conflicts", f"bank conflicts on shared {kind}s", at_most=0,
             ideal=0, misconceptions=of, look_at=f"fk.banks(*{{failed}}, kind='{kind}')",
         )
         for kind, of in (("load", misconceptions), ("store", stores))

@@ -221,7 +221,7 @@ def read_results(file: Path) -> SuiteResults:
     """Read results from a file.
 
     Raises:
-        UsageError: the file does not exist, or has different content.
+        UsageError: the file does not exist, or does not contain results.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))

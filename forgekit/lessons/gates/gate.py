@@ -170,6 +170,6 @@ def _one_number_above(e: Evidence) -> bool:
 
 FINITE_START = Misconception(
     "every wrong element is the same number, which exceeds every element of its row: that number "
-    "takes part as if it were an element. Start a maximum at −∞.",
+    "is treated as an element. Start a maximum at −∞.",
     _one_number_above,
 )

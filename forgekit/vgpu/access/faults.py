@@ -234,8 +234,8 @@ def no_such_rank(m: Batch, kind: str, address: Array, bad: Array, width: int) ->
 def block_has_left(m: Batch, kind: str, rank: Array, gone: Array) -> KernelError:
     return _error(
         m, gone, "block-lifetime", "Shared memory of a block that has exited",
-        f"{kind} shared memory of block {_of_first(m, rank, gone)} of its cluster, whose threads "
-        "have all exited.",
+        f"{kind} shared memory of block {_of_first(m, rank, gone)} of its cluster, but all threads "
+        "of that block have exited.",
         "A block must not exit while other blocks use its shared memory: end the kernel with "
         "cluster_arrive() and cluster_wait().",
     )  # fmt: skip

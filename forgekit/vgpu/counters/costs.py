@@ -22,7 +22,7 @@ class AccessCounts:
     """Accesses of one kind, such as `global_load`, by one or more instructions.
 
     width: maximum bytes per lane; requests: warps with an active lane; bytes_asked: the warps'
-    active lanes times their width; units: sectors of global memory, wavefronts of shared memory;
+    active lanes times `width`; units: sectors of global memory, wavefronts of shared memory;
     ideal: the minimum; low, high: the minimum and maximum units per request; strides: bytes between
     neighbouring active lanes -> units beyond the ideal of such requests; None: uneven lanes.
     """

@@ -152,8 +152,8 @@ class _Launch:
         return found[1]
 
     def add(self, way: str, row: Array, sector: Array, there: Array | None = None) -> None:
-        """Return rows of `rows` with their warps, and the sectors that they touch where `there` is
-        true."""
+        """Record the sectors that warps touch, where `there` is true. row: a position in `rows` and
+        the number of a warp, packed into one integer."""
         pairs = (row << _ROW) | (sector & ((1 << _ROW) - 1))
         pairs = pairs.ravel() if there is None else pairs[there]
         changes = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1  # neighbours share a sector

@@ -136,7 +136,7 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
     """Move loads up, as ptxas does, together with their address arithmetic, so that they are in
     flight at once.
 
-    A load stays behind stores to the same kind of memory, and behind loads that produce its
+    A load stays after stores to the same kind of memory, and after loads that produce its
     address.
     """
     wanted: set[str] = set()

@@ -180,7 +180,7 @@ def beyond_32_bits(
     if reach <= MOST or 0 in shape:
         return None
     return (
-        f"elements up to {reach:,} elements after the first, with 32-bit strides",
+        f"an offset of {reach:,} elements, with 32-bit strides",
         f"at most {MOST:,}, because the kernel computes such offsets in 32 bits",
         "compile with dynamic strides, which have 64 bits: use forgekit.spec(x) without "
         "static, or mark_layout_dynamic() without use_32bit_stride",
@@ -223,9 +223,9 @@ class Scalar:
 class CallSignature:
     """The runtime parameters of a compiled function.
 
-    parameters: a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of these; numbers and
-    pointers in a tuple are described by CuTe DSL's type or a similar pointer, because TVM-FFI
-    accepts Python's numbers there, but CuTe DSL's own calls would lose them. env_streams: stream
+    parameters: a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of these. In a tuple,
+    the CuTe DSL type or the pointer from compilation describes a number or an address: TVM-FFI
+    accepts Python numbers there, but CuTe DSL's own calls would lose them. env_streams: stream
     parameters that TVM-FFI omits from the call; packs: True if tensors are packed by the compiled
     signature, as in TVM-FFI, regardless of marks on the caller's tensors.
     """

@@ -124,8 +124,8 @@ class Barriers:
         return np.where(barrier.counts == EVERYONE, everyone, by_warp.sum(axis=1))
 
     def _times(self, barrier: Barrier) -> Array:
-        """Return how often each lane has arrived, (blocks, warps, lanes); missing and exited lanes
-        with their warp."""
+        """Return the number of arrivals of each lane, (blocks, warps, lanes); missing and exited
+        lanes count with their warp."""
         m = self.machine
         times = np.zeros(m.shape, np.int64)
         for arrival in barrier.arrivals:

@@ -34,9 +34,9 @@ _NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's
 class TensorMap:
     """A tensor and one of its boxes, the contiguous mode first.
 
-    address: virtual or real, of the first element; dtype: PTX's name; strides: bytes; box: elements
-    along each mode, of which every `steps`-th is copied; swizzle: bytes of its span; fill: bits of
-    an element outside the tensor.
+    address: the first element's, virtual or real; dtype: PTX's name; strides: in bytes; box:
+    elements along each mode, of which every `steps`-th is copied; swizzle: bytes of its span; fill:
+    bits of an element outside the tensor.
     """
 
     address: int

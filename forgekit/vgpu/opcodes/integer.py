@@ -162,7 +162,7 @@ pure("sad", INTEGERS, "T T T", "T", lambda a, b, c: c + np.where(a < b, b - a, a
 
 
 def _field(x: Array, number: int, bits: int, kind: str) -> Array:
-    """Return one of the equal fields of a 32-bit word, as a 64-bit integer."""
+    """Return one of the equally wide fields of a 32-bit word, as a 64-bit integer."""
     part = (x >> np.uint32(bits * number)).astype(f"u{bits // 8}")
     return (part.view(f"i{bits // 8}") if kind == "s32" else part).astype("i8")
 

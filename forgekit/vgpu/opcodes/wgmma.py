@@ -194,7 +194,8 @@ def _accumulated(
 
 
 def _to_sums(registers: list[Array], form: Form) -> Array:
-    """Return C as (64, warpgroups, n) of its type, from registers (warpgroups, 128)."""
+    """Return C with its type and the shape (64, warpgroups, n); each register is of shape
+    (warpgroups, 128)."""
     words = np.stack(registers).view(np.uint32)
     count = words.shape[1]
     words = words.reshape(form.n // 8, 2, -1, count, 4, 8, 4)  # 8 columns, half, i, wg, warp, g, t

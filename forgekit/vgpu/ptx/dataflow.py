@@ -315,7 +315,7 @@ def _acts(instruction: ptx.Instruction) -> bool:
 
 
 def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
-    """Return the number of a `cp`'s operand that holds the global address it writes, or reads."""
+    """Return the index of the `cp` operand with the global address that it writes or reads."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]
     if len(ends) < 2:  # commit_group, wait_group, prefetch

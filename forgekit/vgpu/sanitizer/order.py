@@ -202,7 +202,7 @@ class _SyncHistory:
         return None
 
     def _acquired(self, warp: int, touch: Touch, atomic: bool) -> tuple[int, int]:
-        """Return when the touching warp last acquired: (time, place in the order served)."""
+        """Return the touching warp's last acquire, as (time, position in the order served)."""
         team, mine = divmod(warp, self._warps_a_team)
         vectors = touch.clock.vectors
         for access, w, local, other in self._served(team, -1, atomic):

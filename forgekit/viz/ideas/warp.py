@@ -70,8 +70,8 @@ def cute_shuffles() -> dict[str, list[list[int]]]:
 
 
 def counts(steps: Sequence[Sequence[int]]) -> Counts:
-    """Return how often each lane's sum contains each lane's number, before the first step and after
-    each."""
+    """Return how many times each lane's sum contains each lane's number, before the first step
+    and after each step."""
     lanes = len(steps[0])
     held = [[[int(k == lane) for k in range(lanes)] for lane in range(lanes)]]
     for step in steps:

@@ -18,8 +18,8 @@ _SHADES = 96  # colours of a scale
 
 
 def often(found: dict[str, Array]) -> Array:
-    """Return how often each element was read or written, whichever is larger, so that an in-place
-    update counts once."""
+    """Return the number of reads or of writes of each element, whichever is larger, so that an
+    in-place update counts once."""
     return np.maximum(found["loads"], found["stores"] + found["atomics"])
 
 

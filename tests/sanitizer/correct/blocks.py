@@ -92,7 +92,7 @@ SMALL_ELEMENTS = tuple(
 @family(block=THREADS, grid=by_rows, args=rows_of_integers(THREADS), want=by_block)
 @cute.kernel
 def uniform_branch(mX, mY):
-    """Barriers in a branch and a loop that the whole block takes, differently in each block."""
+    """Barriers in a branch and a loop: a block's threads take the same path, but blocks differ."""
     tidx, bidx = indices()
     sX = smem(THREADS, Int32)
     x = mX[bidx, tidx]

@@ -95,8 +95,8 @@ def one_ahead(mX, bug):
 # -- bulk copies ----------------------------------------------------------------------------------
 @family(block=THREADS, args=counted(3 * TILE),
         want=lambda x: counted(3 * TILE)()[0].view(3, -1).flip(1).view(-1) + 1, bugs=(
-    Bug("own_too_early", ("async-copy",), "The source is overwritten by who copies."),
-    Bug("of_others", ("async-copy",), "The source is overwritten behind a barrier."),
+    Bug("own_too_early", ("async-copy",), "The copying thread overwrites the source."),
+    Bug("of_others", ("async-copy",), "Another thread overwrites the source after a barrier."),
     Bug("stored_over", ("async-copy",), "A store by bulk copy to the source of another.",
         loose=True, also=("uninitialised-shared",)),
     Bug("read_back", ("async-copy",), "Others read before the store is known to be over.",

@@ -75,11 +75,11 @@ anyway is called **fusion**.
         ),
         looks_like(
             lambda x, low, high, y: torch.full_like(x, high).to(torch.bfloat16),
-            "every element is high, as when min and max are swapped.",
+            "every element equals high, as if min and max were swapped.",
         ),
         looks_like(
             lambda x, low, high, y: torch.full_like(x, low).to(torch.bfloat16),
-            "every element is low, as when min and max are swapped.",
+            "every element equals low, as if min and max were swapped.",
         ),
         looks_like(
             lambda x, low, high, y: _cut(x.clamp(low, high)),

@@ -8,9 +8,11 @@ WRONG = (
     Wrong("not clamped", {VALUE: "mX[i]"}, "nothing is clamped"),
     Wrong("low alone", {VALUE: "max(mX[i], low)"}, "the kernel does not apply high"),
     Wrong("high alone", {VALUE: "min(mX[i], high)"}, "the kernel does not apply low"),
-    Wrong("exchanged", {VALUE: "max(min(mX[i], low), high)"}, "every element is high"),
+    Wrong("exchanged", {VALUE: "max(min(mX[i], low), high)"}, "every element equals high"),
     Wrong(
-        "exchanged, outside first", {VALUE: "min(max(mX[i], high), low)"}, "every element is low"
+        "exchanged, outside first",
+        {VALUE: "min(max(mX[i], high), low)"},
+        "every element equals low",
     ),
     Wrong(
         "through float16",

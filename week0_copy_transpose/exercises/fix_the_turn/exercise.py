@@ -210,7 +210,7 @@ does not require it.
             [
                 Counter(
                     "shared_load_bank_conflicts",
-                    "bank conflicts of shared loads",
+                    "bank conflicts on shared loads",
                     at_most=0,
                     ideal=0,
                     misconceptions=[
@@ -229,7 +229,7 @@ does not require it.
                 ),
                 Counter(
                     "shared_store_bank_conflicts",
-                    "bank conflicts of shared stores",
+                    "bank conflicts on shared stores",
                     at_most=0,
                     ideal=0,
                     misconceptions=[

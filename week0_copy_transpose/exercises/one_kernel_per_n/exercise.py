@@ -145,7 +145,7 @@ def _misfit(text: str, label: str, compiled: bool) -> str:
             return f"the key contains this fact of {other}, but not of {one}."
     reasons = {
         "size of mode 0": "M is compiled in, but only mode 1 must be static.",
-        "size of mode 1": "N is compiled in, and the key lacks it.",
+        "size of mode 1": "N is compiled in, but the key lacks it.",
         "dtype": "the key lacks the element type.",
         "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
         "compiled in as well.",

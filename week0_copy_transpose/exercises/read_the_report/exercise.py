@@ -43,11 +43,11 @@ def _why_not(letter: str, said: str) -> str:
         return f"{letter} does not use shared memory at all; the table shows 0 wavefronts for it."
     if said == "conflicts":
         return (
-            f"a shared load of {letter} takes {waves} wavefront, apart from chance traffic in the "
-            "banks."
+            f"a shared load in {letter} takes {waves} wavefront, not counting incidental traffic in "
+            "the banks."
         )
     if said == "lanes":
-        return f"an instruction of {letter} runs in all of the {lanes} lanes."
+        return f"an instruction in {letter} runs in all of the {lanes} lanes."
     if said == "occupancy":
         return (
             f"the theoretical occupancy of {letter} is {occupancy} %. Its achieved occupancy is "

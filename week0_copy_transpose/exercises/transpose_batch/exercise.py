@@ -42,7 +42,7 @@ def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
             sampled(submission.compiled(case), tuple(args), 8, _Launch)
         except KernelError as error:
             raise GateError(
-                f"With {case.label} the kernel was stopped.\n{error}",
+                f"With {case.label}, the kernel was stopped.\n{error}",
                 look_at="Which sizes of the grid grow with B, and how large may each of them be?",
             ) from None
         except _LaunchedError:

@@ -123,14 +123,14 @@ elements, each load request fetches a fifth sector.
         ),
         _leaves(
             "before",
-            "`left` may be negative, and then the predicate admits columns left of the first "
-            "column of x. In every row but the first, such a thread reads from the row above.",
+            "`left` may be negative, and then the predicate admits columns to the left of the "
+            "first column of x. In every row but the first, such a thread reads from the row above.",
         ),
         _leaves("below", "the predicate admits rows below the last row of x."),
         _leaves(
             "behind",
-            "the predicate admits columns right of the last column of x. In every row but the "
-            "last, such a thread reads from the next row.",
+            "the predicate admits columns to the right of the last column of x. In every row but "
+            "the last, such a thread reads from the next row.",
         ),
         _leaves(
             "anywhere", "x has its own edges: the predicate of the load has to check all four."

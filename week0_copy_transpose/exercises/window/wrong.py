@@ -26,7 +26,7 @@ WRONG = (
     Wrong(
         "no right edge",
         {" and column < mX.shape[1]": ""},
-        "columns right of the last column",
+        "columns to the right of the last column",
     ),
     Wrong("no lower edge", {"row < mX.shape[0] and ": ""}, "rows below the last row"),
     Wrong(

@@ -29,6 +29,6 @@ WRONG = (
     Wrong(
         "begins with -1e30",
         {"least = -Float32.inf": "least = Float32(-1e30)"},
-        "that number takes part as if it were an element",
+        "that number is treated as an element",
     ),
 )

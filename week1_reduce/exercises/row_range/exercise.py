@@ -48,7 +48,7 @@ two reductions also reads the row once instead of twice, and reading takes most 
         looks_like(lambda x, y: x.amax(1), "this is only the largest element: the kernel does "
                    "not subtract the smallest, or takes it to be 0."),
         looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "a "
-                   "finite number takes part as if it were an element; start the maximum at −∞ "
+                   "finite number is treated as an element; start the maximum at −∞ "
                    "and the minimum at ∞."),
         looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the maximum starts "
                    "at a finite number, as if that were an element; start it at −∞."),

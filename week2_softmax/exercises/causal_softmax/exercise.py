@@ -119,7 +119,7 @@ skips whole tiles beyond the diagonal and never writes the scores.
     legal=lambda m, n: (min(m, n), min(512, max(m, n))),
     misconceptions=[
         looks_like(_nothing_masked, "nothing is masked: the values are the softmax of the whole row."),
-        looks_like(_mask_added, "NaN or infinity from beyond the diagonal takes part: NaN + (−∞) and ∞ + (−∞) are NaN. Replace such elements with a select, or do not read them; adding −∞ is not enough."),
+        looks_like(_mask_added, "NaN or infinity from beyond the diagonal is included: NaN + (−∞) and ∞ + (−∞) are NaN. Replace such elements with a select, or do not read them; adding −∞ is not enough."),
         looks_like(_masked_after, "elements beyond the diagonal end up as 0, but they are included in the sum."),
         looks_like(_maximum_of_all, "the maximum is taken over the whole row: where a masked element is larger, the exponentials "
                    "of all kept elements round to 0."),
@@ -133,7 +133,7 @@ skips whole tiles beyond the diagonal and never writes the scores.
         looks_like(lambda x, scale, y: _softmax(x, 1.0), "the scale has no effect."),
         looks_like(lambda x, scale, y: _softmax(x, scale * scale), "the scale is applied twice."),
         looks_like(lambda x, scale, y: _softmax(x, scale * 0.6931471805599453), "exp2(x) is 2 to the power of x, so log₂ e is missing."),
-        looks_like(lambda x, scale, y: _softmax(x, scale * 1.4426950408889634), "the exponents hold the factor log₂ e once too often: exp2 needs it once, and exp does not need it."),
+        looks_like(lambda x, scale, y: _softmax(x, scale * 1.4426950408889634), "the exponents contain one factor log₂ e too many: exp2 needs one, exp needs none."),
     ],
     given=picture(
         "scale 1, two queries for the last two of three keys",

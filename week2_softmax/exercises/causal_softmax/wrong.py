@@ -28,14 +28,14 @@ WRONG = (
     Wrong("the scale folded into log2 e", {LOAD: "mX[row, col].to(Float32)", SCALED: "(x - m) * (math.log2(math.e) * scale)"},
           "scale times the largest x is the smallest"),
     Wrong("no log2 e", {SCALED: "x - m"}, "2 to the power of x"),
-    Wrong("log2 e with exp", {"cute.math.exp2(": "cute.math.exp("}, "once too often"),
+    Wrong("log2 e with exp", {"cute.math.exp2(": "cute.math.exp("}, "one factor log₂ e too many"),
     Wrong("only what is kept is written", {"            if col < N:\n                mY": f"            {KEPT}\n                mY"},
           "every wrong element is NaN (never stored)"),
     Wrong("all of it is read", {
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
                 value = {LOAD}
                 if col <= row + N - M:
-                    rX[k] = value"""}, "are loaded that the result does not need"),
+                    rX[k] = value"""}, "loaded elements do not contribute to the result"),
     Wrong("whole pieces of 32 are read", {
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if 32 * k <= row + N - M and col < N:
                 value = {LOAD}

@@ -80,7 +80,7 @@ of values instead of the column, this is flash attention.
         Misconception("where several elements tie for the largest, the column is that of the last.", _columns(
             lambda x, at: bool((at == x.shape[1] - 1 - _first(x.flip(1))).all()))),
         Misconception("each of these columns holds the largest element of its row, but not always the first such "
-             "column. Equal elements meet in a lane's loop and when lanes are merged.", _columns(
+             "column. Ties occur both in a lane's loop and when lanes are merged.", _columns(
                  lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
         NAN_FROM_NOTHING,
     ],

@@ -41,11 +41,11 @@ negligible, so scores around +1000 hide it. Where all scores are far below 0, ev
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
-        looks_like(lambda x, y: _in_tile(x, 0.0), "missing elements take part as 0, because the fill is 0 or absent: they raise the maximum of a row of negative numbers, and each adds to the sum."),
-        looks_like(lambda x, y: _in_tile(x, -10_000.0), "missing elements take part with a finite "
+        looks_like(lambda x, y: _in_tile(x, 0.0), "missing elements are treated as 0, because the fill is 0 or absent: they raise the maximum of a row of negative numbers, and each adds to the sum."),
+        looks_like(lambda x, y: _in_tile(x, -10_000.0), "missing elements are treated as a finite "
                    "number, which becomes the maximum where all elements of a row are smaller."),
-        looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "missing elements take "
-                   "part with a finite number, however low; in a row of −∞ it is the largest of all."),
+        looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "missing elements are "
+                   "treated as a finite number, however low; in a row of −∞ it is the largest of all."),
     ],
     praise="You have filled the tail with the operator's identity.",
 )  # fmt: skip

@@ -12,7 +12,7 @@ SCALAR = """tXcX = thr_copy.partition_S(cX[(None, None), (bidx, 0)])
 
 WRONG = (
     Wrong("as given", {FILL: "tXrX.fill(0.0)"}, "they raise the maximum"),
-    Wrong("a large negative number", {FILL: "tXrX.fill(-10000.0)"}, "with a finite number"),
+    Wrong("a large negative number", {FILL: "tXrX.fill(-10000.0)"}, "as a finite number"),
     Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "in a row of −∞ it is the largest"),
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),

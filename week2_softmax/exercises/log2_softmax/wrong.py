@@ -20,7 +20,7 @@ WRONG = (
     Wrong("without the sum", {LAST: "rX.store(t)"}, "log₂ of the row's sum is missing"),
     Wrong("natural logarithm of the sum", {"cute.math.log2(s": "cute.math.log(s"}, "the natural logarithm of the sum"),
     Wrong("log2 e forgotten", {T: "t = x - m"}, "log₂ e is missing"),
-    Wrong("filled with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "as if they were a finite number"),
+    Wrong("filled with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "treated as a finite number"),
     Wrong("by the natural logarithm", {T: "t = x - m", E: "e = cute.math.exp(t, fastmath=True)",
                                        LAST: "rX.store((t - cute.math.log(s)) * 1.4426950408889634)"},
           "Float operations per element: 7"),

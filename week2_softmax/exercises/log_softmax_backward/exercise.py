@@ -60,7 +60,7 @@ and one write.
         looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * (y.double().exp() * dy.double())
                    .sum(1, keepdim=True), "the sum is Σ dy·p, but the logarithm's gradient needs Σ dy."),
         looks_like(_with(lambda dy: dy.double().sum(1, keepdim=True).abs()), "Σ dy has lost its sign."),
-        looks_like(_with(shares), "in place of Σ dy, each element has only the dy of its own lane's columns. The sum goes over the whole row."),
+        looks_like(_with(shares), "instead of Σ dy, each element uses only the dy of its own lane's columns. The sum has to cover the whole row."),
         looks_like(_with(after_down), "only lane 0 has Σ dy, as shuffles down leave it, but every lane "
                    "needs it."),
         looks_like(_with(lambda dy: shares(dy, rounded=True)[:, :32].sum(1, keepdim=True)), "Σ dy is "

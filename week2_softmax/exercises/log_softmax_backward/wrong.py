@@ -22,7 +22,7 @@ WRONG = (
     Wrong("the size of the sum", {REDUCED: f"{REDUCED}        total = cute.arch.fmax(total, -total)\n"},
           "has lost its sign"),
     Wrong("no shuffles", {REDUCED: ""}, "only the dy of its own lane's columns"),
-    Wrong("dx of its own dy alone", {STORE: "(mdY[row, n].to(Float32) * (1.0 - p))"}, "in place of Σ dy, each element has only"),
+    Wrong("dx of its own dy alone", {STORE: "(mdY[row, n].to(Float32) * (1.0 - p))"}, "instead of Σ dy, each element uses only"),
     Wrong("down, not a butterfly", {REDUCED: """        for k in range(5):
             total += cute.arch.shuffle_sync_down(total, offset=16 >> k)
 """}, "as shuffles down leave it"),

@@ -35,7 +35,7 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
         raise GateError(f"Expected {x.dtype}, the type of x, got {got.dtype}.")
     if not torch.equal(x, before):
         off = float((x - before).abs().max())
-        likely = "one of the steps is still in it."
+        likely = "one of the steps was never undone."
         if off < 1e-12:
             likely = "a step that is added and subtracted again leaves a rounding error. Save the old value, and store it again."
         raise GateError(f"The call has changed x by up to {off:.1g}.", likely)

@@ -28,7 +28,7 @@ WRONG = (
     Wrong("its own element alone", {RESULT: "(difference * dy).view(-1)[i] / (2 * eps)"},
           "each dx is computed from its own y alone"),
     Wrong("a step left in x", {STEP: "        step = torch.zeros_like(x)\n        x.view(-1)[i] += eps\n"},
-          "one of the steps is still in it"),
+          "one of the steps was never undone"),
     Wrong("the steps taken back by arithmetic", {STEP + f"        difference = {BOTH}\n": IN_PLACE},
           "Save the old value"),
     Wrong("a result in float32", {"torch.empty_like(x)": "torch.empty(x.shape)"}, "the type of x, got torch.float32"),

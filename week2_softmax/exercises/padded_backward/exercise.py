@@ -110,7 +110,7 @@ no special case, because its sum is empty and all elements of its dx are 0.
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y covers the "
                    "whole row, including the columns beyond the length."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is treated as if it were as long as row 0."),
-        looks_like(_with(_of_lanes), "in place of Σ dy·y, each element has only the dy·y of its own lane's columns. The sum goes over the whole row."),
+        looks_like(_with(_of_lanes), "instead of Σ dy·y, each element uses only the dy·y of its own lane's columns. The sum has to cover the whole row."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y in the valid columns: "
                    "Σ dy·y is missing, or 0."),
     ],

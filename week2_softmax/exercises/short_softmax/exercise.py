@@ -61,7 +61,7 @@ element.
     misconceptions=[
         looks_like(_of_eight, "only the first eight elements of a row are stored, with their own "
                    "softmax: each lane has one element.", unstored=True),
-        looks_like(_with_zeros, "registers without an element take part as if they held a finite number, such as 0, instead of −∞."),
+        looks_like(_with_zeros, "registers without an element are treated as if they held a finite number, such as 0, instead of −∞."),
         looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
                    "is subtracted."),
         looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "the maximum and sum are those of "

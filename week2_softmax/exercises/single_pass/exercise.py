@@ -112,7 +112,7 @@ the same.
         looks_like(_not_rescaled("vectors"), "a thread's sum is not rescaled when its maximum grows.", rtol=1e-3),
         looks_like(_not_rescaled("lanes"), "the sums of lanes are added although they are relative to different maxima.", rtol=1e-3),
         looks_like(_not_rescaled("warps"), "the sums of warps are added although they are relative to different maxima.", rtol=1e-3),
-        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, instead of −∞."),
+        looks_like(_with_zeros, "missing elements are treated as a finite number, such as 0, instead of −∞."),
         NAN_FROM_NOTHING,
     ],
     more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials per element", 2.0),

@@ -26,7 +26,7 @@ WRONG = (
           "Exponentials per element: 2"),
     Wrong("a division an element", {"scale = 1.0 / s": "scale = Float32(1.0)", "m_row) * scale)": "m_row) * scale) / s"},
           "Divisions per element: 1"),
-    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were a finite number"),
+    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "treated as a finite number"),
     Wrong("the maximum begins at -1e30", {
         "m, s = -Float32.inf,": "m, s = Float32(-1e30),"}, "float32, the result is wrong"),
 )  # fmt: skip

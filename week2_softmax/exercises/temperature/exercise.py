@@ -73,7 +73,7 @@ before the subtraction, and rows around 1,000 would reveal it.
         looks_like(lambda x, t, y: (x.double() / t * 0.6931471805599453).softmax(1), "the exponentials are 2^(x / t) instead of e^(x / t): "
                    "log₂ e is missing."),
         looks_like(lambda x, t, y: x.double().softmax(1) / t, "the weights are divided by t, not x."),
-        looks_like(_with_zeros, "missing elements take part as if they were a finite number, such as 0, instead of −∞."),
+        looks_like(_with_zeros, "missing elements are treated as a finite number, such as 0, instead of −∞."),
         looks_like(_no_maximum, "nothing is subtracted: the exponentials of a row around 1,000 are infinite, and "
                    "those of a row around -1,000 are all 0."),
         looks_like(_unfused, "x · log₂ e / t is rounded for each element separately, before the maximum is subtracted: "

@@ -17,5 +17,5 @@ WRONG = (
     Wrong("a division an element", {"e * (1.0 / s)": "e / s"}, "Divisions per element: 1"),
     Wrong("a maximum from -1e4", {"MAX, -Float32.inf": "MAX, Float32(-1e4)"}, "NaN: 24 in actual"),
     Wrong("no maximum", {POWER: "power = x * factor"}, "nothing is subtracted"),
-    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "as if they were a finite number"),
+    Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "treated as a finite number"),
 )  # fmt: skip

@@ -32,7 +32,7 @@ MISCONCEPTIONS = {
         1208.0,
     ): "the second pass reads shared memory: x is read only once from global memory.",
     (STREAMED, 805.3): "streaming reads x a second time.",
-    (STREAMED, 1611.0): "it reads x twice and writes y once: three times the matrix.",
+    (STREAMED, 1611.0): "it reads x twice and writes y once: three times the matrix's bytes.",
     (CLUSTER, 4): "1,024 kB in four blocks is 256 kB per block, but a block may use 227 kB.",
     (CLUSTER, 5): "five blocks would suffice, but here a cluster has 1, 2, 4 or 8 blocks.",
     (CLUSTER, 16): "1,024 kB in eight blocks is 128 kB per block, which fits.",
