@@ -59,7 +59,7 @@ def roofline(b: Benchmark) -> TimingPicture:
         "Counts are PTX instructions, per thread; the machine code has a different number.",
     ]
     if title := recorded_title(b):
-        notes.append(f"Filled: {title}, its GB/s times the {_UNIT} per byte counted here.")
+        notes.append(f"Filled markers: {title}; its GB/s times the {_UNIT} per byte counted here.")
     return TimingPicture(_draw(points, gpu, words[0], notes), "\n".join([*words, *notes]))
 
 
