@@ -35,7 +35,7 @@ WRONG = (
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if col < N:
                 value = {LOAD}
                 if col <= row + N - M:
-                    rX[k] = value"""}, "are loaded that the result does not need"),
+                    rX[k] = value"""}, "loaded elements do not contribute to the result"),
     Wrong("whole pieces of 32 are read", {
         f"            {KEPT}\n                rX[k] = {LOAD}": f"""            if 32 * k <= row + N - M and col < N:
                 value = {LOAD}
