@@ -14,7 +14,7 @@ WRONG = (
     Wrong("last stride only", {_ORDER: "x.stride()[-1] == 1"}, "lacks the number of dimensions"),
     Wrong("dimensions for order", {_ORDER: "x.dim()"}, "lacks the memory order"),
     Wrong("fastest mode", {_ORDER: "(x.dim(), min(x.stride()) == x.stride()[-1])"},
-          "neighbouring elements are two places apart"),
+          "neighbouring elements are two positions apart"),
     Wrong("the first two modes", {_ORDER: "(x.stride(0) == 1, x.stride(1) == 1)"},
           "here one tensor has two, and the other has three"),
     Wrong("the modes at both ends", {_ORDER: "(x.dim(), x.stride(0) == 1, x.stride(-1) == 1)"},

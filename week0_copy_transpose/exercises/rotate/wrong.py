@@ -48,7 +48,7 @@ WRONG = (
         WHOLE: "    value = mX[bidx, (tidx + 2) % 64]\n"},
           "no thread accesses shared memory"),
     Wrong("every row twice", {"grid=(mX.shape[0], 1, 1)": "grid=(mX.shape[0], 1, 2)"},
-          "Threads made 1024 reads of words"),
+          "Threads read a word of shared memory that another thread wrote 1024 times"),
     Wrong("one thread does it all", {
         WHOLE + "    mY[bidx, tidx] = value\n": """    for j in cutlass.range(64, unroll=1):
         sRow[j] = mX[bidx, j]

@@ -18,7 +18,7 @@ WRONG = (
           "Barrier in divergent code"),
     Wrong("from global memory", {"total += sRow[tidx - 1]": "total += mX[row, tidx - 1]",
                                  "total += sRow[tidx + 1]": "total += mX[row, tidx + 1]"},
-          "or more often than it needs them"),
+          "or are loaded more often than needed"),
     Wrong("the edges of warps from global memory", {
         LEFT: "    value = total\n    left = cute.arch.shuffle_sync_up(value, offset=1)\n"
         "    right = cute.arch.shuffle_sync_down(value, offset=1)\n    if tidx > 0:\n"

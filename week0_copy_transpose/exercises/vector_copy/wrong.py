@@ -10,7 +10,7 @@ _REST = """    if i < n % vec:
 WRONG = (
     Wrong("no predicate for the tail", {"i < n // vec": "i < cute.size(gX, mode=[1])"},
           "extends past the end"),
-    Wrong("rest of eight in any type", {"if i < n % vec:": "if i < n % 8:"}, "reads mX[1005], up to 4 bytes past its end."),
+    Wrong("rest of eight in any type", {"if i < n % vec:": "if i < n % 8:"}, "reads mX[1005], up to 4 bytes past the tensor's end."),
     Wrong("shifted", {"gX[(None, i)].load()": "gX[(None, i + 1)].load()"},
           "thread i accesses vector i + 1"),
     Wrong("a predicate for more", {"if i < n % vec": "if i < n"}, "there are n % vec of them"),

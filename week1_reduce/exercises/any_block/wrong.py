@@ -9,7 +9,7 @@ WRONG = (
           "adds a word that an earlier round"),
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
           "only the sum of thread 0"),
-    Wrong("one addition too few", {"tidx < left - half": "tidx < left - half - 1"}, "m = 2, n = 100, float32 the result"),
+    Wrong("one addition too few", {"tidx < left - half": "tidx < left - half - 1"}, "m = 2, n = 100, float32, the result"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},
           "asks for at most 7 barriers"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),

@@ -6,7 +6,7 @@ PARTS = "min(264 // m, vectors // 1024) // 4 * 4"
 
 WRONG = (
     Wrong("elements for vectors", {"vectors = n * dtype.itemsize // 16": "vectors = n"},
-          "choose_reduction(100,000, 512, torch.float32) returns (32, 1)"),
+          "choose_reduction(100,000, 512, torch.float32) gives (32, 1)"),
     Wrong("4 elements in any type", {"n * dtype.itemsize // 16": "n // 4"},
           "16 bytes are 8 elements of float16"),
     Wrong("no warp", {"(8, 32)": "(8,)"}, "16 for each lane of a warp"),
@@ -21,13 +21,13 @@ WRONG = (
     Wrong("vectors alone", {PARTS: "vectors // 1024 // 4 * 4"},
           "264 rows with one block each"),
     Wrong("no parts at all", {PARTS: "1"}, "4 parts per row"),
-    Wrong("0 parts", {"max(parts, 1)": "parts"}, "returns (8, 0)"),
+    Wrong("0 parts", {"max(parts, 1)": "parts"}, "gives (8, 0)"),
     Wrong("one block fewer", {"blocks < 264 and": "blocks < 263 and"}, "263 blocks are too few"),
     Wrong("one vector fewer", {
         "and vectors >= 256": "and vectors >= 255"}, "but 255 vectors are fewer"),
     Wrong("vectors rounded up", {PARTS: "min(264 // m, -(-vectors // 1024)) // 4 * 4"},
           "only three parts of at least 1,024"),
-    Wrong("blocks rounded up for parts", {"min(264 // m,": "min(-(-264 // m),"}, "only 3 parts per row"),
+    Wrong("blocks rounded up for parts", {"min(264 // m,": "min(-(-264 // m),"}, "264 blocks for 70 rows allow"),
     Wrong("rounded for parts", {"min(264 // m,": "min(round(264 / m),"}, "only 3 parts per row"),
     Wrong("a power of two", {"return threads, max(parts, 1)": "return threads, 1 << max(parts, 1).bit_length() - 1"},
           "12 parts per row"),
@@ -36,5 +36,5 @@ WRONG = (
     Wrong("two types", {"n * dtype.itemsize // 16": "n // (4 if 'float32' in str(dtype) else 8)"},
           "2 elements of float64"),
     Wrong("a list", {"return threads, max(parts, 1)": "return [threads, max(parts, 1)]"},
-          "returns [8, 1]; the rule requires (8, 1). [ ]"),
+          "gives [8, 1]; the rule says (8, 1). [ ]"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ WRONG = (
                                  "range(tidx // N, 256": "range(tidx // 32, 256",
                                  "m, tidx % N]": "m, tidx % 32]",
                                  "sSum[tidx + k * N]": "sSum[tidx + k * 32]"},
-          "Percent of idle lanes, over all instructions"),
+          "Percentage of idle lanes over all instructions"),
     Wrong("the first threads' sums alone", {"range(1, deep)": "range(1, 1)"}, "belong to the first N threads"),
     Wrong("the first threads load alone", {"if tidx < deep * N:": "if tidx < N:"}, "those of the others are missing"),
 )  # fmt: skip

@@ -13,7 +13,7 @@ WRONG = (
     Wrong("no fence before", {ALL: COUNT + FENCE}, "before it sees the part"),
     Wrong("no fence after", {COUNT + FENCE: COUNT}, "needs an acquire"),
     Wrong("releases within the block alone", {ALL: COUNT.replace("Int32(1))", 'Int32(1), sem="acq_rel", scope="cta")')},
-          "No fence for the whole GPU separates the store"),
+          "No GPU-wide fence separates the store"),
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":
                                      "    if lane == 0:\n        mCount[0] = 0\n"
                                      "    if ticket == pieces - 1:\n"}, "Race in global memory"),

@@ -27,7 +27,9 @@ WRONG = (
         "every byte is counted twice",
     ),
     Wrong(
-        "counts of 8 bits", {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 255"}, "differ"
+        "counts of 8 bits",
+        {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 255"},
+        "1 of 256 elements differs",
     ),
     Wrong(
         "counters in global memory",

@@ -34,8 +34,8 @@ BY_KIND = f"""    if hasattr(values[0], "dtype"):
 
 WRONG = (
     Wrong("odd one lost", {"pairs + values[len(values) // 2 * 2 :]": "pairs"}, "has no neighbour"),
-    Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds the numbers one after the other"),
-    Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "One of 8 numbers goes through 4"),
+    Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds the numbers one after another"),
+    Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "One of 8 numbers passes through 4"),
     Wrong("a quarter and the rest", {ROUNDS: QUARTER}, "a tree needs 3. [ ] The same"),
     Wrong("no return", {"    return values[0]": ""}, "returns None for 1 number; return"),
     Wrong("a list", {"return values[0]": "return values"}, "a list for 1 number; return"),

@@ -23,7 +23,7 @@ WRONG = (
     Wrong("half of the alignment", {"x.data_ptr() % 16 == 0": "x.data_ptr() % 8 == 0"},
           "and one 8 bytes later"),
     Wrong("addresses of two rows", {"x.data_ptr() % 16 == 0 and all(step % vector == 0 for step in steps)":
-          "all(row.data_ptr() % 16 == 0 for row in x[:2])"}, "but 66 float32 are not whole vectors"),
+          "all(row.data_ptr() % 16 == 0 for row in x[:2])"}, "but 66 float32 elements are not whole vectors"),
     Wrong("no choice", {KEY: "return x.dtype, whole"}, "number of threads per row differs"),
     Wrong("rows and columns exchanged", {"choose(*x.shape, x.dtype)": "choose(x.shape[1], x.shape[0], x.dtype)"},
           "the number of threads per row differs, and"),

@@ -12,7 +12,7 @@ WRONG = (
     Wrong("first rows left out", {"range(warp, mX": "range(warp + 8, mX"},
           "the first eight rows are left out"),
     Wrong("last rows left out", {"range(warp, mX.shape[0], 8)": "range(warp, mX.shape[0] // 8 * 8, 8)"},
-          "m = 1, n = 1, float32 the result is wrong. WRONG mY: 1 of 1 element differs"),
+          "m = 1, n = 1, float32, the result is wrong. WRONG mY: 1 of 1 element differs"),
     Wrong("lanes and warps exchanged",
           {"warp, lane = tidx // 32, tidx % 32": "warp, lane = tidx % 8, tidx // 8"},
           "Sectors loaded"),

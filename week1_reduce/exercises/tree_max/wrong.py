@@ -24,7 +24,7 @@ WRONG = (
     Wrong("128 elements", {LOOP: "range(tidx, cutlass.min(mX.shape[1], 128), 128)"},
           "reads only the first 128 elements"),
     Wrong("no tree", {TREE: ""}, "the elements of threads 1 to 127 are missing"),
-    Wrong("four rounds", {"range_constexpr(7)": "range_constexpr(4)"}, "m = 4, n = 300, float32 the result"),
+    Wrong("four rounds", {"range_constexpr(7)": "range_constexpr(4)"}, "m = 4, n = 300, float32, the result"),
     Wrong("two barriers per round",
           {TREE: TREE + "        cute.arch.sync_threads()\n"}, "asks for at most 7 barriers"),
     Wrong("no barrier in float16", {ROUND: ROUND.replace("        cute", "        if cutlass.const_expr("

@@ -15,7 +15,7 @@ WRONG = (
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("at most twelve pieces", {
         "range(tidx, mPart.shape[1], 256)": "range(tidx, cutlass.min(mPart.shape[1], 12), 256)"},
-        "So is the result with m = 8, n = "),
+        "The result with m = 8, n = "),
     Wrong("thread 0 alone takes the parts", {"    for k in range(tidx, mPart.shape[1], 256):\n":
           "    for k in range(0 if tidx == 0 else mPart.shape[1], mPart.shape[1]):\n"},
           "one warp executes"),

@@ -39,7 +39,7 @@ WRONG = (
     Wrong("o not rescaled", {RESCALE_O: "rO[d] = rO[d] + new * mV"}, "o is not rescaled when"),
     Wrong("s not rescaled", {STEP: "m, s = m_new, s + new"}, "s is not rescaled when"),
     Wrong("warps added as they are", {"factor = cute.math.exp2(sM[w] - m, fastmath=True)":
-          "factor = Float32(1.0)"}, "each is relative to its own maximum"),
+          "factor = Float32(1.0)"}, "each is relative to its warp's maximum"),
     Wrong("mean of the warps", {KEEP_O: f"{KEEP_O} / s", "s += sS[w] * factor": "s += 1.0",
           "o += sO[w, tidx] * factor": "o += sO[w, tidx]"}, "the result is the mean of the four"),
     Wrong("only one warp's keys", {MERGE: "        s, o = sS[0], sO[0, tidx]\n"}, "only the keys of warp 0"),
@@ -59,7 +59,7 @@ WRONG = (
     Wrong("the maximum of warp 0", {LARGEST: "m = sM[0]"}, "subtracts less than the largest of the four maxima"),
     Wrong("a scale of its own", {
         "scale_log2 = scale * 1.44": "scale_log2 = 0.75 / dim**0.5 * 1.44"},
-        "length = 6, dim = 32, float32 the result"),
+        "length = 6, dim = 32, float32, the result"),
     Wrong("a quarter of the keys for each warp", {LOOP: "part = cute.ceil_div(mK.shape[1], 4)\n    for i in range(warp * part, cutlass.min(warp * part + part, mK.shape[1])):"},
           "reads key 1; needed warp 1"),
     Wrong("no barrier", {BARRIER: ""}, "m = cute.arch.fmax(cute.arch.fmax(sM[0]"),

@@ -19,7 +19,7 @@ WRONG = (
     Wrong("first warp alone", {READ: "", WARPS: ""}, "only the first warp's part"),
     Wrong("lanes not merged", {LANES: ""}, "the result is wrong"),
     Wrong("added up in the type of x", {"(mX[row, n].to(Float32), Float32(1.0)))\n":
-          "(mX[row, n].to(Float32), Float32(1.0)))\n        s = s.to(mX.element_type).to(Float32)\n"}, "float16 the result is wrong"),
+          "(mX[row, n].to(Float32), Float32(1.0)))\n        s = s.to(mX.element_type).to(Float32)\n"}, "float16, the result is wrong"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("a barrier for the sizes tested alone", {BARRIER: "    if mX.shape[1] < 301 or mX.shape[1] % 500 == 0 or mX.shape[1] == 1025:\n    "

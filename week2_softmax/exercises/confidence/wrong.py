@@ -20,7 +20,7 @@ WRONG = (
     Wrong("ties to anybody", {TIE: ""}, "but not always the first"),
     Wrong("the last of equals", {TIE: " or (b[0] == a[0] and b[2] > a[2] and b[2] < 100000)"}, "that of the last"),
     Wrong("read twice", {SHUFFLES: AGAIN + SHUFFLES}, "Bytes requested by loads"),
-    Wrong("sum rounded to the type of x", {"(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n": "(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n            s = s.to(mX.element_type).to(Float32)\n"}, "float16 the result is wrong"),
+    Wrong("sum rounded to the type of x", {"(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n": "(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n            s = s.to(mX.element_type).to(Float32)\n"}, "float16, the result is wrong"),
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("the maximum begins at -1e30", {
         "m, s, at = -Float32.inf": "m, s, at = Float32(-1e30)"}, "float32, the result is wrong"),

@@ -11,7 +11,7 @@ WRONG = (
     Wrong("as given", {COMMIT: "    " + COMMIT, COUNT: MORE, SYNC: ""}, "a vector is read before the copy to its place"),
     Wrong("the count alone", {COMMIT: "    " + COMMIT, SYNC: ""}, "In this row some lanes have fewer"),
     Wrong("no meeting", {SYNC: ""}, "A shuffle does not order memory"),
-    Wrong("a meeting before each wait", {SYNC: "", WAIT: "        cute.arch.sync_warp()\n" + WAIT}, "With m = 2, n = 500, float32 the sanitizer objects"),
+    Wrong("a meeting before each wait", {SYNC: "", WAIT: "        cute.arch.sync_warp()\n" + WAIT}, "With m = 2, n = 500, float32, the sanitizer reports an error"),
     Wrong("still one too many", {COUNT: MORE}, "at most the 3 - k newer groups"),
     Wrong("the other way round", {"wait_group(3 - k)": "wait_group(k)"}, "the first of 4 waits is for all"),
     Wrong("a barrier for each group", {WAIT: WAIT + "        cute.arch.sync_threads()\n",

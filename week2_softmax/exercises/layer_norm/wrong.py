@@ -24,9 +24,9 @@ WRONG = (
     Wrong("not divided", {VARIANCE: VARIANCE.replace(" / length", "")}, "is not divided by N"),
     Wrong("not centred", {STORED: STORED.replace("rX[k]", "(rX[k] + mean)")}, "the mean is not subtracted"),
     Wrong("weight and bias in the input's type", {"(rX[k]": "(rX[k]"} if False else {STORED:
-          "y = ((rX[k] * scale).to(mX.element_type) * mW[n] + mB[n]).to(Float32)"}, "float16 the result is wrong"),
+          "y = ((rX[k] * scale).to(mX.element_type) * mW[n] + mB[n]).to(Float32)"}, "float16, the result is wrong"),
     Wrong("squares added up in the input's type", {"squares += rX[k] * rX[k]": "squares = (squares + rX[k] * rX[k]).to(mX.element_type).to(Float32)"},
-          "float16 the result is wrong. WRONG mY:"),
+          "float16, the result is wrong. WRONG mY:"),
     Wrong("no bias", {STORED: STORED.replace(" + mB[n].to(Float32)", "")}, "the bias is not added"),
     Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
           "not multiplied by the weight"),

@@ -26,7 +26,7 @@ WRONG = (
     Wrong("no shuffles", {REDUCED: ""}, "only the dy·y of its own lane's columns"),
     Wrong("dx of its own y alone", {DX: "mdY[row, n].to(Float32) * mY[row, n].to(Float32) * (1.0 - mY[row, n].to(Float32))"},
           "instead of Σ dy·y, each element uses only"),
-    Wrong("the length of a block's first row", {"mLength[row]": "mLength[bidx * 4]"}, "float32 the result is wrong"),
+    Wrong("the length of a block's first row", {"mLength[row]": "mLength[bidx * 4]"}, "float32, the result is wrong"),
     Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as if it were as long as row 0"),
     Wrong("rows of length 0 left out", {"    if row < mY.shape[0]:\n        length = mLength[row]":
           "    length = Int32(0)\n    if row < mY.shape[0]:\n        length = mLength[row]\n    if length > 0:",

@@ -41,7 +41,7 @@ WRONG = (
     Wrong("t left out of the gradient", {RETURN: "        return softmax_backward(dy, y, 1.0), None\n"},
           "dx is t times the expected gradient"),
     Wrong("the type is lost", {OP: OP.replace("empty_like(x, memory_format=torch.contiguous_format)", "empty(x.shape)")},
-          "do not fit together"),
+          "do not match each other"),
     Wrong("a constant t", {"forward(x.contiguous(), t, y)": "forward(x.contiguous(), 1.0, y)"}, "and begins with"),
     Wrong("another name", {'"mine::tempered_softmax"': '"mine::softmax_t"'}, "run no operator mine::tempered_softmax, but mine::softmax_t"),
     Wrong("another name of the gradient", {"mine::tempered_softmax_backward": "mine::tempered_backward"},
