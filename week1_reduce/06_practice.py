@@ -396,7 +396,8 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 # ### Exercise 5: add up segments
 #
 # `x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
-# x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`. `y[s]` is its sum (0
+# x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`,
+# and the last segment need not end at the end of `x`. `y[s]` is its sum (0
 # for an empty segment). `x` is float32; `starts` is int32 and has one more entry than there are
 # segments.
 #

@@ -9,7 +9,7 @@ import torch
 if TYPE_CHECKING:
     from forgekit.lessons.puzzle import Draw
 
-__all__ = ["far_below", "hard_rows", "summing_to_1"]
+__all__ = ["far_below", "hard_rows", "steep", "summing_to_1"]
 
 
 def far_below(x: torch.Tensor) -> float:
@@ -52,4 +52,12 @@ def hard_rows(
     if masked:
         x[:, : n // 3] = torch.where(kinds[:, None] % 2 == 0, -torch.inf, x[:, : n // 3])
         x[5::7] = -torch.inf
+    return x
+
+
+def steep(x: torch.Tensor) -> torch.Tensor:
+    """x (M, N) from `hard_rows`, with the ascending rows stretched, so that exp overflows where a
+    row's or a thread's first element is subtracted in place of the maximum."""
+    m, n = x.shape
+    x[(torch.arange(m) + n) % 5 == 3] *= 40
     return x

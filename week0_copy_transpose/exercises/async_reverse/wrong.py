@@ -61,6 +61,11 @@ WRONG = (
         "more than one thread copies to the same location",
     ),
     Wrong(
+        "the first vector by all",
+        {_COPY: f"{_COPY}\n        cute.copy(atom, gX[(None, 0)], sX[(None, 0)])"},
+        "each vector belongs to one thread",
+    ),
+    Wrong(
         "a doubled grid", {"grid=(mX.shape[0],": "grid=(2 * mX.shape[0],"}, "more blocks than rows"
     ),
     Wrong("rows by thread", {"mX[(bidx, None)]": "mX[(tidx, None)]"}, "copies from mX[2, 8]"),

@@ -9,6 +9,7 @@ import torch
 
 from forgekit.errors import KernelError
 from forgekit.lessons.gates import GateError, Group, Misconception, Submission, looks_like
+from forgekit.lessons.gates.values import check_values
 from forgekit.lessons.puzzle import puzzle
 from forgekit.vgpu import Listener
 
@@ -29,13 +30,22 @@ class _Launch(Listener):
         raise _LaunchedError
 
 
+_UNSTORED = Misconception(
+    "every written element is correct, but some elements are never written. Does the grid have a "
+    "block for every tile of every matrix?",
+    rest_is_right,
+)
+
+
 def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
-    """Return a group that launches the largest batch and stops before the first block, which may
-    loop over all matrices."""
+    """Return a group that compares the values of a large batch, and launches the largest one. It
+    stops before the first block, which may loop over all matrices."""
 
     def run(submission: Submission) -> str:
         from forgekit.tracing.recordings import sampled
 
+        case = submission.case(make, (2_000, 2, 1), "float32")
+        check_values(submission, case, submission.run(case), misconceptions=[_UNSTORED])
         case = make(65_535, 33, 1, dtype=torch.float32)
         try:
             args = submission.arguments(case).values()
@@ -106,11 +116,7 @@ kernel.
             lambda x, y: x.flip(0).transpose(1, 2),
             "each matrix is transposed, but the batch is in the opposite order.",
         ),
-        Misconception(
-            "every written element is correct, but some elements are never written. Does the grid "
-            "have a block for every tile of every matrix?",
-            rest_is_right,
-        ),
+        _UNSTORED,
     ],
     more=lambda make: (_largest_batch(make),),
     praise="One launch transposes many matrices.",

@@ -5,11 +5,24 @@ import torch
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..shares import shared
+
 
 def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
     """Return the sum of a block that takes 128 elements of every 512."""
     n = torch.arange(x.shape[1])
     return (x.double() * (n // 128 % 4 == 0)).sum(1)
+
+
+def _four_blocks(block, thread):
+    loading = len({*block[0]})
+    return (
+        ""
+        if loading == 4
+        else (
+            f"{loading} of 4 blocks load elements of row 0; in the task, all four share the columns."
+        )
+    )
 
 
 EXERCISE = puzzle(
@@ -47,9 +60,10 @@ all stores go to block 0 and precede the second barrier.
         looks_like(lambda x, y: _of_rank_0(x), "the sum contains only the share of the first block."),
         looks_like(lambda x, y: 4 * x.double().sum(1), "every result is four times the sum, as if "
                    "each of the four blocks added up the whole row."),
-        found("block-lifetime", "a block may write to another only after both have started, and "
-              "no block may end while another still writes to it: `cluster_arrive` and `cluster_wait` "
-              "ensure both."),
+        found("block-lifetime", "a block may access another's shared memory only after both have "
+              "started, and no block may end while another still accesses its shared memory: "
+              "`cluster_arrive` and `cluster_wait` ensure both."),
     ],
+    more=lambda make: (shared(make, (2, 1000), "block", _four_blocks),),
     arch="sm_90a",
 )  # fmt: skip

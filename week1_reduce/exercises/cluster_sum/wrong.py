@@ -51,6 +51,8 @@ WRONG = (
         BODY[BODY.index("        cute.arch.map_dsmem_ptr"):]:
             "        cute.arch.atomic_add(mY.iterator + row, total)\n"},
           "no atomics on global memory"),
+    Wrong("no columns for two blocks", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n": "    width = mX.shape[1] if rank < 2 else 0\n"
+          "    for n in range(rank * 128 + tidx, width, 256):\n"}, "2 of 4 blocks load elements of row 0"),
     Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip
 

@@ -13,7 +13,8 @@ def _inputs(draw, segments, longest):
     starts = torch.zeros(segments + 1, dtype=torch.int32)
     starts[1:] = lengths.cumsum(0)
     starts += int(draw.number(0, 8))
-    return (draw.fractions(max(int(starts[-1]), 1)), starts)
+    beyond = int(draw.number(1, 9))  # elements after the last segment
+    return (draw.fractions(int(starts[-1]) + beyond), starts)
 
 
 def _sums(x, starts):
@@ -25,7 +26,8 @@ EXERCISE = puzzle(
     title="add up segments",
     task="""
 `x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
-x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`. `y[s]` is its sum (0
+x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`,
+and the last segment need not end at the end of `x`. `y[s]` is its sum (0
 for an empty segment). `x` is float32; `starts` is int32 and has one more entry than there are
 segments.
 

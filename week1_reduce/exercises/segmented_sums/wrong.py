@@ -13,7 +13,14 @@ WRONG = (
     Wrong(
         "the end belongs to it",
         {"mStarts[segment + 1], 32)": "mStarts[segment + 1] + 1, 32)"},
-        "reads mX[",
+        "worst difference: 1.192 at [0]",
+    ),
+    Wrong(
+        "the last ends with x",
+        {
+            "mStarts[segment + 1], 32)": "mStarts[segment + 1] if segment + 1 < mY.shape[0] else mX.shape[0], 32)"
+        },
+        "a single element differs",
     ),
     Wrong(
         "one step of 32",

@@ -4,6 +4,20 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
+from ..shares import shared
+
+
+def _eight_warps(block, thread):
+    """All eight warps load elements of the first 32 columns, 32 at a time."""
+    warps = thread[:, :32] // 32
+    if (mixed := (warps != warps[:, :1]).any(1)).any():
+        m = mixed.argmax()
+        return f"several warps load row {m} of the first 32 columns; the task gives it to one warp."
+    if (loading := len({*warps[:, 0]})) < 8:
+        return f"{loading} of 8 warps load the first 32 columns; in the task, all eight share the rows."
+    return ""
+
+
 EXERCISE = puzzle(
     title="add up columns with a tile of threads",
     task="""
@@ -52,11 +66,16 @@ as well, as in `04_few_long_rows`.
             "the sums of the last warp are left out.",
         ),
         looks_like(
-            lambda x, y: x.double().sum(0) - x.double()[0::8].sum(0) + x.double()[7::8].sum(0),
+            lambda x, y: (
+                x.double().sum(0) - x.double()[0::8].sum(0) + x.double()[7::8].sum(0)
+                if len(x) > 7
+                else None
+            ),
             "the sum of warp 7 counts twice and that of warp 0 is missing, as if warp 7 added the "
             "sums of warps 1 to 7 to its own and stored last.",
         ),
     ],
+    more=lambda make: (shared(make, (40, 70), "warp", _eight_warps),),
     given=picture(
         "2 warps of 4 lanes (yours: 8 warps of 32); colours are warps, numbers are lanes",
         {"x": [[(str(lane), 20 * (row % 2)) for lane in range(4)] for row in range(4)],

@@ -4,10 +4,10 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import Misconception, found, looks_like
+from forgekit.lessons.gates import GateError, Group, Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows
+from ..rows import hard_rows, steep
 from ..staged import announced, not_rescaled
 
 
@@ -19,6 +19,24 @@ def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
 def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
     m, s = not_rescaled(x, 512, 1)
     return (m + s.log())[:, 0]
+
+
+def _sent(make):
+    def run(submission):
+        case = submission.case(make, (4, 5_000), "float32")
+        profile, _ = submission.counted(case)
+        sent = sum(
+            i["thread_instructions"] for line in profile.all_lines for i in line.instructions
+            if i.text.startswith("st.async")
+        )  # fmt: skip
+        if sent < 4 * 16:
+            raise GateError(
+                f"With {case.label}, `store_async_dsmem` stores {sent:,.0f} times; the task asks for "
+                "16 pairs per row, one from each warp, which means 64 stores."
+            )
+        return "16 per row"
+
+    return Group("A pair from each warp", run)
 
 
 EXERCISE = puzzle(
@@ -43,7 +61,7 @@ rows, the limit of a grid's y.)
 """,
     asked={"work": "one cluster per row", "cluster": 4, "block": 128, "cluster_barriers": 1},
     entry="cluster_logsumexp",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    inputs=lambda draw, m, n: (steep(hard_rows(draw, m, n)),),
     result=lambda x: x.logsumexp(1),
     sizes=[(2, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
@@ -65,7 +83,7 @@ rows, the limit of a grid's y.)
              lambda e: not e.kinds and e.case.args[0].shape[1] < 512 and e.got[1].isnan().all()),
         found("deadlock", "the mbarrier waits for bytes or arrivals that never come. It needs 16 pairs "
               "of 8 bytes and one arrival."),
-        Misconception("a pair may be sent only after block 0 has started and initialised its mbarrier: "
+        Misconception("a pair may be sent only after the receiving block has started and initialised its mbarrier: "
              "call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
         Misconception("a pair is read before it has arrived: the mbarrier has to expect the bytes of all "
@@ -73,6 +91,6 @@ rows, the limit of a grid's y.)
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the 16 warps has its own slot, chosen by rank and warp."),
     ],
-    more=lambda make: (announced(make, (2, 512)),),
+    more=lambda make: (announced(make, (2, 512)), _sent(make)),
     arch="sm_90a",
 )  # fmt: skip

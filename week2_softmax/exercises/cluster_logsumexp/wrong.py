@@ -7,7 +7,7 @@ RESCALED = "s * cute.math.exp(m - m_new, fastmath=True)"
 
 WRONG = (
     Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival publishes nothing"),
-    Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after block 0 has started"),
+    Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the receiving block has started"),
     Wrong("eight bytes too few", {"16 * 8)": "15 * 8)"}, "has to expect the bytes of all 16"),
     Wrong("eight bytes too many", {"16 * 8)": "17 * 8)"}, "bytes or arrivals that never come"),
     Wrong("all to one place", {"(rank * 4 + cute.arch.warp_idx())": "cute.arch.warp_idx()"},
@@ -20,6 +20,30 @@ WRONG = (
           "has read the whole row"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no elements"),
+    Wrong("the first element for the maximum", {"m_new = cute.arch.fmax(m, mX[row, n])": "m_new = mX[row, rank * 128 + tidx]"},
+          "mY: 2 of 8 elements differ"),
+    Wrong("a pair per block", {
+        "16 * 8)": "4 * 8)",
+        "    if tidx % 32 == 0:\n        pair = (m_warp.bitcast(Int32), s.bitcast(Int32))\n": """    sM = smem.allocate_tensor(Float32, cute.make_layout(4), 16)
+    sS = smem.allocate_tensor(Float32, cute.make_layout(4), 16)
+    if tidx % 32 == 0:
+        sM[tidx // 32] = m_warp
+        sS[tidx // 32] = s
+    cute.arch.sync_threads()
+    if tidx == 0:
+        m_block, s = -Float32.inf, Float32(0.0)
+        for k in cutlass.range_constexpr(4):
+            m_block = cute.arch.fmax(m_block, sM[k])
+        for k in cutlass.range_constexpr(4):
+            if sM[k] > -Float32.inf:
+                s += sS[k] * cute.math.exp(sM[k] - m_block, fastmath=True)
+        pair = (m_block.bitcast(Int32), s.bitcast(Int32))
+""",
+        "(rank * 4 + cute.arch.warp_idx())": "rank",
+        "m, s = sPart[0, tidx % 16], sPart[1, tidx % 16]": "m, s = sPart[0, tidx % 4], sPart[1, tidx % 4]",
+        "m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=16)": "m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=4)",
+        "s = cute.arch.warp_reduction(s, operator.add, threads_in_group=16)": "s = cute.arch.warp_reduction(s, operator.add, threads_in_group=4)"},
+          "which means 64 stores"),
     Wrong("no logarithm", {"m_row + cute.math.log(s, fastmath=True)": "s"}, "plus its logarithm"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),
     Wrong("the maximum begins at -1e30", {

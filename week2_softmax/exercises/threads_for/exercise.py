@@ -54,6 +54,8 @@ def _kept(submission: Submission) -> str:
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         want = rule(columns, dtype)
+        if isinstance(got, float) and got == want:
+            raise GateError(f"{called} returns {got!r}; a launch needs an integer, {want}.")
         if isinstance(got, bool) or got != want:
             raise GateError(f"{called} returns {got!r:.100}; the rule requires {want}.", why)
     return f"{len(CASES) + len(drawn)} rows"

@@ -11,5 +11,6 @@ WRONG = (
     Wrong("elements, not vectors", {VECTORS: "vectors = -(-columns // threads) / vec"},
           "129 vectors of float16"),
     Wrong("from 8 threads on", {"(32, 64,": "(8, 16, 32, 64,"}, "are the fewest allowed"),
+    Wrong("a float", {"return threads": "return 2.0 ** (threads.bit_length() - 1)"}, "a launch needs an integer"),
     Wrong("never 0", {"    return 0": "    return 1024"}, "a block has at most 1,024 threads"),
 )  # fmt: skip

@@ -10,6 +10,8 @@ from forgekit.lessons.puzzle import puzzle
 def _inputs(draw, m, n):
     x = draw.integers(-9, 10, m, n)  # many ties
     x[1::4] = draw(m, n)[1::4]
+    x[7::8] = -(x[7::8].abs() / 3).floor()  # the largest are zeros,
+    x[7::8, ::2] += 0.0  # half of them negative: -0.0 == 0.0
     if n > 31:
         x[2::4, 2:] = -torch.inf  # as after a mask
     if n > 101:
@@ -83,8 +85,8 @@ registers run out; then sort, or select by digits (radix select), instead.
         looks_like(lambda x, *outputs: _top(x)[0].flip(1), "the four values are correct, but the smallest comes first."),
         looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest is in all four places. "
                    "Does a displaced pair move on, and is each of the four stored?"),
-        Misconception("all values are correct, and each index belongs to its value. But among equal elements the kernel does not take "
-             "the first, or takes the same one twice.", _other_of_equals),
+        Misconception("all values are correct, and each index belongs to its value. But among equal elements the kernel does not put "
+             "the first one first, or takes the same one twice.", _other_of_equals),
         Misconception("all values are correct, but where they are −∞, a wrong index is 0: the pair that fills a list counts as "
              "element 0, but has to come after every element.", _filled_with_0),
         Misconception("all values are correct. But where they are −∞, an index belongs to no element: the pair that fills a list has to come "

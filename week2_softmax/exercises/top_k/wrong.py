@@ -20,6 +20,10 @@ WRONG = (
     Wrong("identity's index 0", {"rI.fill(2**31 - 1)": "rI.fill(-1)"}, "an index belongs to no element"),
     Wrong("displaced pair dropped", {DISPLACED: ""}, "Does a displaced pair move on"),
     Wrong("displaced index forgotten", {DISPLACED: "            value = v\n"}, "got 5, expected 0"),
+    Wrong("ordered by bits", {"        if value > v or (value == v and index < i):\n": """        a, b = value.bitcast(Int32), v.bitcast(Int32)
+        a, b = a ^ ((a >> 31) & 0x7FFFFFFF), b ^ ((b >> 31) & 0x7FFFFFFF)
+        if a > b or (a == b and index < i):
+"""}, "does not put the first one first"),
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
     Wrong("the first stored four times", {"mV[row, k] = rV[k]": "mV[row, k] = rV[0]"}, "and is each of the four stored"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "the values are the smallest"),

@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows
+from ..rows import hard_rows, steep
 
 
 def _both(x, w):
@@ -56,7 +56,7 @@ rows in registers. Three separate kernels would also write y and read it twice.
 """,
     asked={"work": "one warp per row"},
     entry="value_and_gradient",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n), draw(m, n) + 2),
+    inputs=lambda draw, m, n: (steep(hard_rows(draw, m, n)), draw(m, n) + 2),
     result=_both,
     sizes=[(2, 5), (1, 1), (5, 31), (6, 1000), (4, 1025), (5, 129), (17, 32), (8, 33)],
     count=[(3, 100), (64, 500)],
