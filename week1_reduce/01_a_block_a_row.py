@@ -345,8 +345,8 @@ fk.exercise("week1/tree_counts").grade(counts)
 # %% [markdown] exercise="week1/tree_max" part="task"
 # ### Exercise 2: find the largest element of each row
 #
-# `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Use a tree in
-# shared memory. All elements of a row may be negative.
+# `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Merge the
+# threads' values in a tree, through shared memory. All elements of a row may be negative.
 #
 # Signature: `tree_max(x, y)`.
 #

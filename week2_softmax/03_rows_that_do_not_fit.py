@@ -236,9 +236,10 @@ report
 #
 # Compute the softmax of each row of x, in float32, for rows of up to 1,024 elements in whole
 # vectors of four. One warp copies its row to shared memory with `cp.async`, in groups of 32
-# vectors, and starts all groups before the first wait. It finds the maximum and the sum group by
-# group, as the groups arrive, and then reads the row from shared memory again to compute the
-# result. Read each element only once from global memory. Signature: `staged_rows(x, y)`.
+# vectors, and starts all groups before the first wait. It finds the maximum, with or without the
+# sum, group by group, as the groups arrive, and then reads the row from shared memory again to
+# compute the result. Read each element only once from global memory. Signature: `staged_rows(x,
+# y)`.
 #
 # **Required**: one block per row, 32 threads per block, 16 bytes per load, each element read at
 # least twice from shared memory.

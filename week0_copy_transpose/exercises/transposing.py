@@ -221,9 +221,8 @@ def predicate_mistakes(height: int, width: int) -> list[Misconception]:
         left_by(
             "mX",
             functools.partial(_of_load, tile=tile),
-            "the load's index is correct, but its predicate admits threads whose element "
-            "does not exist. Check the element of mX that the thread reads: row < M and column < "
-            "N.",
+            "the load's index is correct, but threads load whose element does not exist. "
+            "Check the element of mX that the thread reads: row < M and column < N.",
             tile=tile,
         ),
         left_by("mY", functools.partial(_of_store, tile=tile), _STORE_BOUNDS, tile=tile),
@@ -313,14 +312,18 @@ def conflicts(
 
 def through_shared(size_bytes: int) -> list[Counter]:
     """Return counters that require every element to pass through shared memory."""
-    says = (
-        "there is no bank conflict because the kernel uses no shared memory. Transpose the tile "
-        "in shared memory."
-    )
+
+    def says(kind: str) -> str:
+        lacks = {"store": "uses no shared memory", "load": "reads nothing from shared memory"}[kind]
+        return (
+            f"there is no bank conflict because the kernel {lacks}. Transpose the tile in shared "
+            "memory."
+        )
+
     return [
         Counter(
             f"shared_{kind}_bytes_asked", f"bytes {verb} shared memory", at_least=size_bytes,
-            misconceptions=[counted(lambda p, kind=kind: not p[f"shared_{kind}_requests"], says)],
+            misconceptions=[counted(lambda p, kind=kind: not p[f"shared_{kind}_requests"], says(kind))],
             look_at="Every element goes from mX to sX, and from sX to mY.",
         )
         for kind, verb in (("store", "written to"), ("load", "read from"))

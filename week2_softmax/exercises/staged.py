@@ -106,7 +106,8 @@ def overlapping(
     case: MakeCase, size: tuple[int, ...], dtype: torch.dtype, says: str, started: int = 0
 ) -> Group:
     """Check that newer copies are in flight when the first one is read. says: the diagnosis if
-    there are none. started: the copies that a thread must have started by then."""
+    there are none. started: the copies that a thread must have started by then, of which
+    only the first may have arrived."""
 
     def run(submission: Submission) -> str:
         call, first = case(*size, dtype=dtype), FirstRead()
@@ -116,6 +117,14 @@ def overlapping(
                 f"When shared memory is first read, each thread has started at most {first.started} "
                 f"copies with {call.label}; needed {started} in at least one thread.",
                 "the task starts all groups before the first wait.",
+                "fk.timeline(*{failed})",
+            )
+        if first.in_flight and first.in_flight < started - 1:
+            raise GateError(
+                f"When shared memory is first read, at most {first.in_flight} copies of a thread "
+                f"are in flight with {call.label}; needed {started - 1}.",
+                "the first wait is for more than the first group of 32 vectors, or the first group "
+                "has more vectors.",
                 "fk.timeline(*{failed})",
             )
         if first.in_flight:

@@ -146,8 +146,8 @@ does not require it.
                 left_by(
                     "mX",
                     _loaded,
-                    "the load's index is correct, but its predicate admits threads whose "
-                    "element does not exist. Keep the predicate of the load.",
+                    "the load's index is correct, but threads load whose element does not "
+                    "exist. Keep the predicate of the load.",
                     block=(32, 32),
                 ),
                 *_ORDER,

@@ -39,6 +39,13 @@ _PREDICATE = "    row, col = bidy * 32 + tidx, bidx * 32 + tidy\n    if row < M 
 _KEPT = """    if row < M and col < N:
         row, col = bidy * 32 + tidx, bidx * 32 + tidy"""
 WRONG = (
+    Wrong(
+        "no predicate of the load",
+        {
+            "    if row < M and col < N:\n        sT[tidy, tidx] = mX": "    sT[tidy, tidx] = mX",
+        },
+        "threads load whose element does not exist",
+    ),
     Wrong("unchanged", {_STORED: """    if row < M and col < N:
         mY[col, M - 1 - row] = sT[tidy, tidx]
 """}, "still store to neighbouring *rows*"),

@@ -4,16 +4,21 @@ from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
-def _reads(shift: int) -> Misconception:
-    """Return the misconception in which each out-of-bounds read is of element n - 1 - i + shift."""
+def _off_by(shift: int, verb: str) -> Misconception:
+    """Return the misconception in which each out-of-bounds access is of element n - 1 - i + shift.
+
+    verb: "reads" for accesses of mX, "writes" for those of mY."""
     says = {
-        1: "the index is off by one. Thread i reads element n - i, but the last element is n - 1.",
-        -1: "the index is off by one in the other direction. Thread i reads element n - 2 - i, which is before the array for the last thread.",
+        1: f"the index is off by one. Thread i {verb} element n - i, but the last element is n - 1.",
+        -1: f"the index is off by one in the other direction. Thread i {verb} element n - 2 - i, which is before the array for the last thread.",
     }[shift]
+    tensor = {"reads": "mX", "writes": "mY"}[verb]
 
     def when(e: Evidence) -> bool:
         o = e.error.overrun if e.error is not None else None
-        return o is not None and bool((o.numbers == o.elements - 1 - o.threads + shift).all())
+        if o is None or o.tensor != tensor:
+            return False
+        return bool((o.numbers == o.elements - 1 - o.threads + shift).all())
 
     return Misconception(says, when)
 
@@ -49,12 +54,14 @@ message.
     waste={"stored": 1.001},  # both halves of a pair may store the middle element
     misconceptions=[
         looks_like(lambda x, y: x, "y is equal to x, as after a copy."),
-        _reads(1),
+        _off_by(1, "reads"),
+        _off_by(1, "writes"),
         Misconception(
             "a negative index does not count from the end, as it does in a Python list. Index -1 "
             "is before the array.",
             _from_the_end,
         ),
-        _reads(-1),
+        _off_by(-1, "reads"),
+        _off_by(-1, "writes"),
     ],
 )

@@ -14,4 +14,7 @@ WRONG = (
           "of block (0, 0, 0) reads mX[127]"),
     Wrong("forty blocks always", {"grid=(blocks, 1, 1)": "grid=(40, 1, 1)"},
           "Threads launched: 5,120"),
+    Wrong("stored off by one", {f"mY[i] = {INDEX}": "mY[n - i] = mX[i]"}, "Thread i writes element n - i,"),
+    Wrong("stored off by one below", {f"mY[i] = {INDEX}": "mY[n - 2 - i] = mX[i]"},
+          "Thread i writes element n - 2 - i"),
 )  # fmt: skip

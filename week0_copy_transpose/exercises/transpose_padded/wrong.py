@@ -51,6 +51,11 @@ WRONG = (
         "uses no shared memory",
     ),
     Wrong(
+        "a tile that no thread reads",
+        {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
+        "reads nothing from shared memory",
+    ),
+    Wrong(
         "half a warp after the other",
         {
             "        " + _PREDICATE + "\n            " + _STORE: (

@@ -79,6 +79,11 @@ def _rule_kept(submission: Submission) -> str:
             happened = f"{called} gives {got!r:.100}; the rule says {want}."
             if got == want:
                 why = "both are counts, so return whole numbers of type int."
+            elif got == want[::-1]:
+                why = "threads come first, then parts."
+            elif isinstance(got, tuple) and len(got) == 2:
+                of = int("part" in why)  # the number that the reason is about
+                why = why if got[of] != want[of] else ""
             raise GateError(happened, why if isinstance(got, tuple) else "")
     return f"{len(CASES) + len(drawn)} shapes"
 

@@ -32,7 +32,7 @@ EXERCISE = puzzle(
     title="compute log-sum-exp of rows",
     task="""
 `y[m]` is the logarithm of the sum of the exponentials of row m. Support any M and N ≥ 1 and the types
-float32, float16 and bfloat16; compute in float32. Read each row twice. The tests use hard rows. For a row
+float32, float16 and bfloat16; compute in float32. Read each row at most twice. The tests use hard rows. For a row
 of −∞ the sum is 0 and the result is −∞, as in torch. `cute.math.log(x, fastmath=True)` computes the
 logarithm. Signature: `logsumexp(x, y)`.
 """,

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import GateError, Group, Submission, python_function
 
-T = 0.5
+T, ANOTHER_T = 0.5, 2.0
 NAMES = ("mine::tempered_softmax", "mine::tempered_softmax_backward")
 ROLES = {
     "test_schema": "opcheck compares inputs and outputs with the schema: an input was changed, or an "
@@ -32,8 +32,9 @@ KNOWN = {  # a part of torch's message -> its cause
     "incorrect number of gradients": "the gradient function must return one value for each "
     "input of the operator, including t. (torch counts one more, which it uses internally.)",
     "no autograd formula": "no gradient is registered with the operator.",
-    "may not alias any inputs": "the result is x itself or shares its memory, but an operator must return "
-    "a new tensor.",
+    "may not alias any inputs": "the result is an input itself or shares its memory, but an operator must "
+    "return a new tensor.",
+    "no fake impl registered for <CustomOpDef(mine::tempered_softmax)>": "the operator has no fake.",
     "no fake impl registered for <CustomOpDef(mine::tempered_softmax_backward)>": "the gradient's "
     "operator needs its own fake, because a compiled function contains both operators.",
 }
@@ -56,7 +57,7 @@ class Launchers:
         if y.shape == self.y.shape and not torch.allclose(y, self.y):
             raise GateError(
                 "The second argument of `backward` is not the result of `forward`.",
-                "the saved tensor is something else, such as x, but the kernel computes with y.",
+                "it is something else, such as x or dy, but the kernel computes with y.",
             )
         dx.copy_((dy - (dy * y).sum(-1, keepdim=True)) * y / t)
 
@@ -124,17 +125,18 @@ def _x(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
 def _values(submission: Submission) -> str:
     op, _ = _made(submission)
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
-        for x in (_x(3, 5, dtype=dtype), _x(2, 3, 4, dtype=dtype), _x(7, 2, dtype=dtype).T):
+        shapes = (_x(3, 5, dtype=dtype), _x(2, 3, 4, dtype=dtype), _x(7, 2, dtype=dtype).T)
+        for x, t in zip(shapes, (T, ANOTHER_T, T), strict=True):
             before = x.clone()
-            y = _tried(f"A call with x of shape {tuple(x.shape)}", lambda x=x: op(x, T))
+            y = _tried(f"A call with x of shape {tuple(x.shape)}", lambda x=x, t=t: op(x, t))
             if not torch.equal(x, before):
                 raise GateError(
                     "The call changes x, but mutates_args=() promises that it does not."
                 )
-            want = (x / T).softmax(-1)
+            want = (x / t).softmax(-1)
             if y.dtype != dtype or y.shape != x.shape or not torch.allclose(y, want):
                 raise GateError(
-                    f"With x of shape {tuple(x.shape)}, {str(dtype)[6:]}, and t = {T} the result is not "
+                    f"With x of shape {tuple(x.shape)}, {str(dtype)[6:]}, and t = {t} the result is not "
                     f"softmax(x / t): it has shape {tuple(y.shape)}, {str(y.dtype)[6:]}, and begins "
                     f"with {_begin(y)} instead of {_begin(want)}."
                 )
@@ -153,19 +155,21 @@ def _gradient(submission: Submission) -> str:
         y = op(x, T)
     _tried("`op(x, t).sum().backward()`", lambda: y.sum().backward())
     dy = _x(5, 2).T
-    dx = _tried("A gradient", lambda: torch.autograd.grad(op(x, T), x, dy)[0])
-    (want,) = torch.autograd.grad((x / T).softmax(-1), x, dy)
-    if not torch.allclose(dx, want):
-        same = torch.allclose(dx, want * T)
-        raise GateError(
-            f"dx is not the gradient of softmax(x / t) with t = {T}: its first element is "
-            f"{dx[0, 0]:.4g}, expected {want[0, 0]:.4g}.",
-            "dx is t times the expected gradient: it was computed with another t." if same else "",
-        )
+    for t in (T, ANOTHER_T):
+        dx = _tried("A gradient", lambda t=t: torch.autograd.grad(op(x, t), x, dy)[0])
+        (want,) = torch.autograd.grad((x / t).softmax(-1), x, dy)
+        if not torch.allclose(dx, want):
+            same = torch.allclose(dx, want * t)
+            raise GateError(
+                f"dx is not the gradient of softmax(x / t) with t = {t}: its first element is "
+                f"{dx[0, 0]:.4g}, expected {want[0, 0]:.4g}.",
+                "dx is t times the expected gradient. `backward` divides by the t that it receives, "
+                "which is enough." if same else "",
+            )  # fmt: skip
     _tried("gradcheck", lambda: torch.autograd.gradcheck(lambda x: op(x, T), (x,)))
     if sum(t.numel() for t in kept) > y.numel():
         raise GateError(f"{len(kept)} tensors are saved for the gradient; y alone is enough.")
-    return "gradcheck in float64; only y is saved"
+    return "gradcheck in float64; no more is saved than y has elements"
 
 
 def _opcheck(submission: Submission) -> str:

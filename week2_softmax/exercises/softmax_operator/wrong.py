@@ -50,4 +50,15 @@ WRONG = (
                            "(y,) = ctx": "y, _ = ctx"}, "y alone is enough"),
     Wrong("a function, no operator", {"    return softmax\n": "    return lambda x, t: softmax(x, t)\n"},
           "Expected an operator, got"),
+    Wrong("t of the first call", {"forward(x.contiguous(), t, y)": "forward(x.contiguous(), 0.5, y)"},
+          "and t = 2.0 the result is not"),
+    Wrong("t of the first call in the gradient", {"ctx.t = inputs[1]": "ctx.t = 0.5"}, "softmax(x / t) with t = 2.0"),
+    Wrong("t twice in the gradient", {RETURN: "        return softmax_backward(dy, y, ctx.t) * ctx.t, None\n"},
+          "which is enough"),
+    Wrong("dx over dy", {"        dx = torch.empty_like(y)\n        backward(dy.contiguous(), y, t, dx)\n        return dx\n":
+                         "        dy = dy.contiguous()\n        backward(dy, y, t, dy)\n        return dy\n"},
+          "the result is an input itself or shares"),
+    Wrong("dy and y exchanged", {"backward(dy.contiguous(), y, t, dx)": "backward(y, dy.contiguous(), t, dx)"},
+          "such as x or dy"),
+    Wrong("no fake at all", {FAKE: "", FAKE_BACKWARD: ""}, "the operator has no fake"),
 )  # fmt: skip

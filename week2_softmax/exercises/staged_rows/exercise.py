@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Misconception, found, looks_like
+from forgekit.lessons.gates import Evidence, Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -32,13 +32,18 @@ def _of_lanes(x: torch.Tensor) -> torch.Tensor:
     return y / (x.double() - m).exp().sum(1, keepdim=True)
 
 
+def _early(e: Evidence) -> bool:
+    """Return True if reads of copies in flight are the finding, and not races between threads."""
+    return "async-copy" in e.kinds and "shared-race" not in e.kinds
+
+
 EXERCISE = puzzle(
     title="keep rows in shared memory",
     task="""
 Compute the softmax of each row of x, in float32, for rows of up to 1,024 elements in whole vectors of four. One
 warp copies its row to shared memory with `cp.async`, in groups of 32 vectors, and starts all groups before the
-first wait. It finds the maximum and the sum group by group, as the groups arrive, and then reads the row from
-shared memory again to compute the result. Read each element only once from global memory. Signature: `staged_rows(x, y)`.
+first wait. It finds the maximum, with or without the sum, group by group, as the groups arrive, and then reads the
+row from shared memory again to compute the result. Read each element only once from global memory. Signature: `staged_rows(x, y)`.
 """,
     hints=(
         "A row of 1,024 elements has eight groups. A lane reads only data that it has copied itself. "
@@ -68,11 +73,14 @@ barrier is needed, because no lane reads data that another lane has copied.
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
         Misconception("a read of shared memory comes before the wait that covers its copy. When a lane reads its vector of "
-             "group k, at most the 7 - k newer groups may be in flight.",
-             lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 1024),
-        found("async-copy", "rows of 1,024 elements, in which every lane has all eight vectors, are correct. "
+             "group k, only newer groups may be in flight: 7 - k of eight.",
+             lambda e: _early(e) and e.case.args[0].shape[1] == 1024),
+        Misconception("rows of 1,024 elements, in which every lane has all eight vectors, are correct. "
               "In this row lanes have fewer. Do they commit as many groups as the number in the "
-              "wait assumes, and does a wait come before every read?"),
+              "wait assumes, and does a wait come before every read?", _early),
+        Misconception("the data read here was never copied: in a row of 1,024 elements, each lane copies eight "
+             "vectors of 16 bytes.",
+             lambda e: "uninitialised-shared" in e.kinds and e.case.args[0].shape[1] == 1024),
         found("uninitialised-shared", "the data read here was never copied: "
               "a lane whose predicate was false has nothing in shared memory."),
         looks_like(lambda x, y: _without_tail(x), "the maximum and sum cover only the "

@@ -36,6 +36,13 @@ WRONG = (
           "each element read at least twice from shared memory"),
     Wrong("the maximum begins at -1e30", {
         "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
+    Wrong("groups of 64 vectors", {COMMIT: "        if cutlass.const_expr(k % 2 == 1):\n    " + COMMIT, "wait_group(7 - k)": "wait_group(3 - k // 2)"},
+          "at most 6 copies of a thread are in flight"),
+    Wrong("copies of 4 bytes", {"num_bits_per_copy=128": "num_bits_per_copy=32"}, "vectors of 16 bytes"),
+    Wrong("two warps", {"block=(32, 1, 1)": "block=(64, 1, 1)"}, "more lines Next:"),
+    Wrong("seven groups copied", {"    for k in cutlass.range_constexpr(8):\n        if k * 32 + lane < vectors:\n            cute.copy":
+                                  "    for k in cutlass.range_constexpr(7):\n        if k * 32 + lane < vectors:\n            cute.copy"},
+          "7 - k of eight"),
     Wrong("the row in registers", {
         "    m, s = -Float32.inf": "    rX = cute.make_rmem_tensor((4, 8), Float32)\n    m, s = -Float32.inf",
         READ: READ + "            rX[None, k].store(x)\n", "tXsX[None, k].load() - m_row": "rX[None, k].load() - m_row"},
