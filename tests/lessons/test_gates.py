@@ -393,7 +393,16 @@ RIGHT = {"a": 8, "b": (2, [4.0, "Yes"]), "c": True}
 
 
 @pytest.mark.parametrize(
-    "given", [RIGHT, {"a": 8.0, "b": [2, (4.01, " yes ")], "c": True, "d": None}]
+    "given",
+    [
+        RIGHT,
+        {"a": 8.0, "b": [2, (4.01, " yes ")], "c": True, "d": None},
+        {
+            "a": torch.tensor(8),
+            "b": (2, [torch.tensor(4.0, dtype=torch.float16), "Yes"]),
+            "c": True,
+        },
+    ],
 )
 def test_right_answers_pass_however_they_are_written(given):
     assert answers(RIGHT).run(Submission(given)) == "3 answers"
