@@ -411,10 +411,11 @@ for method in (RowTile.row_and_lane, RowTile.sum, RowTile.exchange):
     print(inspect.getsource(method))
 
 # %% [markdown]
-# The compiler evaluates each `const_expr`, so a branch that is not taken costs no instructions. In
-# a cluster, each warp sends its sum to all blocks and waits at an **mbarrier**, a barrier in shared
-# memory that counts arriving bytes. It replaces the `cluster_arrive` and `cluster_wait` of `04`.
-# You will build one in week 2 (`03_rows_that_do_not_fit`).
+# The compiler evaluates each `const_expr`, so a branch that is not taken costs no instructions.
+# `follow` waits for the previous kernel, because on Hopper a kernel may start before the previous
+# one has ended. In a cluster, each warp sends its sum to all blocks and waits at an **mbarrier**, a
+# barrier in shared memory that counts arriving bytes. It replaces the `cluster_arrive` and
+# `cluster_wait` of `04`. You will build one in week 2 (`03_rows_that_do_not_fit`).
 #
 # The method `tile.whole_vectors`, unlike the helper of that name, handles rows that begin at any
 # element. The kernel still reads 16 bytes at a time, but a few lanes also read one element each,

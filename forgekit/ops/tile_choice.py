@@ -93,7 +93,7 @@ LONG_SUMS = (
     few(16, 2, 512, 8, 2047, "8 of 65,536: 1.2 times as fast as 4 loads"),
     few(33, 4, 512, 8, 2047, "33 of 65,536: 1.3 times as fast as 2 blocks of 1024"),
     few(66, 4, 256, 8, 2047, "56 of 2,056,378: 2 of 1024 are 12 % slower than torch"),
-    few(2 * SMS, 4, 1024, 2, 2047, "132 rows: up to 4 % faster than other clusters"),
+    few(SMS, 4, 1024, 2, 2047, "132 rows: up to 4 % faster than other clusters"),
     split(512, 2047, "without clusters, SMs need several blocks per row", few=SMS - 1),
     Rule(2048, "sum", 4, "more warps per row gain nothing, fewer cost 1 to 3 %", 256),
 )
@@ -102,6 +102,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         *SHORT_SUMS,
         split(512, 65535, "speedup 1.10 (8 of 2**20) to 1.25", few=8),
         *LONG_SUMS,
+        few(2 * SMS, 2, 512, 2, 2048, "256 of 131,072: 14 % faster than 1024 threads"),
         Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % faster than 1024 x 4", 512),
     ),
     ("sum", 4): (

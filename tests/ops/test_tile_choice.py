@@ -180,6 +180,7 @@ SHARED: dict[tuple[Op, int, int, int], str] = {
     ("sum", 2, 16, 131072): "sum 1024x1, 4 loads, cluster 8",
     ("sum", 2, 33, 131072): "sum 512x1, 4 loads, cluster 8",
     ("sum", 2, 132, 131072): "sum 1024x1, 4 loads, cluster 2",
+    ("sum", 2, 264, 131072): "sum 512x1, 2 loads, cluster 2",
     ("sum", 2, 300, 131072): "sum 512x1, 2 loads",
 }
 # As above, for rows that are read element by element: (operator, bytes, elements).
@@ -296,8 +297,8 @@ def test_few_rows_are_shared_by_blocks() -> None:
         (1, False), (2, False), (4, False), (8, False),
     ]  # fmt: skip
     assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
-    assert blocks(264, 8192) == (2, False) and blocks(265, 8192) == (1, False)
-    assert [blocks(rows, 131072) for rows in (3, 4, 66, 67, 264, 265)] == [
+    assert blocks(132, 8192) == (2, False) and blocks(133, 8192) == (1, False)
+    assert [blocks(rows, 131072) for rows in (3, 4, 66, 67, 132, 133)] == [
         (1, True), (8, False), (8, False), (2, False), (2, False), (1, False),
     ]  # fmt: skip
     assert blocks(131, 8192, clusters=1) == (1, True)
