@@ -28,6 +28,7 @@ _TITLES = {  # stem of a file's name -> its heading
     "drawn_shapes_h200": "Shapes drawn at random",
     "few_rows_h200": "Few long rows",
     "middle_rows_h200": "Up to 528 rows of 6 to 128 kB",
+    "shared_rows_h200": "Up to 132 rows of 65,536 elements or more",
     "small_h200": "Tensors of up to 1 MB",
     "short_rows_h200": "Configurations tried for short rows",
     "softmax_peers_h200": "Softmax and its gradient next to peers, in CUDA graphs",

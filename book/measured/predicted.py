@@ -33,7 +33,7 @@ GPU, BLOCKS = "H200", 64
 CONSTANTS = calibration(GPU).constants
 
 # File with the measured times -> its cases: operator, shape, type, dimension. The current kernels
-# have the PTX of the timed kernels, except that sums over rows compute addresses differently.
+# have the PTX of the timed kernels, except that those of softmax now wait for the previous kernel.
 CASES: dict[str, tuple[tuple[str, tuple[int, int], str, int], ...]] = {
     "softmax_peers_h200.json": (
         ("softmax", (1000, 1000), "float32", -1),

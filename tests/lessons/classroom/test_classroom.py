@@ -422,7 +422,7 @@ def test_only_what_is_new_is_graded(tmp_path, no_judges, capsys):
     notebook(tmp_path / "class/bob/x.ipynb", "# bob again", GRADE)
     assert main(call) == 0
     assert sorted(no_judges) == ["bob", "lost", "lost"]  # interrupted notebooks are tried again
-    assert "2 unchanged and not graded again" in capsys.readouterr().out
+    assert "unchanged and not graded again: 2" in capsys.readouterr().out
     no_judges.clear()
     assert main([*call, "--again"]) == 0
     assert set(no_judges) == {"ana", "bob", "crash", "lost"}
