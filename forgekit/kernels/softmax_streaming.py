@@ -170,13 +170,6 @@ def begin_find(overlap: cutlass.Constexpr, first: Int32) -> None:
         cute.arch.griddepcontrol_launch_dependents()
 
 
-@cute.jit
-def end_find(overlap: cutlass.Constexpr) -> None:
-    """Wait for the previous launch; otherwise the last launch could end before an earlier one."""
-    if const_expr(overlap):
-        cute.arch.griddepcontrol_wait()
-
-
 class SplitSoftmax(StreamingSoftmax):
     """Like `StreamingSoftmax`, but the `split` blocks of its tile share each row.
 
@@ -206,7 +199,7 @@ class SplitSoftmax(StreamingSoftmax):
         sPart, mbar = self.tile.reduction_buffer(2)
         row, part, lane = part_of(self.tile, first)
         m, s = self.statistics(mX, row, lane, sPart, mbar)
-        end_find(self.tile.overlap)
+        follow(self.tile.overlap)  # else the last launch could end before an earlier one
         if lane % self.tile.threads == 0:
             mParts[row, part, 0], mParts[row, part, 1] = m, s
 
@@ -257,7 +250,7 @@ class SplitSoftmaxBackward(StreamingSoftmaxBackward):
         sPart, mbar = self.tile.reduction_buffer(1)
         row, part, lane = part_of(self.tile, first)
         dot = self.dot(mdY, mY, row, lane, sPart, mbar)
-        end_find(self.tile.overlap)
+        follow(self.tile.overlap)  # else the last launch could end before an earlier one
         if lane % self.tile.threads == 0:
             mParts[row, part] = dot
 
