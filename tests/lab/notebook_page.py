@@ -7,6 +7,7 @@ scripts can access under --LabApp.expose_app_in_browser.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,13 @@ _VISIBLE = f"""async (i) => {{
     await notebook.scrollToItem(i, "center");
     const node = notebook.widgets[i].node;
     return node.isConnected && node.getBoundingClientRect().height > 0;
+}}"""
+# JupyterLab attaches a cell's editor, and detaches it, while the notebook scrolls.
+_LINE = f"""async ([i, text]) => {{
+    const notebook = {_PANEL}.content;
+    await notebook.scrollToItem(i, "center");
+    return [...notebook.widgets[i].node.querySelectorAll(".cm-line")]
+        .find((line) => line.isConnected && line.innerText.trim() === text);
 }}"""
 # If it must run all cells, JupyterLab sends them together. The kernel refuses cells after an error.
 # After an error that the cell's tag allows, the command ends, but the other cells still run.
@@ -96,7 +104,7 @@ class NotebookPage:
         page.locator(".jp-NotebookPanel:visible .jp-Cell, .jp-Dialog").first.wait_for()
         refused = page.locator(".jp-Dialog:visible").all_inner_texts()
         assert not refused, f"JupyterLab does not open it: {refused[0]}"
-        page.wait_for_function(_READY)
+        self._until(_READY)
         page.evaluate(_LISTEN)
 
     # -- content ----------------------------------------------------------------------------
@@ -120,7 +128,7 @@ class NotebookPage:
     # -- display ----------------------------------------------------------------------------
     def node(self, cell: Cell) -> Any:
         """Return the cell's element, scrolled into view."""
-        self.page.wait_for_function(_VISIBLE, arg=cell.index)  # the cell may not be attached yet
+        self._until(_VISIBLE, cell.index)  # the cell may not be attached yet
         node = self.page.evaluate_handle(f"(i) => {_PANEL}.content.widgets[i].node", cell.index)
         return node.as_element()
 
@@ -168,9 +176,7 @@ class NotebookPage:
 
     def replace_line(self, cell: Cell, was: str, becomes: str) -> None:
         """Type new text over a cell's line, keeping its indentation."""
-        (line,) = (found for found in self.node(cell).query_selector_all(".cm-line")
-                   if found.inner_text().strip() == was)  # fmt: skip
-        line.click()
+        self._until(_LINE, [cell.index, was]).as_element().click()
         for key in ("End", "Shift+Home"):
             self.page.keyboard.press(key)
         self.page.keyboard.type(becomes)
@@ -178,6 +184,19 @@ class NotebookPage:
     def wait(self) -> None:
         """Wait until everything started is done and the kernel is idle."""
         self.page.wait_for_function(_OVER)
+
+    def _until(self, function: str, arg: object = None) -> Any:
+        """Return a handle of the function's first true result.
+
+        Playwright's `wait_for_function` takes the promise of an `async` function for a result.
+        """
+        end = time.monotonic() + SLOW_MS / 1000
+        while True:
+            found = self.page.evaluate_handle(function, arg)
+            if found.evaluate("(result) => Boolean(result)"):
+                return found
+            assert time.monotonic() < end, f"not true for {arg} in time: {function}"
+            self.page.wait_for_timeout(50)
 
     def _begin(self, act: Callable[[], None]) -> None:
         begun = self.page.evaluate("window.forgeBegun")

@@ -42,7 +42,7 @@ def wrong(e):
 
 
 OUT_OF_REACH = """
-import ctypes, glob, os, socket, sys
+import ctypes, glob, os, socket, subprocess, sys
 import forgekit
 root = os.path.dirname(os.path.dirname(forgekit.__file__))
 seen = {root, sys.prefix, sys.base_prefix}  # may lie below /home; of that only the way there shows
@@ -57,7 +57,7 @@ for file in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/etc/x", f
         pass
 found += glob.glob(root + "/week*/exercises/*") + glob.glob(root + "/week*/*.ipynb")
 found += [] if ctypes.CDLL(None).unshare(0x10000000) else ["namespaces"]
-found += [] if os.popen("ls /proc").read().count("\\n") > 5 else ["no /proc"]
+found += [] if subprocess.check_output(["ls", "/proc"]).count(b"\\n") > 5 else ["no /proc"]
 found += [p for p in os.listdir("/proc") if p.isdigit() and int(p) not in (1, os.getpid())][2:]
 found += [name for _, name in socket.if_nameindex() if name != "lo"]
 try:
@@ -77,8 +77,8 @@ def found_nothing(judge, *cells):
     """The cells leave an empty list under the name `reverse`."""
     cells = START, *cells, 'fk.exercise("week0/reverse").grade(reverse)'
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME, "week0/reverse"))
-    found = judge.verdicts(submitted)[1]
-    return found["happened"].startswith("Expected a @cute.jit function, got [].") or found
+    happened = judge.verdicts(submitted)[1]["happened"]
+    return happened.startswith("Expected a @cute.jit function, got [].") or happened
 
 
 def test_what_a_sandbox_reaches(judge):
