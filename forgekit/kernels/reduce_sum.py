@@ -95,7 +95,7 @@ class ShortRowSum:
         # two loads share such a line, bypassing is 11 % slower; longer pieces of a row were not
         # measured.
         exact = tile.whole == tile.loads
-        self.past_l1 = exact and tile.vector > 1 and tile.threads * VECTOR_BYTES == 128
+        self.past_l1 = exact and tile.threads * VECTOR_BYTES == 128
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
@@ -110,7 +110,8 @@ class ShortRowSum:
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         lane, first = tidx % tile.threads, bidx * tile.rows * turns + tidx // tile.threads
-        tiled_copy = tile.tiled_copy(mX.element_type, past_l1=self.past_l1)
+        past_l1 = self.past_l1 and tile.vector * mX.element_type.width == 8 * VECTOR_BYTES
+        tiled_copy = tile.tiled_copy(mX.element_type, past_l1)
         thr_copy = tiled_copy.get_slice(lane)
         cX = cute.local_tile(cute.make_identity_tensor(mX.shape), tile.tiler, (0, 0))
         tXcX = thr_copy.partition_S(cX)  # ((V,1),1,loads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch, View, contiguous_strides
 from forgekit.ops.launching import clusters_of, overlaps, runner, strided
-from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows
+from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows, prefers_narrow
 
 # The lessons' variants, in order of speed; `_step` maps them to classes.
 STEPS: dict[str, tuple[str, ...]] = {
@@ -47,7 +48,7 @@ def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int)
     if op == "sum":
         apart = apart[:1]
     vector, unaligned = row_vectors(
-        size, apart, call.addresses, call.dtype.itemsize, step, sums=op == "sum"
+        op, rows, size, apart, call.addresses, call.dtype.itemsize, step
     )
     alone = call.variant == ("split" if op == "sum" else "vectorized")
     clusters = 1 if alone else clusters_of(call.arch)
@@ -56,26 +57,25 @@ def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int)
 
 
 def row_vectors(
-    size: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int, step: int,
-    *, sums: bool = False,
+    op: Op, rows: int, size: int, apart: tuple[int, ...], addresses: tuple[int, ...],
+    itemsize: int, step: int,
 ) -> tuple[int, bool]:  # fmt: skip
     """Return the elements per access to rows of operands, and True if rows are unaligned, with a
     prefix or a tail outside whole vectors.
 
     apart: elements from row to row, per operand; addresses: those of operands that may begin
-    anywhere, in bytes modulo 16; step: elements from one element of a row to the next. sums: True
-    if only one operand is read in vectors.
+    anywhere, in bytes modulo 16; step: elements from one element of a row to the next.
     """
     vector = VECTOR_BYTES // itemsize
     if step != 1:
         return 1, False
-    if size % vector == 0 and not any(a % vector for a in apart) and not any(addresses):
-        return vector, False
-    if size < 4 * vector:
-        return 1, False
-    together = sums or (len({a % vector for a in apart} | {size % vector}) == 1
-                        and not any(addresses))  # fmt: skip
-    return (vector, True) if together else (1, False)
+    whole = math.gcd(vector, size, *apart, *(address // itemsize for address in addresses))
+    together = op == "sum" or (len({a % vector for a in apart} | {size % vector}) == 1
+                               and not any(addresses))  # fmt: skip
+    unaligned = whole < vector and size >= 4 * vector and together
+    if unaligned and not prefers_narrow(op, rows, size, itemsize, whole):
+        return vector, True
+    return whole, False
 
 
 def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
@@ -144,7 +144,8 @@ def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
         return TensorSpec(dtype, (None, None), (None, None))
     if choice.unaligned:
         return TensorSpec(dtype, (None, None), (None, 1))
-    return TensorSpec(dtype, (None, None), (None, 1), VECTOR_BYTES, {1: choice.vector})
+    align = choice.vector * dtype.itemsize
+    return TensorSpec(dtype, (None, None), (None, 1), align, {1: choice.vector})
 
 
 def compile_step(op: str, variant: str, size: int, dtype: torch.dtype, arch: str | None) -> Any:

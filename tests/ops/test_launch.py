@@ -68,10 +68,15 @@ def words(
 # -- which kernel ---------------------------------------------------------------------------------
 Case = tuple[tuple[int, ...], torch.dtype, str]
 SUMS: list[Case] = [  # shape, dtype, launches for dim 1
-    ((5, 1), F32, "RowSum elements exact"),
+    ((5, 1), F32, "ShortRowSum elements exact"),
     ((7, 4), F32, "ShortRowSum"),
-    ((7, 15), F32, "RowSum elements"),
-    ((3, 33), F32, "RowSum unaligned"),
+    ((7, 15), F32, "ShortRowSum elements"),
+    ((3, 33), F32, "ShortRowSum elements"),
+    ((2000, 52), BF16, "ShortRowSum"),  # vectors of 4
+    ((9000, 34), F16, "ShortRowSum"),  # vectors of 2, in turn
+    ((3, 257), F32, "RowSum unaligned"),
+    ((3, 3002), BF16, "RowSum"),  # a small tensor: vectors of 2
+    ((1000, 3002), BF16, "RowSum unaligned"),
     ((33, 64), BF16, "ShortRowSum exact"),
     ((300, 40), F32, "ShortRowSum"),
     ((5, 1000), F16, "ShortRowSum"),
@@ -96,6 +101,8 @@ SOFTMAX: list[Case] = [  # a gradient's kernels have the same names with Backwar
     ((5, 1), F32, "Softmax elements exact"),
     ((7, 15), F32, "Softmax elements"),
     ((3, 33), F32, "Softmax unaligned"),
+    ((3, 34), F16, "Softmax"),  # vectors of 2
+    ((3, 52), BF16, "Softmax"),  # vectors of 4
     ((3, 101), F16, "Softmax unaligned"),
     ((5, 1000), F32, "Softmax"),
     ((3, 1003), BF16, "Softmax unaligned"),
@@ -185,33 +192,34 @@ VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows, by colu
         lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax unaligned | ColumnSoftmax once",
     ),
     "odd part": (
-        lambda x: x[:, :33], "RowSum unaligned | ColumnSum elements",
+        lambda x: x[:, :33], "ShortRowSum elements | ColumnSum elements",
         "Softmax elements | ColumnSoftmax elements once",
     ),
     "odd rows in step": (
-        lambda x: x[:, :69].contiguous(), "RowSum unaligned | ColumnSum elements",
+        lambda x: x[:, :69].contiguous(), "ShortRowSum elements | ColumnSum elements",
         "Softmax unaligned | ColumnSoftmax elements once",
     ),
     "aligned part": (
         lambda x: x[:, 8:48], "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once",
     ),
     "whole vectors elsewhere": (
-        lambda x: x[:, 1:65], "RowSum unaligned | ColumnSum elements",
+        lambda x: x[:, 1:65], "ShortRowSum elements exact | ColumnSum elements",
         "Softmax elements exact | ColumnSoftmax elements once",
     ),
     "every third column": (
-        lambda x: x[:, ::3], "RowSum elements | RowSum elements", "Softmax | ColumnSoftmax once",
+        lambda x: x[:, ::3], "ShortRowSum elements exact | ShortRowSum elements",
+        "Softmax | ColumnSoftmax once",
     ),
     "one row, repeated": (
         lambda x: x[1:2].expand(50, 72), "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once",
     ),
     "one column, repeated": (
-        lambda x: x[:, 1:2].expand(50, 72), "RowSum elements | RowSum elements",
+        lambda x: x[:, 1:2].expand(50, 72), "ShortRowSum elements | ShortRowSum elements",
         "Softmax | ColumnSoftmax once",
     ),
     "a row": (lambda x: x[3:4], "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
     "a column": (
-        lambda x: x[:, 3:4], "RowSum elements exact | RowSum elements",
+        lambda x: x[:, 3:4], "ShortRowSum elements exact | ShortRowSum elements",
         "Softmax elements exact | Softmax unaligned",
     ),
 }  # fmt: skip
@@ -257,7 +265,8 @@ SERVING = {
 def test_variants(op: str, variant: str, arch: str | None, launched: Launched) -> None:
     need_clusters(2 if variant == "cluster" else 1, arch)
     x = normal(2, 9, 40, arch=arch, scale=3)
-    for tensor in (x[0, :, ::3], x[0, 1:2].expand(4, 40), x[0].t()):
+    long = normal(3, 301, arch=arch, scale=3)
+    for tensor in (x[0, :, ::3], x[0, 1:2].expand(4, 40), x[0].t(), long):
         check(op, tensor, 1, arch, variant)
     for dim in range(3):
         check(op, x, dim, arch, variant)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.ops.row_launch import row_vectors
 from forgekit.ops.tile_choice import RULES, Op, RowChoice, Rule, choose_rows, whole_loads
 from forgekit.vgpu.host.limits import max_shared_bytes
 from tests.ops.row_limits import RowProblem, why_not
@@ -22,7 +23,8 @@ def layouts(op: Op, size: int, itemsize: int) -> list[tuple[int, bool]]:
     V = 16 // itemsize
     whole = size % V == 0
     unaligned = size >= 4 * V and (op == "sum" or not whole)
-    return [(1, False)] + [(V, True)] * unaligned + [(V, False)] * whole
+    narrow = [(v, False) for v in (1, 2, 4) if v < V and size % v == 0]
+    return narrow + [(V, True)] * unaligned + [(V, False)] * whole
 
 
 def chosen(op: Op, itemsize: int, clusters: int) -> list[tuple[int, int, RowChoice]]:
@@ -185,24 +187,38 @@ SHARED: dict[tuple[Op, int, int, int], str] = {
 }
 # As above, for rows that are read element by element: (operator, bytes, elements).
 ELEMENTS: dict[tuple[Op, int, int], str] = {
-    ("sum", 4, 8): "sum 1x128, 8 loads",
-    ("sum", 4, 9): "sum 16x16, 1 loads",
-    ("sum", 4, 32): "sum 32x8, 1 loads",
-    ("sum", 4, 33): "sum 16x16, 4 loads",
+    ("sum", 4, 4): "short 1x256, 4 loads",
+    ("sum", 4, 8): "short 4x64, 2 loads",
+    ("sum", 4, 9): "short 8x32, 2 loads",
+    ("sum", 4, 64): "short 8x32, 8 loads",
+    ("sum", 4, 65): "short 16x16, 5 loads",
+    ("sum", 4, 256): "short 16x16, 16 loads",
+    ("sum", 4, 257): "sum 96x2, 4 loads",
     ("sum", 4, 1024): "sum 256x1, 4 loads",
     ("sum", 4, 1025): "sum 64x4, 32 loads",
-    ("softmax", 4, 8): "registers 1x128, 8 loads",
-    ("softmax", 4, 9): "registers 16x8, 1 loads",
-    ("softmax", 4, 32): "registers 32x4, 1 loads",
+    ("softmax", 4, 1): "registers 1x128, 1 loads",
+    ("softmax", 4, 8): "registers 4x32, 2 loads",
+    ("softmax", 4, 9): "registers 8x16, 2 loads",
+    ("softmax", 4, 17): "registers 16x8, 2 loads",
+    ("softmax", 4, 32): "registers 16x8, 2 loads",
     ("softmax", 4, 33): "registers 16x8, 3 loads",
     ("softmax", 4, 1024): "registers 256x1, 4 loads",
     ("softmax", 4, 1025): "registers 64x2, 17 loads",
-    ("softmax_backward", 4, 8): "registers 1x128, 8 loads",
-    ("softmax_backward", 4, 9): "registers 16x8, 1 loads",
-    ("softmax_backward", 4, 32): "registers 32x4, 1 loads",
+    ("softmax_backward", 4, 8): "registers 4x32, 2 loads",
+    ("softmax_backward", 4, 9): "registers 8x16, 2 loads",
+    ("softmax_backward", 4, 32): "registers 16x8, 2 loads",
     ("softmax_backward", 4, 33): "registers 16x8, 3 loads",
     ("softmax_backward", 4, 1024): "registers 256x1, 4 loads",
     ("softmax_backward", 4, 1025): "registers 96x1, 11 loads",
+}
+# As above, for narrow vectors: (operator, bytes, rows, elements, elements per access).
+NARROW: dict[tuple[Op, int, int, int, int], str] = {
+    ("sum", 2, 466486, 52, 4): "short 8x32, 2 loads, 2 turns",
+    ("sum", 2, 100, 52, 4): "short 8x32, 2 loads",
+    ("sum", 2, 10**6, 1024, 4): "short 16x16, 16 loads",
+    ("sum", 2, 173, 1764, 4): "short 128x2, 4 loads",
+    ("softmax", 2, 10**5, 28, 4): "registers 4x32, 2 loads",
+    ("softmax_backward", 2, 7650, 26, 2): "registers 8x16, 2 loads",
 }
 
 
@@ -252,6 +268,37 @@ def test_what_serves_rows_of_elements(op: Op, itemsize: int, size: int) -> None:
     choice = choose_rows(op, 2000, size, itemsize, 1, False, 16)
     assert told(choice) == ELEMENTS[op, itemsize, size]
     assert (choice.whole == choice.loads) == (size % (choice.threads * choice.loads) == 0)
+
+
+@pytest.mark.parametrize("case", NARROW, ids=str)
+def test_what_serves_narrow_vectors(case: tuple[Op, int, int, int, int]) -> None:
+    op, itemsize, rows, size, vector = case
+    assert told(choose_rows(op, rows, size, itemsize, vector, False, 16)) == NARROW[case]
+
+
+# (operator, rows, elements, elements from row to row, address, bytes) -> elements per access, and
+# True for whole vectors with elements before and after them.
+ACCESSES: dict[tuple[Op, int, int, tuple[int, ...], int, int], tuple[int, bool]] = {
+    ("sum", 10**5, 64, (64,), 0, 2): (8, False),
+    ("sum", 10**5, 52, (52,), 0, 2): (4, False),
+    ("sum", 10**5, 64, (64,), 4, 2): (2, False),
+    ("sum", 10**5, 21, (21,), 0, 2): (1, False),
+    ("sum", 10**5, 1028, (1028,), 0, 2): (8, True),
+    ("sum", 10**3, 1028, (1028,), 0, 2): (4, False),  # a small tensor
+    ("sum", 10**3, 1027, (1027,), 0, 2): (8, True),
+    ("softmax", 10**5, 52, (52, 52), 0, 2): (4, False),
+    ("softmax", 10**5, 132, (132, 132), 0, 2): (8, True),
+    ("softmax", 10**5, 132, (140, 132), 0, 2): (8, True),
+    ("softmax", 10**5, 2048, (2048, 2052), 0, 2): (4, False),  # operands at different offsets
+    ("softmax", 10**5, 2048, (2048, 2049), 0, 2): (1, False),
+}
+
+
+@pytest.mark.parametrize("case", ACCESSES, ids=str)
+def test_elements_per_access(case: tuple[Op, int, int, tuple[int, ...], int, int]) -> None:
+    op, rows, size, apart, address, itemsize = case
+    assert row_vectors(op, rows, size, apart, (address,), itemsize, 1) == ACCESSES[case]
+    assert row_vectors(op, rows, size, apart, (address,), itemsize, 3) == (1, False)
 
 
 @pytest.mark.parametrize(("op", "itemsize"), [r for r in RULES if r[0] != "sum"], ids=str)
