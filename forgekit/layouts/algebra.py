@@ -178,7 +178,7 @@ def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
     if found and rest_size == 1:
         return from_modes(found)
     found.append((rest_size, rest_stride * modes[-1][1]))
-    return from_modes(merged(found) if len(found) > 1 else found)  # only here, like CuTe
+    return from_modes(merged(found) if len(found) > 1 else found)  # CuTe merges only here
 
 
 def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:

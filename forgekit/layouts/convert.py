@@ -12,7 +12,7 @@ from forgekit.layouts.parse import Described, parse
 from forgekit.layouts.swizzle import ComposedLayout
 from forgekit.layouts.tuples import Basis, parts
 
-_KINDS = "a layout, a tensor, CuTe's text of one, or a tuple (shape, stride)"
+_KINDS = "a layout, a tensor, the text that CuTe prints for either, or a tuple (shape, stride)"
 
 
 def of(value: object) -> Layout | ComposedLayout:
@@ -70,7 +70,7 @@ def _read_cute(value: Any) -> Described:
                 "one from the function being traced",
                 "inside the function, convert it with fk.Layout.of(layout) and return the result",
             )
-    elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # no trace needed
+    elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # these need no trace
         name = type(value).__name__
         raise usage_error("layout", f"CuTe's {name}", _KINDS, "pass one of its layouts")
     return parse(str(value))

@@ -33,8 +33,7 @@ from forgekit.layouts.tuples import (
 
 
 class Shaped(ABC):
-    """The base class of plain and composed layouts: their modes, and what follows from their
-    shapes."""
+    """The base class of plain and composed layouts, with the methods that need only the shape."""
 
     shape: IntTuple
     is_static: bool

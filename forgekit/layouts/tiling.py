@@ -33,7 +33,7 @@ def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return logical_divide with its parts grouped: ((tile modes), (rest modes)).
+    """Return the logical divide with its parts grouped: ((tile modes), (rest modes)).
 
     `zipped_divide(gA, (8, 8))[(None, (1, 2))]` is the tile in row 1, column 2. As in CuTe, the
     tiler is a tuple or a Layout, not an integer. None is allowed only for a mode with exactly two
@@ -48,14 +48,16 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return zipped_divide with the rest modes at top level: ((tile modes), rest0, rest1, ...)."""
+    """Return the zipped divide with the rest modes at top level: ((tile modes), rest0, rest1,
+    ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([tile, *rest])
 
 
 @checked()
 def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return zipped_divide with all modes at top level: (tile0, tile1, ..., rest0, rest1, ...)."""
+    """Return the zipped divide with all modes at top level: (tile0, tile1, ..., rest0, rest1,
+    ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([*tile, *rest])
 
@@ -98,20 +100,21 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def zipped_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return logical_product with a Layout as the tiler: ((block modes), (tiler modes))."""
+    """Return the logical product with a Layout as the tiler: ((block modes), (tiler modes))."""
     return logical_product(block, tiler)
 
 
 @checked()
 def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return zipped_product with the tiler's modes at top level: ((block modes), copies0, ...)."""
+    """Return the zipped product with the tiler's modes at top level: ((block modes), copies0,
+    ...)."""
     within, over = zipped_product(block, tiler)
     return joined([within, *over])
 
 
 @checked()
 def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return zipped_product with all modes at top level: (block0, ..., copies0, ...)."""
+    """Return the zipped product with all modes at top level: (block0, ..., copies0, ...)."""
     within, over = zipped_product(block, tiler)
     return joined([*within, *over])
 

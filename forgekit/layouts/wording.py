@@ -91,7 +91,7 @@ def _larger(stride: Any, size: Any) -> bool:
 
 
 def coverage(layout: Layout) -> str:
-    """Describe the offsets that a layout reaches, and state if it is one-to-one; empty if
+    """Describe the offsets that a layout reaches, and state whether it is one-to-one; empty if
     unknown."""
     if any(isinstance(d, Basis) for d in flat(layout.stride)):
         return ""

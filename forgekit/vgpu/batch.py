@@ -47,7 +47,7 @@ class Vote(NamedTuple):
 
 class Arrival(NamedTuple):
     """Threads (a full mask) that have arrived at a barrier at instruction `pc`; waits: True if they
-    wait there."""
+    wait at it."""
 
     pc: int
     mask: Array

@@ -23,7 +23,7 @@ _TINY32 = np.float32(2.0**-126)  # the smallest normal float32
 _MAGNITUDE = {2: np.uint16(0x7FFF), 4: np.uint32(0x7FFFFFFF)}
 _MANTISSA = {2: np.uint16(10), 4: np.uint32(23)}  # bits
 _BITS: dict[int, np.dtype[Any]] = {2: np.dtype("u2"), 4: np.dtype("u4")}
-# A GPU's arithmetic returns this NaN for any operands.
+# The NaN that a GPU's arithmetic returns, for any payloads of the operands.
 CANONICAL_NAN_16 = np.uint16(0x7FFF)  # float16 and bfloat16
 _CANONICAL_NAN: dict[int, Any] = {
     2: CANONICAL_NAN_16.view(np.float16), 4: np.uint32(0x7FFFFFFF).view(np.float32),
@@ -87,7 +87,8 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _to_odd(s: Array, error: Array) -> Array:
-    """Round the exact value `s + error` to odd, in float64; s is the float64 nearest to it."""
+    """Round the exact value `s + error` to odd, in float64; s is the float64 nearest to this
+    value."""
     bits = s.view(np.int64)
     adjust = (error != 0) & ((bits & 1) == 0)
     if not adjust.any():
@@ -140,7 +141,7 @@ def fma32(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     s = product + c64
     if mode == "rn":
         # The float64 sum suffices unless it is a tie between two float32 values, or the result is
-        # subnormal or nearly so: then the result has fewer bits, and other values are ties.
+        # subnormal or nearly subnormal. Such results have fewer bits, so other values are ties.
         bits = s.view(np.int64)
         tie = ((bits & 0x1FFFFFFF) == 0x10000000).any()
         result = s.astype(np.float32)

@@ -116,11 +116,11 @@ class Listener:
         """Called when a branch splits the running group."""
 
     def on_barrier(self, m: Batch, mask: Array | None, number: int, count: int | None) -> None:
-        """Called when threads arrive at a block barrier that waits for `count` threads (None:
-        all)."""
+        """Called when threads arrive at a block barrier that waits for `count` threads (None: the
+        whole block)."""
 
     def on_barrier_done(self, m: Batch, mask: Array | None, number: int) -> None:
-        """Called when a barrier opens: the threads in `mask` have arrived, and those that wait
+        """Called when a barrier opens: the threads in `mask` have arrived, and the waiting threads
         continue."""
 
     def on_warp_sync(self, m: Batch, members: Array | None) -> None:
@@ -174,7 +174,8 @@ class Listener:
         """Called when threads commit the products that they have started, which form a group."""
 
     def on_product_fence(self, m: Batch) -> None:
-        """Called at `wgmma.fence`, after which products may use the registers written before it."""
+        """Called at `wgmma.fence`, after which products may use registers that were written before
+        the fence."""
 
     def on_stop(self, m: Batch) -> None:
         """Called when a mistake stops the kernel, before the exception is raised."""

@@ -1,4 +1,4 @@
-"""Define plug-ins, which handle requests to a GPU, other than kernel launches, by host code.
+"""Define plug-ins, which handle the host code's requests to a GPU other than kernel launches.
 
 Without a plug-in, the virtual GPU treats every tensor as a CPU tensor and runs each launch
 immediately. A plug-in changes this behaviour while it is active. It registers in `known`, and

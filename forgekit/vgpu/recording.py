@@ -6,9 +6,9 @@
     recording.read(MyListener)
 
 A recording keeps the events of a run, in order. Their arrays are those that the machine computes
-anyway, so keeping them costs little. To read a recording is to replay its events to a listener, as
-if the kernel ran again. If the events need too much memory, they are not kept, and only the
-listeners named in advance receive them, during the run.
+anyway, so keeping them costs little. Reading a recording replays its events to a listener, as if
+the kernel ran again. If the events need too much memory, they are not kept, and only the listeners
+named in advance receive them, during the run.
 """
 
 from __future__ import annotations

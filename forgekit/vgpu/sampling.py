@@ -3,8 +3,8 @@
 The first and the last cluster represent only themselves. The clusters between them are divided into
 equal intervals, and a cluster drawn from each interval represents it (stratified sampling). The
 intervals belong alternately to two halves of the sample, whose difference shows how much samples
-disagree. Some neighbouring blocks also run, with weight 0; they show how much blocks that run at
-the same time share.
+disagree. Some neighbouring blocks also run, with weight 0; they show how much data is shared by
+blocks that run at the same time.
 """
 
 from __future__ import annotations

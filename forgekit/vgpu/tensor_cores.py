@@ -1,7 +1,7 @@
 """Model the arithmetic of tensor cores: dot products whose terms are truncated at a common binary
 place and then added exactly.
 
-A floating-point result is computed as an H200's `mma.sync` does, after Xie et al., "MMA-Sim:
+A floating-point result is computed as an H200's `mma.sync` computes it, after Xie et al., "MMA-Sim:
 Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909, 2025), who extend
 Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021):
 
@@ -41,10 +41,10 @@ class Unit(NamedTuple):
     fraction: int
 
 
-UNIT = Unit(25, 23)  # Hopper's
-FP8_UNIT = Unit(13, 13)  # for `wgmma`
+UNIT = Unit(25, 23)  # of the Hopper architecture
+FP8_UNIT = Unit(13, 13)  # of Hopper's `wgmma`
 _NOTHING = -8000  # exponent of zero, less than that of any product
-# The minimum exponent of a normal number.
+# The minimum exponent of a normal number, for each type.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
 # Products with exponents in this range, and their scale factors, are normal numbers in float32.

@@ -25,7 +25,7 @@ BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
 
 
 class Barriers:
-    """The barriers of a batch. `waiting` contains those at which threads have arrived."""
+    """The barriers of a batch. `waiting` contains the barriers at which threads have arrived."""
 
     def __init__(self, machine: Groups) -> None:
         # A strong reference would form a cycle, which would keep the batch's registers in memory

@@ -164,7 +164,7 @@ class Machine(Groups):
         return result
 
     def exit(self, mask: Array | None) -> bool:
-        """End the threads of `mask`, and release those that waited only for them."""
+        """End the threads in `mask`, and release the threads that waited only for them."""
         self.wait_queue.made_progress()
         if mask is None:
             self.alive = np.zeros((1, 1), bool)

@@ -57,8 +57,8 @@ def pack(s: State) -> Array:
 
 
 class Mbarriers:
-    """The mbarriers of a batch; the index of a 64-bit word in the batch's shared memory identifies
-    each."""
+    """The mbarriers of a batch. The index of an mbarrier's 64-bit word in the batch's shared memory
+    identifies it."""
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
         self.machine: Groups = weakref.proxy(machine)
@@ -166,7 +166,7 @@ class Mbarriers:
         over: Array,
     ) -> State:  # fmt: skip
         """Return the fields `after`, in which the mbarriers `which` are computed again, thread by
-        thread. Set `over` to True for those of them whose phases end."""
+        thread. Set `over` to True for the mbarriers in `which` whose phases end."""
         fields = [field.copy() for field in after]
         over[which] = False
         for i in which.tolist():

@@ -22,7 +22,7 @@ _LONGEST = 1 << 20  # maximum number of bytes per string
 _WIDEST = 9999  # maximum width of a padded field
 
 # The maximum number of lines that a launch may print. CUDA's buffer is also limited (to 1 MiB by
-# default), and a notebook is not a place for longer output.
+# default), and longer output would not help in a notebook.
 MAX_LINES = 4096
 
 

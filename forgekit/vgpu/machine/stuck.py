@@ -141,11 +141,11 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
             what = _polled(m, access, block, thread)
             lines.append(f"  {m.thread_name(block, thread)} waits for {what}, {m.where(pc)}")
         if more := len(blocks[_BLOCKS:]):
-            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} also wait there")
+            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} wait there")
     lines += _together(m).splitlines()
     lines.append(
-        "Find the thread that should store the awaited value: it has exited, is waiting here "
-        "itself, or belongs to a block that has not started."
+        "Find the thread that should store the awaited value: it has exited, it also waits, or its "
+        "block has not started."
     )
     error = DeadlockError("\n".join(lines))
     error.lines = _sources(m, *reads)

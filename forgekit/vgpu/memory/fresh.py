@@ -1,8 +1,7 @@
 """Track which elements of fresh tensors kernels have written.
 
 `forgekit.empty` registers the tensors that it creates. A tensor is fresh until it is deleted, or
-until code other than a kernel on the virtual GPU changes it; torch increments the tensor's version
-then.
+until code other than a kernel on the virtual GPU changes it, which torch's version counter shows.
 """
 
 from __future__ import annotations
@@ -100,8 +99,8 @@ class Blank:
         self._whole = dense and len(allocation.regions) == 1
 
     def _detect_other_writes(self, allocation: Allocation) -> None:
-        """Mark elements whose bits differ from the initial bits as written: torch's version does
-        not count every write."""
+        """Mark as written all elements whose bits differ from their initial bits, because torch's
+        version counter misses some writes."""
         item = self._entry.itemsize
         count = self._last - self._first
         held = allocation.data[self.offset : self.offset + count * item].reshape(count, item)

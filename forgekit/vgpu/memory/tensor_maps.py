@@ -27,17 +27,17 @@ _TILED, _OF_THE_DRIVER = 2, 0
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
 _UNIT = 16  # unit of strides, and alignment of addresses, in bytes
-_NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # those of an H200, by element size
+_NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's NaNs, by element size
 
 
 @dataclass(frozen=True)
 class TensorMap:
     """A tensor and its box, with the contiguous mode first.
 
-    address: the virtual or real address of the first element; dtype: PTX's name; strides: in bytes;
-    box: the box's elements along each mode; steps: along each mode, the distance between elements
-    that are copied; swizzle: the span in bytes, or 0; fill: the bits that replace an element
-    outside the tensor.
+    address: the virtual or real address of the first element; dtype: the element type's name in
+    PTX; strides: in bytes; box: the box's elements along each mode; steps: along each mode, the
+    distance between elements that are copied; swizzle: the span in bytes, or 0; fill: the bits that
+    replace an element outside the tensor.
     """
 
     address: int
@@ -207,7 +207,8 @@ def encode(
     swizzle: int = 0,
     nan_fill: bool = False,
 ) -> bytes:
-    """Return the 128 bytes of a tensor map. strides: in bytes, without the contiguous mode's.
+    """Return the 128 bytes of a tensor map. strides: in bytes, of all modes except the contiguous
+    mode.
 
     Raises:
         ValueError: `cuTensorMapEncodeTiled` would refuse a value; the message states the

@@ -164,7 +164,8 @@ def no_effect(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("fence.proxy")
 def fence_proxy(ins: Instruction, d: Decoder) -> Step:
-    """Report fences for copies out of shared memory to listeners; they have no other effect."""
+    """Report fences for copies out of shared memory to listeners; the fences have no other
+    effect."""
     if not {"async", "async:shared:cta"}.intersection(ins.opcode) or "global" in ins.opcode:
         return lambda m: None
 

@@ -54,7 +54,7 @@ def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
     allow(ins, *_ORDERED, *_UNORDERED, *_BOOLEAN, "ftz", *types)
     kind = ins.opcode[-1]
     if len(ins.opcode) < 3:
-        raise UnknownVariantError("no comparison, or no type")
+        raise UnknownVariantError("no comparison or no type")
     compare = comparison(ins.opcode[1], kind)
     if "ftz" not in ins.opcode:
         return compare
@@ -153,7 +153,7 @@ def slct(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("testp")
 def testp(ins: Instruction, d: Decoder) -> Compute:
-    """Return the test of a `testp`; PTX counts zero as a normal number."""
+    """Execute `testp`; PTX counts zero as a normal number."""
     kind, what = ins.opcode[-1], (*ins.opcode, "")[1]
     allow(ins, what, "f32", "f64")
     tiny = np.finfo("f4" if kind == "f32" else "f8").tiny

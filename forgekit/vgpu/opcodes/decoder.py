@@ -262,7 +262,7 @@ def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
 
 
 def _spelled(operand: object) -> str:
-    """Return words that describe the kind of operand, for a message that quotes the instruction."""
+    """Return a phrase for the kind of operand, for a message that quotes the instruction."""
     return {
         "Immediate": "a number", "Symbol": "a name", "Address": "an address in brackets",
         "Vector": "a list in braces", "Pair": "a pair of registers",

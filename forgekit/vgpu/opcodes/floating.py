@@ -154,7 +154,7 @@ def canonical(x: Array) -> Array:
 
 
 def _has_nan(x: Array) -> bool:
-    """Return True if the array contains a NaN; its maximum is the cheapest test."""
+    """Return True if the array contains a NaN. Computing the maximum is the cheapest test."""
     largest = np.maximum.reduce(x, axis=None)
     return bool(largest != largest)
 

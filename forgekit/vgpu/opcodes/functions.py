@@ -63,7 +63,7 @@ def div(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _divide_approx(a: Array, b: Array) -> Array:
-    """Divide; as on a GPU, the reciprocal of a divisor beyond 2**126 becomes 0."""
+    """Divide approximately; as on a GPU, the reciprocal of a divisor beyond 2**126 becomes 0."""
     quotient = a / b
     far = np.abs(b) > np.float32(2.0**126)
     if far.any():

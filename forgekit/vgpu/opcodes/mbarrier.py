@@ -139,7 +139,7 @@ def pending_count(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("mbarrier.test_wait", "mbarrier.try_wait")
 def wait(ins: Instruction, d: Decoder) -> Step:
-    """Execute `mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: test whether that phase
+    """Execute `mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: test whether the phase
     has ended.
 
     Threads whose phase has not ended sleep. They receive `false` only if no thread can make

@@ -72,7 +72,7 @@ def _products(m: Machine) -> Products:
 # -- the product ----------------------------------------------------------------------------------
 @opcode("wgmma.mma_async.sp")
 def sparse(ins: Instruction, d: Decoder) -> Step:
-    raise UnknownVariantError("sparse matrices: multiply the dense ones")
+    raise UnknownVariantError("sparse matrices: multiply dense matrices instead")
 
 
 @opcode("tcgen05")
@@ -82,8 +82,8 @@ def fifth_generation(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("wgmma.mma_async")
 def mma_async(ins: Instruction, d: Decoder) -> Step:
-    """Compute D = A B + D, or D = A B if scale-d is false. A descriptor gives the address of B; A
-    is given by a descriptor or in registers."""
+    """Compute D = A B + D, or D = A B if scale-d is false. A descriptor specifies B; a descriptor
+    or registers specify A."""
     form = form_of(ins)
     target, a, b, scale = ins.operands[:4]
     names = matrix.checked(target, form.registers, _register)

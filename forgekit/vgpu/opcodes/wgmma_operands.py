@@ -28,7 +28,7 @@ from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
 
 
 class Form(NamedTuple):
-    """The facts that the opcode and the constant operands of a `wgmma.mma_async` specify.
+    """The form of a `wgmma.mma_async`, as its opcode and its constant operands specify it.
 
     n: columns of B. shape: K and the types; a warp's registers of A are those of `mma.sync` with
     this shape. minus: for A and B, True if the matrix is negated. across: for A and B, True if

@@ -119,7 +119,8 @@ class Kernel:
     variables: dict[str, Variable] = field(default_factory=dict)
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)  # label -> instruction index
-    rolled: list[int] = field(default_factory=list)  # indices; `.pragma "nounroll"`
+    # indices of instructions with `.pragma "nounroll"`
+    rolled: list[int] = field(default_factory=list)
 
 
 @dataclass
