@@ -1,4 +1,4 @@
-"""CuTe's layout algebra in plain Python: it runs anywhere, without a GPU."""
+"""Implement CuTe's layout algebra in plain Python, which runs on any machine."""
 
 from forgekit.layouts.algebra import (
     coalesce,

@@ -1,7 +1,7 @@
-"""Compute the layout algebra: coalesce, composition, complement and the inverses.
+"""Implement the layout algebra: coalesce, composition, complement and the inverses.
 
-Results match CuTe's in form, not only in value: the nesting and the order of modes are those that
-CuTe DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
+Results equal CuTe's in value and in form: the nesting and the order of modes are those that CuTe
+DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, leaf_m
 
 
 def from_modes(modes: list[Mode]) -> Layout:
-    """Return a flat layout; one mode gives `8:1`, not `(8):(1)`; none gives `1:0`."""
+    """Return a flat layout: `8:1`, not `(8):(1)`, for a single mode, and `1:0` for no modes."""
     if len(modes) == 1:
         return unchecked(*modes[0])
     if not modes:
@@ -27,8 +27,8 @@ def from_modes(modes: list[Mode]) -> Layout:
 
 
 def joined(layouts: list[Any]) -> Any:
-    """Join layouts as the modes of a new one; composed layouts that share a swizzle stay
-    composed."""
+    """Return a layout whose modes are the given layouts. If they are composed layouts, which must
+    share a swizzle, the result is composed with it."""
     for layout in layouts:
         if isinstance(layout, ComposedLayout):
             return replace(layout, outer=joined([outer_of(x) for x in layouts]))
@@ -43,7 +43,7 @@ def require_integers(layout: Layout, what: str) -> None:
 
 
 def merged(modes: list[Mode]) -> list[Mode]:
-    """Drop modes of size 1, and merge each mode with the previous one if it continues it."""
+    """Drop modes of size 1, and merge each mode that continues the previous mode."""
     result: list[Mode] = []
     for s, d in modes:
         if s == 1:
@@ -57,11 +57,11 @@ def merged(modes: list[Mode]) -> list[Mode]:
 
 @checked()
 def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
-    """Return a layout that is the same function of the linear index, with as few modes as possible.
+    """Return the layout with the fewest modes that is the same function of the linear index.
 
-    With a tuple as `profile`, such as (1, 1), each top-level mode is coalesced separately, and
-    modes beyond the profile do not change. Raises UsageError for a dynamic mode (`?`) and for a
-    profile with more modes than the layout.
+    If `profile` is a tuple, such as (1, 1), each top-level mode is coalesced separately, and modes
+    beyond the profile do not change. Raises UsageError for a dynamic mode (`?`), and for a profile
+    with more modes than the layout.
     """
     if isinstance(layout, ComposedLayout):
         return replace(layout, outer=coalesce(layout.outer, profile))
@@ -90,16 +90,16 @@ def filter_zeros(layout: Layout) -> Layout:
 
 @checked()
 def composition(a: Layout | ComposedLayout, b: Any) -> Any:
-    """Return the layout R with R(c) = a(b(c)), whose modes are those of `b`.
+    """Return the layout R with R(c) = a(b(c)) and the modes of `b`.
 
-    `b` is a Layout, an integer n (the layout n:1), or a tiler: a tuple of those, one per mode of
-    `a`, where None keeps a mode whole; modes of `a` beyond the tiler are dropped. Raises UsageError
-    where CuTe does: if a size does not divide, or if a stride of `b` is larger than a size of `a`
-    but not a multiple of it.
+    `b` is a Layout, an integer n (the layout n:1), or a tiler: a tuple of Layouts and integers, one
+    per mode of `a`, in which None keeps a whole mode. Modes of `a` beyond the tiler are dropped.
+    Raises UsageError in the same cases as CuTe: if a size does not divide another size, or if a
+    stride of `b` is larger than a size of `a` but not a multiple of it.
 
-    As in CuTe, a stride of `b` *smaller* than a size of `a` is not checked, and then the result is
-    not a composition: `(4,6):(6,1) o 4:3` is `(2,2):(18,1)`, though offset 6 of `a` is 13. Negative
-    strides are not checked either.
+    Like CuTe, this function does not check strides of `b` that are *smaller* than a size of `a`, or
+    negative. The result may then not be a composition: `(4,6):(6,1) o 4:3` is `(2,2):(18,1)`, which
+    maps 2 to 1, but `a` maps 6 to 13.
     """
     if isinstance(b, tuple):
         return joined(by_mode(composition, a, b, "composition")[: len(b)])
@@ -124,9 +124,9 @@ def as_layout(value: Any, what: str) -> Layout:
 def by_mode(
     function: Callable[[Any, Any], Any], layout: Any, tiler: tuple[Any, ...], what: str
 ) -> list[Any]:
-    """Apply `function(mode, entry)` to each mode of a layout. A mode is unchanged if its
-    entry is None or the tiler has none for it."""
-    # raise from as deep a frame as possible
+    """Apply `function(mode, entry)` to each mode of a layout; a mode whose entry is None or missing
+    does not change."""
+    # refuse a tiler that is nested too deeply
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)
     if len(tiler) > layout.rank:
         needed = f"at most {layout.rank}, the modes of {outer_of(layout)}"
@@ -140,7 +140,7 @@ def by_mode(
 
 
 def _compose(a: Layout, shape: IntTuple, stride: IntTuple) -> Layout:
-    """Return a o shape:stride, distributed over the modes of the right-hand side."""
+    """Return a o shape:stride, by composing `a` with each mode of the right-hand side."""
     if isinstance(shape, tuple):
         pairs = zip(shape, stride, strict=True)
         return joined([_compose(a, s, d) for s, d in pairs])
@@ -150,11 +150,11 @@ def _compose(a: Layout, shape: IntTuple, stride: IntTuple) -> Layout:
 
 
 def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
-    """Return a o size:stride: every stride-th element of `a`, `size` of them."""
+    """Return a o size:stride: `size` elements of `a` that are `stride` elements apart."""
     if stride == 0:
         return Layout(size, 0)
     modes = flat_modes(a)
-    if modes and modes[-1][0] == 1:  # composition continues along a last mode of size 1
+    if modes and modes[-1][0] == 1:  # a composition may extend beyond a last mode of size 1
         modes[-1] = (2, modes[-1][1])
     modes = merged(modes)
     if not modes:
@@ -178,7 +178,7 @@ def _compose_leaf(a: Layout, size: int, stride: int) -> Layout:
     if found and rest_size == 1:
         return from_modes(found)
     found.append((rest_size, rest_stride * modes[-1][1]))
-    return from_modes(merged(found) if len(found) > 1 else found)  # merge only here, as CuTe does
+    return from_modes(merged(found) if len(found) > 1 else found)  # CuTe merges only here
 
 
 def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
@@ -191,12 +191,13 @@ def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
 def complement(layout: Layout, cotarget: Any = 1) -> Layout:
     """Return a layout whose offsets, added to this layout's, fill `cotarget`.
 
-    `cotarget` is a size, a shape or a Layout (whose shape is used). The result is ordered by stride
-    and rounds up if `cotarget` is not a multiple of the layout's span.
+    `cotarget` is a size, a shape or a Layout (whose shape is used). The modes of the result are
+    ordered by stride; sizes are rounded up if `cotarget` is not a multiple of the layout's span.
 
-    Raises UsageError for a layout without a complement: one with a stride within the span of a
-    smaller one, such as `(2,2):(2,2)`, or with a negative or a basis stride. (CuTe DSL 4.8.1 prints
-    sizes of 0 and below for it, and a divide by such a tiler can end the process.)
+    Raises UsageError for a layout without a complement: a layout with a stride that is less than
+    the span of the modes with smaller strides, such as `(2,2):(2,2)`, or with a negative or a basis
+    stride. (For such a layout, CuTe DSL 4.8.1 prints sizes of 0 and less, and a divide by it can
+    end the process.)
     """
     layout.require_static("complement")
     target = cotarget.shape if isinstance(cotarget, Shaped) else Layout(cotarget).shape
@@ -213,7 +214,7 @@ def complement(layout: Layout, cotarget: Any = 1) -> Layout:
         found.append((stride // reached, reached))
         reached = size * stride
     step = reached
-    for size in flat(target):  # the remaining modes, shaped like the target
+    for size in flat(target):  # modes that fill the target beyond the layout's span
         rest = -(-size // reached)
         found.append((rest, step))
         step *= rest
@@ -228,14 +229,15 @@ def _no_complement(layout: Layout, got: str, needed: str) -> UsageError:
 
 @checked()
 def right_inverse(layout: Layout) -> Layout:
-    """Return the layout R with layout(R(i)) = i, for as many consecutive offsets i from 0 as
-    possible.
+    """Return the layout R with layout(R(i)) = i, for the longest possible range of offsets i from
+    0.
 
-    For a one-to-one layout without gaps it is the inverse. Modes of negative stride are skipped.
+    If the layout is one-to-one and has no gaps, R is its inverse. Modes with negative strides are
+    skipped.
     """
     layout.require_static("right_inverse")
     require_integers(layout, "right_inverse")
-    index_of: dict[Any, Mode] = {}  # by stride: size and index stride of the first such mode
+    index_of: dict[Any, Mode] = {}  # stride -> the first such mode's size, index stride
     for stride, size, before in _steps(layout):
         index_of.setdefault(stride, (size, before))
     found: list[Mode] = []
@@ -248,7 +250,7 @@ def right_inverse(layout: Layout) -> Layout:
 
 
 def _steps(layout: Layout) -> Iterator[tuple[Any, int, int]]:
-    """Return stride, size and index stride of each coalesced mode."""
+    """Yield the stride, the size and the index stride of each coalesced mode."""
     index = 1
     for size, stride in merged(flat_modes(layout)):
         yield stride, size, index
@@ -259,8 +261,9 @@ def _steps(layout: Layout) -> Iterator[tuple[Any, int, int]]:
 def left_inverse(layout: Layout) -> Layout:
     """Return the layout L with L(layout(i)) = i, for a one-to-one layout.
 
-    Offsets that the layout does not reach map to a neighbour's index. Raises UsageError if a stride
-    is negative or not a multiple of the smaller ones. As in CuTe, one-to-one is not checked.
+    L maps an offset that the layout does not reach to the index of a neighbouring offset. Raises
+    UsageError if a stride is negative or not a multiple of the smaller strides. Like CuTe, this
+    function does not check that the layout is one-to-one.
     """
     layout.require_static("left_inverse")
     require_integers(layout, "left_inverse")

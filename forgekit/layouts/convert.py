@@ -1,4 +1,4 @@
-"""Convert CuTe's objects, their printed text, tensors and tuples to forgekit layouts."""
+"""Convert CuTe objects, their printed text, tensors and tuples to forgekit layouts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from forgekit.layouts.parse import Described, parse
 from forgekit.layouts.swizzle import ComposedLayout
 from forgekit.layouts.tuples import Basis, parts
 
-_KINDS = "a layout, a tensor, CuTe's text of one, or a tuple (shape, stride)"
+_KINDS = "a layout, a tensor, the text that CuTe prints for either, or a tuple (shape, stride)"
 
 
 def of(value: object) -> Layout | ComposedLayout:
     """Return the layout that a value describes.
 
-    Accepts forgekit and CuTe layouts, CuTe tensors (their layout), PyTorch tensors, CuTe's printed
-    text of any of these, a tuple `(shape, stride)` and an integer (a compact size). CuTe's own
-    layouts and tensors live only while the `@cute.jit` function that made them is traced, so call
-    `of` inside it; a `@cute.jit` function may return the result of `of`. Dynamic modes become `?`.
-    Raises UsageError for anything else, and for a CuTe object whose function has ended.
+    Accepts forgekit and CuTe layouts, CuTe and PyTorch tensors, the text that CuTe prints for a
+    layout or tensor, a tuple `(shape, stride)`, and an integer (the size of a compact layout).
+    CuTe's layouts and tensors exist only while CuTe traces the `@cute.jit` function that created
+    them, so call `of` inside that function, which may return the result. Dynamic modes become `?`.
+    Raises UsageError for any other value, and for a CuTe object whose function has ended.
     """
     return read(value).layout
 
@@ -31,8 +31,8 @@ Layout._of = staticmethod(of)
 
 
 def read(value: object) -> Described:
-    """Return everything that a value states about a layout or tensor; accepts the same values as
-    `of`."""
+    """Return the layout that a value describes, with the properties of a tensor; accepts the same
+    values as `of`."""
     if isinstance(value, Described):
         return value
     if isinstance(value, Layout | ComposedLayout):
@@ -59,8 +59,8 @@ def _read_torch(tensor: Any) -> Described:
 
 
 def _read_cute(value: Any) -> Described:
-    """Convert through CuTe's printed text. Refuse a value whose trace has ended, because it points
-    to freed memory."""
+    """Convert a CuTe object via its printed text. Refuse an object whose trace has ended, because
+    it points to freed memory."""
     handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
     if _is_mlir_value(handle):
         if has_ended(handle):
@@ -70,7 +70,7 @@ def _read_cute(value: Any) -> Described:
                 "one from the function being traced",
                 "inside the function, convert it with fk.Layout.of(layout) and return the result",
             )
-    elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # outside a trace
+    elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # these need no trace
         name = type(value).__name__
         raise usage_error("layout", f"CuTe's {name}", _KINDS, "pass one of its layouts")
     return parse(str(value))
@@ -82,7 +82,7 @@ def _is_mlir_value(value: object) -> bool:
 
 
 def has_ended(handle: Any) -> bool:
-    """Return True if an MLIR value's trace has ended; reading the value would then crash the
+    """Return True if the trace of an MLIR value has ended; reading the value would then crash the
     process."""
     from cutlass._mlir import ir
 
@@ -90,7 +90,7 @@ def has_ended(handle: Any) -> bool:
 
 
 def _plain(stride: object) -> object:
-    """Return strides with CuTe's ScaledBasis converted to Basis."""
+    """Return a stride (or a tuple of strides) with CuTe's ScaledBasis converted to Basis."""
     if isinstance(stride, tuple | list):
         return tuple(_plain(part) for part in parts(tuple(stride)))
     if type(stride).__name__ == "ScaledBasis":

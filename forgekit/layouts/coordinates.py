@@ -1,7 +1,7 @@
 """Convert coordinates to offsets and back: CuTe's crd2idx and idx2crd.
 
-A linear index counts colexicographically, the leftmost mode fastest. Like CuTe, these functions
-accept coordinates outside the shape: the last mode continues.
+Linear indices are colexicographic: the leftmost mode varies fastest. Like CuTe, these functions
+accept coordinates outside the shape, as if the last mode were longer.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from forgekit.layouts.tuples import Basis, IntTuple, product, text
 
 
 def crd2idx(coord: IntTuple, shape: IntTuple, stride: IntTuple) -> IntTuple:
-    """Return the offset of a coordinate: the sum of coordinate × stride over all modes.
+    """Return the offset of a coordinate, the sum of coordinate × stride over all modes.
 
-    An int in `coord` may index a whole nested mode. The result is an int, or a coordinate if
-    the strides are basis elements. Raises UsageError if `coord` does not fit the shape.
+    An integer in `coord` may index a whole nested mode. The result is an integer, or a coordinate
+    if the strides are basis elements. Raises UsageError if `coord` does not fit the shape.
     """
     if isinstance(coord, tuple):
         if not isinstance(shape, tuple) or len(coord) != len(shape):
@@ -41,7 +41,8 @@ def _misfit(coord: IntTuple, shape: IntTuple) -> UsageError:
 
 
 def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
-    """Return the coordinate of a linear index (or of one index per mode) within a shape."""
+    """Return the coordinate that corresponds to a linear index (or to one index per mode) in a
+    shape."""
     if isinstance(index, tuple):
         if not isinstance(shape, tuple) or len(index) != len(shape):
             raise _misfit(index, shape)
@@ -50,7 +51,7 @@ def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
         return index
     found, rest = [], index
     for s in shape[:-1]:
-        sign = 1 if rest >= 0 else -1  # as in C and CuTe, division rounds towards zero
+        sign = 1 if rest >= 0 else -1  # division rounds towards zero, as in C and CuTe
         rest, remainder = divmod(abs(rest), product(s))
         found.append(idx2crd(sign * remainder, s))
         rest *= sign
@@ -58,7 +59,7 @@ def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
 
 
 def basis_offset(basis: Any) -> IntTuple:
-    """Return a basis element as a coordinate: `3@1` is (0,3)."""
+    """Return a basis element as a coordinate; `3@1` gives (0,3)."""
     value: IntTuple = basis.value
     for mode in reversed(basis.mode):
         value = (0,) * mode + (value,)
@@ -66,7 +67,7 @@ def basis_offset(basis: Any) -> IntTuple:
 
 
 def add(a: IntTuple, b: IntTuple) -> IntTuple:
-    """Return the sum of two offsets, entry by entry for coordinates; a plain 0 is neutral."""
+    """Return the sum of two offsets; coordinates are added entry by entry, and 0 is neutral."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         length = max(len(a), len(b))
         a, b = a + (0,) * (length - len(a)), b + (0,) * (length - len(b))
@@ -82,7 +83,7 @@ def add(a: IntTuple, b: IntTuple) -> IntTuple:
 
 
 def compact_strides(shape: IntTuple, start: int = 1) -> IntTuple:
-    """Return column-major strides of a shape; a mode of size 1 gets stride 0 as in CuTe."""
+    """Return the column-major strides of a shape; as in CuTe, a mode of size 1 has stride 0."""
     if not isinstance(shape, tuple):
         return 0 if shape == 1 else start
     strides = []

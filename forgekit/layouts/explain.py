@@ -1,4 +1,4 @@
-"""explain(): describe a CuTe layout or tensor in words, mode by mode."""
+"""Describe a CuTe layout or tensor in words, mode by mode."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ ModeRow = tuple[str, str, str]
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Shown):
-    """The result of `explain`; print it, or make it the last expression of a cell, to show it.
+    """The result of `explain`. To display it, print it or make it the last expression of a cell.
 
     Attributes:
         subject: the layout in CuTe's notation.
-        paragraph: a description in a few sentences. rows: for each mode and each part of a nested
-            mode, its number (`1`, or `1.0` for mode 0 of mode 1), its layout, and a description.
+        paragraph: a description in a few sentences.
+        rows: for each mode and each part of a nested mode, its number (`1`, or `1.0` for mode 0 of
+            mode 1), its layout and a description.
     """
 
     subject: str
@@ -54,9 +55,9 @@ def _table(rows: Sequence[Row]) -> Table:
 def explain(value: object) -> Explanation:
     """Describe a CuTe layout or tensor in words, mode by mode.
 
-    Accepts a forgekit or CuTe layout, a tensor, CuTe's printed text of either (such as
+    Accepts a forgekit or CuTe layout, a tensor, the text that CuTe prints for either (such as
     `tensor<ptr<f32, gmem> o ((1,32),(?,?)):((0,1),(?,32))>`), or a tuple (shape, stride). Offsets
-    and strides count elements. Raises UsageError for anything else.
+    and strides are in elements. Raises UsageError for any other value.
     """
     described = read(value)
     outer = outer_of(described.layout)

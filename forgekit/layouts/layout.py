@@ -1,5 +1,6 @@
-"""Layout: a shape and a stride, which together map coordinates to offsets. In a slice, None in a
-coordinate keeps a mode and a number fixes it.
+"""Define Layout: a shape and a stride, which together map coordinates to offsets.
+
+In the coordinate of a slice, None keeps a mode and an integer fixes it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from forgekit.layouts.tuples import (
 
 
 class Shaped(ABC):
-    """What a layout, plain or composed, derives from its shape alone, and its modes."""
+    """The base class of plain and composed layouts, with the methods that need only the shape."""
 
     shape: IntTuple
     is_static: bool
@@ -63,17 +64,17 @@ class Shaped(ABC):
         return depth_of(self.shape)
 
     def size(self, mode: int | None = None) -> int:
-        """Return the number of coordinates, in the whole layout or in one mode."""
+        """Return the number of coordinates of the whole layout, or of one mode."""
         part = self if mode is None else self.mode(mode)
         return product(part._sizes("the size"))
 
     def coordinate(self, index: object) -> IntTuple:
-        """Return the nested coordinate of a linear index within the shape (CuTe: idx2crd)."""
+        """Return the nested coordinate that corresponds to a linear index (CuTe: idx2crd)."""
         sizes = self._sizes("the coordinate of an index")
         return coordinates.idx2crd(_without_none(index), sizes)
 
     def index(self, coord: object) -> int:
-        """Return the linear index of a coordinate within the shape (CuTe: crd2idx with the
+        """Return the linear index that corresponds to a coordinate (CuTe: crd2idx with the
         shape)."""
         sizes = self._sizes("the index of a coordinate")
         strides = coordinates.compact_strides(sizes)
@@ -85,7 +86,7 @@ class Shaped(ABC):
         return self.shape
 
     def require_static(self, what: str) -> None:
-        """Raise UsageError if a size or stride is `?`; `what` names the requested computation."""
+        """Raise UsageError if a size or stride is `?`; what: the requested computation."""
         if not self.is_static:
             raise _dynamic(f"{what} of", str(self))
 
@@ -95,17 +96,17 @@ class Layout(Shaped):
     """A function from coordinates to offsets, `shape:stride`, printed as CuTe prints it.
 
     Args:
-        shape: a positive integer, or a nested tuple of them.
+        shape: a positive integer, or a nested tuple of positive integers.
         stride: nested like the shape; None for column-major (the leftmost mode is contiguous).
-            A leaf may be negative, 0 (broadcast) or a `Basis` (coordinate layouts). Modes of
-            size 1 get stride 0 by default, as in CuTe.
+            A leaf may be negative, 0 (broadcast) or a `Basis` (coordinate layouts). By default,
+            modes of size 1 have stride 0, as in CuTe.
 
-    `layout(5)` accepts a linear index (leftmost mode fastest), `layout((1, 2))` one index per mode,
-    `layout((1, (0, 1)))` a coordinate nested like the shape; as in CuTe, coordinates outside the
-    shape are allowed. None in a coordinate keeps that mode: `layout((1, None))` is a Layout.
-    `layout[i]` is mode i. Raises UsageError for entries that are not integers, sizes below 1, a
-    stride nested differently from the shape, a coordinate that does not fit, and a computation with
-    `?`.
+    A layout is called with a linear index (`layout(5)`, where the leftmost mode varies fastest),
+    with one index per mode (`layout((1, 2))`), or with a coordinate nested like the shape
+    (`layout((1, (0, 1)))`). As in CuTe, coordinates outside the shape are allowed. None in a
+    coordinate keeps a mode: `layout((1, None))` is a Layout. `layout[i]` is mode i. Raises
+    UsageError for entries that are not integers, sizes below 1, a stride nested differently from
+    the shape, a coordinate that does not fit the shape, and computations with `?`.
 
     Source: CUTLASS, media/docs/cpp/cute/01_layout.md.
     """
@@ -113,7 +114,7 @@ class Layout(Shaped):
     shape: IntTuple
     stride: IntTuple
 
-    _of: ClassVar[Callable[[object], Any]]  # set by convert.py, which imports this file
+    _of: ClassVar[Callable[[object], Any]]  # set by convert.py, which imports this module
 
     def __init__(self, shape: object, stride: object = None) -> None:
         checked_shape = checked_tuple(shape, "shape", leaf=_size_leaf)
@@ -135,15 +136,15 @@ class Layout(Shaped):
 
     @classmethod
     def of(cls, value: object) -> Any:
-        """Return the Layout or ComposedLayout that a CuTe layout or tensor, its printed text or a
-        tuple (shape, stride) describes. See `forgekit.layouts.of`."""
+        """Return the Layout or ComposedLayout that a CuTe layout or tensor, its printed text, or a
+        tuple (shape, stride) describes; see `forgekit.layouts.of`."""
         return cls._of(value)
 
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
 
     def __call__(self, coord: object) -> Any:
-        """Return the offset of a coordinate; a Layout if the coordinate holds None."""
+        """Return the offset of a coordinate, or a Layout if the coordinate contains None."""
         wanted = to_coordinate(coord)
         if None in flat(wanted):
             return slice_layout(self, wanted)
@@ -163,9 +164,10 @@ class Layout(Shaped):
         return unchecked(shape, stride)
 
     def cosize(self) -> int:
-        """Return the span: one more than the largest offset, with each stride taken as positive.
+        """Return the span: one more than the largest offset, computed with absolute values of
+        strides.
 
-        For a coordinate layout, return the product of the spans of its coordinate's modes.
+        For a coordinate layout, return the product of the spans of the coordinate's modes.
         """
         self.require_static("the cosize")
         spans: dict[tuple[int, ...], int] = {}
@@ -177,17 +179,17 @@ class Layout(Shaped):
 
     @property
     def is_static(self) -> bool:  # type: ignore[override]
-        """Return True if all sizes and strides are known and none is `?`."""
+        """Return True if no size or stride is `?`."""
         return not (has_dynamic(self.shape) or has_dynamic(self.stride))
 
     def flatten(self) -> Layout:
-        """Return the same function without nesting: `(4,(2,2))` becomes `(4,2,2)`."""
+        """Return the same layout without nested modes: `(4,(2,2))` becomes `(4,2,2)`."""
         if not isinstance(self.shape, tuple):
             return self
         return unchecked(flat(self.shape), flat(self.stride))
 
 
-Mode = tuple[Any, Any]  # size and stride of one innermost mode
+Mode = tuple[Any, Any]  # the size and the stride of an innermost mode
 
 
 def flat_modes(layout: Layout) -> list[Mode]:
@@ -195,12 +197,12 @@ def flat_modes(layout: Layout) -> list[Mode]:
 
 
 class ModeError(UsageError, IndexError):
-    """The layout lacks a mode. It is an IndexError because that ends Python's iteration by
-    number."""
+    """The layout lacks the requested mode. This class is an IndexError, which ends Python's
+    iteration by index."""
 
 
 def unchecked(shape: IntTuple, stride: IntTuple) -> Layout:
-    """Return a Layout from entries known to be valid; Layout() would check them."""
+    """Return a Layout without checking its entries, which must be valid."""
     layout = object.__new__(Layout)
     object.__setattr__(layout, "shape", shape)
     object.__setattr__(layout, "stride", stride)
@@ -242,11 +244,11 @@ def _dynamic(what: str, layout: str) -> UsageError:
 
 @checked()
 def slice_layout(layout: Layout, coord: object) -> Layout:
-    """Return the modes of `layout` for which `coord` is None, in order, like `layout(coord)` in
+    """Return the modes of `layout` for which `coord` is None, in order, as `layout(coord)` does in
     CuTe.
 
     The offset of the fixed modes is dropped; `slice_and_offset` also returns it. A tuple in the
-    coordinate opens its mode, so `(None, (1, None))` of a 2-mode layout gives 2 modes. Raises
+    coordinate applies to the parts of a nested mode, so `(None, (1, None))` keeps 2 modes. Raises
     UsageError if the coordinate does not fit the shape.
     """
     wanted = to_coordinate(coord)
@@ -260,7 +262,8 @@ def slice_layout(layout: Layout, coord: object) -> Layout:
 
 @checked()
 def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
-    """Return the slice at a coordinate with None, and the offset at which it begins."""
+    """Return the slice at a coordinate that contains None, and the offset at which the slice
+    begins."""
     wanted = to_coordinate(coord)
     sliced = slice_layout(layout, wanted)
     layout.require_static("the offset of a slice")
@@ -269,7 +272,8 @@ def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
 
 
 def _kept(coord: IntTuple, value: IntTuple) -> tuple[IntTuple, ...]:
-    """Return the parts of a value for which the coordinate is None; tuples open nested parts."""
+    """Return the parts of a value for which the coordinate is None; a tuple applies to nested
+    parts."""
     if isinstance(coord, tuple):
         return tuple(p for c, v in zip(coord, value, strict=True) for p in _kept(c, v))
     return (value,) if coord is None else ()

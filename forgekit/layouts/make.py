@@ -1,6 +1,6 @@
-"""Make layouts and rearrange their modes.
+"""Create layouts and rearrange their modes.
 
-Source: CUTLASS, include/cute/layout.hpp, and CuTe DSL 4.8.1 for the forms of results.
+Source: CUTLASS, include/cute/layout.hpp; results have the form that CuTe DSL 4.8.1 prints.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cosize(layout: Layout | ComposedLayout) -> int:
 
 @checked()
 def make_layout(shape: Any, stride: Any = None) -> Layout:
-    """Return Layout(shape, stride); a tuple of Layouts becomes the modes of a single layout."""
+    """Return Layout(shape, stride), or, for a tuple of Layouts, the layout with these modes."""
     if isinstance(shape, tuple | list) and shape and all(isinstance(s, Layout) for s in shape):
         return joined(list(shape))
     return Layout(shape, stride)
@@ -39,7 +39,7 @@ def make_layout(shape: Any, stride: Any = None) -> Layout:
 
 @checked()
 def make_identity_layout(shape: Any) -> Layout:
-    """Return the layout whose value at each coordinate is that coordinate: (4,8):(1@0,1@1)."""
+    """Return the layout that maps each coordinate to itself, such as (4,8):(1@0,1@1)."""
     plain = Layout(shape).shape
     return Layout(plain, _bases(plain, ()))
 
@@ -52,17 +52,18 @@ def _bases(shape: IntTuple, path: tuple[int, ...]) -> IntTuple:
 
 @checked()
 def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[int, ...], Layout]:
-    """Return the tile and the thread-value layout of values repeated over threads.
+    """Return the tile and the thread-value layout of threads that each own the same layout of
+    values.
 
     Args:
-        thr_layout: (rows, columns) of threads -> thread index; compact.
-        val_layout: (rows, columns) of one thread's values -> value index; compact.
+        thr_layout: maps (row, column) of a thread to its index; compact.
+        val_layout: maps (row, column) of a thread's value to its index; compact.
 
     Returns:
-        (tiler_mn, layout_tv): the tile's sizes, and the layout from (thread, value) to the linear
-        index (column-major) in that tile.
+        (tiler_mn, layout_tv): the sizes of the tile, and the layout that maps (thread, value) to
+            the column-major linear index in the tile.
 
-    Raises UsageError where raked_product and composition do.
+    Raises UsageError in the same cases as raked_product and composition.
     """
     layout_mn = raked_product(thr_layout, val_layout)
     threads_values = Layout((thr_layout.size(), val_layout.size()))
@@ -81,7 +82,8 @@ def select(layout: Layout, modes: Sequence[int]) -> Layout:
 
 @checked()
 def group_modes(layout: Layout, begin: int, end: int | None = None) -> Layout:
-    """Return the layout with modes begin to end (exclusive) grouped into one nested mode."""
+    """Return the layout with the modes from `begin` to `end` (exclusive) grouped into one nested
+    mode."""
     modes = list(layout)
     first = begin if begin >= 0 else begin + len(modes)
     last = len(modes) if end is None else end

@@ -4,9 +4,9 @@
     S<3,4,3> o 0 o (8,64):(64,1)                    a composed layout
     tensor<ptr<f32, gmem, align<16>> o (?,?):(?{i64},1)>
     tensor<(0,0) o (8,8):(1@0,1@1)>                 a coordinate tensor
-    !cute.memref<f32, smem, "(32,32):(33,1)">       the types of the same
+    !cute.memref<f32, smem, "(32,32):(33,1)">       the MLIR type of a tensor
 
-The forms are those of CuTe DSL 4.8.1; tests/layouts/test_parse.py lists them.
+The parser accepts the forms that CuTe DSL 4.8.1 prints; tests/layouts/test_parse.py lists them.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ _SPACES = ("gmem", "smem", "rmem", "generic", "tmem", "dsmem")
 
 @dataclass(frozen=True)
 class Described:
-    """Everything that a printed layout or tensor states.
+    """The properties that a printed layout or tensor states.
 
     Attributes:
         layout: the Layout or ComposedLayout.
-        dtype: element type as CuTe prints it (`f32`, `bf16`); None for a layout that belongs to no
-        tensor. space: the tensor's memory space (`gmem`, `smem`, `rmem`, `generic`); None if not
-        given. align_bytes: the alignment of its first element; None if it is only the element's own
-            alignment.
-        origin: the first coordinate of a coordinate tensor; None for any other.
-        pointer_swizzle: a swizzle of the pointer, applied to byte addresses; None if there is none.
+        dtype: the element type as CuTe prints it (`f32`, `bf16`); None if the layout belongs to no
+            tensor.
+        space: the tensor's memory space (`gmem`, `smem`, `rmem`, `generic`); None if not printed.
+        align_bytes: the alignment of the first element; None if it is only the natural alignment of
+            the element type.
+        origin: the first coordinate of a coordinate tensor; None for any other tensor or layout.
+        pointer_swizzle: the pointer's swizzle, which applies to byte addresses; None if there is no
+            swizzle.
     """
 
     layout: Layout | ComposedLayout
@@ -56,7 +58,7 @@ def parse(text: str) -> Described:
 
 
 class _Reader:
-    """A recursive-descent reader; each method consumes the element that it is named after."""
+    """A recursive-descent parser; each method consumes the element after which it is named."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -67,8 +69,8 @@ class _Reader:
         return usage_error(f'reading "{shown}"', rest, needed, _EXAMPLE)
 
     def take(self, pattern: str) -> str | None:
-        """Consume and return the text that a pattern matches here, then skip spaces; None if it
-        does not match."""
+        """If the pattern matches at the current position, consume the match and the spaces after
+        it, and return the match. Otherwise return None."""
         match = re.compile(rf"({pattern})\s*").match(self.text, self.at)
         if match is None:
             return None
@@ -108,7 +110,7 @@ class _Reader:
         elif self.take("FakeTensor<"):
             described = self.fake_tensor()
         elif self.take("tensor_value<"):
-            raise self.error("a layout; a tensor value (what .load() returns) has a shape only")
+            raise self.error("a layout; a tensor value (the result of .load()) has only a shape")
         else:
             return Described(self.layout())
         self.need(">", "'>'")
@@ -126,8 +128,8 @@ class _Reader:
         return Described(Layout(shape, self.tuple()), dtype=dtype)
 
     def pointer(self) -> Described:
-        """Parse `f32, gmem, align<16>, S<3,4,3>`, up to the bracket or the quoted layout
-        after it."""
+        """Parse text such as `f32, gmem, align<16>, S<3,4,3>`, up to the bracket or the quoted
+        layout that follows."""
         dtype = self.need(r"[A-Za-z]\w*", "an element type such as f32")
         space: str | None = None
         align: int | None = None
@@ -168,19 +170,19 @@ class _Reader:
         return Layout(shape, self.tuple())
 
     def swizzle(self) -> Swizzle:
-        # CuTe omits the bracket of S<3,4,-3>.
+        # CuTe omits the closing bracket of S<3,4,-3>.
         found = self.need(r"S<\d+,\d+,(\d+>|-\d+>?)", "a swizzle such as S<3,4,3>")
         return Swizzle(*map(int, re.findall(r"-?\d+", found)))
 
     def tuple(self) -> IntTuple:
-        """Parse a leaf, or leaves in brackets: sizes, strides or coordinates."""
+        """Parse sizes, strides or coordinates: a leaf, or a nested tuple of leaves."""
         if not self.take(r"\("):
             return self.leaf()
         entries: list[IntTuple] = []
         while not self.take(r"\)"):
             if entries:
                 self.need(",", "',' or ')'")
-            if not self.take(r"(?=\))"):  # (4,): Python's tuple of one
+            if not self.take(r"(?=\))"):  # (4,) is Python's tuple with one element
                 entries.append(self.tuple())
         return tuple(entries)
 

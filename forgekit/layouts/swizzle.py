@@ -1,4 +1,4 @@
-"""Define Swizzle, and layouts composed with a swizzle: `S<3,4,3> o 0 o (8,64):(64,1)`."""
+"""Define swizzles, and layouts composed with a swizzle, such as `S<3,4,3> o 0 o (8,64):(64,1)`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _OFFSET_BITS = 32
 
 @dataclass(frozen=True, repr=False)
 class Swizzle:
-    """A permutation of offsets that XORs `bits` bits of an offset with `bits` others.
+    """A permutation of offsets that XORs `bits` bits of an offset with `bits` other bits.
 
-    The `bits` bits from position `base` up are XORed with the bits `shift` places above them
-    (below, if `shift` is negative). A swizzle with `bits` of 0 is the identity. CuTe DSL 4.8.1
-    silently replaces invalid parameters (abs(shift) below bits, a negative bits or base, more than
-    32 bits in total) with the identity S<0,4,3>; here they raise UsageError. Source: CUTLASS,
-    include/cute/swizzle.hpp.
+    The `bits` bits that begin at bit `base` are XORed with the bits `shift` places above them
+    (below them, if `shift` is negative). If `bits` is 0, the swizzle is the identity. CuTe DSL
+    4.8.1 silently replaces invalid parameters (abs(shift) < bits, negative `bits` or `base`, more
+    than 32 bits in total) by the identity S<0,4,3>; this class raises UsageError for them. Source:
+    CUTLASS, include/cute/swizzle.hpp.
     """
 
     bits: int
@@ -43,7 +43,7 @@ class Swizzle:
             if number is None:
                 raise _bad_swizzle(self, f"{name} is not an integer")
             object.__setattr__(self, name, number)
-        if self.bits == 0:  # as in CuTe, there is a single identity
+        if self.bits == 0:  # as in CuTe, all identities are equal
             object.__setattr__(self, "base", 4)
             object.__setattr__(self, "shift", 3)
         elif self.bits < 0 or self.base < 0:
@@ -79,17 +79,17 @@ def _bad_swizzle(swizzle: Swizzle, why: str) -> UsageError:
 def _offset(value: object) -> int | Basis | Dynamic:
     number = value if isinstance(value, Basis | Dynamic) else integer_or_none(value)
     if number is None:
-        needed, remedy = "an integer, or a tuple of integers", "write 0 for none"
+        needed, remedy = "an integer, or a tuple of integers", "write 0 for no offset"
         raise usage_error("ComposedLayout, offset", brief(value), needed, remedy)
     return number
 
 
 @dataclass(frozen=True, repr=False)
 class ComposedLayout(Shaped):
-    """inner o offset o outer: a coordinate passes through `outer`, then `+ offset`, then `inner`.
+    """The function `inner o offset o outer`, which maps a coordinate c to inner(offset + outer(c)).
 
-    `inner` is a Swizzle or a Layout, `outer` a Layout, whose shape is the shape of the composed
-    layout. It has no stride. Source: CUTLASS, include/cute/layout_composed.hpp.
+    `inner` is a Swizzle or a Layout. `outer` is a Layout, and its shape is the shape of the
+    composed layout, which has no stride. Source: CUTLASS, include/cute/layout_composed.hpp.
     """
 
     inner: Swizzle | Layout
@@ -116,14 +116,14 @@ class ComposedLayout(Shaped):
 
     @property
     def is_static(self) -> bool:  # type: ignore[override]
-        """Return True if all sizes and strides are known and none is `?`."""
+        """Return True if no size or stride is `?`."""
         return self.outer.is_static and (isinstance(self.inner, Swizzle) or self.inner.is_static)
 
     def __call__(self, coord: object) -> Any:
-        """Return the offset of a coordinate; a ComposedLayout if the coordinate holds None.
+        """Return the offset of a coordinate, or a ComposedLayout if the coordinate contains None.
 
-        CuTe DSL 4.8.1 prints such a slice without the swizzle if it can fold the swizzle into the
-        strides, and without its first offset. This function keeps both.
+        CuTe DSL 4.8.1 prints such a slice without its first offset, and without the swizzle if it
+        can fold the swizzle into the strides. This function keeps both.
         """
         wanted = to_coordinate(coord)
         if None in flat(wanted):
@@ -136,10 +136,10 @@ class ComposedLayout(Shaped):
         return ComposedLayout(self.inner, self.offset, self.outer.mode(*path))
 
     def cosize(self) -> int:
-        """Return the span of the outer layout, as in CuTe, which assumes that a swizzle permutes
-        it.
+        """Return the span of the outer layout: like CuTe, assume that the swizzle permutes the
+        offsets in this span.
 
-        Raises UsageError, as CuTe does, if the inner function is a Layout.
+        Like CuTe, raises UsageError if the inner function is a Layout.
         """
         if isinstance(self.inner, Layout):
             needed = "a swizzle"
@@ -148,7 +148,7 @@ class ComposedLayout(Shaped):
         return self.outer.cosize()
 
     def flatten(self) -> ComposedLayout:
-        """Return the same function without nested modes."""
+        """Return the same layout without nested modes."""
         return ComposedLayout(self.inner, self.offset, self.outer.flatten())
 
 

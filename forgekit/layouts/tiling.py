@@ -1,6 +1,6 @@
-"""Tile layouts: divides cut a layout into tiles; products repeat a layout as a tile.
+"""Tile layouts: divides cut a layout into tiles, and products repeat a layout.
 
-Results have CuTe's form. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
+Results have the same form as in CuTe. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from forgekit.layouts.swizzle import ComposedLayout, outer_of
 # -- divides ------------------------------------------------------------------------------------
 @checked()
 def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return the layout cut by a tiler: mode 0 runs within a tile, mode 1 over the tiles.
+    """Return the layout, cut into tiles: mode 0 runs within a tile, mode 1 over the tiles.
 
-    `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of those, one per mode.
-    With a tuple, each mode becomes (within, over); None and modes beyond the tuple stay whole. If a
-    tile does not divide a mode, the number of tiles is rounded up. Raises UsageError where
-    composition and complement do, and for a tiler with more entries than modes.
+    `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of Layouts and integers,
+    one per mode. With a tuple, each mode becomes (within the tile, over the tiles); a mode whose
+    entry is None or missing stays whole. If a tile does not divide a mode, the number of tiles is
+    rounded up. Raises UsageError in the same cases as composition and complement, and for a tiler
+    with more entries than modes.
     """
     if isinstance(tiler, tuple):
         return joined(by_mode(logical_divide, layout, tiler, "logical_divide"))
@@ -32,11 +33,11 @@ def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return logical_divide with the parts gathered: ((tile modes), (rest modes)).
+    """Return the logical divide with its parts grouped: ((tile modes), (rest modes)).
 
     `zipped_divide(gA, (8, 8))[(None, (1, 2))]` is the tile in row 1, column 2. As in CuTe, the
-    tiler is a tuple or a Layout, not an integer. None is allowed only for a mode of exactly two
-    parts, which become its tile and its rest.
+    tiler is a tuple or a Layout, not an integer. None is allowed only for a mode with exactly two
+    parts, which become its tile mode and its rest mode.
     """
     if not isinstance(tiler, tuple | Layout) or tiler == ():
         needed = "a tuple with one entry per mode, or a Layout"
@@ -47,21 +48,23 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return zipped_divide with the rest modes at top level: ((tile modes), rest0, rest1, ...)."""
+    """Return the zipped divide with the rest modes at top level: ((tile modes), rest0, rest1,
+    ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([tile, *rest])
 
 
 @checked()
 def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return zipped_divide with all modes at top level: (tile0, tile1, ..., rest0, rest1, ...)."""
+    """Return the zipped divide with all modes at top level: (tile0, tile1, ..., rest0, rest1,
+    ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([*tile, *rest])
 
 
 def _unzip(divided: Any, tiler: Any) -> Any:
-    """Group the first parts of the modes that a tiler cut into one mode, and the second parts into
-    another."""
+    """Group the tile parts of a divided layout's modes into one mode, and the rest parts into
+    another mode."""
     if not isinstance(tiler, tuple):
         if divided.rank != 2:
             got, needed = (
@@ -80,10 +83,11 @@ def _unzip(divided: Any, tiler: Any) -> Any:
 # -- products -----------------------------------------------------------------------------------
 @checked()
 def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return the block repeated over a tiler: mode 0 is the block, mode 1 runs over its copies.
+    """Return the block, repeated over a tiler: mode 0 is the block, mode 1 runs over its copies.
 
-    `tiler` is a Layout, an integer n (n copies), or a tuple of those, one per mode of the block;
-    None leaves a mode unchanged. Raises UsageError when composition or complement does.
+    `tiler` is a Layout, an integer n (n copies), or a tuple of Layouts and integers, one per mode
+    of the block; None leaves a mode unchanged. Raises UsageError in the same cases as composition
+    and complement.
     """
     if tiler is None:
         return block
@@ -96,41 +100,43 @@ def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def zipped_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return logical_product by a Layout: ((block modes), (tiler modes))."""
+    """Return the logical product with a Layout as the tiler: ((block modes), (tiler modes))."""
     return logical_product(block, tiler)
 
 
 @checked()
 def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return zipped_product with the tiler's modes at top level: ((block modes), copies0, ...)."""
+    """Return the zipped product with the tiler's modes at top level: ((block modes), copies0,
+    ...)."""
     within, over = zipped_product(block, tiler)
     return joined([within, *over])
 
 
 @checked()
 def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return zipped_product with all modes at top level: (block0, ..., copies0, ...)."""
+    """Return the zipped product with all modes at top level: (block0, ..., copies0, ...)."""
     within, over = zipped_product(block, tiler)
     return joined([*within, *over])
 
 
 @checked()
 def blocked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return the block repeated over the tiler's grid: mode i is (within the block, over the
+    """Return the block, repeated over the tiler's grid: mode i is (within the block, over the
     blocks).
 
-    The shorter of block and tiler gets modes 1:0 appended. As in CuTe DSL 4.8.1 the result is not
-    coalesced, unlike raked_product's.
+    If block and tiler differ in rank, modes 1:0 are appended to the shorter. As in CuTe DSL 4.8.1,
+    the result is not coalesced, unlike that of raked_product.
     """
     return _interleaved(block, tiler, block_first=True)
 
 
 @checked()
 def raked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return the copies interleaved: mode i is (over the copies, within the block), coalesced.
+    """Return the block, repeated with interleaved copies: mode i is (over the copies, within the
+    block), coalesced.
 
-    As in CuTe DSL 4.8.1, one-mode arguments should be tuples, Layout((4,)): with plain `4:1` the
-    two products refuse some pairs that they accept in the other order.
+    As in CuTe DSL 4.8.1, write a one-mode argument with a tuple, Layout((4,)): blocked_product and
+    raked_product refuse some pairs with a plain `4:1` that they accept in the opposite order.
     """
     return _interleaved(block, tiler, block_first=False)
 
@@ -144,7 +150,8 @@ def _interleaved(block: Layout | ComposedLayout, tiler: Layout, *, block_first: 
 
 
 def _zipped(first: Any, second: Any) -> Any:
-    """Return the modes of two layouts in pairs; one pair if the first has no separate modes."""
+    """Return a layout whose modes are pairs of the two layouts' modes, or a single pair if the
+    first shape is not a tuple."""
     if not isinstance(first.shape, tuple):
         return joined([joined([first, second])])
     if not isinstance(second.shape, tuple) or first.rank != second.rank:

@@ -1,7 +1,7 @@
-"""Handle integers and nested tuples of integers, the form of shapes, strides and coordinates.
+"""Handle integers and nested tuples of integers, which represent shapes, strides and coordinates.
 
 CuTe calls them IntTuples. A leaf of a stride may also be a `Basis` (the stride of a coordinate
-layout, printed `1@0`), and any leaf may be `Dynamic` (known only at run time, printed `?`).
+layout, printed as `1@0`), and any leaf may be `Dynamic` (known only at run time, printed as `?`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any, TypeAlias
 from forgekit.arguments import integer_or_none
 from forgekit.errors import brief, usage_error
 
-# An int, or a nested tuple of ints (in a stride also of Basis). mypy cannot follow recursive types
-# through the algebra, so this name serves only as documentation.
+# An integer, or a nested tuple of integers (in a stride, also of Basis). mypy cannot follow
+# recursive types through the algebra, so this name is only documentation.
 IntTuple: TypeAlias = Any
 
-_DEEPEST = 50  # nesting levels; Python's own recursion ends at 1000
+_DEEPEST = 50  # maximum nesting depth; Python's limit for recursion is 1000
 
 
 @dataclass(frozen=True)
 class Dynamic:
-    """A size or stride known only at run time; CuTe prints it `?`.
+    """A size or stride that is known only at run time; CuTe prints it as `?`.
 
-    It is a multiple of `divisor` (`?{div=4}`); `bits` is its integer width.
+    divisor: the value is a multiple of this number (`?{div=4}`); bits: the integer's width.
     """
 
     divisor: int = 1
@@ -48,8 +48,8 @@ class Dynamic:
 class Basis:
     """A stride that steps along one mode of a coordinate instead of along memory.
 
-    `Basis(2, (1, 0))` steps by 2 in mode 0 of mode 1. CuTe calls it ScaledBasis, makes it with
-    `cute.E` and prints its innermost mode first: `2@0@1`.
+    `Basis(2, (1, 0))` steps by 2 in mode 0 of mode 1. CuTe calls it ScaledBasis, creates it with
+    `cute.E`, and prints its innermost mode first: `2@0@1`.
     """
 
     value: int | Dynamic
@@ -77,7 +77,7 @@ class Basis:
 
 
 def parts(value: IntTuple) -> tuple[Any, ...]:
-    """Return the top-level entries: the tuple itself, or a single entry as a tuple of one."""
+    """Return the top-level entries of a tuple; a single entry becomes a tuple with one element."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -88,8 +88,8 @@ def flat(value: IntTuple) -> tuple[Any, ...]:
 
 
 def leaf_map(function: Callable[..., Any], *values: IntTuple) -> IntTuple:
-    """Return the first value with each leaf replaced by `function`, applied to all values' leaves
-    at that place."""
+    """Return the first value with each leaf replaced by the result of `function`, which receives
+    the corresponding leaves of all values."""
     if isinstance(values[0], tuple):
         return tuple(leaf_map(function, *same) for same in zip(*values, strict=True))
     return function(*values)
@@ -116,12 +116,12 @@ def depth_of(value: IntTuple) -> int:
 
 
 def congruent(a: IntTuple, b: IntTuple) -> bool:
-    """Return True if two values have the same nesting (CuTe: the same profile)."""
+    """Return True if two values are nested in the same way (CuTe: have the same profile)."""
     return weakly_congruent(a, b) and weakly_congruent(b, a)
 
 
 def weakly_congruent(a: IntTuple, b: IntTuple) -> bool:
-    """Return True if `b` has at least the nesting of `a`; an int in `a` may match any part of
+    """Return True if `b` is nested like `a`, or more deeply; an integer in `a` matches any part of
     `b`."""
     if not isinstance(a, tuple):
         return True
@@ -137,7 +137,8 @@ def has_dynamic(value: IntTuple) -> bool:
 
 
 def text(value: IntTuple) -> str:
-    """Format as CuTe does: `(4,(2,2))`, without spaces, and `(4)` for a tuple of one."""
+    """Format a value as CuTe does: `(4,(2,2))`, without spaces, and `(4)` for a tuple with one
+    element."""
     if isinstance(value, tuple):
         return "(" + ",".join(text(part) for part in value) + ")"
     return "_" if value is None else str(value)
@@ -146,7 +147,7 @@ def text(value: IntTuple) -> str:
 def checked_tuple(
     value: object, what: str, *, leaf: Callable[[Any], Any], depth: int = 0
 ) -> IntTuple:
-    """Convert a user's nested tuples or lists to nested tuples; `leaf` converts each leaf."""
+    """Convert nested tuples or lists to nested tuples; `leaf` checks and converts each leaf."""
     if isinstance(value, tuple | list):
         if depth >= _DEEPEST:
             remedy = "nest fewer modes"
@@ -156,8 +157,8 @@ def checked_tuple(
 
 
 def to_coordinate(coord: object) -> IntTuple:
-    """Check ints, None (CuTe's `_`: the whole mode) and tuples of both. Raise UsageError
-    otherwise."""
+    """Return a coordinate of integers, None (CuTe's `_`, the whole mode) and nested tuples. Raise
+    UsageError for any other value."""
 
     def leaf(value: object) -> int | None:
         number = integer_or_none(value)

@@ -25,7 +25,7 @@ _SPACES = {
     "dsmem": "another block's shared memory",
     "generic": "generic memory (global or shared)",
 }
-_COUNTED = 1 << 16  # up to this size, repeated offsets are found by counting
+_COUNTED = 1 << 16  # maximum size of a layout whose distinct offsets are counted
 
 
 def kind(described: Described) -> str:
@@ -70,8 +70,7 @@ def _sizes(shape: IntTuple) -> str:
 
 
 def order(layout: Layout) -> str:
-    """Return a text about a `row-major` or `column-major` matrix; an empty string for any other
-    layout."""
+    """Return a phrase for a row-major or column-major matrix; empty for any other layout."""
     if layout.rank != 2 or layout.depth != 1:
         return ""
     (rows, columns), (down, right) = layout.shape, layout.stride
@@ -85,14 +84,15 @@ def order(layout: Layout) -> str:
 
 
 def _larger(stride: Any, size: Any) -> bool:
-    """Return True if a stride steps over a whole row; assumed for unknown numbers."""
+    """Return True if a stride is at least a size; assume so if either is unknown."""
     if isinstance(stride, int) and isinstance(size, int):
         return stride >= size
     return not isinstance(stride, Basis) and stride != 0
 
 
 def coverage(layout: Layout) -> str:
-    """Describe the offsets that are reached, and whether each is reached once; empty if unknown."""
+    """Describe the offsets that a layout reaches, and state whether it is one-to-one; empty if
+    unknown."""
     if any(isinstance(d, Basis) for d in flat(layout.stride)):
         return ""
     repeats = any(s != 1 and d == 0 for s, d in flat_modes(layout))
@@ -112,7 +112,7 @@ def coverage(layout: Layout) -> str:
 
 
 def distinct_offsets(layout: Layout) -> int | None:
-    """Return the number of distinct offsets; None if counting would take long."""
+    """Return the number of distinct offsets; None if counting them would take too long."""
     moving = [(s, d) for s, d in flat_modes(layout) if s != 1 and d != 0]
     reached, count = 0, 1
     for s, d in sorted(moving, key=lambda leaf: abs(leaf[1])):
@@ -163,8 +163,7 @@ def _entry(mode: tuple[int, ...]) -> str:
 
 
 def swizzle_words(swizzle: Swizzle, *, unit: str) -> str:
-    """Describe which bits are XORed with which; `unit` is the unit of offsets (elements or
-    bytes)."""
+    """Describe the bits that a swizzle XORs; unit: the unit of offsets, `elements` or `bytes`."""
     if swizzle.bits == 0:
         return f"{swizzle} changes nothing"
     target = swizzle.base + max(-swizzle.shift, 0)
@@ -180,7 +179,7 @@ def _bits(first: int, count: int) -> str:
 
 
 def example(described: Described) -> str:
-    """Return an example such as `Element (1,2) lies at 1·1 + 2·4 = 9`."""
+    """Return an example such as `Element (1,2) is at 1·1 + 2·4 = 9`."""
     layout, outer = described.layout, outer_of(described.layout)
     coord = _example_coordinate(outer)
     if coord is None:
@@ -212,7 +211,8 @@ def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -
 
 
 def _example_coordinate(layout: Layout) -> IntTuple | None:
-    """Return a small coordinate, with distinct numbers in modes that are large enough."""
+    """Return a small coordinate for an example, with different entries if the modes are large
+    enough."""
     numbers = itertools.count(1)
 
     def pick(size: Any) -> int:

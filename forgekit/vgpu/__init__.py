@@ -1,35 +1,35 @@
-"""The virtual GPU runs the PTX that CuTe DSL's compiler produces on the CPU, warp by warp.
+"""Run the PTX that CuTe DSL's compiler produces on a virtual GPU: on the CPU, warp by warp.
 
     import forgekit.vgpu
-    forgekit.vgpu.install()      # from here on, unmodified CuTe DSL code runs without a GPU
+    forgekit.vgpu.install()      # now unmodified CuTe DSL code runs without a GPU
 
 The rest of forgekit imports only these names; the exceptions are in `forgekit.errors`:
 
-    install, uninstall, is_installed, installed     route CuTe DSL's launches here
-    options         of a run: sanitizer, schedule, budget, listeners, ...
+    install, uninstall, is_installed, installed     route CuTe DSL's launches to the virtual GPU
+    options         settings of a run: sanitizer, schedule, budget, listeners, ...
     Call            load a program and launch it, or list a call's launches without running them
-    Recording       the events of a run, recorded once for all views
-    Listener, Moment, Access    readers of a recording or of a run, event by event
+    Recording       the events of a run, recorded once for all readers
+    Listener, Moment, Access    observe a run, or read a recording, event by event
     AccessCounts, TensorTraffic    the counts of a recording
-    Finding         a mistake found by the sanitizer
-    HARDWARE        the numbers of the GPU: lanes, banks, architectures, limits, costs
-    HOST            access to CuTe DSL and torch's tensors for the compiler
+    Finding         a mistake that the sanitizer found
+    HARDWARE        the constants of the GPU: lanes, banks, architectures, limits, costs
+    HOST            access to CuTe DSL and to torch's tensors, for the compiling code
 
-It depends on PTX and NumPy, not on the rest of forgekit. The modules, from the bottom of the stack
-to the top; each imports only from those listed above it, even for annotations:
+This package depends on NumPy, and not on the rest of forgekit. Each module imports only from the
+modules listed above it, even for annotations:
 
     wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
-    plugins.py      host code's requests to a GPU besides launches; `forgekit.cuda` is a plug-in
-    floats.py, fp8.py    arithmetic of f16, bf16, tf32, fp8 on arrays of bits
+    plugins.py      requests by host code other than launches; `forgekit.cuda` is a plug-in
+    floats.py, fp8.py    arithmetic with PTX's rounding; conversion of 8-bit floats
     elementary.py        log2, sin, cos and tanh, correctly rounded
-    tensor_cores.py      dot products with the additions of tensor cores
-    ptx/            text -> instructions, each with its Python line
+    tensor_cores.py      dot products, added as tensor cores add
+    ptx/            text -> instructions, each with its source line
     launch_record.py    a launch: grid, blocks, parameters; coordinates of a block
     memory/         global, shared and local memory
-    code.py         a kernel's code: numbered registers, placed variables, liveness
-    sampling.py     the blocks that run of a large launch that is only counted
+    code.py         a kernel's code: register indices, addresses of variables, liveness
+    sampling.py     the blocks that run if a large launch is only counted
     batch.py        the state of a batch of blocks: registers, memory, program counters
-    access/         from addresses to elements; checks every access
+    access/         finds the elements at addresses; checks every access
     listeners.py    the observers of a run
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        the meaning of each opcode
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from forgekit.vgpu.recording import Moment, Recording
     from forgekit.vgpu.sanitizer import Finding
 
-# These are imported on first use, because `forgekit.errors` needs this package but not NumPy.
+# These names are imported on first use: `forgekit.errors` needs this package without NumPy.
 _HOME = {
     "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
     "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",

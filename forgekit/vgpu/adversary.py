@@ -1,8 +1,9 @@
-"""Make adversarial schedules: thread orders that a GPU could also choose and that expose mistakes.
+"""Create adversarial schedules: orders of threads that a GPU may also choose, and that expose
+mistakes.
 
-In the usual order warps run in lockstep, which makes many races look harmless. An adversary cuts
-the threads that leave a barrier into parts, by warps or by single lanes, and lets each part run as
-far as it can before the next one starts. A seed determines all choices.
+In the usual order, warps run in lockstep, so many races have no effect. An adversary divides the
+threads that leave a barrier into parts (blocks, warps or single lanes), and lets each part run as
+far as possible before the next part starts. A seed determines all choices.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _PARTS = 3
 class Adversary:
     """Chooses orders for a batch of blocks.
 
-    eager: asynchronous copies arrive when they start instead of when they are waited for.
-    backwards: the batch with the last blocks runs first.
+    eager: True if asynchronous copies complete when they start, not when threads wait for them.
+    backwards: True if the batch with the last blocks runs first.
     """
 
     def __init__(self, seed: int, first_block: int) -> None:
@@ -29,8 +30,8 @@ class Adversary:
         self.eager = self.backwards = bool(seed % 2)
 
     def parts(self, mask: Array) -> list[Array]:
-        """Divide the threads of a full mask (blocks, threads) into parts, in the order in which
-        they will run."""
+        """Divide the threads in a full mask (blocks, threads) into parts, in the order in which the
+        parts run."""
         n_blocks, n_threads = mask.shape
         n_warps = n_threads // WARP
         places = self._draw.permuted(np.tile(np.arange(n_warps), (n_blocks, 1)), axis=1)
@@ -44,14 +45,15 @@ class Adversary:
         return [threads for threads in found if threads.any()]
 
     def impatient(self) -> bool:
-        """Return True if a wait that may end without success should do so even though it could
-        succeed."""
+        """Return True if a wait that may fail should fail now, even if it could succeed."""
         return bool(self._draw.integers(4) == 0)
 
     def register(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-        """Return the content of a register that was never written: NaN in every other thread, a
-        large number in the others, because a product reveals the NaN and a maximum reveals the
-        number. A predicate is false."""
+        """Return the initial content of a register.
+
+        Threads alternate between NaN, which a product reveals, and a large number, which a maximum
+        reveals. A predicate is false.
+        """
         if dtype.kind == "b":
             return np.zeros(shape, dtype)
         large, nan = (np.full(dtype.itemsize, byte, np.uint8).view(dtype) for byte in (0x7F, 0xFF))

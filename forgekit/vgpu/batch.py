@@ -1,13 +1,14 @@
 """Hold the state of a batch of blocks: registers, memory, and each thread's program counter.
 
-A register is one array over the batch, of any shape that broadcasts to (blocks, threads): values
-that are uniform within a block have shape (B, 1), values that depend only on the thread index (1,
-T), and a constant (1, 1), so uniform work is nearly free. T is rounded up to whole warps.
+A register is one array for the whole batch, of any shape that broadcasts to (blocks, threads). A
+value that is uniform within a block has the shape (B, 1); a value that depends only on the thread
+index, (1, T); a constant, (1, 1). Uniform work is therefore nearly free. T is rounded up to whole
+warps.
 
-Every thread has a program counter. Threads with the same program counter form a group, a boolean
-mask. A group may overwrite registers of other threads as long as those threads will not read them
-again. Liveness (computed once per kernel) shows when values must be merged, so most divergent code
-runs at full speed.
+Every thread has a program counter. Threads with the same program counter form a group, represented
+by a boolean mask. A group may overwrite the registers of other threads if those threads do not read
+them again. Liveness, computed once per kernel, shows which values must be preserved, so most
+divergent code runs at full speed.
 """
 
 from __future__ import annotations
@@ -29,14 +30,15 @@ from forgekit.vgpu.sampling import Part
 
 E = TypeVar("E", bound=KernelError)
 
-EVERYONE = 0  # the count of a barrier that waits for the whole block
+EVERYONE = 0  # count of a barrier that waits for the whole block
 
 
 class Vote(NamedTuple):
-    """The threads' input to a barrier that reduces.
+    """The threads' votes in a barrier that reduces a predicate.
 
-    yes: the threads with a true predicate, a full mask; take: called with the numbers of true
-    predicates and of voters per block, and a full mask of the threads that receive the answer.
+    yes: a full mask of the threads whose predicate is true; take: a function that receives, per
+    block, the number of true predicates and the number of voters, and a full mask of the threads to
+    which it writes the result.
     """
 
     yes: Array
@@ -44,8 +46,8 @@ class Vote(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """Threads, a full mask, that have arrived at instruction `pc`; waits: True if they stopped
-    there."""
+    """Threads (a full mask) that have arrived at a barrier at instruction `pc`; waits: True if they
+    wait at it."""
 
     pc: int
     mask: Array
@@ -55,10 +57,9 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Barrier:
-    """The threads that have arrived at a barrier and have not yet been released, in all blocks of
-    the batch."""
+    """The threads of all blocks that have arrived at a barrier and have not been released yet."""
 
-    # (blocks,): number of awaited threads, EVERYONE for the whole block, -1 if unknown
+    # per block: the number of awaited threads, EVERYONE for the whole block, -1 if unknown
     counts: Array
     arrivals: list[Arrival] = field(default_factory=list)
 
@@ -67,8 +68,8 @@ class Barrier:
 class Waiting:
     """A group that sleeps before instruction `pc`.
 
-    what: `cluster` or `mbarrier`; keys: the number of each thread's barrier, (blocks, threads) or
-    broadcastable; parity: the parity of an mbarrier's phase.
+    what: `cluster` or `mbarrier`; keys: the index of each thread's cluster or mbarrier, of a shape
+    that broadcasts to (blocks, threads); parity: the parity of the awaited mbarrier phase.
     """
 
     pc: int
@@ -93,7 +94,7 @@ class Batch:
         self.record = record
         self.memory = memory
         self.blocks = blocks
-        self.part: Part | None = None  # which part of a sample this is
+        self.part: Part | None = None  # the part of a sample to which the blocks belong
         self.adversary = adversary
         self.n_blocks = len(blocks)
         self.block_threads = int(np.prod(record.block))
@@ -111,17 +112,17 @@ class Batch:
         self.alive: Array | None = everyone
         self.mask: Array | None = everyone  # the running group
         self.pc = 0
-        self.protected = 0  # registers (a bit set) that threads of other groups may still read
+        self.protected = 0  # registers (as bits) that threads of other groups may still read
         self.runnable: dict[int, Array | None] = {0: everyone}
-        # at a warp instruction that still lacks lanes
+        # threads at a warp instruction that other lanes have not reached
         self.parked: dict[int, Array | None] = {}
-        self.held: list[tuple[int, Array]] = []  # held by an adversary, until the others have run
+        self.held: list[tuple[int, Array]] = []  # held back by an adversary
         self.at_barriers: dict[int, Barrier] = {}  # barriers of a block, by number
-        self.asleep: list[Waiting] = []  # at a cluster's barrier or an mbarrier
+        self.asleep: list[Waiting] = []  # at a cluster barrier or an mbarrier
 
     @property
     def alone(self) -> bool:
-        """Return True if the running group holds every thread that has not exited."""
+        """Return True if the running group contains every thread that has not exited."""
         return not (self.runnable or self.parked or self.held or self.at_barriers or self.asleep)
 
     # -- masks ----------------------------------------------------------------------------
@@ -132,31 +133,32 @@ class Batch:
         return np.broadcast_to(mask, self.shape)
 
     def only(self, thread: int) -> Array:
-        """Return the full mask of a single thread, by its number in the batch."""
+        """Return a full mask of a single thread, given its index in the batch."""
         one = np.zeros(self.shape, bool)
         one.flat[thread] = True
         return one
 
     def active(self, guard: Array | None) -> Array | None:
-        """Return the running group's mask, narrowed by an instruction's guard predicate."""
+        """Return the threads of the running group for which an instruction's guard is true."""
         if guard is None:
             return self.mask
         return guard if self.mask is None else guard & self.mask
 
     def lanes(self, mask: Array | None) -> Array:
-        """Return the mask by warps, of shape (blocks * warps, 32)."""
+        """Return the mask, reshaped to (blocks * warps, 32)."""
         return self.expand(mask).reshape(-1, WARP)
 
     # -- registers ------------------------------------------------------------------------
     def write(self, register: int, value: Array) -> None:
-        """Set a register for the running group, and keep values that other threads still need."""
+        """Set a register for the running group, and preserve values that other threads still
+        need."""
         if self.protected >> register & 1:
             self.merge(register, value, self.mask)
         else:
             self.regs[register] = value
 
     def write_where(self, register: int, value: Array, guard: Array | None) -> None:
-        """Like `write`, for a guarded instruction: threads whose guard is false keep their
+        """Do the same as `write` for a guarded instruction: threads whose guard is false keep their
         value."""
         if guard is None:
             self.write(register, value)
@@ -177,14 +179,14 @@ class Batch:
         return self.program.where(self.pc if pc is None else pc)
 
     def marked(self, error: E, kind: str) -> E:
-        """Add the machine-readable parts, the slug and the running line, to the error."""
+        """Add the machine-readable attributes, `kind` and the source line, to an error, and return
+        it."""
         source = self.program.instructions[self.pc].source
         error.kind, error.lines = kind, () if source is None else (source,)
         return error
 
     def thread_name(self, block: int, thread: int) -> str:
-        """Return text such as `thread (3, 0, 0) of block (7, 0, 0)`, from indices into the
-        batch."""
+        """Return text such as `thread (3, 0, 0) of block (7, 0, 0)`, given indices in the batch."""
         of_block, of_thread = self.record.coordinates(self.blocks[block], thread)
         return f"thread {of_thread} of block {of_block}"
 
@@ -197,7 +199,7 @@ class Batch:
 
 
 def pack_lanes(lanes: Array) -> Array:
-    """Convert (…, 32) booleans to 32-bit masks, lane 0 in bit 0."""
+    """Convert booleans of shape (…, 32) to 32-bit masks, with lane 0 in bit 0."""
     packed = np.packbits(lanes, axis=-1, bitorder="little")
     return np.ascontiguousarray(packed).view(np.uint32)[..., 0]
 

@@ -16,7 +16,7 @@ from forgekit.vgpu.user_lines import SourceLine, source_line
 
 _NEAR = 20  # maximum number of lines between a kernel's first decorator and its `def`
 
-# NumPy's type for each PTX type; bf16 and the packed types are handled as bits.
+# NumPy's type for each PTX type; bf16 and packed types are unsigned integers.
 DTYPES: dict[str, np.dtype] = {
     name: np.dtype(kind)
     for name, kind in {
@@ -29,13 +29,15 @@ DTYPES: dict[str, np.dtype] = {
 
 
 class Code(Dataflow):
-    """What PTX states about a kernel: its dataflow, variables' addresses, source lines."""
+    """Properties of a kernel that follow from its PTX: data flow, addresses of variables, source
+    lines."""
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel)
         self.module = module
         self.target = module.target
-        # No instruction that the decoder supports uses a register of any other type.
+        # Registers of other types need no dtype, because the decoder refuses instructions that use
+        # them.
         self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
         self._lines: dict[int, SourceLine | None] = {}
         self._place_variables()
@@ -46,7 +48,7 @@ class Code(Dataflow):
         static = [v for v in shared if not v.external]
         self.shared_offsets, self.shared_end = _offsets(static, SHARED_RESERVED)
         for v in shared:
-            if v.external:  # after the static ones
+            if v.external:  # dynamic shared memory follows the static variables
                 self.shared_end = _round_up(self.shared_end, max(v.align, 16))
                 self.shared_offsets[v.name] = self.shared_end
         local = [v for v in self.kernel.variables.values() if v.space == "local"]
@@ -54,24 +56,26 @@ class Code(Dataflow):
         self.param_offsets, self.param_bytes = _offsets(self.kernel.params)
 
     def shared_bytes(self, record: LaunchRecord) -> int:
-        """Return the bytes of shared memory per block: the kernel's own plus the launch's dynamic
-        part."""
+        """Return the bytes of static and dynamic shared memory per block."""
         return self.shared_end - SHARED_RESERVED + record.shared_bytes
 
     @functools.cached_property
     def pointer_slots(self) -> list[int]:
-        """Return offsets in the parameters of words that may hold a pointer: 64-bit words, and the
-        first word of a possible tensor map. A 32-bit size with the padding after it can look like a
-        pointer."""
+        """Return the offsets in the parameters of words that may hold a pointer.
+
+        These are words that the kernel loads as 64 bits, and the first word of each possible tensor
+        map. Other words are excluded, because a 32-bit size and its padding can look like a
+        pointer.
+        """
         words = self.tensor_maps.union(self.wide_parameters())
         return sorted(self.param_offsets[name] + at for name, at in words)
 
     def line_at(self, pc: int) -> SourceLine | None:
-        """Return the Python line of an instruction; None if the PTX has no line information.
+        """Return the source line of an instruction; None if the PTX has no line information.
 
-        Code that the compiler puts in column 0 (branches, loop arithmetic) has the line after the
-        function; it is attributed to the line before it, as in messages. The prologue has the first
-        decorator's line; it is attributed to the `def`.
+        The compiler gives branches and loop arithmetic the line after the function, in column 0;
+        they are attributed to the line of the instruction before them. The prologue has the first
+        decorator's line; it is attributed to the line with `def`.
         """
         if pc not in self._lines:
             self._lines[pc] = self._line_at(pc)
@@ -90,7 +94,7 @@ class Code(Dataflow):
         return found
 
     def where(self, pc: int) -> str:
-        """Return the Python line of an instruction, or its PTX line if there is no line
+        """Return the source line of an instruction, or its PTX line if there is no line
         information."""
         pc = min(pc, len(self.instructions) - 1)
         instruction = self.instructions[pc]
@@ -100,7 +104,7 @@ class Code(Dataflow):
 
 
 def _offsets(variables: Iterable[ptx.Variable], end: int = 0) -> tuple[dict[str, int], int]:
-    """Return the addresses, by name, of variables placed one after the other from `end`, and the
+    """Place variables consecutively from address `end`; return their addresses, by name, and the
     new end."""
     found = {}
     for v in variables:

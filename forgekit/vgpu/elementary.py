@@ -1,10 +1,10 @@
-"""Compute log2, sin, cos and tanh of float32, correctly rounded, with the same bits on every
-machine.
+"""Compute log2, sin, cos and tanh of float32 values, correctly rounded and therefore identical on
+every machine.
 
-C libraries and vector extensions differ in the last bits of their float64 results. A result is used
-only if every number close to it rounds to the same float32. For the rest, about one value in ten
-million, decimal arithmetic decides: a result that is not a float64 number is irrational, so enough
-digits show its side of a tie.
+C libraries and vector extensions differ in the last bits of their float64 results. Such a result is
+used only if every number close to it rounds to the same float32. For all other values, about one in
+ten million, the function is computed in decimal arithmetic: a result that float64 cannot represent
+is irrational, so with enough digits it is never on a tie.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 from forgekit.vgpu import floats
 from forgekit.vgpu.floats import Array
 
-_REMOVED, _TIE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # mask of float64's last bits
-_DOUBT = np.uint64(32)  # error of a float64 result, in units in the last place
-# The largest float32 has 39 digits before the point; 50 are left for its remainder.
+_REMOVED, _TIE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # bits of float64 that float32 lacks
+_DOUBT = np.uint64(32)  # maximum error of a float64 result, in units in the last place
+# The largest float32 has 39 digits before the decimal point; 50 digits remain after it.
 _DIGITS = 90
 _PI = Decimal(
     "3.14159265358979323846264338327950288419716939937510"
@@ -28,11 +28,11 @@ _PI = Decimal(
 
 
 def rounded(name: str, x: Array) -> Array:
-    """Return log2, sin, cos or tanh, chosen by name, of float32."""
+    """Return log2, sin, cos or tanh (`name`) of float32 values."""
     wide = getattr(np, name)(x.astype(np.float64))
     result: Array = wide.astype(np.float32)
-    # The distance of the bits that rounding removes from the lowest doubtful value; values below it
-    # wrap around. (Results that are subnormal in float32 are x itself.)
+    # The difference between the bits that rounding removes and the lowest doubtful value; lower
+    # values wrap around. (A result that is subnormal in float32 equals x.)
     above = (wide.view(np.uint64) & _REMOVED) - (_TIE - _DOUBT)
     doubtful = above <= 2 * _DOUBT
     if doubtful.any():
@@ -50,8 +50,10 @@ def _tanh(x: Decimal) -> Decimal:
 
 
 def _series(angle: Decimal, term: Decimal, power: int) -> Decimal:
-    """Sum the Taylor series of sine or cosine, starting at its first term, which has this power of
-    the angle."""
+    """Return the sum of the Taylor series of sine or cosine.
+
+    term, power: the first term, and the power of the angle in it.
+    """
     total, before = term, None
     while total != before:
         before, power = total, power + 2

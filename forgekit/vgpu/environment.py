@@ -1,4 +1,5 @@
-"""Inspect the process's environment: variables whose names begin with FORGEKIT_, and IPython."""
+"""Inspect the environment of the process: variables whose names begin with FORGEKIT_, and
+IPython."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ ON, OFF = ("on", "yes", "true", "1"), ("off", "no", "false", "0")
 
 
 def is_on(name: str, default: bool) -> bool:
-    """Return True if a variable is on, yes, true or 1; `default` if it is unset or empty.
+    """Return True if the variable's value is on, yes, true or 1, and `default` if it is unset or
+    empty.
 
     Raises:
-        UsageError: the value is none of these, nor off, no, false or 0.
+        UsageError: the value is not one of on, yes, true, 1, off, no, false and 0.
     """
     said = os.environ.get(name, "").strip().lower()
     if said and said not in ON + OFF:
@@ -26,10 +28,10 @@ def is_on(name: str, default: bool) -> bool:
 
 
 def number(name: str, default: int) -> int:
-    """Return the positive integer in a variable; `default` if it is unset or empty.
+    """Return the variable's value, a positive integer, or `default` if it is unset or empty.
 
     Raises:
-        UsageError: the variable has any other value.
+        UsageError: the value is not a positive integer.
     """
     said = os.environ.get(name, "").strip()
     if not said:
@@ -45,5 +47,6 @@ def number(name: str, default: int) -> int:
 
 
 def ipython() -> Any:
-    """Return the IPython shell that runs this process's code, as in a notebook; None elsewhere."""
+    """Return the IPython shell that runs the process's code (in a notebook, for example), or
+    None."""
     return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -1,7 +1,7 @@
 """Define the exceptions that the virtual GPU raises, and the base class of all forgekit exceptions.
 
-`forgekit.errors` draws the whole tree. In a notebook an exception shows its message and the user's
-own line; in pytest the frames of forgekit are hidden.
+`forgekit.errors` shows the tree of exceptions. In a notebook, an exception shows its message and
+the user's source line; pytest hides the frames of forgekit.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _BOLD_RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 
 
 def wants_all_frames() -> bool:
-    """Return True if FORGEKIT_TRACEBACK=full requests the frames within forgekit."""
+    """Return True if FORGEKIT_TRACEBACK=full requests tracebacks with forgekit's frames."""
     return os.environ.get("FORGEKIT_TRACEBACK", "").strip().lower() == "full"
 
 
 def _hide_from_pytest(frame: FrameType | None) -> None:
-    """Mark forgekit's modules up to the user's frame, so that pytest hides them if forgekit raised
-    the error."""
+    """Mark forgekit's modules up to the user's frame, so that pytest hides their frames if forgekit
+    raised the error."""
 
     def hidden(caught: Any) -> bool:
         return isinstance(caught.value, ForgekitError) and not wants_all_frames()
@@ -37,7 +37,8 @@ def _hide_from_pytest(frame: FrameType | None) -> None:
 
 
 class ForgekitError(Exception):
-    """Base class of all exceptions that forgekit raises on purpose; its `str()` is the message."""
+    """Base class of all exceptions that forgekit raises deliberately; `str()` returns the
+    message."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(as_typed(message))
@@ -45,8 +46,8 @@ class ForgekitError(Exception):
             _hide_from_pytest(sys._getframe(1))
 
     def _render_traceback_(self) -> list[str]:
-        """Return the lines that IPython shows in place of a traceback: name, message, the student's
-        line."""
+        """Return the lines that IPython shows instead of a traceback: the name, the message and the
+        user's source line."""
         lines = [f"{_BOLD_RED}{type(self).__name__}{_RESET}: {wrapped(str(self))}"]
         where = self._where()
         if where is not None:
@@ -58,33 +59,32 @@ class ForgekitError(Exception):
 
 
 class UsageError(ForgekitError, ValueError):
-    """A forgekit function got an argument that it cannot use."""
+    """A forgekit function received an argument that it cannot use."""
 
 
 def usage_error(what: str, got: object, needed: object, remedy: str) -> UsageError:
-    """Make a UsageError whose message has forgekit's usual parts; the arguments are those of
-    `got_needed`."""
+    """Return a UsageError whose message is formatted by `got_needed`, with the same arguments."""
     return UsageError(got_needed(what, got, needed, remedy))
 
 
 class ArgumentMismatchError(UsageError):
-    """A compiled kernel was called with a tensor or scalar that differs from its signature."""
+    """A compiled kernel was called with a tensor or scalar that does not match its signature."""
 
 
 class PlatformError(ForgekitError):
-    """This machine lacks something, such as a requested GPU or a compiler for this system."""
+    """This machine lacks a requirement, such as a requested GPU or a compiler for this system."""
 
 
 class KernelError(ForgekitError):
     """The virtual GPU stopped a kernel.
 
     Attributes:
-        kind: short slug of the mistake, such as `out-of-bounds`; empty if there is none.
-        lines: the Python lines concerned, with `file` and `line`; empty if unknown.
-        who: ((x, y, z) of the block, (x, y, z) of the thread) that failed first; None if there is
-            none.
-        place: the element or offset, as in the message.
-        overrun: the numbers of an access outside a tensor (a `faults.Overrun`); else None.
+        kind: a short slug for the mistake, such as `out-of-bounds`; empty if there is none.
+        lines: the source lines involved, each with `file` and `line`; empty if unknown.
+        who: the coordinates of the first failing thread, ((x, y, z) of its block, (x, y, z) of the
+            thread); None if there is no such thread.
+        place: the element or the offset that the message names.
+        overrun: facts about an access outside a tensor (a `faults.Overrun`); otherwise None.
     """
 
     kind: str = ""
@@ -95,32 +95,33 @@ class KernelError(ForgekitError):
 
 
 class MemoryAccessError(KernelError):
-    """A kernel touched memory that is out of bounds, misaligned or unmapped."""
+    """A kernel accessed memory that is out of bounds, misaligned or unmapped."""
 
 
 class DeadlockError(KernelError):
-    """A kernel's threads wait for each other indefinitely; the message lists them."""
+    """A kernel's threads wait indefinitely; the message lists them."""
 
     kind = "deadlock"
 
 
 class InstructionBudgetError(KernelError):
-    """A kernel ran longer than its instruction budget."""
+    """A kernel executed more instructions than its budget allows."""
 
     kind = "endless"
 
 
 class LaunchError(KernelError):
-    """A launch that no GPU accepts: too many threads, too much shared memory, a bad grid."""
+    """A launch was refused, as on a GPU: too many threads, too much shared memory, or an invalid
+    grid."""
 
     kind = "launch-limits"
 
 
 class SanitizerError(KernelError):
-    """A kernel ran to its end, but its behaviour is undefined on a GPU.
+    """A kernel completed, but its behaviour is undefined on a GPU.
 
-    Its results are in the tensors. `findings` lists the most serious mistakes that the virtual
-    GPU's sanitizer found.
+    The tensors contain its results. `findings` lists the most serious mistakes that the sanitizer
+    found.
     """
 
     def __init__(self, message: str = "", findings: Sequence[Any] = ()) -> None:
@@ -133,4 +134,4 @@ class UnsupportedPtxError(KernelError):
 
 
 class PtxSyntaxError(KernelError):
-    """PTX text that cannot be parsed."""
+    """A PTX text cannot be parsed."""

@@ -1,12 +1,12 @@
-"""Implement floating-point arithmetic with PTX's rounding, on NumPy arrays.
+"""Implement floating-point arithmetic on NumPy arrays, rounded as PTX requires.
 
-NumPy rounds to nearest even and has no fused multiply-add; PTX requires a single rounding for
-`fma`, for `.rz/.rm/.rp`, for flushing of subnormals and for bfloat16. Everything here is exact:
-products of two float32 are exact in float64, and sums keep their rounding error (Knuth's TwoSum),
-so that the final rounding sees the exact value. `fma` for float64 follows Boldo and Melquiond,
-"Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
+NumPy rounds to nearest even, and lacks a fused multiply-add, directed rounding (`.rz/.rm/.rp`),
+flushing of subnormals, and bfloat16; PTX requires a single rounding for each of them. The functions
+in this module round exact values: the product of two float32 values is exact in float64, and a sum
+keeps its rounding error (Knuth's TwoSum). `fma` for float64 follows Boldo and Melquiond, "Emulation
+of a FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
 
-bfloat16 values are uint16 arrays, the upper half of the float32 of equal value.
+A bfloat16 value is stored as uint16, the upper half of the equal float32 value.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 Array = NDArray
 
-_TINY32 = np.float32(2.0**-126)  # smallest normal float32
+_TINY32 = np.float32(2.0**-126)  # the smallest normal float32
 _MAGNITUDE = {2: np.uint16(0x7FFF), 4: np.uint32(0x7FFFFFFF)}
 _MANTISSA = {2: np.uint16(10), 4: np.uint32(23)}  # bits
 _BITS: dict[int, np.dtype[Any]] = {2: np.dtype("u2"), 4: np.dtype("u4")}
-# The NaN that a GPU's arithmetic returns, whatever the operands' payloads.
+# The NaN that a GPU's arithmetic returns, for any payloads of the operands.
 CANONICAL_NAN_16 = np.uint16(0x7FFF)  # float16 and bfloat16
 _CANONICAL_NAN: dict[int, Any] = {
     2: CANONICAL_NAN_16.view(np.float16), 4: np.uint32(0x7FFFFFFF).view(np.float32),
@@ -32,11 +32,11 @@ _QUIET_64, _INVALID_64 = np.uint64(1 << 51), np.uint64(0xFFF8 << 48)
 
 
 def flush(x: Array) -> Array:
-    """Apply `.ftz`: flush subnormal float16 or float32 to zero of the same sign."""
+    """Apply `.ftz`: flush subnormal float16 or float32 values to zero with the same sign."""
     width = x.dtype.itemsize
     one = _BITS[width].type(1)
     magnitude = x.view(_BITS[width]) & _MAGNITUDE[width]
-    small = magnitude - one < (one << _MANTISSA[width]) - one  # false for 0, which wraps around
+    small = magnitude - one < (one << _MANTISSA[width]) - one  # False for 0, which wraps around
     if not small.any():
         return x
     return np.where(small, np.copysign(x.dtype.type(0), x), x)
@@ -54,7 +54,8 @@ def relu(x: Array) -> Array:
 
 
 def canonical_nan(x: Array) -> Array:
-    """Give float16 or float32 results the GPU's only NaN, 0x7FFF or 0x7FFFFFFF."""
+    """Replace NaNs in float16 or float32 results by the GPU's canonical NaN, 0x7FFF or
+    0x7FFFFFFF."""
     nan = np.isnan(x)
     if nan.any():
         return np.where(nan, _CANONICAL_NAN[x.dtype.itemsize], x)
@@ -62,10 +63,10 @@ def canonical_nan(x: Array) -> Array:
 
 
 def first_nan(result: Array, *operands: Array) -> Array:
-    """Give float64 NaN results the bits of the first NaN operand, quieted.
+    """Replace NaNs in float64 results by the first NaN operand, made quiet.
 
-    Without a NaN operand, the sign is negative and the payload zero. Processors differ in both
-    properties.
+    If no operand is NaN, the NaN has a negative sign and the payload zero. (Processors differ in
+    signs and payloads of NaN results.)
     """
     nan = np.isnan(result)
     if not nan.any():
@@ -77,7 +78,8 @@ def first_nan(result: Array, *operands: Array) -> Array:
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return the rounded sum and its exact error; the error is 0 if the sum is not finite."""
+    """Return the rounded sum, and its exact rounding error; the error is 0 if the sum is not
+    finite."""
     s = a + b
     part = s - a
     error = (a - (s - part)) + (b - part)
@@ -85,12 +87,14 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _to_odd(s: Array, error: Array) -> Array:
-    """Round the exact value `s + error` to odd in float64 (s is the nearest float64)."""
+    """Round the exact value `s + error` to odd, in float64; s is the float64 nearest to this
+    value."""
     bits = s.view(np.int64)
     adjust = (error != 0) & ((bits & 1) == 0)
     if not adjust.any():
         return s
-    # Take one step towards the error: away from zero if error and s have the same sign.
+    # Move s one step in the direction of the error: away from zero if error and s have the same
+    # sign.
     step = np.where((error > 0) == (s > 0), 1, -1)
     moved = np.where(s == 0, error, (bits + step).view(np.float64))
     return np.where(adjust, moved, s)
@@ -98,9 +102,9 @@ def _to_odd(s: Array, error: Array) -> Array:
 
 # -- directed rounding ------------------------------------------------------------------------
 def directed(nearest: Array, side: Array, mode: str) -> Array:
-    """Return the exact result rounded by `mode` (rn, rz, rm, rp), given the nearest float.
+    """Return the exact result rounded by `mode` (rn, rz, rm or rp), given the nearest float.
 
-    side: the sign of the exact result minus `nearest`; 0 or NaN if `nearest` is already right.
+    side: the sign of the exact result minus `nearest`; 0 or NaN if `nearest` is the result.
     """
     if mode == "rn":
         return nearest
@@ -122,7 +126,8 @@ def _side(s: Array, error: Array | None, back: Array) -> Array:
 
 
 def round_to_f32(s: Array, error: Array | None, mode: str) -> Array:
-    """Round the exact value `s + error` (float64 and its error) to float32 once."""
+    """Round the exact value `s + error` (a float64 value and its error) to float32, with one
+    rounding."""
     if mode == "rn":
         return (s if error is None else _to_odd(s, error)).astype(np.float32)
     nearest = s.astype(np.float32)
@@ -130,20 +135,20 @@ def round_to_f32(s: Array, error: Array | None, mode: str) -> Array:
 
 
 def fma32(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
-    """Return float32 `a*b + c` rounded once."""
+    """Return float32 `a*b + c`, rounded once."""
     product = a.astype(np.float64) * b.astype(np.float64)
     c64 = c.astype(np.float64)
     s = product + c64
     if mode == "rn":
-        # The float64 sum suffices unless it sits on a tie between two float32, or the result is
-        # subnormal or next to it (fewer bits, other ties).
+        # The float64 sum suffices unless it is a tie between two float32 values, or the result is
+        # subnormal or nearly subnormal. Such results have fewer bits, so other values are ties.
         bits = s.view(np.int64)
         tie = ((bits & 0x1FFFFFFF) == 0x10000000).any()
         result = s.astype(np.float32)
         if not tie and (np.abs(result) > _TINY32).all():
             return result
     s, error = two_sum(product, c64)
-    if mode == "rm":  # an exact zero from opposite signs is -0 when rounding down
+    if mode == "rm":  # rounded down, an exact zero from opposite signs is -0
         zero = (s == 0) & (error == 0) & (np.signbit(product) != np.signbit(c64))
         return np.where(zero, np.float32(-0.0), round_to_f32(s, error, mode))
     return round_to_f32(s, error, mode)
@@ -160,7 +165,8 @@ def mul32(a: Array, b: Array, mode: str) -> Array:
 
 
 def div32(a: Array, b: Array, mode: str) -> Array:
-    """Return float32 `a / b`; the remainder, exact in float64, sets the rounding direction."""
+    """Return float32 `a / b`; the remainder, exact in float64, determines the rounding
+    direction."""
     quotient = a / b
     if mode == "rn":
         return quotient
@@ -169,7 +175,8 @@ def div32(a: Array, b: Array, mode: str) -> Array:
 
 
 def sqrt32(a: Array, mode: str) -> Array:
-    """Return the float32 square root, by the same reasoning as `div32`."""
+    """Return the float32 square root; the remainder determines the rounding direction, as in
+    `div32`."""
     root = np.sqrt(a)
     if mode == "rn":
         return root
@@ -179,8 +186,11 @@ def sqrt32(a: Array, mode: str) -> Array:
 
 # -- float64 ----------------------------------------------------------------------------------
 def fma64(a: Array, b: Array, c: Array) -> Array:
-    """Return float64 `a*b + c` rounded once: Boldo and Melquiond's algorithm, exact except near
-    over- and underflow, where rational arithmetic handles values individually."""
+    """Return float64 `a*b + c`, rounded once.
+
+    Boldo and Melquiond's algorithm is exact except near overflow and underflow; there, rational
+    arithmetic computes each value separately.
+    """
     split = 134217729.0  # 2**27 + 1, Dekker's splitting
     a, b, c = np.broadcast_arrays(a, b, c)
     product = a * b
@@ -197,13 +207,13 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     vh, vl = two_sum(product, th)
     z, ze = two_sum(tl, vl)
     result = vh + _to_odd(z, ze)
-    result = np.where(result == 0, simple, result)  # with the sign of the exact zero
+    result = np.where(result == 0, simple, result)  # restores the sign of an exact zero
     largest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(c))
     size = np.abs(product)
     tame = (largest < 2.0**990) & (size < 2.0**990) & ((size > 2.0**-900) | (a == 0) | (b == 0))
     if not tame.all():
         result = np.where(tame, result, simple)
-        plain = np.isinf(c) & np.isfinite(a) & np.isfinite(b)  # also when a*b overflows
+        plain = np.isinf(c) & np.isfinite(a) & np.isfinite(b)  # even if a*b overflows
         result = np.where(plain, c, result)
         for at in np.argwhere(~tame & np.isfinite(largest)):
             i = tuple(at)
@@ -212,12 +222,12 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
 
 
 def _exact_fma(a: float, b: float, c: float, simple: float) -> float:
-    """Return `a*b + c` of finite numbers, rounded once; simple: the same value rounded twice."""
+    """Return `a*b + c` of finite numbers, rounded once; simple: `a*b + c`, rounded twice."""
     total = Fraction(a) * Fraction(b) + Fraction(c)
     if total == 0:
         return simple
     try:
-        return float(total)  # to nearest even, for subnormal results as well
+        return float(total)  # to nearest even, even if the result is subnormal
     except OverflowError:
         return np.inf if total > 0 else -np.inf
 
@@ -236,7 +246,7 @@ def f32_to_bf16(x: Array, mode: str = "rn") -> Array:
         rounded = bits + np.uint32(0x8000)
     elif mode == "rz":
         rounded = bits
-    else:  # rm, rp: away from zero for one of the signs
+    else:  # rm, rp: away from zero for one sign
         negative = (bits >> np.uint32(31)).astype(bool)
         away = negative if mode == "rm" else ~negative
         rounded = np.where(away, bits + np.uint32(0xFFFF), bits)
@@ -248,8 +258,8 @@ def f32_to_bf16(x: Array, mode: str = "rn") -> Array:
 
 
 def f64_to_bf16(s: Array, error: Array) -> Array:
-    """Round the exact value `s + error` to bfloat16 once, to nearest even."""
-    # Rounding to odd at 24 bits (float32) leaves enough bits for the final rounding to 8.
+    """Round the exact value `s + error` to bfloat16, to nearest even, with one rounding."""
+    # After rounding to odd with 24 bits (float32), rounding to 8 bits is correct.
     odd = _to_odd(s, error)
     nearest: Array = odd.astype(np.float32)
     back = nearest.astype(np.float64)
@@ -268,13 +278,13 @@ def f32_to_f16(x: Array, mode: str = "rn") -> Array:
 
 
 def fma16(a: Array, b: Array, c: Array) -> Array:
-    """Return float16 `a*b + c` rounded once."""
+    """Return float16 `a*b + c`, rounded once."""
     product = a.astype(np.float64) * b.astype(np.float64)
     s, error = two_sum(product, c.astype(np.float64))
     return f32_to_f16(_to_odd(s, error))
 
 
 def fma_bf16(a: Array, b: Array, c: Array) -> Array:
-    """Return bfloat16 `a*b + c` rounded once; bfloat16 as uint16."""
+    """Return bfloat16 `a*b + c`, rounded once; all values are stored as uint16."""
     a64, b64, c64 = (bf16_to_f32(x).astype(np.float64) for x in (a, b, c))
     return f64_to_bf16(*two_sum(a64 * b64, c64))

@@ -1,7 +1,7 @@
-"""Convert the 8-bit floats e4m3 (no infinity, largest 448) and e5m2 (like IEEE's formats, largest
-57344).
+"""Convert 8-bit floats: e4m3 (largest number 448, no infinity) and e5m2 (largest number 57,344,
+with infinities as in IEEE 754).
 
-Open Compute Project, "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0, 2023.
+Source: Open Compute Project, "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0, 2023.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def to_f32(codes: Array, name: str) -> Array:
 
 
 def from_f32(x: Array, name: str) -> Array:
-    """Round to nearest even with `.satfinite`: values that are too large or infinite become the
-    largest number."""
+    """Round to nearest even with `.satfinite`: infinities and values that are too large become the
+    largest finite number."""
     finite = values(name)[:128]
     finite = finite[np.isfinite(finite)]
     magnitude = np.minimum(np.abs(x), finite[-1])
-    # Take the last code that is not above the value, or the next code if the value is past the
-    # midpoint, or on it with an odd code. float32 holds the midpoints exactly.
+    # Take the last code that is not above the value. Take the next code if the value is above the
+    # midpoint, or if it is the midpoint and the code is odd. All midpoints are exact in float32.
     code = np.searchsorted(finite, magnitude, "right") - 1
     upper = np.minimum(code + 1, len(finite) - 1)
     middle = (finite[code] + finite[upper]) / 2

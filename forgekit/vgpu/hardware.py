@@ -1,4 +1,4 @@
-"""Provide the parameters of the modelled hardware, and the cost of a warp's access."""
+"""Provide the constants of the modelled hardware, and the cost of a warp's access."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from forgekit.vgpu.host.signature import MOST
 
 
 class Hardware:
-    """The constants of all runs.
+    """The constants of the modelled hardware.
 
-    ARCHITECTURES: the compile targets; DEFAULT_ARCH: the default target. LANES per warp; BANKS of
-    shared memory, each BANK_BYTES wide; SECTOR_BYTES: the unit of L1's requests to L2.
-    LARGEST_INDEX: the largest 32-bit offset. SCHEDULES: the orders in which threads can run.
+    ARCHITECTURES: the compile targets; DEFAULT_ARCH: the default target; LANES: threads per warp;
+    BANKS: banks of shared memory; BANK_BYTES: the width of a bank; SECTOR_BYTES: the unit of L1's
+    requests to L2; LARGEST_INDEX: the largest 32-bit offset; SCHEDULES: the orders in which threads
+    can run.
     """
 
     ARCHITECTURES = limits.ARCHITECTURES
@@ -29,16 +30,18 @@ class Hardware:
     SCHEDULES = SCHEDULES
 
     def max_shared_bytes(self, arch: str) -> int:
-        """Return the maximum shared memory per block, for architectures such as `sm_90a`."""
+        """Return the maximum bytes of shared memory per block for an architecture such as
+        `sm_90a`."""
         return limits.max_shared_bytes(arch)
 
     def cost(
         self, space: str, kind: str, address: Array, active: Array, width: int
     ) -> tuple[int, int]:
-        """Return (sectors or wavefronts, the minimum) of a warp's access.
+        """Return (cost, minimum cost) of a warp's access, in sectors (global) or wavefronts
+        (shared).
 
-        space: global or shared; kind: load, store or atomic; address, active: (32,); width: bytes
-        per lane.
+        space: `global` or `shared`; kind: `load`, `store` or `atomic`; address, active: arrays of
+        32 entries; width: bytes per lane.
         """
         rows, there = np.maximum(address, 0)[None], active[None]
         if space == "shared":
@@ -49,15 +52,16 @@ class Hardware:
     def copy_cost(
         self, source: Array, target: Array, active: Array, width: int, *, past_l1: bool
     ) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the `cost` of a warp's cp.async in global and in shared memory."""
+        """Return the `cost` of a warp's cp.async in global memory, and its `cost` in shared
+        memory."""
         rule = rules.past_l1 if past_l1 else rules.through_l1
         there = active[None]
         read, written = rule(np.maximum(source, 0)[None], np.maximum(target, 0)[None], there, width)
         return _only(read), _only(written)
 
     def load_parts(self, address: Array, active: Array, width: int) -> int:
-        """Return the number of parts of a warp that a shared-memory load serves one after
-        another."""
+        """Return the number of parts into which the hardware divides a warp's load from shared
+        memory."""
         return int(rules.load_parts(np.maximum(address, 0)[None], active[None], width)[0])
 
 

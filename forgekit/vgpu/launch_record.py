@@ -1,6 +1,6 @@
-"""Describe a launch as the host code requested it, and the coordinates of its blocks.
+"""Describe a launch as the host code requests it, and compute the coordinates of its blocks.
 
-Blocks are numbered so that the blocks of a cluster are consecutive, in order of rank.
+The numbers of a cluster's blocks are consecutive, in order of rank.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WARP = 32  # lanes
 
 
 def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:
-    """Return the (x, y, z) of blocks from their numbers."""
+    """Return the coordinates (x, y, z) of blocks, given their numbers."""
     which, rank = np.divmod(number, math.prod(cluster))
     found, outer, inner = [], 1, 1
     for size, extent in zip(grid, cluster, strict=True):
@@ -30,11 +30,11 @@ def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """A launch: the requested geometry and parameters.
+    """A launch: its geometry and parameters.
 
-    grid, block, cluster: (x, y, z); shared_bytes: dynamic shared memory per block; params: the
-    kernel's parameter bytes; symbols: virtual addresses of module variables;
-    registers: per thread, in machine code; None if unknown.
+    grid, block, cluster: sizes (x, y, z); shared_bytes: bytes of dynamic shared memory per block;
+    params: the bytes of the kernel's parameters; symbols: virtual addresses of module variables;
+    registers: registers per thread in the machine code, None if unknown.
     """
 
     kernel: str
@@ -48,7 +48,7 @@ class LaunchRecord:
     registers: int | None = None
 
     def coordinates(self, block: int, thread: int) -> tuple[Dim3, Dim3]:
-        """Return the (x, y, z) of a block and of a thread from their numbers."""
+        """Return the coordinates (x, y, z) of a block and of a thread, given their numbers."""
         bx, by, _ = self.block
         x, y, z = block_coordinates(np.array(block), self.grid, self.cluster)
         return (
@@ -58,16 +58,17 @@ class LaunchRecord:
 
     @property
     def block_warps(self) -> int:
-        """Return the warps per block; the last one may be partial."""
+        """Return the number of warps per block, including a partial last warp."""
         return -(-math.prod(self.block) // WARP)
 
     @property
     def cluster_blocks(self) -> int:
-        """Return the blocks per cluster."""
+        """Return the number of blocks per cluster."""
         return math.prod(self.cluster)
 
     def linear_blocks(self, numbers: Array) -> Array:
-        """Return the linear indices of blocks in the grid, x fastest, from their numbers."""
+        """Return the linear indices of blocks in the grid (x varies fastest), given their
+        numbers."""
         if self.cluster[1:] == (1, 1):
             return numbers
         x, y, z = block_coordinates(numbers, self.grid, self.cluster)

@@ -1,7 +1,8 @@
-"""Define plug-ins, which handle host code's GPU requests other than kernel launches.
+"""Define plug-ins, which handle the host code's requests to a GPU other than kernel launches.
 
-The virtual GPU itself treats every tensor as a CPU tensor and runs each launch immediately. A
-plug-in changes that while it is active: it registers in `known`, and `install` starts it by name.
+Without a plug-in, the virtual GPU treats every tensor as a CPU tensor and runs each launch
+immediately. A plug-in changes this behaviour while it is active. It registers in `known`, and
+`install` starts it by name.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from forgekit.vgpu.errors import KernelError
 
 
 class Plugin:
-    """The behaviour that a plug-in may change; the base class changes nothing."""
+    """The behaviour that a plug-in may change; this base class defines the default."""
 
     def start(self) -> None:
         """Start the plug-in."""
@@ -22,7 +23,7 @@ class Plugin:
         """Undo what `start` did."""
 
     def on_gpu(self, tensor: Any) -> bool:
-        """Return True if a tensor in the CPU's memory counts as GPU memory."""
+        """Return True if a tensor in CPU memory is treated as GPU memory."""
         return False
 
     def on_host(self, tensor: Any) -> bool:
@@ -30,24 +31,24 @@ class Plugin:
         return False
 
     def for_dlpack(self, tensor: Any) -> Any:
-        """Return the replacement for a tensor in the DSL's `from_dlpack`."""
+        """Return the object to which the DSL's `from_dlpack` is applied in place of a tensor."""
         return tensor
 
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
-        """Return (start, bytes, owner) of memory that host code has allocated with a call, or
+        """Return (start, bytes, owner) of memory that host code has allocated by a call, or
         None."""
         return None
 
     def stopped(self, error: KernelError) -> KernelError:
-        """Return the error that host code sees for a launch that was refused or stopped."""
+        """Return the error that host code receives for a launch that was refused or stopped."""
         return error
 
     def current_stream(self) -> int:
-        """Return the stream that TVM-FFI would pass: the default stream."""
+        """Return the stream that TVM-FFI passes to a launch."""
         return 0
 
     def keep(self, stream: int, work: Callable[[], object]) -> bool:
-        """Return True if work submitted to a stream is recorded for later and must not run now."""
+        """Return True if work submitted to a stream is recorded, to run later instead of now."""
         return False
 
 

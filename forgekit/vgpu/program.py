@@ -1,4 +1,4 @@
-"""Prepare a kernel to run: its code, and one step per instruction."""
+"""Prepare a kernel to run, with one step per instruction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forgekit.vgpu.ptx.source_lines import attribute
 
 
 class Program(Code):
-    """A kernel ready to run.
+    """A kernel that is ready to run.
 
     Raises:
         UnsupportedPtxError: the virtual GPU does not support an opcode.
@@ -23,16 +23,16 @@ class Program(Code):
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel, module)
-        decoder = Decoder(self)  # refuse malformed code before any other use
+        decoder = Decoder(self)  # refuses malformed code first
         steps = [decoder.step(instruction) for instruction in kernel.instructions]
         self.steps: list[Step] = [
             self._forgetting(step, last) for step, last in zip(steps, self.dying, strict=True)
         ]
 
     def _forgetting(self, step: Step, dying: list[int]) -> Step:
-        """Return the step, followed by the release of registers that are no longer read.
+        """Return a step that also releases the registers that no later instruction reads.
 
-        The next instruction can then reuse their memory while it is still in the cache.
+        The next instruction can then reuse their memory while it is still in the CPU's cache.
         """
         if not dying:
             return step
@@ -52,7 +52,8 @@ class Program(Code):
 
 @functools.lru_cache(maxsize=256)
 def load(text: str) -> dict[str, Program]:
-    """Parse PTX and prepare its kernels, by name. The result is cached under the text."""
+    """Parse PTX and return its kernels by name, ready to run. The result is cached, with the text
+    as the key."""
     module = parse(text)
     for kernel in module.kernels.values():
         kernel.instructions = attribute(kernel.instructions)

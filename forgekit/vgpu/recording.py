@@ -1,14 +1,14 @@
-"""Record a run once, as plain data, for all later views.
+"""Record a run once, as plain data, for any number of readers.
 
     with Recording() as recording:
         run(x, y)
     recording.counts[0].accesses[pc, "global_load"].requests
     recording.read(MyListener)
 
-A recording holds the events of a run in order. These are arrays that the machine computes anyway,
-so keeping them costs little. Reading replays the events to a listener as if the kernel ran again.
-Events that need too much memory are not kept; the listeners named in advance then receive them
-during the run.
+A recording keeps the events of a run, in order. Their arrays are those that the machine computes
+anyway, so keeping them costs little. Reading a recording replays its events to a listener, as if
+the kernel ran again. If the events need too much memory, they are not kept, and only the listeners
+named in advance receive them, during the run.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound=Listener)
 
-MOST_BYTES = 128 << 20  # limit for the events of a recording
-_EVENT_BYTES = 200  # bytes of an event without its arrays
-_reading = threading.RLock()  # during replay, a batch holds the instruction
+MOST_BYTES = 128 << 20  # maximum size of the events that a recording keeps
+_EVENT_BYTES = 200  # approximate bytes of an event without its arrays
+_reading = threading.RLock()  # a replay changes the `pc` of the batches that it replays
 _ACCESSES = ("on_access", "on_async_done")
 _NOTHING = np.zeros(0, np.int64)
-_SMALL = 1024  # smaller arrays are not compressed
+_SMALL = 1024  # elements; smaller arrays are not compressed
 
 
 class Moment(Protocol):
-    """The part of the machine that listeners see, in a run or in a recording.
+    """The attributes of the machine that listeners may use, in a run and in a replay.
 
-    program: the kernel; pc: the number of the running instruction. record: the launch. blocks: the
-    numbers of the batch's blocks; part: their part of a sample, None if all blocks run. shape:
-    (blocks, threads) of the batch, threads in whole warps.
+    program: the kernel; record: the launch; blocks: the numbers of the batch's blocks; part: the
+    part of a sample to which they belong, None if all blocks run; shape: (blocks, threads) of the
+    batch, in whole warps; pc: the index of the current instruction.
     """
 
     program: Code
@@ -69,11 +69,11 @@ class Moment(Protocol):
         """Return the mask as a full (blocks, threads) array."""
 
     def lanes(self, mask: Array | None) -> Array:
-        """Return the mask by warps: (blocks * warps, 32)."""
+        """Return the mask, reshaped to (blocks * warps, 32)."""
 
 
 class _PastBatch:
-    """A batch of blocks that has run."""
+    """A replacement for a batch of blocks that has run."""
 
     def __init__(self, m: Batch) -> None:
         self.program, self.record = m.program, m.record
@@ -90,22 +90,24 @@ class _PastBatch:
 
 Event = tuple[
     _PastBatch, int, str, tuple[Any, ...]
-]  # the instruction, the listener's method, the arguments
+]  # the batch, the instruction, the listener's method, its arguments
 
 
 class Recording:
-    """The events of a `with` block, with all its launches, in the usual order.
+    """The events of all launches in a `with` block, in the usual order of threads.
 
     Args:
-        makes: constructors of the listeners that will read it, needed only for runs too long to
-            keep.
+        makes: constructors of the listeners that will read the recording, needed only if a run may
+            be too long to keep.
         sanitize: collect the sanitizer's findings.
-        keep: False for a run that is only counted. shares: True if `shared` is needed. changes:
-            further `options`, such as `all_threads`.
+        keep: False if no events are needed after the run.
+        shares: True if `shared` is needed.
+        changes: other `options`, such as `all_threads`.
 
     Attributes:
-        launches: the launches, in order. findings: the sanitizer's findings, None if it was off.
-            size_bytes: the recording's memory.
+        launches: the launches, in order.
+        findings: the sanitizer's findings; None if the sanitizer was off.
+        size_bytes: the memory that the recording uses.
     """
 
     def __init__(
@@ -127,7 +129,7 @@ class Recording:
         self._running: AbstractContextManager[Options]
         if sanitize:
             self._options["findings"] = self.findings
-        elif current().findings is not None:  # a script's own list, which must not be hidden
+        elif current().findings is not None:  # a script's list must still receive the findings
             del self._options["sanitize"]
         if not keep:
             self._go_live()
@@ -150,7 +152,7 @@ class Recording:
         return self.is_complete or make in self._live
 
     def read(self, make: Callable[[], L]) -> L:
-        """Make a listener, replay the events to it, and return it."""
+        """Create a listener, replay the events to it, and return it."""
         if self._events is None:
             return cast(L, self._live[make])
         listener = make()
@@ -166,7 +168,7 @@ class Recording:
 
     @property
     def shared(self) -> list[Shared]:
-        """Return how the blocks of each launch share memory."""
+        """Return, for each launch, the data from which the sharing between its blocks follows."""
         return self.read(Sharing).launches
 
     @property
@@ -175,7 +177,7 @@ class Recording:
         return any(m.memory.adopted for m, _, name, _ in self._events or () if name == "on_batch")
 
     def add(self, event: Event) -> None:
-        """Keep an event, or pass it on if events are not kept."""
+        """Keep an event, or pass it to the listeners if events are not kept."""
         if self._events is None:
             for listener in self._live.values():
                 _tell(listener, event)
@@ -189,7 +191,7 @@ class Recording:
             masks = [x for x in event[3] if isinstance(x, np.ndarray)]
         for mask in masks:
             if id(mask) not in self._counted:
-                self._counted.add(id(mask))  # the events hold it, so its id stays unique
+                self._counted.add(id(mask))  # the events keep it alive, so its id stays unique
                 self.size_bytes += mask.nbytes
         self._events.append(event)
         self.size_bytes += _EVENT_BYTES
@@ -209,12 +211,12 @@ def _tell(listener: Listener, event: Event) -> None:
     getattr(listener, name)(batch, *rest)
 
 
-# -- accesses, small -----------------------------------------------------------------------------
-Sum = Array | tuple[Array, Array]  # an array, or a column and a row whose sum it is
+# -- accesses in compact form --------------------------------------------------------------------
+Sum = Array | tuple[Array, Array]  # an array, or a column and a row that add up to it
 
 
 class _Kept:
-    """An access without the values read or written, which would keep all memory alive."""
+    """An access without the values read or written, whose arrays would keep all memory alive."""
 
     __slots__ = ("address", "fields", "masks", "targets")
 
@@ -233,7 +235,7 @@ class _Kept:
         return _bytes(self.address) + sum(_bytes(places) for places, *_ in self.targets)
 
     def access(self) -> Access:
-        """Return the access in the listeners' form; its targets have no rows."""
+        """Return the access as listeners receive it; its targets have no rows."""
         targets = [
             Target(_NOTHING, _sum(places), mask, space, allocation, skipped, inside)
             for places, mask, space, allocation, skipped, inside in self.targets
@@ -247,8 +249,8 @@ def _bytes(a: Sum) -> int:
 
 
 def _summands(a: Array) -> Sum:
-    """Split an array into summands; most addresses are the block's address plus the address within
-    the block."""
+    """Split an array into a column and a row if it is their sum, as most addresses are: the block's
+    part plus the thread's part."""
     if a.ndim != 2 or a.size < _SMALL or 1 in a.shape:
         return a
     column, row = a[:, :1].copy(), a[:1] - a[:1, :1]
@@ -260,7 +262,7 @@ def _sum(a: Sum) -> Array:
 
 
 class _Recorder(Listener):
-    """Writes a recording."""
+    """The listener that writes a recording."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

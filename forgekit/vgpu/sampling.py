@@ -1,9 +1,10 @@
-"""Choose which blocks of a large launch run if it is only counted, and their weights.
+"""Choose the blocks that run, and their weights, if a large launch is only counted.
 
-The first and the last cluster of blocks represent themselves. The others are divided into equal
-intervals, each represented by a cluster drawn from it (stratified sampling). Two halves, drawn
-alternately, show how much samples disagree. Some neighbours also run, with weight 0: they show the
-sharing between blocks that run at the same time.
+The first and the last cluster represent only themselves. The clusters between them are divided into
+equal intervals, and a cluster drawn from each interval represents it (stratified sampling). The
+intervals belong alternately to two halves of the sample, whose difference shows how much samples
+disagree. Some neighbouring blocks also run, with weight 0; they show how much data is shared by
+blocks that run at the same time.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import NamedTuple
 from forgekit.vgpu.launch_record import LaunchRecord
 
 NEIGHBOURS = 16  # blocks
-FEWEST = 8  # blocks per sample
+FEWEST = 8  # minimum number of blocks per sample
 
 
 class Part(NamedTuple):
     """Blocks that run in one or more batches.
 
-    name: "all", "ends", "even", "odd" or "neighbours". blocks: their numbers, ascending. weight:
-    the number of blocks of the launch that each represents; 0 for neighbours.
+    name: "all", "ends", "even", "odd" or "neighbours"; blocks: the numbers of the blocks, in
+    ascending order; weight: the number of blocks that each of them represents, 0 for neighbours.
     """
 
     name: str
@@ -33,10 +34,10 @@ class Part(NamedTuple):
 
 
 def parts(record: LaunchRecord, most: int | None) -> list[Part]:
-    """Return the parts of a launch to run; most: blocks to count, at least FEWEST; None for all.
+    """Return the parts of a launch to run.
 
-    A launch that has only a few more blocks runs completely, and so does one whose blocks wait for
-    each other.
+    most: the maximum number of blocks to count, raised to FEWEST; None for all blocks. All blocks
+    run if there are only a few more, or if the launch is cooperative.
     """
     n_blocks, team = math.prod(record.grid), record.cluster_blocks
     teams, wanted = n_blocks // team, max((most or 0) // team, FEWEST)

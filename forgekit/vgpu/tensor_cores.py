@@ -1,7 +1,7 @@
-"""Model the arithmetic of tensor cores: dot products whose terms are truncated at a common place
-and added exactly.
+"""Model the arithmetic of tensor cores: dot products whose terms are truncated at a common binary
+place and then added exactly.
 
-A floating-point result is computed as an H200's `mma.sync` does, after Xie et al., "MMA-Sim:
+A floating-point result is computed as an H200's `mma.sync` computes it, after Xie et al., "MMA-Sim:
 Bit-Accurate Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909, 2025), who extend
 Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021):
 
@@ -12,11 +12,12 @@ Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science
    rounding.
 3. The sum is truncated to float32, or rounded to nearest even to float16.
 
-`wgmma` adds its K products in the same way. `mma.sync` has no unit for FP8 (see
-`_fp8_multiply_add`); `wgmma` has a unit that keeps 13 places of terms and of results (`FP8_UNIT`).
+`wgmma` adds its K products in the same way. For FP8, `mma.sync` has no special unit (see
+`_fp8_multiply_add`), but `wgmma` has one, which keeps 13 binary places of terms and of results
+(`FP8_UNIT`).
 
-Matrices have the longest axis last, the warps of `mma.sync` or the columns of `wgmma`, so that
-NumPy's inner loops are long.
+The last axis of a matrix is the longest (the warps of `mma.sync`, or the columns of `wgmma`), so
+that NumPy's inner loops are long.
 """
 
 from __future__ import annotations
@@ -30,31 +31,35 @@ from forgekit.vgpu.floats import Array
 
 
 class Unit(NamedTuple):
-    """places: bits of a term that are kept below the largest exponent; fraction: bits of a float32
-    sum that are kept."""
+    """The precision of a tensor core.
+
+    places: number of bits of a term kept below the largest exponent; fraction: number of fraction
+    bits kept in a float32 sum.
+    """
 
     places: int
     fraction: int
 
 
-UNIT = Unit(25, 23)  # Hopper's
-FP8_UNIT = Unit(13, 13)  # for `wgmma`
-_NOTHING = -8000  # the exponent of zero, below that of any product
-# The minimum exponent of a normal number.
+UNIT = Unit(25, 23)  # of the Hopper architecture
+FP8_UNIT = Unit(13, 13)  # of Hopper's `wgmma`
+_NOTHING = -8000  # exponent of zero, less than that of any product
+# The minimum exponent of a normal number, for each type.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
-# Products with exponents between these, and their scale factors, are normal in float32.
+# Products with exponents in this range, and their scale factors, are normal numbers in float32.
 _LOW, _HIGH = -100, 125
-_EXACT_SUM = 16  # the number of terms of at most 27 bits that fit in an int32
-_AT_ONCE = 1 << 15  # sums computed together, so that their temporaries stay in the L2 cache
+_EXACT_SUM = 16  # number of 27-bit terms whose sum fits in an int32
+_AT_ONCE = 1 << 15  # sums computed together, so that temporary arrays stay in the CPU's L2 cache
 
 
 class Matrix(NamedTuple):
-    """Rows of A or columns of B of many warps or warpgroups.
+    """The rows of A, or the columns of B, of many warps or warpgroups.
 
-    values: float32, (rows, K, …); exponents: int16, of the same shape; low, high: the lowest and
-    the highest exponent of nonzero values; finite: True if there is no infinity or NaN; halves: FP8
-    as fp16, the first halves of all registers before the second halves.
+    values: float32, of shape (rows, K, …); exponents: int16, of the same shape; low, high: the
+    lowest and the highest exponent of nonzero values; finite: True if there are no infinities or
+    NaNs; halves: True if FP8 values are stored as fp16, the first halves of all registers before
+    the second halves.
     """
 
     values: Array
@@ -65,15 +70,15 @@ class Matrix(NamedTuple):
     halves: bool = False
 
     def columns(self, chosen: slice) -> Matrix:
-        """Return a part along K of a matrix in halves."""
+        """Return a part, along K, of a matrix stored in halves."""
         values, exponents = self.values[:, chosen], self.exponents[:, chosen]
         return self._replace(values=values, exponents=exponents, halves=False)
 
 
 def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
-    """Return the matrix of unsigned codes of a type of `LEAST`, (rows, K, …).
+    """Return the matrix for unsigned codes, of shape (rows, K, …), of a type in `LEAST`.
 
-    halves: convert FP8, stored four to a register with warps last, to fp16.
+    halves: convert FP8 values, four per register, with warps along the last axis, to fp16.
     """
     least = LEAST["f16" if halves else kind]
     if halves:
@@ -86,13 +91,13 @@ def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
 
 
 def _lowest(exponents: Array, least: int) -> int:
-    if least > -127 // 2:  # no product of two values can be too small
+    if least > -127 // 2:  # the product of two values is never too small
         return least
     return int(np.where(exponents == _NOTHING, np.int16(0), exponents).min())
 
 
 def to_f32(codes: Array, kind: str) -> Array:
-    """Return codes of a type as float32; for tf32 the lowest 13 bits are ignored."""
+    """Return the float32 values of a type's codes; tf32 ignores the lowest 13 bits."""
     if kind == "f16":
         return codes.view(np.float16).astype(np.float32)
     if kind == "bf16":
@@ -108,14 +113,15 @@ def _exponents(values: Array, least: int) -> Array:
 
 
 def _fields(values: Array) -> Array:
-    """Return the exponent fields of float32, int16."""
+    """Return the exponent fields of float32 values, as int16."""
     return (values.view(np.int32) >> 23).astype(np.int16) & np.int16(0xFF)
 
 
 def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
-    """Return A (M, K, …) times B, given by its columns (N, K, …), plus c (M, N, …), for many warps.
+    """Return A B + c for many warps.
 
-    c: float32 or float16, also the type of the result.
+    a: of shape (M, K, …); b: B's columns, of shape (N, K, …); c: float32 or float16, of shape (M,
+    N, …), like the result.
     """
     if a.halves:
         return _fp8_multiply_add(a, b, c)
@@ -129,9 +135,11 @@ def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
 
 
 def _fp8_multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
-    """Multiply and add as an H200 does. The rule was fitted to its results, and all 12,288 agree:
-    registers are converted to fp16, the products of their first halves are added from zero, then
-    those of the second halves, and c is added last, rounded to nearest even.
+    """Multiply and add FP8 matrices as an H200 does.
+
+    The rule was derived from an H200's results, and all 12,288 of them agree: registers are
+    converted to fp16; starting from zero, the products of their first halves are added, then those
+    of the second halves; c is added last, and the sum is rounded to nearest even.
     """
     half = a.values.shape[1] // 2
     total = np.zeros_like(c)
@@ -145,7 +153,7 @@ def _dot(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
     top = _largest_exponents(a, b, c)
     highest = int(top.max())
     tiny = int(top.min()) < _LOW
-    if tiny:  # only a zero product, if the factors are large enough
+    if tiny:  # products this small are zero, unless a factor is tiny
         tiny = bool(c[top < _LOW].any())
         np.maximum(top, np.int16(_LOW), out=top)
     usual = a.finite and b.finite and a.low + b.low >= _LOW and a.high + b.high <= _HIGH
@@ -163,7 +171,7 @@ def _dot(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
 
 
 def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
-    """Compute the dot product in float64, for extreme exponents, infinite values or NaN."""
+    """Compute dot products in float64, for extreme exponents, infinities or NaNs."""
     top = np.maximum(_largest_exponents(a, b, c), np.int16(LEAST["f32"])).astype(np.int64)
     scale = _wide_power_of_two(unit.places - top)
     total = _sum_of_products(a, b, scale) + np.trunc(c.astype("f8") * scale)
@@ -182,15 +190,15 @@ def _dot_far(a: Matrix, b: Matrix, c: Array, unit: Unit) -> Array:
 
 
 def _cut(x: Array, fraction: int) -> Array:
-    """Truncate float64 to `fraction` fraction bits."""
+    """Truncate float64 values to `fraction` fraction bits."""
     return (x.view(np.int64) & np.int64(-1 << (52 - fraction))).view(np.float64)
 
 
 def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:
-    """Return the largest exponent of the terms of each sum, int16."""
+    """Return the largest exponent among the terms of each sum, as int16."""
     if c.dtype == np.float16:
         top = _exponents(c.astype(np.float32), LEAST["f16"])
-    else:  # zero counts as the smallest normal number
+    else:  # zero has the exponent of the smallest normal number
         top = np.maximum(_fields(c) - np.int16(127), np.int16(LEAST["f32"]))
     one = np.empty_like(top)
     for k in range(a.values.shape[1]):
@@ -202,7 +210,7 @@ def _largest_exponents(a: Matrix, b: Matrix, c: Array) -> Array:
 def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
     """Return the sums of the scaled products, each truncated to an integer, in float64.
 
-    scale: has a type in which products and scaled products are exact.
+    scale: powers of two, of a type in which products and scaled products are exact.
     """
     left, right = (x.values.astype(scale.dtype, copy=False) for x in (a, b))
     product, cut = np.empty_like(scale), np.empty(scale.shape, np.int32)
@@ -210,7 +218,7 @@ def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
     for k in range(left.shape[1]):
         np.multiply(left[:, None, k], right[None, :, k], out=product)
         np.multiply(product, scale, out=product)
-        np.copyto(cut, product, casting="unsafe")  # towards zero
+        np.copyto(cut, product, casting="unsafe")  # rounds towards zero
         part += cut
         if k % _EXACT_SUM == _EXACT_SUM - 1 and k + 1 < left.shape[1]:
             total = part.astype("f8") if total is None else total + part
@@ -219,18 +227,19 @@ def _sum_of_products(a: Matrix, b: Matrix, scale: Array) -> Array:
 
 
 def _power_of_two(exponent: Array) -> Array:
-    """Return float32 2.0**exponent for int16 exponents of normal numbers."""
+    """Return 2.0**exponent as float32, for int16 exponents of normal numbers."""
     return ((exponent + np.int16(127)).astype(np.int32) << 23).view(np.float32)
 
 
 def _wide_power_of_two(exponent: Array) -> Array:
-    """Return float64 2.0**exponent for int64 exponents of normal numbers."""
+    """Return 2.0**exponent as float64, for int64 exponents of normal numbers."""
     return ((exponent + 1023) << 52).view(np.float64)
 
 
 def multiply_add_integers(a: Array, b: Array, c: Array, *, saturate: bool) -> Array:
-    """Like `multiply_add`, for int8 or uint8 matrices and int32 sums, which wrap or saturate."""
-    # At most 32 products of 16 bits are exact in float32.
+    """Do the same as `multiply_add` for int8 or uint8 matrices and int32 sums, which wrap or
+    saturate."""
+    # The sum of at most 32 products of 16 bits is exact in float32.
     product = np.matmul(
         np.moveaxis(a, -1, 0).astype("f4"), np.moveaxis(b, -1, 0).swapaxes(1, 2).astype("f4")
     )

@@ -1,4 +1,4 @@
-"""Find the user's own line, in a traceback or among the running calls, and describe it."""
+"""Find and describe the user's source line in a traceback or on the call stack."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
-# Frames of these packages are never the user's line.
+# Frames in these packages never contain the user's line.
 _LIBRARIES = frozenset((
     "forgekit", "cutlass", "tvm_ffi", "torch", "numpy", "matplotlib", "IPython", "ipykernel",
     "traitlets", "tornado", "zmq", "nbclient", "_pytest", "pytest", "pluggy",
 ))  # fmt: skip
-# Users read and change the kernels that forgekit ships, so their lines count.
+# Users read and change the kernels that forgekit ships, so these files count as the user's code.
 _SHOWN_PACKAGE = "forgekit.kernels"
 _FORGEKIT_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _SHOWN_DIR = os.path.join(_FORGEKIT_DIR, "kernels") + os.sep
@@ -23,7 +23,7 @@ _CELL = re.compile(r"(^|[/\\])ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A source line: its file (or a cell's pseudo-path), its 1-based number, its text."""
+    """A source line: its file (or the pseudo-path of a cell), its number (1-based) and its text."""
 
     filename: str
     line: int
@@ -31,8 +31,8 @@ class SourceLine:
 
     @property
     def where(self) -> str:
-        """Return text such as `kernels.py, line 12` or `cell, line 3`, without a folder, so that it
-        is the same on every machine."""
+        """Return text such as `kernels.py, line 12` or `cell, line 3`, without the folder, so that
+        it is the same on every machine."""
         return f"{display_path(self.filename)}, line {self.line}"
 
     def __str__(self) -> str:
@@ -40,8 +40,8 @@ class SourceLine:
 
 
 def display_path(filename: str) -> str:
-    """Return the displayed name of a source file: without folders; for a notebook cell `cell [7]`,
-    the number that Jupyter shows, or `cell` if unknown."""
+    """Return a source file's name without its folder; for a notebook cell, `cell [7]` with the
+    number that Jupyter shows, or `cell` if the number is unknown."""
     if not _CELL.search(filename):
         return re.split(r"[/\\]", filename)[-1]
     number = _execution_count(filename)
@@ -49,7 +49,7 @@ def display_path(filename: str) -> str:
 
 
 def _execution_count(filename: str) -> int | None:
-    """Return the number of a cell's last run, from IPython's own table of cell files."""
+    """Return the number of a cell's latest run, from IPython's table of cells."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     table = getattr(getattr(shell, "compile", None), "_filename_map", None)
@@ -57,8 +57,8 @@ def _execution_count(filename: str) -> int | None:
 
 
 def is_user_file(filename: str) -> bool:
-    """Return True if a file holds the student's code, not a library's and not forgekit's own
-    (except its kernels)."""
+    """Return True if a file contains the user's code: it belongs neither to a library nor to
+    forgekit (except forgekit's kernels)."""
     if _CELL.search(filename):
         return True
     if filename.startswith("<"):
@@ -72,7 +72,7 @@ def is_user_file(filename: str) -> bool:
 
 
 def is_library(module: str) -> bool:
-    """Return True if a top-level module is a library whose frames are never the student's."""
+    """Return True if a top-level module is a library whose frames never contain the user's code."""
     return module in _LIBRARIES or module in sys.stdlib_module_names
 
 
@@ -86,12 +86,13 @@ def is_user_frame(frame: FrameType) -> bool:
 
 
 def source_line(filename: str, line: int) -> SourceLine:
-    """Return the line with its text, which is empty if there is no source."""
+    """Return a source line with its text, which is empty if the source is not available."""
     return SourceLine(filename, line, linecache.getline(filename, line).strip())
 
 
 def user_line(traceback: TracebackType | None) -> SourceLine | None:
-    """Return the innermost line of the student's code in a traceback; None if there is none."""
+    """Return the innermost line of the user's code in a traceback; None if there is no such
+    line."""
     found: SourceLine | None = None
     while traceback is not None:
         if is_user_frame(traceback.tb_frame):
@@ -101,7 +102,8 @@ def user_line(traceback: TracebackType | None) -> SourceLine | None:
 
 
 def calling_user_line() -> SourceLine | None:
-    """Return the student's running line, from the live stack; None if there is none."""
+    """Return the innermost line of the user's code on the call stack; None if there is no such
+    line."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_user_frame(frame):

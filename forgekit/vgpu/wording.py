@@ -1,4 +1,4 @@
-"""Format messages (got, needed, remedy), values and commands readably."""
+"""Format messages (got, needed, remedy), values and commands for users."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import reprlib
 import textwrap
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-_WIDTH = 96  # characters per line of a notebook's error box
-_GOT = 400  # longest description of a value
+_WIDTH = 96  # maximum characters per line in a notebook's error box
+_GOT = 400  # maximum characters in a description of a value
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+|0x[0-9a-f]{9,}")
 
 
 def got_needed(what: str, got: object, needed: object, remedy: str) -> str:
     """Format a message in forgekit's order: `what: got …, needed …; remedy`.
 
-    got: a text, or any other value, which is described briefly.
+    got: a text, or any other value, which `brief` describes.
     """
     words = _cut(got, _GOT) if isinstance(got, str) else brief(got)
     return f"{what}: got {words}, needed {needed}; {remedy}"
 
 
 def brief(value: object) -> str:
-    """Describe a value in one line: by its shortened `repr`, or a tensor by dtype and shape. It
-    never raises."""
+    """Describe a value in one line: a tensor by its dtype and shape, any other value by its
+    shortened `repr`. This function never raises an exception."""
     kind = type(value)
     if isinstance(value, type | FunctionType | BuiltinFunctionType | ModuleType):
         module, name = isinstance(value, ModuleType), value.__name__
@@ -38,15 +38,15 @@ def brief(value: object) -> str:
             dtype = str(value.dtype).removeprefix("torch.")
             return f"{with_article(dtype)} {array} of shape {tuple(value.shape)}"
         text = _ADDRESS.sub("", " ".join(_BRIEF.repr(value).split("\n")))
-    except Exception:  # an object without a usable repr
+    except Exception:  # the object's repr failed
         return with_article(kind.__name__)
     bare = text.startswith("<") and f" {kind.__name__} " in f" {text[1:-1].split('.')[-1]} "
     return with_article(kind.__name__) if bare else _cut(text, _BRIEF.maxother)
 
 
 def as_typed(text: str) -> str:
-    """Return the text with `uv run` before its commands (such as `forgekit doctor`) if uv runs this
-    process, so that they work as typed or pasted."""
+    """Return the text, with `uv run` before its commands (such as `forgekit doctor`) if uv runs
+    this process, so that users can paste them."""
     if "UV_RUN_RECURSION_DEPTH" not in os.environ:
         return text
     return re.sub(r"`(?=(?:forgekit|jupytext|python) )", "`uv run ", text)
@@ -57,7 +57,7 @@ def with_article(noun: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return the text, without its middle if it is long."""
+    """Return the text; if it is long, omit its middle."""
     return text if len(text) <= most else f"{text[: most - 20]} … {text[-17:]}"
 
 
@@ -67,7 +67,7 @@ _BRIEF.maxstring = _BRIEF.maxother = 120
 
 
 def wrapped(message: str) -> str:
-    """Break long lines between words; a notebook's error box would break them anywhere."""
+    """Break long lines between words; a notebook's error box would break them within words."""
     broken: list[str] = []
     for line in message.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]

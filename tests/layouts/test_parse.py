@@ -79,7 +79,7 @@ def test_all_that_a_tensor_says() -> None:
         ("S<3,4,3 o 0 o 4:1", "needed a swizzle such as S<3,4,3>"),
         ("?{div=4:1", "needed ':' and strides"),
         ("4:1@", "number of a mode"),
-        ("tensor_value<vector<64xf32> o (8, 8)>", "has a shape only"),
+        ("tensor_value<vector<64xf32> o (8, 8)>", "has only a shape"),
         ("nonsense", "as CuTe prints it"),
     ],
 )

@@ -174,7 +174,7 @@ def test_a_barrier_that_one_block_does_not_reach():
         run(body + MEET + "ret;")
     message = str(caught.value)
     assert "of block (0, 0, 0) (and 191 more) waits at the cluster barrier" in message
-    assert "where thread (0, 0, 0) of block (3, 0, 0) (and 31 more) has not arrived" in message
+    assert "  thread (0, 0, 0) of block (3, 0, 0) (and 31 more) has not arrived" in message
 
 
 @pytest.mark.parametrize(

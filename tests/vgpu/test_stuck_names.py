@@ -98,7 +98,7 @@ def test_a_warp_instruction_that_part_of_a_warp_calls(y):
     with pytest.raises(DeadlockError) as caught:
         fk.compile(warp_index_in_a_branch, y, device="virtual")(y)
     message = str(caught.value)
-    assert "shfl.sync.idx.b32 for lanes of its warp that are elsewhere, test_stuck" in message
+    assert "shfl.sync.idx.b32 for lanes of its warp at other instructions, test_stuck" in message
     assert (
         "cute.arch.warp_idx() contains a shuffle of the whole warp: call it before the `if`"
         in message

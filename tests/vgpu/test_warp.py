@@ -202,7 +202,7 @@ def test_lanes_that_never_come():
     message = str(caught.value)
     assert "thread (8, 0, 0) of block (0, 0, 0) (and 55 more) waits at barrier 0" in message
     assert "thread (0, 0, 0) of block (0, 0, 0) (and 7 more) waits at shfl.sync.bfly.b32" in message
-    assert "for lanes of its warp that are elsewhere, PTX line" in message
+    assert "for lanes of its warp at other instructions, PTX line" in message
 
 
 def test_a_warp_barrier_by_part_of_the_warp():

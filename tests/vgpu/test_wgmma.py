@@ -164,7 +164,7 @@ def test_a_warp_that_comes_later_is_waited_for():
     (PLAIN + MMA + STORE, 96, "executes wgmma without the rest of its warpgroup"),
     (PLAIN + "setp.lt.u32 %p2, %r0, 96; @%p2 " + MMA + STORE, 128, "the rest of its warpgroup"),
     (PLAIN + "setp.ge.u32 %p2, %r0, 96; @%p2 bra SKIP;" + MMA + "SKIP: bar.sync 0; ret;", 128,
-     "for warps of its warpgroup that are elsewhere"),
+     "for warps of its warpgroup at other instructions"),
     (PLAIN + "shr.u32 %r5, %r0, 5; cvt.u64.u32 %rd5, %r5; add.s64 %rd10, %rd10, %rd5;" + MMA +
      STORE, 128, "passes a different descriptor from the rest of its warpgroup"),
     (PLAIN + "setp.lt.u32 %p1, %r0, 32;" + MMA + STORE, 128, "different scale-d"),

@@ -1,13 +1,14 @@
-"""The machine runs a batch of blocks in lockstep and wakes waiting threads.
+"""Run a batch of blocks in lockstep, and wake waiting threads.
 
 machine.py          the scheduler
 groups.py           groups of threads: divergence, warp rules
 barriers.py         barriers of a block and of a cluster
 mbarriers.py        barrier objects in shared memory
-async_operations.py    bulk copies and `st.async` in flight
-tensor_boxes.py     the parts of tensors and of shared memory in tensor copies
+async_operations.py  bulk copies, tensor copies and `st.async` in flight
+tensor_boxes.py     the sources and targets of tensor copies
 warpgroups.py       products of `wgmma` in flight, and their future accumulators
-wait_queue.py       threads that wait for these, and the case in which all are blocked
+wait_queue.py       threads that sleep at mbarriers and cluster barriers
+spinning.py         threads that poll memory indefinitely
 stuck.py            the messages about a deadlock or an endless loop
 printf.py           `cute.printf`
 """

@@ -1,8 +1,8 @@
 """Manage asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
 
-They arrive as late as the rules allow: when no thread can continue without them, when a thread
-waits for its bulk group, or at the end of the batch. An eager adversary lets them arrive when they
-start.
+An operation completes as late as the rules allow: when no thread can continue without it, when a
+thread waits for its bulk group, or at the end of the batch. With an eager adversary, it completes
+immediately.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from forgekit.vgpu.machine.wait_queue import WaitQueue
 
 
 class AsyncOperations:
-    """All operations in flight in a batch."""
+    """The asynchronous operations in flight in a batch."""
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue, mbarriers: Mbarriers) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue, self.mbarriers = wait_queue, mbarriers
         self.in_flight: list[AsyncOperation] = []
-        self._committed: Array | None = None  # committed bulk groups, by thread
+        self._committed: Array | None = None  # number of bulk groups that each thread has committed
 
     def start(self, operation: AsyncOperation) -> None:
         m = self.machine
@@ -42,7 +42,8 @@ class AsyncOperations:
 
     # -- mbarriers --------------------------------------------------------------------------------
     def complete_one(self, awaited: Array | None = None) -> bool:
-        """Let the oldest operation with an mbarrier arrive, preferably one among `awaited`."""
+        """Complete the oldest operation that signals an mbarrier, preferably an mbarrier in
+        `awaited`. Return False if there is no such operation."""
         signalling = [f for f in self.in_flight if f.signals]
         if not signalling:
             return False
@@ -57,7 +58,7 @@ class AsyncOperations:
             self._complete(self.in_flight[0], self.in_flight[0].left)
 
     def _complete(self, operation: AsyncOperation, part: Array) -> None:
-        """Let the operations of `part` arrive; errors name the line that started them."""
+        """Complete an operation for the threads in `part`; errors name the line that started it."""
         m = self.machine
         m.pc, pc = operation.pc, m.pc
         part = part.copy()
@@ -76,7 +77,8 @@ class AsyncOperations:
         m.pc = pc
 
     def _gone(self, start: Array) -> Array:
-        """Return True for bytes of shared memory that belong to a block that has exited."""
+        """Return, for each offset in shared memory, True if the block to which it belongs has
+        exited."""
         m = self.machine
         if m.alive is None:
             return np.zeros(len(start), bool)
@@ -101,7 +103,7 @@ class AsyncOperations:
 
     # -- bulk groups ------------------------------------------------------------------------------
     def commit(self, mask: Array | None) -> None:
-        """Execute `cp.async.bulk.commit_group`: the operations started by these threads become a
+        """Execute `cp.async.bulk.commit_group`: each thread's uncommitted operations become a
         group."""
         m = self.machine
         full = m.expand(mask).reshape(-1)
@@ -114,10 +116,10 @@ class AsyncOperations:
                 operation.group = np.where(fresh, self._committed[operation.who], operation.group)
 
     def wait(self, mask: Array | None, keep: int, read: bool) -> None:
-        """Execute `cp.async.bulk.wait_group`: wait for all groups of these threads except the
-        newest `keep`.
+        """Execute `cp.async.bulk.wait_group`: wait for all groups of each thread except the newest
+        `keep`.
 
-        read: wait only until their sources have been read.
+        read: wait only until the operations have read their sources.
         """
         m = self.machine
         if self._committed is None:

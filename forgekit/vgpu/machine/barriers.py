@@ -1,9 +1,9 @@
 """Implement block barriers: `bar.sync` and `bar.arrive` with numbers and thread counts.
 
-Without a count, a barrier waits for every thread of the block that has not exited. With a count it
-waits for that many threads, counted in whole warps as in hardware: a warp counts once all its lanes
-have arrived, where missing or exited lanes do not matter. Lanes without the rest of their warp
-count only if otherwise no thread could continue.
+Without a count, a barrier waits for every thread of the block that has not exited. With a count, it
+waits for that number of threads. As in hardware, it counts whole warps: a warp's 32 threads count
+when all lanes that exist and have not exited have arrived. Lanes of an incomplete warp count only
+if no thread could continue otherwise.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
 
 
 class Barriers:
-    """The barriers of a batch. `waiting` holds those at which threads have arrived."""
+    """The barriers of a batch. `waiting` contains the barriers at which threads have arrived."""
 
     def __init__(self, machine: Groups) -> None:
-        # This is not a strong reference, because a cycle would keep a batch's registers until the
-        # collector runs.
+        # A strong reference would form a cycle, which would keep the batch's registers in memory
+        # until Python's garbage collector runs.
         self.machine: Groups = weakref.proxy(machine)
         self.waiting = machine.at_barriers
 
     def pcs(self) -> Iterator[int]:
-        """Program counters at which threads wait."""
+        """Yield the program counters at which threads wait."""
         for barrier in self.waiting.values():
             for arrival in barrier.arrivals:
                 if arrival.waits:
@@ -44,10 +44,11 @@ class Barriers:
         self, number: int, count: int | None, mask: Array | None, wait: bool,
         vote: Vote | None = None,
     ) -> bool:  # fmt: skip
-        """Let the threads of `mask` arrive; count: threads to wait for, None for the whole block.
+        """Let the threads in `mask` arrive.
 
-        Return True if the group stops here: its threads have joined the waiting threads, or
-        continue at the next instruction when the scheduler chooses them.
+        count: the number of threads for which the barrier waits; None for the whole block. Return
+        True if the group stops at this instruction: its threads wait, or they continue at the next
+        instruction when the scheduler chooses them.
         """
         m = self.machine
         self._check(number, count)
@@ -78,8 +79,7 @@ class Barriers:
         return wait
 
     def _too_many(self, barrier: Barrier, count: int, arriving: Array) -> bool:
-        """Return True if so many threads arrive together that the barrier would open before the
-        last one arrives."""
+        """Return True if more threads arrive together than the barrier needs to open."""
         already = np.where(barrier.counts == -1, 0, self.arrived(barrier))
         several = arriving.reshape(len(arriving), -1, WARP).any(axis=2).sum(axis=1)
         new = arriving.sum(axis=1)
@@ -88,7 +88,7 @@ class Barriers:
     def _one_by_one(
         self, number: int, count: int, arriving: Array, wait: bool, vote: Vote | None
     ) -> bool:
-        """Let warps arrive one after the other, in order of their numbers."""
+        """Let warps arrive one at a time, in order of their indices."""
         warp_of = np.arange(arriving.shape[1]) // WARP
         for warp in range(arriving.shape[1] // WARP):
             part = arriving & (warp_of == warp)
@@ -103,20 +103,20 @@ class Barriers:
         return m.alive is None or bool(m.alive[..., : m.block_threads].all())
 
     def release_all(self) -> None:
-        """Release the blocks that waited only for threads that have exited."""
+        """Release the blocks whose barriers waited only for threads that have exited."""
         for number in list(self.waiting):
             self.release(number)
 
     def open_with_parts(self) -> bool:
-        """Count lanes without the rest of their warp as well; return True if a thread continues."""
+        """Also count lanes of incomplete warps; return True if a thread can then continue."""
         for number in list(self.waiting):
             self.release(number, parts=True)
         return bool(self.machine.runnable)
 
     def arrived(self, barrier: Barrier, parts: bool = False) -> Array:
-        """Return the threads of each block that have arrived, counted as the barrier counts.
+        """Return, for each block, the number of arrived threads that the barrier counts.
 
-        parts: True if lanes without the rest of their warp count.
+        parts: True if lanes of incomplete warps count.
         """
         m, times = self.machine, self._times(barrier)
         everyone = (times.reshape(m.shape) * m.expand(m.alive)).sum(axis=1)
@@ -124,8 +124,10 @@ class Barriers:
         return np.where(barrier.counts == EVERYONE, everyone, by_warp.sum(axis=1))
 
     def _times(self, barrier: Barrier) -> Array:
-        """Return the number of arrivals of each lane, (blocks, warps, lanes); missing and exited
-        lanes count with their warp."""
+        """Return the number of arrivals of each lane, of shape (blocks, warps, lanes).
+
+        A lane that does not exist or has exited arrives together with its warp.
+        """
         m = self.machine
         times = np.zeros(m.shape, np.int64)
         for arrival in barrier.arrivals:
@@ -136,7 +138,7 @@ class Barriers:
 
     def release(self, number: int, parts: bool = False) -> None:
         """Release the blocks in which all expected threads have arrived at barrier `number`; parts:
-        as in `arrived`."""
+        see `arrived`."""
         m, barrier = self.machine, self.waiting[number]
         alive = m.expand(m.alive).sum(axis=1)
         expected = np.where(barrier.counts == EVERYONE, alive, barrier.counts)
@@ -166,7 +168,7 @@ class Barriers:
 
     @staticmethod
     def _count(arrivals: list[Arrival], done: Array) -> None:
-        """Pass the result to the voters when a barrier opens."""
+        """Write the votes' result to the voters' registers when a barrier opens."""
         voted = [(a.mask & done, a.vote) for a in arrivals if a.vote is not None]
         yes = sum((mask & vote.yes).sum(axis=1) for mask, vote in voted)
         voters = sum(mask.sum(axis=1) for mask, _ in voted)
@@ -193,7 +195,7 @@ class Barriers:
             f"barrier {number}, {m.where()}",
             f"{name.get(count, f'{count} threads')} from {m.who(mask)}",
             f"{name.get(other, f'{other} threads')}, the count that other threads of the "
-            "block pass there",
+            "block pass to this barrier",
             "pass the same count to every barrier() and barrier_arrive() with this number, or use "
             "another number",
         )
@@ -204,24 +206,24 @@ class Barriers:
 
 
 class ClusterBarrier:
-    """Implements `barrier.cluster`: every thread of a cluster that has not exited arrives, then
-    waits.
+    """The barrier of a cluster (`barrier.cluster`): it opens when every thread of the cluster that
+    has not exited has arrived.
 
-    A thread keeps the number of the phase in which it arrived until it has waited.
+    `since` is the phase in which a thread arrived, until the thread has waited.
     """
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
         self.phase = np.zeros(machine.n_blocks // machine.cluster_blocks, np.int64)
-        self.since = np.full(machine.shape, -1, np.int64)  # -1: has not arrived
+        self.since = np.full(machine.shape, -1, np.int64)  # -1: the thread has not arrived
 
     def _now(self) -> Array:
-        """Return the phase of each thread's cluster, (blocks, 1)."""
+        """Return the phase of each block's cluster, of shape (blocks, 1)."""
         return np.repeat(self.phase, self.machine.cluster_blocks)[:, None]
 
     def here(self) -> Array:
-        """Return the threads that have arrived in the current phase."""
+        """Return a mask of the threads that have arrived in the current phase."""
         return np.asarray(self.since == self._now())
 
     def arrive(self, mask: Array | None) -> None:
@@ -237,7 +239,8 @@ class ClusterBarrier:
         self.release()
 
     def release(self) -> None:
-        """Open the barrier of the clusters in which all remaining threads have arrived."""
+        """Open the barrier of each cluster in which all threads that have not exited have
+        arrived."""
         m = self.machine
         here, n = self.here(), len(self.phase)
         missing = m.expand(m.alive) & ~here
@@ -250,7 +253,8 @@ class ClusterBarrier:
         self.wait_queue.wake("cluster", done)
 
     def wait(self, mask: Array | None) -> Array:
-        """Return the threads of `mask` that may pass, (blocks, threads); they have waited."""
+        """Return a mask, of shape (blocks, threads), of the threads in `mask` that may pass, and
+        end their wait."""
         who = self.machine.expand(mask)
         if (self.since[who] < 0).any():
             raise self._misused(who & (self.since < 0), "waits without having arrived")

@@ -1,4 +1,4 @@
-"""Manage groups of threads: merge them, split them, and report events to listeners."""
+"""Manage groups of threads: merge groups, split groups, and report events to listeners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forgekit.vgpu.memory import GlobalMemory
 
 
 class Groups(Batch, ABC):
-    """A batch whose threads run in groups; the scheduler, a `Machine`, chooses among them."""
+    """A batch whose threads run in groups; the subclass `Machine` schedules the groups."""
 
     def __init__(
         self,
@@ -33,15 +33,15 @@ class Groups(Batch, ABC):
         super().__init__(program, record, memory, blocks, adversary)
         self.listeners = listeners
         self.executed = 0
-        self._start = 0  # the running group's instructions from this one on are not counted yet
-        self._waits = False  # the running group has been parked
+        self._start = 0  # first instruction of the running group that is not counted yet
+        self._waits = False  # True if the running group has been parked
 
     @abstractmethod
     def exit(self, mask: Array | None) -> bool:
-        """End the threads of `mask`, and release those that waited only for them."""
+        """End the threads in `mask`, and release the threads that waited only for them."""
 
     def _ran(self, stop: int) -> None:
-        """Report that the running group has executed everything up to `stop`."""
+        """Report that the running group has executed all instructions before `stop`."""
         for listener in self.listeners:
             listener.on_run(self, self._start, stop, self.mask)
         self.executed += stop - self._start
@@ -58,32 +58,35 @@ class Groups(Batch, ABC):
         values: Sequence[Array] | None = None,
         copy: object = None,
     ) -> None:
-        """Report an access to the listeners; see `Access`."""
+        """Report an access to the listeners; `Access` describes the arguments."""
         if self.listeners:
             access = Access(kind, space, address, mask, width, targets, values, copy)
             for listener in self.listeners:
                 listener.on_access(self, access)
 
     def narrow(self, mask: Array) -> None:
-        """Continue with part of the running group; the caller has handled the others."""
+        """Continue with only the threads in `mask`; the caller has handled the running group's
+        other threads."""
         self._ran(self.pc)
         self.mask = mask
 
     @property
     def clock(self) -> int:
-        """Return the number of instructions executed so far, which increases and is the same in
-        every run but is not a time."""
+        """Return the number of instructions executed so far: it increases and is deterministic, but
+        does not measure time."""
         return self.executed + self.pc - self._start
 
     def join(self, pc: int, mask: Array | None) -> None:
-        """Let the threads of `mask` continue at `pc`, together with those already there."""
+        """Let the threads in `mask` continue at `pc`, in one group with the threads already at
+        `pc`."""
         if pc >= len(self.program.instructions):
             self.exit(mask)
         else:
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
     def resume(self, pc: int, mask: Array | None) -> None:
-        """Like `join`, for threads that start or leave a barrier, which an adversary may split."""
+        """Do the same as `join` for threads that start or leave a barrier; an adversary may split
+        them."""
         if self.adversary is None:
             self.join(pc, mask)
             return
@@ -96,11 +99,13 @@ class Groups(Batch, ABC):
         return True
 
     def park_incomplete(self, members: Array | None, warps: int = 1) -> bool:
-        """Wait, before a warp-wide instruction, for named lanes that are at other instructions.
+        """Park lanes before a warp-wide instruction if lanes in their member masks have not reached
+        it.
 
-        members: 32-bit member masks per thread, None for all lanes; warps: the number of
-        neighbouring warps that execute it together. Return True if the whole group must wait (the
-        scheduler then chooses again); otherwise the rest continues.
+        members: each thread's 32-bit member mask, or None for all lanes; warps: the number of
+        consecutive warps that execute the instruction together. Return True if the whole group must
+        wait (the scheduler then chooses a group again); otherwise the lanes that need not wait
+        continue.
         """
         if self.alone:
             return False
@@ -122,9 +127,9 @@ class Groups(Batch, ABC):
     def sleep_until(
         self, ready: Array, what: str, keys: Array, parity: Array | None = None
     ) -> bool:
-        """Put threads outside `ready` (a full mask) to sleep before an instruction that waits.
+        """Put threads outside `ready` (a full mask) to sleep before a waiting instruction.
 
-        Return True if the whole group sleeps; otherwise the rest continues.
+        Return True if the whole group sleeps; otherwise the threads in `ready` continue.
         """
         going, waiting = self.expand(self.mask) & ready, self.expand(self.mask) & ~ready
         if not waiting.any():
@@ -133,8 +138,8 @@ class Groups(Batch, ABC):
         return self._all_wait(going)
 
     def _all_wait(self, going: Array) -> bool:
-        """Continue with the threads `going`, before the instruction for which the others wait;
-        return True if there are none."""
+        """Continue with only the threads in `going`; return True if there are none. The other
+        threads wait before the current instruction."""
         self._waits = not going.any()
         if not self._waits:
             self.narrow(going)

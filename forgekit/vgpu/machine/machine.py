@@ -1,7 +1,7 @@
-"""The machine runs a batch of thread blocks in lockstep, following the rules for warps.
+"""Run a batch of thread blocks in lockstep, following the rules for warps.
 
-Of the groups of threads, the one with the lowest program counter runs, so diverged threads meet
-again at the earliest common instruction.
+The group of threads with the lowest program counter runs, so diverged threads reconverge at the
+earliest common instruction.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from forgekit.vgpu.machine.spinning import Spinning
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.memory import GlobalMemory
 
-# Steps that the lowest group may run alone before all groups run in turn, because a group at a
-# higher program counter may end a spinning wait. A step that polls memory in a loop counts for
-# many, because it is probably waiting.
+# The number of turns that the group with the lowest program counter gets before all groups take
+# turns: if that group spins, another group may have to end its wait. A turn that polls memory in a
+# loop counts as _POLL_COST turns, because the group is probably waiting.
 _PATIENCE = 2000
 _POLL_COST = 500
 
@@ -54,7 +54,7 @@ class Machine(Groups):
         self.budget = budget
         self.printer = printer or Printer()
         self.barriers = Barriers(self)
-        self.cluster_barrier: ClusterBarrier | None = None  # made at the first arrival
+        self.cluster_barrier: ClusterBarrier | None = None  # created at the first arrival
         self.wait_queue = WaitQueue(self)
         self.mbarriers = Mbarriers(self, self.wait_queue)
         self.async_operations = AsyncOperations(self, self.wait_queue, self.mbarriers)
@@ -64,8 +64,7 @@ class Machine(Groups):
 
     # -- the scheduler --------------------------------------------------------------------
     def run(self, steps: Sequence[Callable[[Any], object]]) -> None:
-        """Run every thread of the batch to its end. steps: the machine's steps, one per
-        instruction.
+        """Run every thread of the batch until it exits. steps: one step per instruction.
 
         Raises:
             KernelError: an invalid access, a deadlock, or more instructions than the budget allows.
@@ -99,7 +98,7 @@ class Machine(Groups):
             while pc < stop:
                 self.pc = pc
                 if steps[pc](self):
-                    # A warp instruction that waits for lanes is executed once they have arrived.
+                    # If the whole group waits, the instruction at `pc` has not been executed.
                     self._ran(pc if self._waits else pc + 1)
                     break
                 pc += 1
@@ -116,10 +115,10 @@ class Machine(Groups):
                 raise stuck.over_budget(self, self.budget)
 
     def _all_blocked(self) -> None:
-        """Let an asynchronous event happen, because every thread is waiting.
+        """Complete an asynchronous operation or end a wait, because no thread can run.
 
         Raises:
-            DeadlockError: no such event is left.
+            DeadlockError: nothing is left that could let a thread continue.
         """
         awaited = self.wait_queue.keys("mbarrier")
         if not self.async_operations.complete_one(awaited) and not self.wait_queue.give_up():
@@ -130,17 +129,18 @@ class Machine(Groups):
         return stuck.deadlock(self, self.barriers, self.cluster_barrier, self.mbarriers)
 
     def pick(self) -> int:
-        """Return the program counter to run next: the lowest, or each in turn if a group spins."""
+        """Return the program counter of the next group: the lowest, or that of each group in turn
+        if a group spins."""
         if len(self.runnable) == 1 and not self.held:
             self._patience = _PATIENCE
             return next(iter(self.runnable))
-        if self._patience <= 0 and self.held:  # spinning threads may wait for held ones
+        if self._patience <= 0 and self.held:  # spinning threads may wait for held threads
             for pc, mask in self.held:
                 self.join(pc, mask)
             self.held = []
         if self._patience > 0:
             return min(self.runnable)
-        if self.async_operations.complete_one():  # spinning threads may wait for it
+        if self.async_operations.complete_one():  # spinning threads may wait for the operation
             self.spinning.changed()
         self._round += 1
         if self._round % _PATIENCE == 0:
@@ -148,7 +148,7 @@ class Machine(Groups):
         return sorted(self.runnable)[self._round % len(self.runnable)]
 
     def live_elsewhere(self) -> int:
-        """Return the registers (a bit set) that threads outside the running group may still
+        """Return the set of registers (as bits) that threads outside the running group may still
         read."""
         live, result = self.program.live, 0
         for pc in self.runnable:
@@ -164,7 +164,7 @@ class Machine(Groups):
         return result
 
     def exit(self, mask: Array | None) -> bool:
-        """End the threads of `mask`, and release those that waited only for them."""
+        """End the threads in `mask`, and release the threads that waited only for them."""
         self.wait_queue.made_progress()
         if mask is None:
             self.alive = np.zeros((1, 1), bool)
@@ -176,7 +176,7 @@ class Machine(Groups):
             self.cluster_barrier.release()
         for pc, waiting in list(self.parked.items()):
             again = self.expand(waiting) & self.expand(mask).any(axis=1, keepdims=True)
-            if again.any():  # they check again whether all their partners have arrived
+            if again.any():  # let them check again whether all lanes have arrived
                 self.parked.pop(pc)
                 rest = self.expand(waiting) & ~again
                 if rest.any():

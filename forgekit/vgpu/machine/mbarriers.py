@@ -1,8 +1,8 @@
 """Implement mbarriers: barrier objects in shared memory that count arrivals and bytes.
 
-An mbarrier is a 64-bit word of shared memory, in forgekit's own format. Its phase ends when the
-initial number of threads has arrived, and every expected byte (`expect_tx`) has arrived
-(`complete_tx`); bytes may arrive before they are expected (PTX ISA, "mbarrier").
+An mbarrier is a 64-bit word of shared memory, in a format that forgekit defines. Its phase ends
+when the initial number of arrivals and all expected bytes have arrived; bytes may arrive
+(`complete_tx`) before they are expected (`expect_tx`) (PTX ISA, "mbarrier").
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from forgekit.vgpu.machine.wait_queue import WaitQueue
 BYTES = 8
 MOST_ARRIVALS = (1 << 20) - 1  # also the maximum number of outstanding bytes
 
-# The parts of the word: missing bytes (21 bits, signed), missing arrivals, arrivals per phase (20
-# bits each), the phase's parity, a mark.
+# The fields of the word: missing bytes (21 bits, signed), missing arrivals and arrivals per phase
+# (20 bits each), the parity of the phase, and a marker.
 _TX, _PENDING, _EXPECTED, _PHASE, _MARK = 0, 21, 41, 61, 62
 _TX_BITS, _COUNT_BITS = 21, 20
 
 
 class State(NamedTuple):
-    """Fields of mbarriers, int64: missing bytes and arrivals, arrivals per phase, parity."""
+    """The fields of mbarriers, as int64: missing bytes, missing arrivals, arrivals per phase,
+    parity."""
 
     tx: Array
     pending: Array
@@ -37,7 +38,7 @@ class State(NamedTuple):
 
 
 def unpack(words: Array) -> State:
-    """Return the fields of 64-bit words."""
+    """Unpack 64-bit words to fields."""
     bits = words.astype(np.int64)
     count = (1 << _COUNT_BITS) - 1
     tx = bits & ((1 << _TX_BITS) - 1)
@@ -50,26 +51,28 @@ def unpack(words: Array) -> State:
 
 
 def pack(s: State) -> Array:
-    """Return fields as 64-bit words."""
+    """Pack fields into 64-bit words."""
     bits = (s.tx & ((1 << _TX_BITS) - 1)) << _TX | s.pending << _PENDING | s.expected << _EXPECTED
     return np.asarray(bits | s.phase << _PHASE | 1 << _MARK).astype(np.uint64)
 
 
 class Mbarriers:
-    """The mbarriers of a batch, by the number of their word in the batch's shared memory."""
+    """The mbarriers of a batch. The index of an mbarrier's 64-bit word in the batch's shared memory
+    identifies it."""
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
         self._valid: Array | None = None  # True for words that are mbarriers
-        self._bytes: Array | None = None  # bytes expected and arrived in each word's phase, if any
+        self._bytes: Array | None = None  # bytes expected and arrived in each word's current phase
 
     @property
     def _words(self) -> Array:
         return self.machine.shared.view(BYTES, 1)
 
     def places(self, space: str, address: Array, mask: Array | None) -> Array:
-        """Return the word of each thread, (blocks, threads); 0 for threads outside the mask.
+        """Return the index of each thread's word, of shape (blocks, threads); 0 for threads outside
+        the mask.
 
         Raises:
             MemoryAccessError: an address is outside shared memory, or not a multiple of 8.
@@ -98,7 +101,7 @@ class Mbarriers:
         self._valid[words] = True
 
     def invalidate(self, words: Array) -> None:
-        """Execute `mbarrier.inval`, after which the memory may be reused."""
+        """Execute `mbarrier.inval`, after which a kernel may reuse the memory."""
         self.read(words)
         assert self._valid is not None
         self._valid[words] = False
@@ -121,10 +124,12 @@ class Mbarriers:
     def change(
         self, words: Array, arrivals: Array, tx: Array, *, drop: bool = False, ends: bool = True
     ) -> Array:
-        """Let threads arrive and add (or subtract) expected bytes, in order; return the old words.
+        """Let threads arrive and change the number of missing bytes, in order; return the old
+        words.
 
-        words, arrivals, tx: per thread. drop: later phases do not wait for the arriving threads;
-        ends: True if this may end a phase.
+        words, arrivals, tx: each thread's word, its arrivals, and the bytes that it adds to (or, if
+        negative, subtracts from) the missing bytes; drop: later phases do not wait for the arriving
+        threads; ends: True if the change may end a phase.
         """
         old = self.read(words)
         if tx.any():
@@ -138,7 +143,7 @@ class Mbarriers:
         arrived = np.bincount(of, arrivals, n).astype(np.int64)
         pending, missing = state.pending - arrived, state.tx + np.bincount(of, tx, n).astype(int)
         expected = state.expected - arrived if drop else state.expected
-        # A phase can end between the threads only if too many threads or bytes arrive.
+        # A phase can end before the last of these threads only if too many threads or bytes arrive.
         midway = (pending < 0) | ((arrived == 0) & (pending == 0) & (missing < 0))
         over = (pending == 0) & (missing == 0)
         if (np.abs(missing) > MOST_ARRIVALS).any():
@@ -160,8 +165,8 @@ class Mbarriers:
         self, which: Array, of: Array, before: State, after: State, arrivals: Array, tx: Array,
         over: Array,
     ) -> State:  # fmt: skip
-        """Return the fields `after`, with those of the mbarriers `which` computed thread by thread;
-        record in `over` which of their phases end."""
+        """Return the fields `after`, in which the mbarriers `which` are computed again, thread by
+        thread. Set `over` to True for the mbarriers in `which` whose phases end."""
         fields = [field.copy() for field in after]
         over[which] = False
         for i in which.tolist():
@@ -190,7 +195,7 @@ class Mbarriers:
 
     # -- messages ---------------------------------------------------------------------------------
     def describe(self, word: int) -> str:
-        """Describe the arrivals and bytes that an mbarrier waits for."""
+        """Describe the missing arrivals and bytes of an mbarrier."""
         m = self.machine
         tx, pending, expected, phase = (int(f[0]) for f in unpack(self._words[word : word + 1]))
         row, offset = divmod(word * BYTES, m.shared.stride)

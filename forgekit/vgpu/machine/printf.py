@@ -1,5 +1,5 @@
-"""Implement `vprintf`: format strings in device memory, arguments in local memory, text in block
-order."""
+"""Implement `vprintf`: format strings are in device memory, arguments in local memory; the output
+is sorted by block."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _SPEC = re.compile(
 _LONGEST = 1 << 20  # maximum number of bytes per string
 _WIDEST = 9999  # maximum width of a padded field
 
-# The maximum number of lines that a launch may print. CUDA's own buffer is also bounded (1 MiB by
+# The maximum number of lines that a launch may print. CUDA's buffer is also limited (to 1 MiB by
 # default), and longer output would not help in a notebook.
 MAX_LINES = 4096
 
 
 class Printer:
-    """The output of a launch, collected batch by batch and shown in block order."""
+    """The output of a launch, collected in each batch and printed in block order."""
 
     def __init__(self, shown: bool = True) -> None:
         self.shown = shown
@@ -40,13 +40,13 @@ class Printer:
         self.left -= 1
 
     def flush(self) -> None:
-        """Show the collected text."""
+        """Print the collected text."""
         for _, text in sorted(self.lines, key=lambda line: line[0]) if self.shown else ():
             sys.stdout.write(text)
         self.lines.clear()
 
     def close(self) -> None:
-        """Report the number of omitted lines."""
+        """Print the number of omitted lines, if there are any."""
         if self.dropped and self.shown:
             sys.stdout.write(
                 f"[cute.printf: {MAX_LINES:,} lines shown, {self.dropped:,} more omitted; print "
@@ -55,7 +55,7 @@ class Printer:
 
 
 def emit(m: Batch, printer: Printer, mask: Array | None, form: Array, values: Array) -> None:
-    """Pass the output of each thread of `mask` to the launch's printer.
+    """Pass the output of each thread in `mask` to the launch's printer.
 
     form: addresses of NUL-terminated format strings; values: generic addresses of the arguments.
     """
@@ -89,8 +89,8 @@ def _text_at(m: Batch, address: int) -> str:
 
 
 def format_c(m: Batch, text: str, data: bytes) -> str:
-    """Format like C's printf, with arguments packed by the device ABI (each at its natural
-    alignment)."""
+    """Format like C's printf. data: the arguments, packed as the device ABI specifies, with natural
+    alignment."""
     position = 0
 
     def take(size: int) -> bytes:

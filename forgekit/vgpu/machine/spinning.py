@@ -1,8 +1,8 @@
-"""Find threads that spin indefinitely, long before the instruction budget is exhausted.
+"""Detect threads that spin indefinitely, long before they exhaust the instruction budget.
 
-A group that polls memory is in a loop. If every group returns to an earlier place with the same
-values in all registers that may still be read, and nothing else has changed meanwhile, no group
-will ever leave its loop.
+A group that polls memory is in a loop. If every group returns to an earlier instruction, all live
+registers have the same values as before, and memory has not changed, then no group will ever leave
+its loop.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import stuck
 from forgekit.vgpu.machine.groups import Groups
 
-_LOOK_AFTER = 8_000  # instructions, more than most polling kernels execute
-_PAUSE = 1_000  # instructions until the next snapshot, if something has changed
+_LOOK_AFTER = 8_000  # instructions before the first snapshot; most polling kernels execute fewer
+_PAUSE = 1_000  # instructions before the next snapshot, if the state has changed
 
 
 class _Reads(Listener):
-    """Keeps the latest access of each instruction that polls."""
+    """Records the latest access of each polling instruction."""
 
     def __init__(self) -> None:
         self.found: dict[int, Access] = {}
@@ -37,11 +37,11 @@ class Spinning:
 
     def __init__(self, machine: Groups) -> None:
         self.machine: Groups = weakref.proxy(machine)
-        self.acted = False  # memory has changed since the snapshot
-        # instruction -> the threads there; register number -> its content, if live
+        self.acted = False  # True if memory has changed since the snapshot
+        # the snapshot: instruction -> its threads; live register -> its content
         self._picture: tuple[dict[int, Array], dict[int, Array]] | None = None
-        self._ran: set[int] = set()  # the places where the groups that have run since began
-        self._reads: _Reads | None = None  # listens from the first match to the second
+        self._ran: set[int] = set()  # first instructions of groups that have run since
+        self._reads: _Reads | None = None  # active between the first match and the second
         self._look_at, self._until = _LOOK_AFTER, 0
 
     @property
@@ -50,17 +50,17 @@ class Spinning:
         return self._picture is not None
 
     def changed(self) -> None:
-        """Start over after a while, because something has happened that may end a wait."""
+        """Discard the snapshot, because an event may have ended a wait; take another one later."""
         m = self.machine
         self._picture, self.acted, self._look_at = None, False, m.executed + _PAUSE
         m.listeners = tuple(one for one in m.listeners if one is not self._reads)
         self._reads = None
 
     def ran(self, start: int, end: int, polls: bool) -> None:
-        """Record that a group has run from `start` to before `end`.
+        """Record that a group has run from `start` up to, but not including, `end`.
 
         Raises:
-            DeadlockError: no thread of the batch can ever do anything else.
+            DeadlockError: no thread of the batch can ever leave its loop.
         """
         m = self.machine
         if m.executed < self._look_at or (self._picture is None and not polls):

@@ -1,4 +1,4 @@
-"""Write the message for threads that cannot continue: a deadlock, an endless loop."""
+"""Write the messages about threads that cannot finish: a deadlock or an endless loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.ptx import SourceLocation
 
-_BLOCKS = 3  # maximum number of threads named for each line at which they wait
+_BLOCKS = 3  # maximum number of blocks for which a message names a thread, per line
 
 
 def deadlock(
@@ -34,7 +34,7 @@ def deadlock(
         op = m.program.instructions[pc].name
         others = "lanes of its warp" if op[:5] != "wgmma" else "warps of its warpgroup"
         lines.append(
-            f"  {m.who(waiting)} waits at {op} for {others} that are elsewhere, {m.where(pc)}"
+            f"  {m.who(waiting)} waits at {op} for {others} at other instructions, {m.where(pc)}"
         )
     lines += [f"  {line}" for line in _sleeping(m, cluster_barrier, mbarriers)]
     if any("warp_idx" in line and "shfl" in line for line in lines):
@@ -59,14 +59,14 @@ def deadlock(
     error.lines = _sources(m, *barriers.pcs(), *m.parked, *asleep)
     alone = not (m.parked or m.asleep)
     if len(m.at_barriers) == 1 and alone and 0 in m.at_barriers:
-        error.kind = "divergent-barrier"  # the rest went past it or took another path
+        error.kind = "divergent-barrier"  # other threads took another path
     return error
 
 
 def _sleeping(
     m: Batch, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
 ) -> Iterator[str]:
-    """Yield the sleeping threads with their lines, and the missing threads."""
+    """Yield lines that name the sleeping threads, and the threads or bytes that are missing."""
     together: dict[tuple[int, str], list[Waiting]] = {}
     for group in m.asleep:
         together.setdefault((group.pc, group.what), []).append(group)
@@ -79,7 +79,7 @@ def _sleeping(
             missing[:cluster] = missing[cluster + m.cluster_blocks :] = False
             yield f"{m.who(everyone)} waits at the cluster barrier, {m.where(pc)}"
             if missing.any():
-                yield f"  where {m.who(missing)} has not arrived"
+                yield f"  {m.who(missing)} has not arrived"
         else:
             yield f"{m.who(everyone)} waits for an mbarrier, {m.where(pc)}"
             block, thread = (int(i) for i in np.argwhere(groups[0].mask)[0])
@@ -88,15 +88,18 @@ def _sleeping(
 
 
 def _sources(m: Batch, *pcs: int) -> tuple[SourceLocation, ...]:
-    """Return the distinct Python lines of some instructions."""
+    """Return the distinct source lines of some instructions."""
     found = [m.program.instructions[pc].source for pc in pcs]
     return tuple(dict.fromkeys(source for source in found if source is not None))
 
 
 def _looping(m: Batch) -> int:
-    """Return the instruction that identifies an endless loop: in the innermost loop around the last
-    instruction, the nearest one with a separate line (the compiler's own arithmetic has the
-    function's line); in the whole kernel if there is no such loop."""
+    """Return the instruction whose line identifies an endless loop.
+
+    Search the innermost loop around the last executed instruction, or the whole kernel if there is
+    no loop. Return the nearest instruction that has a source line; arithmetic that the compiler
+    adds has only the function's line.
+    """
     instructions = m.program.instructions
     at = min(m.pc, len(instructions) - 1)
     loops = [range(first, last + 1) for first, last in m.program.loops]
@@ -107,8 +110,8 @@ def _looping(m: Batch) -> int:
 
 
 def _together(m: Batch) -> str:
-    """Describe which blocks of the launch run at the same time, and which of them then wait in
-    vain."""
+    """State which blocks of the launch run at the same time, and which blocks therefore wait
+    indefinitely."""
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     if len(m.blocks) == total:
         return ""
@@ -125,8 +128,10 @@ def _together(m: Batch) -> str:
 
 
 def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
-    """Report that all remaining threads poll memory that none of them changes; reads: their latest
-    accesses."""
+    """Return the error for threads that all poll memory that none of them changes.
+
+    reads: the latest access of each polling instruction.
+    """
     lines = ["Deadlock: every remaining thread polls memory that no running thread will change."]
     for pc, access in reads.items():
         mask = m.expand(access.mask)
@@ -136,11 +141,11 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
             what = _polled(m, access, block, thread)
             lines.append(f"  {m.thread_name(block, thread)} waits for {what}, {m.where(pc)}")
         if more := len(blocks[_BLOCKS:]):
-            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} also wait there")
+            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} wait there")
     lines += _together(m).splitlines()
     lines.append(
-        "Find the thread that should store the awaited value: it has exited, is waiting here "
-        "itself, or belongs to a block that has not started."
+        "Find the thread that should store the awaited value: it has exited, it also waits, or its "
+        "block has not started."
     )
     error = DeadlockError("\n".join(lines))
     error.lines = _sources(m, *reads)
@@ -148,7 +153,7 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
 
 
 def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
-    """Describe the memory that a thread of the batch polls, such as `flags[6] (0 now)`."""
+    """Describe the memory that a thread polls, such as `flags[6] (0x0 now)`."""
     value = int(np.broadcast_to(access.address, m.shape)[block, thread])
     allocation = m.memory.find(value) if access.space in ("global", "generic") else None
     if allocation is None or not 0 <= value - allocation.address < allocation.size_bytes:
@@ -162,7 +167,8 @@ def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
 def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     pc = _looping(m)
     source = m.program.instructions[pc].source
-    # Column 0 marks the line after the function, and hence a loop that the compiler left empty.
+    # Column 0 marks the line after the function. Such an instruction means that the compiler left
+    # the loop empty.
     empty = source is not None and not source.column
     where = f"an empty loop in {m.record.kernel}" if empty else m.where(pc)
     error = InstructionBudgetError(

@@ -1,5 +1,5 @@
-"""Represent the two ends of a tensor copy (TMA): boxes of tensors, and swizzled tiles of shared
-memory."""
+"""Represent the sources and targets of tensor copies (TMA): boxes of tensors, and swizzled tiles of
+shared memory."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ _LINE = 128  # bytes; no swizzle moves a byte out of its line
 
 @dataclass
 class Boxes(End):
-    """Boxes of tensors: `clipped[i]` in the tensor that begins at byte `start[i]`.
+    """Boxes of tensors; tensor i begins at byte `start[i]` of its allocation.
 
-    maps: their tensor maps.
+    maps: the tensor map of each box; clipped: the part of each box that is inside its tensor.
     """
 
     maps: Sequence[TensorMap] = ()
     clipped: Sequence[Clipped] = field(default=(), repr=False)
 
     def _inside(self, i: int) -> Array:
-        """Return the elements inside the tensor, as an array over its memory."""
+        """Return the elements of box i inside its tensor, as an array that shares the tensor's
+        memory."""
         part, dtype = self.clipped[i], f"u{self.maps[i].itemsize}"
         assert self.allocations is not None
         if part.empty:
@@ -71,8 +72,10 @@ class Boxes(End):
 
 @dataclass
 class Tiles(End):
-    """Swizzled tiles of shared memory. within: bytes from their block's start; maps: their tensor
-    maps."""
+    """Swizzled tiles of shared memory.
+
+    within: each tile's byte offset in its block's shared memory; maps: the tensor map of each tile.
+    """
 
     within: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     maps: Sequence[TensorMap] = ()
@@ -82,8 +85,8 @@ class Tiles(End):
         return _order(int(self.within[i]) % 1024, size, found.swizzle, found.row_bytes)
 
     def _pieces(self, i: int, size: int, shared: Array) -> tuple[Array, Array]:
-        """Return the shared memory from the start of tile i in pieces, and the order in which they
-        are moved."""
+        """Return the 16-byte pieces of shared memory from the start of tile i, and the order in
+        which a copy moves them."""
         start = int(self.start[i])
         lines = shared[start : start + -(-self.maps[i].tile_bytes // _LINE) * _LINE]
         return lines.reshape(-1, PIECE), self._order(i, size)
@@ -104,9 +107,9 @@ class Tiles(End):
 
 @functools.lru_cache(maxsize=256)
 def _order(within: int, size: int, span: int, row: int) -> Array:
-    """Return the pieces of a tile, counted from its start, in the order of its elements.
+    """Return the indices of a tile's pieces, relative to its start, in the order of its elements.
 
-    With a swizzle, every `row` bytes begin a new span.
+    With a swizzle, each row of `row` bytes begins a new span.
     """
     moved = np.arange(0, size, PIECE)
     placed = moved // row * (span or row) + moved % row

@@ -1,8 +1,8 @@
-"""Hold threads that sleep until a cluster's barrier opens or a phase of an mbarrier ends.
+"""Manage threads that sleep until a cluster barrier opens or the phase of an mbarrier ends.
 
-They stop before the waiting instruction and execute it when woken. If no thread can run,
-asynchronous operations arrive. If none is in flight either, waits that may end without success
-(`try_wait`) do so; several such rounds without progress are a deadlock.
+A thread sleeps before the waiting instruction, and executes it when woken. If no thread can run, an
+asynchronous operation completes. If none is in flight, the waits that may fail (`try_wait`) fail;
+too many such rounds without progress are a deadlock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forgekit.vgpu.batch import Waiting
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine.groups import Groups
 
-_FRUITLESS = 64  # rounds of unsuccessful waits before a deadlock is reported
+_FRUITLESS = 64  # rounds of failing waits before a deadlock is reported
 
 
 class WaitQueue:
@@ -23,14 +23,14 @@ class WaitQueue:
 
     def __init__(self, machine: Groups) -> None:
         self.machine: Groups = weakref.proxy(machine)
-        self.given_up: Array | None = None  # threads whose wait ends without success
+        self.given_up: Array | None = None  # threads whose waits fail
         self._rounds = 0
 
     def made_progress(self) -> None:
         self._rounds = 0
 
     def wake(self, what: str, ended: Array) -> None:
-        """Release the threads that wait for a number k for which `ended[k]` is true."""
+        """Wake the threads that wait for a key k for which `ended[k]` is True."""
         self._rounds = 0
         m, left = self.machine, []
         for group in m.asleep:
@@ -47,7 +47,8 @@ class WaitQueue:
         m.asleep = left
 
     def keys(self, what: str) -> Array:
-        """Return the numbers that threads wait for."""
+        """Return the keys for which threads wait: indices of mbarriers (or, for `cluster`, of
+        clusters)."""
         shape = self.machine.shape
         found = [
             np.broadcast_to(g.keys, shape)[g.mask] for g in self.machine.asleep if g.what == what
@@ -55,8 +56,8 @@ class WaitQueue:
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def give_up(self) -> bool:
-        """Let the waits that may end without success do so. Return False if there are none, or
-        after too many rounds."""
+        """Let the waits that may fail end. Return False if there are none, or after too many
+        rounds."""
         m = self.machine
         trying = [g for g in m.asleep if g.what == "mbarrier"]
         self._rounds += 1
@@ -70,7 +71,7 @@ class WaitQueue:
         return True
 
     def take_given_up(self, mask: Array | None) -> Array | None:
-        """Return the threads of the mask whose wait ends now without success."""
+        """Return the threads in `mask` whose waits fail now, and remove them from `given_up`."""
         if self.given_up is None:
             return None
         taken = self.given_up & self.machine.expand(mask)

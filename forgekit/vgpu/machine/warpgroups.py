@@ -19,19 +19,21 @@ ROWS = 64  # rows of A, C and D
 
 @dataclass(eq=False)
 class _Accumulator(Awaited):
-    """The future content of a list of registers in all warpgroups of the batch: sums (64,
-    warpgroups, n) of each thread's last product."""
+    """The future content of a list of registers in all warpgroups of the batch.
+
+    sums: the result of each warpgroup's latest product, of shape (64, warpgroups, n).
+    """
 
     sums: Array
 
 
 class Products:
-    """All products in flight in a batch."""
+    """The products in flight in a batch."""
 
     def __init__(self, machine: Groups) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.sums: dict[tuple[int, ...], _Accumulator] = {}
-        self._reading: list[Product] = []  # for listeners
+        self._reading: list[Product] = []  # products that listeners regard as in flight
         self._committed = np.zeros(machine.shape, np.int64)
 
     def commit(self, mask: Array) -> None:
@@ -44,8 +46,8 @@ class Products:
             found.group = np.where(fresh, self._committed, found.group)
 
     def wait(self, mask: Array, keep: int) -> None:
-        """Deliver to the threads of `mask` all products except those of their newest `keep`
-        groups."""
+        """Complete all products of the threads in `mask` except those in each thread's newest
+        `keep` groups."""
         m, last = self.machine, self._committed - keep
         for product in self._reading:
             due = product.left & mask & (product.group > 0) & (product.group <= last)
@@ -58,7 +60,7 @@ class Products:
             self.land(registers, found.left & mask & (found.group > 0) & (found.group <= last))
 
     def land(self, registers: tuple[int, ...], due: Array) -> None:
-        """Store the product in the registers of the threads of `due`."""
+        """Write the product to the registers of the threads in `due`."""
         if not due.any():
             return
         m, found = self.machine, self.sums[registers]
@@ -69,7 +71,8 @@ class Products:
             del self.sums[registers]
 
     def start(self, registers: tuple[int, ...], which: Array, sums: Array) -> None:
-        """Record that the warpgroups `which` have started a product into these registers."""
+        """Record that the warpgroups `which` have started a product that accumulates in these
+        registers."""
         m = self.machine
         threads = threads_of(m, which)
         found = self.sums.get(registers)
@@ -85,19 +88,19 @@ class Products:
             found.group = np.where(threads, 0, found.group)
 
     def read(self, product: Product) -> None:
-        """Report that a product starts to read its operands."""
+        """Report to listeners that a product starts to read its operands."""
         self._reading.append(product)
         for listener in self.machine.listeners:
             listener.on_product(self.machine, product)
 
 
 def per_block(m: Batch) -> int:
-    """Return the warpgroups per block."""
+    """Return the number of warpgroups per block."""
     return m.n_threads // WARPGROUP
 
 
 def count(m: Batch) -> int:
-    """Return the warpgroups per batch."""
+    """Return the number of warpgroups in the batch."""
     return m.n_blocks * per_block(m)
 
 
@@ -108,7 +111,7 @@ def by_warpgroup(m: Batch, value: Array) -> Array:
 
 
 def threads_of(m: Batch, which: Array) -> Array:
-    """Return the threads of these warpgroups, (blocks, threads)."""
+    """Return a mask of the threads of these warpgroups, of shape (blocks, threads)."""
     chosen = np.zeros(m.shape, bool)
     rows = np.zeros(count(m), bool)
     rows[which] = True
@@ -118,13 +121,14 @@ def threads_of(m: Batch, which: Array) -> Array:
 
 
 def first_threads(m: Batch, which: Array) -> Array:
-    """Return the numbers, in the batch, of the warpgroups' first threads."""
+    """Return the index, within the batch, of each warpgroup's first thread."""
     block, mine = np.divmod(which, per_block(m))
     return np.asarray(block * m.n_threads + mine * WARPGROUP)
 
 
 def to_registers(m: Batch, sums: Array) -> list[Array]:
-    """Convert sums (64, warpgroups, n) to registers, (blocks, threads) of 32 bits each."""
+    """Convert sums, of shape (64, warpgroups, n), to 32-bit registers, each of shape (blocks,
+    threads)."""
     _, groups, n = sums.shape
     packed = 4 // sums.dtype.itemsize
     words = np.ascontiguousarray(sums).view(np.uint32)

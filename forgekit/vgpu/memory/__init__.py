@@ -1,14 +1,14 @@
-"""Provide a kernel's memories; this file holds global memory: allocations at virtual addresses.
+"""Implement the memories of a kernel; this module implements global memory.
 
-Device addresses are virtual: each tensor argument has a separate range, which is far from the
-others and the same in every run, and keeps the tensor's alignment within its storage. Kernels read
-and write the tensors' real memory through these ranges, so nothing is copied. Every access is
+Device addresses are virtual. Each tensor argument has a separate range of addresses, which is far
+from all other ranges, is the same in every run, and preserves the tensor's alignment. Kernels read
+and write the tensors' real memory through these ranges, so tensors are not copied. Every access is
 checked.
 
 storage.py          shared memory of blocks, local memory of threads
-swizzles.py         the layout of swizzled bytes and of tiles by descriptor in shared memory
-tensor_maps.py      the description of a tensor and its boxes for a tensor copy (TMA)
-fresh.py            tensors that are not written yet
+swizzles.py         swizzles, and the tiles in shared memory that descriptors specify
+tensor_maps.py      descriptions of a tensor and its boxes for tensor copies (TMA)
+fresh.py            tensors with elements that no kernel has written
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 
-# Generic addresses of shared and local memory and of kernel parameters have separate windows, as on
-# hardware.
+# As on hardware, shared memory, local memory and kernel parameters have separate windows of generic
+# addresses.
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 2 << 56
 PARAM_WINDOW = 3 << 56
@@ -31,17 +31,17 @@ WINDOW_MASK = np.uint64((1 << 56) - 1)
 WINDOW_SHIFT = np.uint64(56)
 
 GLOBAL_BASE = 0x10_0000_0000
-GUARD_BYTES = 1 << 32  # the minimum distance between two allocations
-STORAGE_ALIGN = 512  # alignment of a new tensor from cudaMalloc and PyTorch's allocator
+GUARD_BYTES = 1 << 32  # minimum gap between two allocations
+STORAGE_ALIGN = 512  # minimum alignment of memory from cudaMalloc and PyTorch's allocator, in bytes
 
-# The first KiB of a block's shared memory belongs to the system on sm_90, so address 0 is never a
-# variable (CUDA C++ programming guide, "Reserved shared memory").
+# On sm_90, the system reserves the first KiB of a block's shared memory, so no variable is at
+# address 0 (CUDA C++ programming guide, "Reserved shared memory").
 SHARED_RESERVED = 1024
 
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """What a message states about an allocation: its name, element type, shape and strides."""
+    """A tensor's properties that messages state: name, element type, shape and strides."""
 
     name: str
     dtype: str
@@ -53,10 +53,12 @@ class TensorInfo:
         return f"{self.name}: {self.dtype} {tuple(self.shape)}"
 
     def coordinate(self, byte_offset: int) -> str:
-        """Return `x[17, 1024]` for a byte offset from the first element, even beyond the end.
+        """Return the element at a byte offset from the first element, such as `x[17, 1024]`. The
+        offset may be beyond the end.
 
-        Modes are peeled from the largest stride down, so an overrun appears in the mode that
-        overran: one row past the end of an (8, 4) tensor is `x[8, 0]`, not `x[7, 4]`.
+        The offset is divided by the largest stride first, so an overrun appears in the mode that
+        overran: the first element past the end of a row-major (8, 4) tensor is `x[8, 0]`, not `x[7,
+        4]`.
         """
         element, rest = divmod(byte_offset, self.itemsize)
         coordinate = [0] * len(self.shape)
@@ -78,8 +80,8 @@ class TensorInfo:
         return f"{self.name}[{text}]{gap}{within}"
 
     def same_address(self, byte_offset: int) -> str:
-        """Return the other coordinates of a byte of a row-major matrix, such as `x[7, 4] to x[0,
-        32]`; else ""."""
+        """Return other coordinates with the same address in a row-major matrix, such as `x[7, 4] to
+        x[0, 32]`; empty for any other tensor."""
         element, rest = divmod(byte_offset, self.itemsize)
         if (
             len(self.shape) != 2
@@ -99,8 +101,9 @@ class TensorInfo:
 class Region:
     """The real memory that a tensor occupies.
 
-    start: the real address of its lowest byte; first: the address of its element [0, …, 0] (higher
-    only with a negative stride); align_offset: distance from its storage's (aligned) start.
+    start: the real address of the tensor's lowest byte; first: the real address of element [0, …,
+    0], which is higher than `start` only with a negative stride; align_offset: the distance of
+    `start` from the start of the tensor's storage, in bytes.
     """
 
     start: int
@@ -108,13 +111,14 @@ class Region:
     info: TensorInfo
     first: int
     align_offset: int = 0
-    owner: object = None  # keeps the real memory alive
+    owner: object = None  # an object that keeps the real memory alive
     read_only: bool = False
 
 
 @dataclass
 class Allocation:
-    """A range of real memory at a virtual address: a tensor, or several overlapping tensors.
+    """A range of real memory at a virtual address, which holds a tensor or several overlapping
+    tensors.
 
     `data` is a uint8 array over the real memory.
     """
@@ -131,21 +135,22 @@ class Allocation:
 
     @functools.cached_property
     def read_only(self) -> bool:
-        """Return True if read-only (for overlapping tensors: if all of them are)."""
+        """Return True if all tensors in the allocation are read-only."""
         return all(region.read_only for region in self.regions)
 
     def view(self, elem_bytes: int, count: int) -> Array:
-        """Return the memory as elements of `elem_bytes`, `count` per row (1: flat)."""
+        """Return the memory as elements of `elem_bytes` bytes, with `count` per row; 1: a flat
+        array."""
         key = (elem_bytes, count)
         if key not in self.views:
             self.views[key] = element_view(self.data, elem_bytes, count)
         return self.views[key]
 
     def tensor_at(self, offset: int) -> tuple[TensorInfo, int]:
-        """Return the tensor that a message names for a byte offset, and the offset from its first
-        element.
+        """Return the tensor that a message names for a byte offset, and the offset from the
+        tensor's first element.
 
-        Among overlapping tensors, this is the first that holds the byte, else the largest.
+        Of overlapping tensors, return the first that contains the byte; if none does, the largest.
         """
         real = self.real_address + offset
         inside = [r for r in self.regions if r.start <= real < r.start + r.size_bytes]
@@ -154,7 +159,7 @@ class Allocation:
 
 
 def element_view(data: Array, elem_bytes: int, count: int) -> Array:
-    """Return `data` (uint8) as unsigned elements, in rows of `count` if that is not 1."""
+    """Return `data` (uint8) as unsigned elements, with `count` per row; 1: a flat array."""
     whole = len(data) // (elem_bytes * count) * (elem_bytes * count)
     flat = data[:whole].view(f"u{elem_bytes}")
     return flat if count == 1 else flat.reshape(-1, count)
@@ -163,31 +168,31 @@ def element_view(data: Array, elem_bytes: int, count: int) -> Array:
 class GlobalMemory:
     """The allocations that a launch can reach, in order of address.
 
-    live: finds the memory, (start, bytes, owner), of a tensor that is not an argument but holds a
-    real address. adopted: True once a kernel has accessed such memory.
+    live: a function that returns the memory, (start, bytes, owner), of the live tensor at a real
+    address, even if the tensor is not an argument. adopted: True if a kernel has accessed such
+    memory.
     """
 
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
         self.live: Callable[[int], tuple[int, int, object] | None] = lambda address: None
         self.adopted = False
-        self.on_the_host: list[Region] = []  # arguments that a kernel cannot reach
+        self.on_the_host: list[Region] = []  # arguments that a kernel cannot access
         self._next = GLOBAL_BASE
         self.starts = np.zeros(0, np.uint64)
 
     def add(
         self, real_address: int, size_bytes: int, info: TensorInfo, *, owner: object = None
     ) -> Allocation:
-        """Assign an address to a piece of real memory."""
+        """Assign a virtual address to a range of real memory."""
         return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
 
     def adopt(self, real_address: int, *, as_it_is: bool = False) -> Allocation | None:
-        """Assign an address to a tensor that is known only by a real address found in memory.
+        """Assign an address to a tensor of which the launch knows only a real address.
 
-        as_it_is: use the real address itself, for a kernel that has read it from a table of
-        pointers.
+        as_it_is: use the real address, because the kernel has read it from a table of pointers.
         """
-        found = self.live(real_address) if real_address else None  # an empty tensor is at 0
+        found = self.live(real_address) if real_address else None  # empty tensors have address 0
         if found is None:
             return None
         self.adopted = True
@@ -197,7 +202,7 @@ class GlobalMemory:
         return self._add([region], start if as_it_is else None)
 
     def add_tensors(self, regions: Sequence[Region]) -> None:
-        """Assign addresses to tensors, in order; overlapping tensors share a range."""
+        """Assign virtual addresses to tensors, in order; overlapping tensors share a range."""
         for together in _overlapping(regions):
             self._add(together)
 
@@ -221,8 +226,7 @@ class GlobalMemory:
         return allocation
 
     def find(self, address: int) -> Allocation | None:
-        """Return the allocation whose range or guard zone holds `address` (for messages: the
-        nearest allocation)."""
+        """Return the allocation nearest to `address`, or None if there are no allocations."""
         if not self.allocations:
             return None
         i = int(np.searchsorted(self.starts, np.uint64(address), "right")) - 1
@@ -230,7 +234,8 @@ class GlobalMemory:
         return min(candidates, key=lambda a: _distance(a, address))
 
     def element_at(self, address: int) -> tuple[str, str] | None:
-        """Return the tensor at or nearest to an address, and its element: `x`, `x[17, 1024]`."""
+        """Return the names of the tensor at (or nearest to) an address and of the element, such as
+        `x` and `x[17, 1024]`."""
         found = self.find(address)
         if found is None:
             return None
@@ -238,7 +243,8 @@ class GlobalMemory:
         return info.name, info.coordinate(from_first)
 
     def holder(self, address: int) -> tuple[Allocation, int] | None:
-        """Return the allocation that holds an address, even if it is empty, and the byte in it."""
+        """Return the allocation that contains an address, and the byte offset in it; an empty
+        allocation contains its start."""
         found = self.find(address)
         at = -1 if found is None else address - found.address
         if found is None or not 0 <= at < max(found.size_bytes, 1):
@@ -246,8 +252,8 @@ class GlobalMemory:
         return found, at
 
     def translate(self, real: int) -> int | None:
-        """Return the virtual address of a real pointer into (or just past) a tensor, if it is
-        one."""
+        """Return the virtual address that corresponds to a real address in, or at the end of, an
+        allocation; None for any other address."""
         past = None
         for a in self.allocations:
             offset = real - a.real_address
@@ -259,7 +265,7 @@ class GlobalMemory:
 
 
 def _overlapping(regions: Sequence[Region]) -> list[list[Region]]:
-    """Group regions that share memory; keep groups and members in the given order."""
+    """Group regions that share memory; preserve the order of regions."""
     groups: list[list[int]] = []
     end = -1
     for i in sorted(range(len(regions)), key=lambda i: (regions[i].start, -regions[i].size_bytes)):
@@ -279,8 +285,8 @@ def _distance(allocation: Allocation, address: int) -> int:
 
 
 def byte_range(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
-    """Return (lowest byte relative to the first element, bytes up to past the last); (0, 0) if
-    empty."""
+    """Return the offset of the lowest byte from the first element, and the number of bytes up to
+    the end of the highest element; (0, 0) for an empty tensor."""
     if any(n == 0 for n in shape):
         return 0, 0
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]

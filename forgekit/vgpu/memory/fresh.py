@@ -1,7 +1,7 @@
-"""Track which elements of fresh tensors kernels have written so far.
+"""Track which elements of fresh tensors kernels have written.
 
-`forgekit.empty` registers its tensors. A tensor counts as fresh until code other than a kernel of
-the virtual GPU changes it (torch counts its versions), or it is deleted.
+`forgekit.empty` registers the tensors that it creates. A tensor is fresh until it is deleted, or
+until code other than a kernel on the virtual GPU changes it, which torch's version counter shows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forgekit.vgpu.memory import Allocation
 
 @dataclass
 class _Entry:
-    """A fresh tensor: its memory, its version when it was made, its written elements."""
+    """A fresh tensor: its memory, its version at its creation, and the elements written so far."""
 
     start: int
     itemsize: int
@@ -61,7 +61,7 @@ def _bytes_at(address: int, count: int) -> Array:
 
 
 def copy_marks(original: Any, copy: Any) -> None:
-    """Register `copy` as a copy of `original`: unwritten elements stay unwritten."""
+    """Register `copy` with the unwritten elements of `original`."""
     found = _entries.get(original.data_ptr())
     if found is not None and found.is_fresh():
         mark(copy)
@@ -69,8 +69,8 @@ def copy_marks(original: Any, copy: Any) -> None:
 
 
 def marks(tensor: Any) -> bytes | None:
-    """Return the marks of the written elements of `tensor`, one byte each; None if it is not
-    fresh."""
+    """Return one byte per element of `tensor`, 1 if the element is written; None if the tensor is
+    not fresh."""
     found = _entries.get(tensor.data_ptr())
     return found.written.tobytes() if found is not None and found.is_fresh() else None
 
@@ -99,8 +99,8 @@ class Blank:
         self._whole = dense and len(allocation.regions) == 1
 
     def _detect_other_writes(self, allocation: Allocation) -> None:
-        """Mark elements that no longer hold their first bits, because code outside torch's count
-        wrote them."""
+        """Mark as written all elements whose bits differ from their initial bits, because torch's
+        version counter misses some writes."""
         item = self._entry.itemsize
         count = self._last - self._first
         held = allocation.data[self.offset : self.offset + count * item].reshape(count, item)
@@ -111,8 +111,8 @@ class Blank:
         return self._entry.written[self._first : self._last]
 
     def is_written(self, size: int, unit: int, shift: int) -> Array:
-        """Return, for each of `size` units of `unit` bytes, True if it holds values; the first unit
-        begins `shift` bytes before `start`."""
+        """Return, for each of `size` units of `unit` bytes, True if all its bytes are written; the
+        first unit begins `shift` bytes before the allocation."""
         item = self._entry.itemsize
         known = np.ones(size * unit, bool)
         begin = shift + self.offset
@@ -121,19 +121,20 @@ class Blank:
         return np.asarray(known.reshape(size, unit).all(axis=1))
 
     def mark_written(self, written: Array, unit: int, shift: int) -> None:
-        """Mark the units of `written` as written."""
+        """Mark the elements in units for which `written` is True."""
         item = self._entry.itemsize
         begin = shift + self.offset
         per_byte = np.repeat(written, unit)[begin : begin + len(self._written) * item]
         self._written[:] |= per_byte.reshape(-1, item).all(axis=1)
 
     def elements_left(self) -> Array | None:
-        """Return the numbers of unwritten elements; None if unknown."""
+        """Return the indices of the unwritten elements; None if they are unknown."""
         return np.flatnonzero(~self._written) if self._whole else None
 
 
 def lookup(allocation: Allocation) -> Blank | None:
-    """Return the fresh tensor that contains an allocation, if it has unwritten elements."""
+    """Return the part of a fresh tensor that an allocation covers; None if the allocation is not in
+    a fresh tensor with unwritten elements."""
     for entry in list(_entries.values()):
         if (
             entry.start <= allocation.real_address

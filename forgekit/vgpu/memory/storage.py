@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from forgekit.vgpu.adversary import Adversary
     from forgekit.vgpu.floats import Array
 
-# Unwritten memory holds all ones, which is NaN in every floating-point format, so reads of it are
-# visible in results.
+# All bits of unwritten memory are ones, which is NaN in every floating-point format, so reads of
+# unwritten memory are visible in results.
 UNINITIALISED = 0xFF
 
-_ROUND = 128  # a block's slice is rounded up to whole 128-byte lines
+_ROUND = 128  # bytes; a block's slice occupies whole lines
 
 
 def _stride(size_bytes: int) -> int:
@@ -24,16 +24,16 @@ def _stride(size_bytes: int) -> int:
 
 
 def block_bytes(shared_bytes: int, threads: int, local_bytes: int) -> int:
-    """Return the host memory that a block needs, in bytes: its shared memory and its threads' local
-    memory."""
+    """Return the bytes of host memory that a block's shared memory and its threads' local memory
+    need."""
     return _stride(shared_bytes) + threads * _stride(local_bytes)
 
 
 class Slices:
     """Equal slices of a byte array, one per owner, which is a block or a thread.
 
-    space: `shared` or `local`; owner: the number of each thread's slice; base: the address of a
-    slice's first byte; stride: bytes from one slice to the next.
+    space: `shared` or `local`; owner: the index of each thread's slice; base: the address of the
+    first byte of every slice; stride: the distance between slices, in bytes.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Slices:
     ) -> None:
         self.space, self.owner, self.base = space, owner, base
         self.size_bytes, self.stride = size_bytes, _stride(size_bytes)
-        # Unwritten bytes hold UNINITIALISED, or noise.
+        # Unwritten bytes are UNINITIALISED or, in an adversarial schedule, noise.
         self.blank_is_ones = adversary is None
         whole = owner.size * self.stride
         if adversary is None:
@@ -58,7 +58,7 @@ class Slices:
 
 
 def shared_memory(n_blocks: int, size_bytes: int, adversary: Adversary | None = None) -> Slices:
-    """Make shared memory, with one slice per block."""
+    """Create the blocks' shared memory, with one slice per block."""
     owner = np.arange(n_blocks, dtype=np.int64)[:, None]
     return Slices("shared", owner, size_bytes, SHARED_RESERVED, adversary)
 
@@ -66,6 +66,6 @@ def shared_memory(n_blocks: int, size_bytes: int, adversary: Adversary | None = 
 def local_memory(
     shape: tuple[int, int], size_bytes: int, adversary: Adversary | None = None
 ) -> Slices:
-    """Make local memory, with one slice per thread; shape: (blocks, threads)."""
+    """Create the threads' local memory, with one slice per thread; shape: (blocks, threads)."""
     owner = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
     return Slices("local", owner, size_bytes, 0, adversary)

@@ -1,10 +1,10 @@
 """Compute the swizzles of tensor maps and matrix descriptors, which permute 16-byte pieces of
 shared memory.
 
-A span of 32, 64 or 128 bytes permutes its 2, 4 or 8 pieces, depending on the number of its 128-byte
-line (PTX ISA, "Swizzling modes"), like CuTe's Swizzle<1|2|3, 4, 3> of addresses. Fields of
-descriptors: PTX ISA, "Matrix descriptor"; their layouts: CUTLASS,
-include/cute/arch/mma_sm90_desc.hpp.
+A swizzle with a span of 32, 64 or 128 bytes permutes the 2, 4 or 8 pieces of each span, depending
+on the index of their 128-byte line (PTX ISA, "Swizzling modes"), as CuTe's Swizzle<1, 4, 3>,
+Swizzle<2, 4, 3> and Swizzle<3, 4, 3> permute addresses. The fields of descriptors follow PTX ISA,
+"Matrix descriptor"; the layouts follow CUTLASS, include/cute/arch/mma_sm90_desc.hpp.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import numpy as np
 
 from forgekit.vgpu.floats import Array
 
-PIECE = 16  # bytes that stay together
+PIECE = 16  # bytes; a swizzle moves whole pieces
 SPANS = (0, 32, 64, 128)  # bytes; 0: no swizzle
 
 
 def swizzled(address: Array, span: int) -> Array:
-    """Return the place of each shared-memory address in a swizzle of `span` bytes.
+    """Apply the swizzle with a span of `span` bytes to shared-memory addresses.
 
-    The function is its own inverse. address: within the block, of any integer type.
+    The function is its own inverse. address: relative to the block's shared memory, of any integer
+    type.
     """
     if not span:
         return address
@@ -34,12 +35,13 @@ def swizzled(address: Array, span: int) -> Array:
 
 
 # -- descriptors of matrices ----------------------------------------------------------------------
-DEPTH = 2 * PIECE  # bytes of K per instruction, for every type
-_BY_MODE = (0, 128, 64, 32)  # bytes of a swizzled row; 0: no swizzle
+DEPTH = 2 * PIECE  # bytes along K that an instruction reads, for every type
+_BY_MODE = (0, 128, 64, 32)  # span in bytes for each mode; 0: no swizzle
 
 
 class Descriptor(NamedTuple):
-    """start, leading, stride: bytes; span: bytes per swizzled row, or 0; base: the base offset."""
+    """The fields of a matrix descriptor: start, leading and stride in bytes; the swizzle's span in
+    bytes, or 0; the base offset."""
 
     start: int
     leading: int
@@ -55,10 +57,10 @@ def decode(word: int) -> Descriptor:
 
 @functools.lru_cache(maxsize=1 << 14)
 def pieces(word: int, rows: int, across: bool) -> Array:
-    """Return the addresses of a tile's 16-byte pieces.
+    """Return the addresses of a tile's 16-byte pieces, as an array of shape (rows, 2).
 
-    across: elements contiguous in memory are neighbours along the rows (elements of 16 bits): shape
-    (rows / 8, 16 of K); else along K: (rows, 2).
+    across: True if elements that are contiguous in memory are neighbours along the rows, not along
+    K; elements then have 16 bits, and the shape is (rows / 8, 16), with K along the second mode.
     """
     d = decode(word)
     span = d.span or PIECE

@@ -1,9 +1,9 @@
-"""Encode and decode tensor maps, 128 bytes that describe a tensor and its boxes to a tensor copy
+"""Encode and decode tensor maps: 128 bytes that describe a tensor and its boxes for tensor copies
 (TMA).
 
-The bits are those of the hardware, because CuTe DSL's host code writes them itself: their positions
-come from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The requirements are those of
-the CUDA driver's `cuTensorMapEncodeTiled`.
+The encoding is that of the hardware, because CuTe DSL's host code writes tensor maps directly. The
+positions of fields come from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The
+requirements are those of the CUDA driver's `cuTensorMapEncodeTiled`.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from forgekit.vgpu.memory.swizzles import SPANS
 
 BYTES = 128
 ALIGN = 64
-# The lowest four bits of the word at byte 8 in maps for `.tile`, from CuTe DSL and from the CUDA
-# driver.
+# The low four bits of the word at byte 8 in maps for `.tile` that CuTe DSL and the CUDA driver
+# write.
 _TILED, _OF_THE_DRIVER = 2, 0
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
-_UNIT = 16  # unit of strides and alignment of addresses, in bytes
-_NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's
+_UNIT = 16  # unit of strides, and alignment of addresses, in bytes
+_NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's NaNs, by element size
 
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor and one of its boxes, the contiguous mode first.
+    """A tensor and its box, with the contiguous mode first.
 
-    address: the first element's, virtual or real; dtype: PTX's name; strides: in bytes; box:
-    elements along each mode, of which every `steps`-th is copied; swizzle: bytes of its span; fill:
-    bits of an element outside the tensor.
+    address: the virtual or real address of the first element; dtype: the element type's name in
+    PTX; strides: in bytes; box: the box's elements along each mode; steps: along each mode, the
+    distance between elements that are copied; swizzle: the span in bytes, or 0; fill: the bits that
+    replace an element outside the tensor.
     """
 
     address: int
@@ -51,29 +52,30 @@ class TensorMap:
 
     @functools.cached_property
     def counts(self) -> tuple[int, ...]:
-        """Return the elements per mode that a copy moves."""
+        """Return the number of elements along each mode that a copy moves."""
         return tuple(-(-b // s) for b, s in zip(self.box, self.steps, strict=True))
 
     @functools.cached_property
     def box_bytes(self) -> int:
-        """Return the bytes that a copy moves and reports to its mbarrier."""
+        """Return the number of bytes that a copy moves and reports to its mbarrier."""
         return math.prod(self.counts) * self.itemsize
 
     @functools.cached_property
     def row_bytes(self) -> int:
-        """Return the bytes of a box along the dense mode."""
+        """Return the size of a box along the contiguous mode, in bytes."""
         return self.counts[0] * self.itemsize
 
     @functools.cached_property
     def tile_bytes(self) -> int:
-        """Return the bytes of shared memory from the start of a box to the end of its last row:
-        with a swizzle, each row has a separate span, even a short one (measured on an H200)."""
+        """Return the bytes of shared memory from the start of a box to the end of its last row.
+        With a swizzle, each row has a separate span, even if it is shorter than the span (measured
+        on an H200)."""
         return self.box_bytes // self.row_bytes * (self.swizzle or self.row_bytes)
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
-        """Explain why an H200 stops with an illegal instruction at a box there; return an empty
-        string if it does not. `tests/vgpu/test_tensor_copies.py` measures the cases; CUDA's
-        programming guide describes the second."""
+        """Return the reason why an H200 reports an illegal instruction for a box at these
+        coordinates; empty if it does not. `tests/vgpu/test_tensor_copies.py` measures both cases;
+        CUDA's programming guide describes only the second."""
         at = coordinates[0] * self.itemsize
         if at % _UNIT:
             return f"begins {at} bytes into the dense mode, not at a multiple of {_UNIT}"
@@ -84,8 +86,8 @@ class TensorMap:
     def clip(self, coordinates: tuple[int, ...], *, stores: bool = False) -> Clipped:
         """Return the part of the box at these coordinates that is inside the tensor.
 
-        stores: return the part that a store writes, whole 16-byte pieces of the dense mode
-        (measured).
+        stores: return the part that a store writes, which consists of whole 16-byte pieces along
+        the contiguous mode (measured on an H200).
         """
         inside, extents, strides, offset = [], [], [], 0
         for at, size, count, step, stride in zip(
@@ -108,10 +110,11 @@ class TensorMap:
 
 
 class Clipped(NamedTuple):
-    """Part of a box, the outermost mode first.
+    """The part of a box that is inside its tensor, with the outermost mode first.
 
-    counts: those of the box; inside: the part's place in the box; extents, strides (bytes): those
-    of the part; offset: bytes from the tensor's first element to the part's first element.
+    counts: the box's numbers of elements; inside: the part's slices of the box; extents, strides:
+    the part's sizes in elements and its strides in bytes; offset: the distance from the tensor's
+    first element to the part's first element, in bytes.
     """
 
     counts: tuple[int, ...]
@@ -130,7 +133,8 @@ class Clipped(NamedTuple):
         return 0 in self.extents
 
     def offsets(self) -> Array:
-        """Return each element's byte offset from the part's first element, in the part's shape."""
+        """Return the byte offset of each element from the part's first element, as an array of the
+        part's shape."""
         return _offsets(self.extents, self.strides)
 
 
@@ -146,7 +150,7 @@ def _offsets(extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
 
 @functools.lru_cache(maxsize=256)
 def decode(raw: bytes) -> TensorMap:
-    """Decode the tensor map in 128 bytes.
+    """Decode the 128 bytes of a tensor map.
 
     Raises:
         ValueError: a field has a value that no tensor copy supports; the message states the
@@ -203,7 +207,8 @@ def encode(
     swizzle: int = 0,
     nan_fill: bool = False,
 ) -> bytes:
-    """Return the 128 bytes of a tensor map. strides: in bytes, without that of the dense mode.
+    """Return the 128 bytes of a tensor map. strides: in bytes, of all modes except the contiguous
+    mode.
 
     Raises:
         ValueError: `cuTensorMapEncodeTiled` would refuse a value; the message states the

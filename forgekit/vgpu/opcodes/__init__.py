@@ -1,9 +1,9 @@
 """Define the meaning of each PTX opcode: one small function per opcode, registered by name.
 
-There are two kinds of meaning. A *compute* meaning is a pure function of arrays: it returns a
-`Compute` with the PTX types of the sources and the result. An *effect* meaning (memory, control,
-warp-wide instructions) returns a step, a function of the machine. Neither kind uses masks, counters
-or traces unless it must.
+A meaning decodes one instruction, in one of two ways. A *compute* meaning returns a `Compute`: a
+pure function of arrays and the PTX types of its sources and its result. An *effect* meaning
+(memory, control flow, warp-wide instructions) returns a step, which is a function of the machine. A
+meaning uses masks, counters and traces only if necessary.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ T = TypeVar("T")
 
 
 class UnknownVariantError(Exception):
-    """The opcode is supported, but not with these qualifiers or operands."""
+    """Raised for a supported opcode with unsupported qualifiers or operands."""
 
 
 @dataclass(frozen=True)
 class Compute:
-    """A pure instruction.
+    """An instruction that only computes.
 
-    fn: maps arrays of the source types to an array (or tuple of arrays) of the result type.
-    sources: PTX types of the operands after the result. result: PTX type of the result; a tuple
-    with `targets` when there are several. operands: the source operands, if these are not the
-    operands after the first.
+    fn: maps arrays of the source types to an array (or a tuple of arrays) of the result type.
+    sources: the PTX types of the source operands. result: the PTX type of the result, or a tuple of
+    types for several results. targets: the operands that receive several results. operands: the
+    source operands; None for all operands after the first.
     """
 
     fn: Callable[..., Any]
@@ -45,9 +45,10 @@ class Compute:
 
 
 def opcode(*names: str) -> Callable[[Meaning], Meaning]:
-    """Register a function `(instruction, decoder) -> Compute | step` for these opcodes.
+    """Register a function `(instruction, decoder) -> Compute | step` as the meaning of these
+    opcodes.
 
-    A name may be longer than the first part ("cp.async"); the longest match wins.
+    A name may have several parts ("cp.async"); the longest matching name wins.
     """
 
     def register(meaning: Meaning) -> Meaning:
@@ -63,8 +64,8 @@ def opcode(*names: str) -> Callable[[Meaning], Meaning]:
 def pure(
     name: str, kinds: tuple[str, ...], sources: str, result: str, fn: Callable[..., Any]
 ) -> None:
-    """Register a pure opcode without qualifiers, with a type of `kinds`, the T of sources and
-    result."""
+    """Register a pure opcode that has a type from `kinds` and no qualifiers. In `sources` and
+    `result`, T represents this type."""
 
     @opcode(name)
     def meaning(ins: Instruction, d: object) -> Compute:
@@ -74,9 +75,9 @@ def pure(
         return Compute(fn, types, kind if result == "T" else result)
 
 
-# -- checks of instructions: each raises UnknownVariantError for anything unknown ----
+# -- checks of instructions: each raises UnknownVariantError if the check fails ------
 def allow(instruction: Instruction, *known: str) -> None:
-    """Refuse an instruction with a qualifier or type that its meaning does not use."""
+    """Refuse an instruction with a qualifier or type that is not in `known`."""
     for part in instruction.opcode[1:]:
         if part not in known:
             raise UnknownVariantError(f".{part}")
@@ -91,7 +92,7 @@ def one_of(instruction: Instruction, what: str, *known: str) -> str:
 
 
 def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
-    """Return the operands of an instruction that has one of these numbers of operands."""
+    """Return the operands of an instruction after checking their number."""
     if len(instruction.operands) not in counts:
         needed = " or ".join(map(str, counts))
         raise UnknownVariantError(f"{len(instruction.operands)} operands, not {needed}")
@@ -99,7 +100,7 @@ def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
 
 
 def expect(operand: object, kind: type[T], what: str) -> T:
-    """Return the operand if it is of this kind."""
+    """Return the operand after checking its kind."""
     if not isinstance(operand, kind):
         raise UnknownVariantError(f"an operand that is not a {what}")
     return operand

@@ -1,5 +1,5 @@
-"""Implement loads and stores, prefetches, fences, and queries of the block to which an address
-belongs."""
+"""Implement loads and stores, prefetches, fences, and queries of an address's state space or
+block."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SPACES = ("global", "shared", "local", "param", "const")
 
 
 def space_of(ins: Instruction) -> str:
-    """Return the state space of an access: `cluster` for `.shared::cluster`, `generic` if none is
-    given."""
+    """Return the state space of an access: `cluster` for `.shared::cluster`, `generic` if the
+    opcode names none."""
     for part in ins.opcode[1:]:
         name, _, rest = part.partition(":")
         if name in SPACES:
@@ -30,8 +30,8 @@ def space_of(ins: Instruction) -> str:
 
 
 def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
-    """Return the address operand as an unsigned array, with 32 bits for a 32-bit register, else
-    64."""
+    """Return a function that reads the address operand as an unsigned array: 32 bits wide for a
+    32-bit register, 64 bits wide otherwise."""
     if not isinstance(operand, Address):
         raise UnknownVariantError("an operand that is not an address")
     base, offset = operand.base, operand.offset
@@ -54,7 +54,7 @@ def address_of(operand: Operand, space: str, d: Decoder) -> Fetch:
 
 
 def _shape(ins: Instruction) -> tuple[str, int]:
-    """Return (element type, elements) of an access."""
+    """Return the type and the number of elements that each thread accesses."""
     kind = ins.opcode[-1]
     if kind not in TYPE_BYTES or kind in ("b128", "pred"):
         raise UnknownVariantError(f"type .{kind}")
@@ -66,7 +66,7 @@ def _items(operand: Operand, count: int) -> tuple[Operand, ...]:
     if count == 1:
         return (operand,)
     if not isinstance(operand, Vector) or len(operand.items) != count:
-        raise UnknownVariantError(f"not a vector of {count}")
+        raise UnknownVariantError(f"an operand that is not a vector of {count}")
     return operand.items
 
 
@@ -157,14 +157,15 @@ def st(ins: Instruction, d: Decoder) -> Step:
     "griddepcontrol", "setmaxnreg", "pmevent",
 )  # fmt: skip
 def no_effect(ins: Instruction, d: Decoder) -> Step:
-    """Do nothing, because every store is visible immediately here, and launches run one after
-    another."""
+    """Do nothing: on the virtual GPU, every store is visible immediately, and launches run one
+    after another."""
     return lambda m: None
 
 
 @opcode("fence.proxy")
 def fence_proxy(ins: Instruction, d: Decoder) -> Step:
-    """Do nothing except report fences for copies out of shared memory to listeners."""
+    """Report fences for copies out of shared memory to listeners; the fences have no other
+    effect."""
     if not {"async", "async:shared:cta"}.intersection(ins.opcode) or "global" in ins.opcode:
         return lambda m: None
 
@@ -188,8 +189,8 @@ def isspacep(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("mapa")
 def mapa(ins: Instruction, d: Decoder) -> Compute:
-    """Execute `mapa[.shared::cluster].type d, a, rank`: a's place in another block of the
-    cluster."""
+    """Execute `mapa[.shared::cluster].type d, a, rank`: return the address that corresponds to `a`
+    in the block with this rank in the cluster."""
     allow(ins, "shared:cluster", "u32", "u64")
     bits = "b" + ins.opcode[-1][1:]
     return Compute(clusters.mapped, (bits, "u32"), bits)
@@ -197,8 +198,8 @@ def mapa(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("getctarank")
 def getctarank(ins: Instruction, d: Decoder) -> Step:
-    """Execute `getctarank[.shared::cluster].type d, a`: the block of the cluster that contains an
-    address."""
+    """Execute `getctarank[.shared::cluster].type d, a`: return the rank of the block whose shared
+    memory contains address `a`."""
     allow(ins, "shared:cluster", "u32", "u64")
     to, address = counted(ins, 2)
     fetch = d.fetch(address, "b" + ins.opcode[-1][1:])

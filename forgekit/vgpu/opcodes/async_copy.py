@@ -1,9 +1,9 @@
 """Implement `cp.async`: copies from global to shared memory that complete as late as the rules
 allow.
 
-A copy is recorded with its thread's group number, and carried out when that thread waits for the
-group. A kernel that reads shared memory before its wait therefore reads the old content, as it may
-on a GPU.
+A copy is recorded with its thread's group number, and performed when that thread waits for the
+group. A kernel that reads shared memory before it waits therefore reads the old content, as can
+happen on a GPU.
 """
 
 from __future__ import annotations
@@ -22,22 +22,25 @@ from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Immediate, Instruction, Register
 
-_WORD = 4  # sizes are 4, 8 or 16 bytes; the bytes to read may be any number
+_WORD = 4  # bytes; a copy writes 4, 8 or 16 bytes, but may read any number of bytes
 
 
 @dataclass
 class _Copy:
-    """A copy in flight: the threads of `left` have not completed it yet; `group` is 0 until
-    committed."""
+    """A copy in flight.
+
+    left: mask of the threads that have not completed the copy; group: each thread's group number, 0
+    until the thread commits the copy.
+    """
 
     target: Array
     source: Array
     size: int
-    count: Array  # bytes to read; the rest is filled with zeros
+    count: Array  # bytes to read; the copy writes zeros for the remaining bytes
     left: Array
     group: Array
     pc: int
-    moved: bool = False  # its data has arrived early, which no code may rely on
+    moved: bool = False  # True if the data arrived early, as an adversarial schedule may decide
 
 
 class _Pending:
@@ -45,7 +48,7 @@ class _Pending:
 
     def __init__(self) -> None:
         self.copies: list[_Copy] = []
-        self.committed = np.zeros((1, 1), np.int64)  # groups committed so far, per thread
+        self.committed = np.zeros((1, 1), np.int64)  # groups committed by each thread
 
 
 def _pending(m: Machine) -> _Pending:
@@ -55,8 +58,8 @@ def _pending(m: Machine) -> _Pending:
 
 
 def in_flight(m: Batch) -> list[tuple[int, Array]]:
-    """Return the copies for which their threads have not waited: the instruction, and a full mask
-    of the threads."""
+    """Return the copies that are still in flight: for each, the index of its instruction and a full
+    mask of the threads that have not waited for it."""
     pending = m.state.get("cp.async")
     copies = pending.copies if isinstance(pending, _Pending) else []
     return [(copy.pc, copy.left) for copy in copies if copy.left.any()]
@@ -88,7 +91,7 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
     def start(m: Machine, mask: Array | None) -> None:
         to, at = target(m), source(m)
         n = count(m) if count else everything
-        # Addresses are checked here, at the instruction that starts the copy.
+        # Check the addresses now, so that an error names the instruction that starts the copy.
         into = addressing.targets(m, "shared", "copies to", to, mask, _WORD, words)
         whole = _and(mask, n == size)
         source_targets = []
@@ -108,8 +111,8 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
 
 
 def _bytes_to_read(ins: Instruction, d: Decoder, size: int) -> Fetch | None:
-    """Return the operand for the number of bytes read, if there is one; the rest of `size` is
-    zeroed."""
+    """Return the operand that limits the bytes to read, or None; the copy zeroes the remaining
+    bytes of `size`."""
     operands = list(ins.operands[3:])
     if operands and any(part.endswith("cache_hint") for part in ins.opcode):
         operands.pop()
@@ -141,8 +144,11 @@ def _commit(m: Machine) -> None:
 
 
 def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None:
-    """Complete, for the threads of `mask`, all copies except those of their newest `keep` groups;
-    everything: include copies that belong to no group."""
+    """Complete all copies of the threads in `mask` except those in each thread's newest `keep`
+    groups.
+
+    everything: also complete copies that belong to no group.
+    """
     pending = _pending(m)
     waiting = m.expand(mask)
     for copy in pending.copies:
@@ -156,7 +162,7 @@ def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None
 
 
 def _arrive(m: Machine, copy: _Copy, due: Array) -> None:
-    """Let copies of the threads of `due` arrive; errors and listeners find the line of the copy."""
+    """Complete a copy for the threads in `due`; errors and events refer to the line of the copy."""
     m.pc, pc = copy.pc, m.pc
     words = copy.size // _WORD
     into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, words)
@@ -169,7 +175,7 @@ def _arrive(m: Machine, copy: _Copy, due: Array) -> None:
 
 
 def _read(m: Machine, copy: _Copy, due: Array) -> list[Array]:
-    """Return the words copied by the threads of `due`."""
+    """Return the words that the threads in `due` copy."""
     count = np.broadcast_to(copy.count, m.shape)
     words = [np.zeros(m.shape, np.uint32) for _ in range(copy.size // _WORD)]
     whole = due & (count >= copy.size)

@@ -1,7 +1,8 @@
-"""Implement atomic operations on global and shared memory: `atom` (with the old value) and `red`.
+"""Implement atomic operations on global and shared memory: `atom` (returns the old value) and
+`red`.
 
-Threads are served in order of block and thread index, so that results, including sums of floats,
-are the same in every run. (A GPU serves them in any order.)
+The operations run in order of block and thread index, so that results, including sums of floats,
+are the same in every run. (A GPU runs them in any order.)
 """
 
 from __future__ import annotations
@@ -51,20 +52,20 @@ def operation(name: str, kind: str) -> Operation:
 
 
 def reduction(name: str, kind: str) -> Operation:
-    """Apply an operation with the rules of global memory."""
+    """Return an operation with the rules that apply to global memory."""
     return _add_flushed if (name, kind) == ("add", "f32") else operation(name, kind)
 
 
 def _float_sum(old: Array, x: Array) -> Array:
-    """Return the sum, with the GPU's NaN instead of the CPU's."""
+    """Return the sum; a NaN becomes the GPU's canonical NaN."""
     total = old + x
     return floats.first_nan(total, old, x) if total.itemsize == 8 else floats.canonical_nan(total)
 
 
 def _add_flushed(old: Array, x: Array) -> Array:
-    """Add float32 as in global memory: subnormal operands and results become zero.
+    """Add float32 values as in global memory, where subnormal operands and results become zero.
 
-    PTX ISA, "atom": in shared memory subnormals are kept.
+    In shared memory, subnormals are preserved (PTX ISA, "atom").
     """
     return floats.flush(_float_sum(floats.flush(old), floats.flush(x)))
 
@@ -74,7 +75,7 @@ def _swap_if_equal(old: Array, compare: Array, x: Array) -> Array:
 
 
 def _check_kind(name: str, kind: str) -> None:
-    """Refuse an operation that does not exist for its type."""
+    """Refuse an operation that PTX does not define for the type."""
     no_bits = kind[0] == "f" or kind.startswith("bf")
     if kind == "pred" or (no_bits and name in ("and", "or", "xor", "inc", "dec")):
         raise UnknownVariantError(f".{name}.{kind}")
@@ -103,7 +104,8 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     def update(m: Machine, mask: Array | None) -> None:
         where = address(m)
         olds = []
-        # Every thread acts, even if a whole block shares its address and value.
+        # Every thread performs the operation, even if all threads of a block share an address and a
+        # value.
         full = m.expand(mask)
         spread = np.broadcast_to(where, m.shape)
         found = addressing.targets(m, space, "updates", spread, full, elem, 1)
@@ -130,7 +132,7 @@ def _subnormal(x: Array) -> Array:
 
 
 def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Array:
-    """Apply one operation per thread to `memory[rows]` in order; return the old values."""
+    """Apply one operation per thread to `memory[rows]`, in order, and return the old values."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -138,13 +140,14 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
     old = np.empty(len(rows), memory.dtype)
     total = np.add if run in (_float_sum, _add_flushed) else run
     if isinstance(total, np.ufunc) and len(starts) < lengths.max():
-        # With few addresses and many threads each, compute a running total per address.
+        # If many threads share few addresses, compute a running total per address.
         for start, length in zip(starts, lengths, strict=True):
             who = order[start : start + length]
             row = ordered[start]
             chain = np.r_[memory[row : row + 1], values[0][who]]
             totals = total.accumulate(chain, dtype=memory.dtype)
-            # A NaN result, which would be the last sum, and subnormals have special rules.
+            # A running total does not apply the GPU's rules for NaNs and subnormals. A NaN persists
+            # up to the last total.
             subnormal = run is _add_flushed and (_subnormal(chain) | _subnormal(totals)).any()
             if subnormal or np.isnan(totals[-1]):
                 for i, x in enumerate(chain[1:]):
@@ -152,7 +155,7 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
             old[who] = totals[:-1]
             memory[row] = totals[-1]
         return old
-    for rank in range(int(lengths.max())):  # the rank-th thread of every address, in one step
+    for rank in range(int(lengths.max())):  # the rank-th thread of every address at once
         who = order[starts[lengths > rank] + rank]
         before = memory[rows[who]]
         old[who] = before

@@ -21,7 +21,8 @@ pure("cnot", _WORDS, "T", "T", lambda a: (a == 0).astype(a.dtype))
 
 @opcode("shl", "shr")
 def shift(ins: Instruction, d: Decoder) -> Compute:
-    """Shift; amounts are clamped to the width, so larger amounts give 0 (or the sign)."""
+    """Shift left or right; an amount beyond the width gives 0, or copies of the sign bit for a
+    signed right shift."""
     allow(ins, *_WORDS, "u16", "u32", "u64", "s16", "s32", "s64")
     kind = ins.opcode[-1]
     left = ins.opcode[0] == "shl"
@@ -29,7 +30,7 @@ def shift(ins: Instruction, d: Decoder) -> Compute:
     def fn(a: Array, amount: Array) -> Array:
         bits = 8 * a.dtype.itemsize
         n = amount.astype(a.dtype)
-        if amount.size == 1 and int(amount.flat[0]) < bits:  # the usual case: a small constant
+        if amount.size == 1 and int(amount.flat[0]) < bits:  # usually a small constant
             return a << n if left else a >> n
         over = amount >= bits
         safe = np.where(over, a.dtype.type(bits - 1), n)
@@ -59,8 +60,8 @@ def funnel(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("lop3")
 def lop3(ins: Instruction, d: Decoder) -> Compute:
-    """Apply a truth table: bit i of the table is the result if the bits of a, b, c spell i (a is
-    the highest)."""
+    """Apply a truth table: where the bits of a, b and c form the number i (a is the highest bit),
+    the result is bit i of the table."""
     allow(ins, "b32")
     table = expect(counted(ins, 5)[4], Immediate, "number").bits
 
@@ -76,7 +77,7 @@ def lop3(ins: Instruction, d: Decoder) -> Compute:
     return Compute(fn, ("b32",) * 3, "b32", operands=ins.operands[1:4])
 
 
-# For the modes of `prmt`: the low two bits of c -> the equivalent selector.
+# For each mode of `prmt`, the selector that is equivalent to each value of c's low two bits.
 _PRMT_MODES = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
     "rc8": (0x0000, 0x1111, 0x2222, 0x3333), "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
@@ -86,7 +87,8 @@ _PRMT_MODES = {
 
 @opcode("prmt")
 def prmt(ins: Instruction, d: Decoder) -> Compute:
-    """Pick four of the eight bytes {b, a}; bit 3 of a selector nibble spreads the byte's sign."""
+    """Select four of the eight bytes {b, a}; bit 3 of a selector nibble replicates the byte's sign
+    bit."""
     allow(ins, "b32", *_PRMT_MODES)
     mode = _PRMT_MODES.get(ins.opcode[-1])
     table = None if mode is None else np.array(mode, "u4")
@@ -160,7 +162,7 @@ def pack(kind: str, source: Vector) -> Compute:
 
 
 def _joined(low: Array, high: Array) -> Array:
-    """Return 128 bits as a complex number, NumPy's only type of that width."""
+    """Combine two 64-bit halves in a complex number, NumPy's only type with 128 bits."""
     words = np.stack(np.broadcast_arrays(low, high), axis=-1)
     return words.view(np.complex128)[..., 0]
 

@@ -1,6 +1,7 @@
-"""Implement bulk copies (`cp.async.bulk`) and `st.async`, operations that signal an mbarrier.
+"""Implement bulk copies (`cp.async.bulk`) and `st.async`, which can signal an mbarrier.
 
-Addresses are checked at the instruction. Copies by tensor map are in `tensor_copy.py`.
+The addresses are checked when the instruction executes, not when the copy completes.
+`tensor_copy.py` implements copies by tensor map.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Instruction, Vector
 
-ALIGN = 16  # alignment of addresses and sizes: PTX ISA, "cp.async.bulk"
+ALIGN = 16  # alignment of addresses and sizes, in bytes: PTX ISA, "cp.async.bulk"
 _SPACES = ("shared:cluster", "shared:cta", "global")
 
 
@@ -41,7 +42,7 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
         if part not in _SPACES and part not in known:
             raise UnknownVariantError(f".{part}")
     if len(spaces) != 2:
-        raise UnknownVariantError("this source and target")
+        raise UnknownVariantError("this combination of source and target")
     return _copy(ins, d, *spaces)
 
 
@@ -85,7 +86,7 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
 
 
 def each_block(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
-    """Return (threads, rank) for every block of the cluster to which a thread copies."""
+    """Return (mask of threads, rank) for every block of the cluster that receives a copy."""
     wide = np.broadcast_to(bits, m.shape).astype(np.int64)
     ranks = [(full & (wide >> r & 1 == 1), np.array([[r]])) for r in range(16)]
     return [(who, rank) for who, rank in ranks if who.any()]
@@ -107,14 +108,14 @@ def _check_alignment(
 
 
 def _end(m: Machine, space: str, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Return the ends of copies after checking bounds."""
+    """Return the source or target of the copies after checking bounds."""
     if space == "global":
         return _in_global(m, kind, address, sizes, full)
     return in_shared(m, kind, address, sizes, full)
 
 
 def in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Return the end in shared memory of the cluster after checking bounds."""
+    """Return the source or target in the cluster's shared memory after checking bounds."""
     rank, within = clusters.split(m, address)
     owner = addressing.cluster_rows(m, kind, address, rank, full, ALIGN)
     offset = within.astype(np.int64) - m.shared.base

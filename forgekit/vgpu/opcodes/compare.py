@@ -27,7 +27,7 @@ _UNORDERED = ("equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 
 
 def comparison(name: str, kind: str) -> Callable[[Array, Array], Array]:
-    """Return the comparison of two arrays of PTX type `kind`; `equ`, `num`, … handle NaN."""
+    """Return the function that compares two arrays of PTX type `kind`."""
     if kind == "bf16":
         inner = comparison(name, "f32")
         return lambda a, b: inner(floats.bf16_to_f32(a), floats.bf16_to_f32(b))
@@ -39,7 +39,7 @@ def comparison(name: str, kind: str) -> Callable[[Array, Array], Array]:
         return lambda a, b: ~(np.isnan(a) | np.isnan(b))
     if name == "nan":
         return lambda a, b: np.isnan(a) | np.isnan(b)
-    if name == "ne":  # ordered: false if either is NaN
+    if name == "ne":  # ordered: false if either operand is NaN
         return lambda a, b: (a < b) | (a > b)
     if name in _ORDERED:
         return _ORDERED[name]
@@ -50,11 +50,11 @@ def comparison(name: str, kind: str) -> Callable[[Array, Array], Array]:
 
 
 def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
-    """Return the comparison of a `setp` or `set`, including `.ftz`."""
+    """Return the comparison function of a `setp` or `set`, including `.ftz`."""
     allow(ins, *_ORDERED, *_UNORDERED, *_BOOLEAN, "ftz", *types)
     kind = ins.opcode[-1]
     if len(ins.opcode) < 3:
-        raise UnknownVariantError("no comparison, or no type")
+        raise UnknownVariantError("no comparison or no type")
     compare = comparison(ins.opcode[1], kind)
     if "ftz" not in ins.opcode:
         return compare
@@ -64,7 +64,7 @@ def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
 
 
 def _boolean(ins: Instruction) -> Callable[..., Array] | None:
-    """Return the operation that combines the comparison with another predicate, if any."""
+    """Return the operation that combines the comparison with another predicate, or None."""
     found = [p for p in ins.opcode[2:-1] if p in _BOOLEAN]
     if bool(found) != (len(ins.operands) == 4):
         raise UnknownVariantError(f"{len(ins.operands)} operands")
@@ -90,7 +90,7 @@ def setp(ins: Instruction, d: Decoder) -> Compute:
         )
 
     def both(a: Array, b: Array, *c: Array) -> tuple[Array, Array]:
-        """Return both results; the second is that of the complement."""
+        """Return both results; the second uses the negated comparison."""
         found = compare(a, b)
         if boolean is None:
             return found, ~found
@@ -123,7 +123,7 @@ def _setp_packed(ins: Instruction, kind: str) -> Compute:
 
 @opcode("set")
 def set_(ins: Instruction, d: Decoder) -> Compute:
-    """Execute `set.lt.u32.f32`: the result is all ones (or 1.0) if true."""
+    """Execute `set.lt.u32.f32`: the result is all ones (1.0 for `.f32`) if true, else 0."""
     result, kind = ("", *ins.opcode)[-2:]
     compare, boolean = _comparison_of(ins, *_TYPES), _boolean(ins)
     if result not in ("u32", "s32", "f32"):
@@ -153,7 +153,7 @@ def slct(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("testp")
 def testp(ins: Instruction, d: Decoder) -> Compute:
-    """Test for normal numbers, including zeros."""
+    """Execute `testp`; PTX counts zero as a normal number."""
     kind, what = ins.opcode[-1], (*ins.opcode, "")[1]
     allow(ins, what, "f32", "f64")
     tiny = np.finfo("f4" if kind == "f32" else "f8").tiny

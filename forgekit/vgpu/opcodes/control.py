@@ -1,5 +1,4 @@
-"""Implement branches, exits, barriers and calls (`vprintf` is the only function that kernels
-call)."""
+"""Implement branches, exits, barriers, and calls of `vprintf`, the only supported function."""
 
 from __future__ import annotations
 
@@ -100,7 +99,7 @@ def bar(ins: Instruction, d: Decoder) -> Step:
         for (one, threads), part in _by_value(m, mask, numbers, counts):
             vote = votes(m) if votes else None
             waiting |= m.barriers.arrive(one, threads or None, part, wait, vote)
-        if waiting and mask is not m.mask:  # threads that skip the barrier continue
+        if waiting and mask is not m.mask:  # the group's other threads continue
             rest = m.expand(m.mask) & ~m.expand(mask)
             if rest.any():
                 m.join(m.pc + 1, rest)
@@ -110,7 +109,8 @@ def bar(ins: Instruction, d: Decoder) -> Step:
 
 
 def _votes(ins: Instruction, d: Decoder, result: Operand, says: Fetch) -> Callable[[Machine], Vote]:
-    """Return the threads' input to a barrier that counts (popc) or tests all (and) or any (or)."""
+    """Return the threads' votes in a barrier that counts the true votes (popc), or tests whether
+    all (and) or any (or) are true."""
     operation = one_of(ins, "operation", "popc", "and", "or")
     to, _ = d.destination(result, "u32" if operation == "popc" else "pred")
 
@@ -132,7 +132,7 @@ _NO_COUNT = np.zeros((1, 1), np.uint32)
 def _by_value(
     m: Machine, mask: Array | None, a: Array, b: Array
 ) -> Iterator[tuple[tuple[int, int], Array | None]]:
-    """Yield the threads of `mask` by their pair of values; usually there is one pair."""
+    """Yield each distinct pair of values with the threads of `mask` that hold it."""
     if a.size == b.size == 1:
         yield (int(a.flat[0]), int(b.flat[0])), mask
         return
@@ -145,8 +145,8 @@ def _by_value(
 
 @opcode("barrier.cluster")
 def barrier_cluster(ins: Instruction, d: Decoder) -> Step:
-    """Execute `barrier.cluster.arrive` and `.wait`; here both order memory, even with
-    `.relaxed`."""
+    """Execute `barrier.cluster.arrive` and `.wait`; on the virtual GPU, both order memory accesses,
+    even with `.relaxed`."""
     allow(ins, "cluster", "arrive", "wait", "release", "relaxed", "acquire",
           "aligned")  # fmt: skip
     arrives = "arrive" in ins.opcode
@@ -181,7 +181,7 @@ def call(ins: Instruction, d: Decoder) -> Step:
     """Execute `call.uni (retval0), vprintf, (param0, param1)`."""
     names = [o.name for o in ins.operands if isinstance(o, Symbol)]
     if names != ["vprintf"]:
-        raise UnknownVariantError(f"a call to {names[0] if names else 'a pointer'}")
+        raise UnknownVariantError(f"a call to {names[0] if names else 'a function pointer'}")
     arguments = expect(ins.operands[-1], Vector, "list of arguments").items
     found = [expect(a, Symbol, "name of a parameter").name for a in arguments]
     if len(found) != 2:
@@ -189,7 +189,7 @@ def call(ins: Instruction, d: Decoder) -> Step:
     form, values = found
 
     def show(m: Machine, mask: Array | None) -> None:
-        # Nothing was stored to a parameter, so its content is arbitrary on a GPU.
+        # The kernel did not store to a parameter, so its content is undefined on a GPU.
         format_string, data = (m.state.get(name, _NOTHING) for name in (form, values))
         printf.emit(m, m.printer, mask, format_string, data)  # type: ignore[arg-type]
 

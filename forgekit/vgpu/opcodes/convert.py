@@ -26,7 +26,7 @@ _FP8 = {"e4m3x2": "e4m3", "e5m2x2": "e5m2"}
 @opcode("cvt")
 def cvt(ins: Instruction, d: Decoder) -> Compute:
     if len(ins.opcode) < 3:
-        raise UnknownVariantError("without two types")
+        raise UnknownVariantError("fewer than two types")
     target, source = ins.opcode[-2:]
     modifiers = ins.opcode[1:-2]
     if target in ("f16x2", "bf16x2") and source == "f32":
@@ -44,7 +44,7 @@ def cvt(ins: Instruction, d: Decoder) -> Compute:
 
 
 def conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn:
-    """Return the function from `source` to `target` with these rounding and saturation
+    """Return the function that converts `source` to `target` with these rounding and saturation
     modifiers."""
     mode = next((m for m in modifiers if m in _FLOAT_ROUNDING), "rn")
     if target == "bf16" and mode != "rn" and source not in ("f16", "bf16", "f32"):
@@ -95,9 +95,9 @@ def _base_conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn
 
 
 def _round(value: Array, target: str, mode: str, error: Array | None = None) -> Array:
-    """Convert the exact value `value + error`, a float array, to `target`, rounded once.
+    """Convert the exact sum `value + error` to `target`, with a single rounding.
 
-    A NaN becomes canonical, but a float64 NaN keeps its sign and upper bits.
+    A NaN becomes the canonical NaN, but a float64 NaN keeps its sign and upper bits.
     """
     wide = value.dtype.itemsize == 8
     if target == "f64":
@@ -116,7 +116,8 @@ def _round(value: Array, target: str, mode: str, error: Array | None = None) -> 
 
 
 def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
-    """Give 16-bit results the sign and payload of each NaN of a float64 `value`, made quiet."""
+    """Replace NaNs in a 16-bit result by quiet NaNs with the sign and payload of the float64
+    `value`."""
     nan = np.isnan(value)
     if value.dtype.itemsize < 8 or not nan.any():
         return result
@@ -128,7 +129,8 @@ def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
 
 
 def _finite(result: Array, target: str) -> Array:
-    """Apply `.satfinite`: infinities of a float16 or bfloat16 result become the largest number."""
+    """Apply `.satfinite`: replace infinities in a float16 or bfloat16 result by the largest finite
+    number of the same sign."""
     bits = result.view("u2")
     infinity = np.uint16(0x7C00 if target == "f16" else 0x7F80)
     infinite = (bits & np.uint16(0x7FFF)) == infinity
@@ -136,8 +138,8 @@ def _finite(result: Array, target: str) -> Array:
 
 
 def _from_integer(a: Array, target: str, mode: str) -> Array:
-    """Convert via float64, which holds integers of up to 32 bits; for longer integers, keep the
-    rounding error."""
+    """Convert integers via float64, which represents 32-bit integers exactly; for 64-bit integers,
+    include the rounding error."""
     if a.dtype.itemsize < 8:
         return _round(a.astype("f8"), target, mode)
     if mode == "rn" and target in ("f32", "f64"):
@@ -149,7 +151,7 @@ def _from_integer(a: Array, target: str, mode: str) -> Array:
 
 
 def _float_to_integer(value: Array, target: str, nan_is_zero: bool) -> Array:
-    """Clamp values outside the range; NaN becomes 0 or the pattern 100…0."""
+    """Clamp to an integer type's range and convert; NaN becomes 0 or the bit pattern 100…0."""
     dtype = DTYPES[target]
     info = np.iinfo(dtype)
     wide = value.astype("f8")
@@ -174,14 +176,14 @@ def _integer_to_integer(saturate: bool, target: str, source: str) -> Fn:
 
 
 def _pack(parts: Iterable[Array], bits: int) -> Array:
-    """Combine an upper and a lower part of `bits` bits in one word of twice the width."""
+    """Combine an upper and a lower part, of `bits` bits each, in one word."""
     high, low = parts
     word = np.dtype(f"u{bits // 4}")
     return (high.astype(word) << word.type(bits)) | low.astype(word)
 
 
 def _to_pair(ins: Instruction, target: str) -> Compute:
-    """Execute `cvt.rn.f16x2.f32 d, a, b`: a goes into the upper half, b into the lower."""
+    """Execute `cvt.rn.f16x2.f32 d, a, b`: a becomes the upper half, b the lower half."""
     allow(ins, "rn", "rz", "relu", "satfinite", target, "f32")
     inner = conversion(ins.opcode[1:-2], target[:-2], "f32")
     return Compute(
@@ -190,7 +192,7 @@ def _to_pair(ins: Instruction, target: str) -> Compute:
 
 
 def _halves(word: Array, bits: int) -> Iterator[Array]:
-    """Split words into an upper and a lower part of `bits` bits."""
+    """Split each word into an upper and a lower part, of `bits` bits each."""
     return ((word >> word.dtype.type(s)).astype(f"u{bits // 8}") for s in (bits, 0))
 
 
@@ -217,8 +219,8 @@ def _fp8(ins: Instruction, target: str, source: str) -> Compute:
 
 
 def _tf32(ins: Instruction) -> Compute:
-    """Round to 10 bits of mantissa; NaN becomes what an H200 returns: the truncated value (rna),
-    else 0x7FFFE000."""
+    """Round to 10 mantissa bits; a NaN becomes the value that an H200 returns: the truncated
+    operand for `.rna`, otherwise 0x7FFFE000."""
     allow(ins, "rna", "rn", "rz", "relu", "tf32", "f32")
     nearest_even, away = "rn" in ins.opcode, "rna" in ins.opcode
 
@@ -237,7 +239,7 @@ def _tf32(ins: Instruction) -> Compute:
 
 @opcode("cvta")
 def cvta(ins: Instruction, d: Decoder) -> Compute:
-    """Convert to and from generic addresses; global addresses are already generic."""
+    """Convert to and from generic addresses; a global address equals its generic address."""
     kind = ins.opcode[-1]
     space = next(
         (s for s in ins.opcode if s.split(":")[0] in ("global", "shared", "local", "param")), ""

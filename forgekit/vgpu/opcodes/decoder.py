@@ -1,7 +1,7 @@
 """Turn instructions into steps, and give opcode functions access to operands.
 
-A step is a function of the machine; it returns a true value if it changed the groups (a branch, an
-exit, a wait), after which the scheduler chooses again.
+A step is a function of the machine. It returns a true value if it changed the groups (a branch, an
+exit, a wait); the scheduler then chooses a group again.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Fetch = Callable[[Batch], Array]
 
 
 class Decoder:
-    """Turns instructions into steps; opcode modules use it to reach operands."""
+    """Turns instructions into steps; opcode modules use it to read and write operands."""
 
     instruction: ptx.Instruction  # the instruction that is being decoded
 
     def __init__(self, program: Code) -> None:
         self.program = program
-        self._read: set[str] = set()  # registers of the instruction
+        self._read: set[str] = set()  # registers that the current instruction reads
         self._written: set[str] = set()
 
     def step(self, instruction: ptx.Instruction) -> Step:
@@ -80,7 +80,7 @@ class Decoder:
 
     @staticmethod
     def dtype(ptype: str) -> np.dtype:
-        """Return NumPy's type for a PTX type of an operand."""
+        """Return NumPy's type for a PTX type."""
         if ptype not in DTYPES:
             raise UnknownVariantError(f".{ptype} instead of a type")
         return DTYPES[ptype]
@@ -129,9 +129,9 @@ class Decoder:
 
     @staticmethod
     def _same_kind(name: str, have: np.dtype, want: np.dtype) -> None:
-        """Refuse predicates as numbers."""
+        """Refuse a predicate as a number, or a number as a predicate."""
         if (have.kind == "b") != (want.kind == "b"):
-            raise UnknownVariantError(f"{name}, {'a' if have.kind == 'b' else 'no'} predicate")
+            raise UnknownVariantError(f"{name}, {'a' if have.kind == 'b' else 'not a'} predicate")
 
     def _fetch_symbol(self, name: str, offset: int, dtype: np.dtype) -> Fetch:
         p = self.program
@@ -139,19 +139,18 @@ class Decoder:
         if name in places:
             value = _wrapped(places[name] + offset, dtype)
             return lambda m: value
-        if name in p.module.variables:  # placed at launch
+        if name in p.module.variables:  # its address is known at launch
             return lambda m: _wrapped(m.record.symbols[name] + offset, dtype)
         raise self.malformed(f"unknown symbol {name}")
 
     def guard(self) -> Fetch | None:
-        """Return the instruction's guard predicate as a function of the machine, if there is
-        one."""
+        """Return a function that reads the guard predicate, or None if the instruction has none."""
         guard = self.instruction.guard
         return None if guard is None else self.fetch(guard, "pred")
 
     def guarded(self, act: Callable[[Machine, Array | None], object]) -> Step:
-        """Return a step: `act(machine, mask)`, where mask holds the threads with a true guard; the
-        step is skipped if there are none."""
+        """Return a step that calls `act(machine, mask)` with the threads whose guard is true, if
+        there are any."""
         guard = self.guard()
         if guard is None:
             return lambda m: act(m, m.mask)
@@ -164,7 +163,8 @@ class Decoder:
         return step
 
     def destination(self, operand: object, result: str) -> tuple[int | None, np.dtype | None]:
-        """Return (register index, dtype to widen to or None); index None for the sink `_`."""
+        """Return the index of the result's register (None for the sink `_`), and the dtype to which
+        results are widened, or None."""
         if operand is None or (isinstance(operand, ptx.Register) and operand.name == "_"):
             return None, None
         if not isinstance(operand, ptx.Register):
@@ -182,7 +182,8 @@ class Decoder:
         return self.program.registers[operand.name], widen
 
     def writer(self, operand: object, result: str) -> Callable[[Machine, Array], None]:
-        """Return a function that writes a value of PTX type `result`, respecting the guard."""
+        """Return a function that writes a value of PTX type `result` for the threads whose guard is
+        true."""
         index, widen = self.destination(operand, result)
         guard = self.guard()
         if index is None:
@@ -211,7 +212,7 @@ class Decoder:
 
             def several(m: Machine) -> None:
                 values = fn(*[f(m) for f in fetches])
-                held = guard(m) if guard else None  # before a result overwrites it
+                held = guard(m) if guard else None  # read before a result overwrites it
                 for (to, wider), value in zip(places, values, strict=True):
                     if to is not None:
                         m.write_where(to, value if wider is None else value.astype(wider), held)
@@ -225,8 +226,8 @@ class Decoder:
 
 
 def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
-    """Handle the common case (no guard, and a single result of the register's width), unrolled by
-    arity."""
+    """Return the step for the common case: no guard, and a single result of the register's width.
+    For speed, small numbers of operands have separate functions."""
     if len(fetches) == 2:
         f, g = fetches
 
@@ -261,7 +262,7 @@ def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
 
 
 def _spelled(operand: object) -> str:
-    """Describe the kind of operand, for a message that quotes the instruction."""
+    """Return a phrase for the kind of operand, for a message that quotes the instruction."""
     return {
         "Immediate": "a number", "Symbol": "a name", "Address": "an address in brackets",
         "Vector": "a list in braces", "Pair": "a pair of registers",
@@ -279,7 +280,7 @@ def _immediate(operand: ptx.Immediate, ptype: str) -> Array:
     if ptype == "pred":
         return np.array([[bool(operand.bits)]])
     bits = operand.bits & (256**dtype.itemsize - 1)
-    if operand.width == 64 and dtype.itemsize == 4:  # a double literal for a float operand
+    if operand.width == 64 and dtype.itemsize == 4:  # a float64 literal for a float32 operand
         return np.array([[operand.bits]], "u8").view("f8").astype("f4").view(dtype)
     if operand.width == 32 and ptype == "f64":
         return np.array([[operand.bits]], "u4").view("f4").astype("f8")

@@ -46,7 +46,8 @@ pure("brev", _WORDS, "T", "T", reverse_bits)
 
 @opcode("bfind")
 def bfind(ins: Instruction, d: Decoder) -> Compute:
-    """Return the highest bit that differs from the sign, or the shift that moves it to the top."""
+    """Find the position of the highest bit that differs from the sign, or (`.shiftamt`) the left
+    shift that moves this bit to the top."""
     allow(ins, "shiftamt", *_TYPES)
     kind = _kind(ins)
     top = np.uint32(int(kind[1:]) - 1)
@@ -70,7 +71,7 @@ def _low_bits(length: Array) -> Array:
 
 @opcode("bfe")
 def bfe(ins: Instruction, d: Decoder) -> Compute:
-    """Extract a field: `len` bits from `pos`, sign-extended for .s types.
+    """Extract a field of `len` bits that begins at bit `pos`, sign-extended for signed types.
 
     The sign is the field's highest bit, or the word's highest bit if the field extends beyond the
     word.
@@ -97,7 +98,7 @@ def bfe(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("bfi")
 def bfi(ins: Instruction, d: Decoder) -> Compute:
-    """Insert the low `len` bits of a into b at `pos`."""
+    """Insert the low `len` bits of `a` into `b` at bit `pos`."""
     allow(ins, "b32", "b64")
     kind = ins.opcode[-1]
     bits = int(kind[1:])
@@ -114,7 +115,7 @@ def bfi(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("bmsk")
 def bmsk(ins: Instruction, d: Decoder) -> Compute:
-    """Return a mask of `b` bits from bit `a` up."""
+    """Return a mask of `b` ones that begins at bit `a`."""
     allow(ins, "wrap", "clamp", "b32")
 
     def fn(pos: Array, length: Array) -> Array:

@@ -29,7 +29,7 @@ _MODIFIERS = {
 
 
 def float_meaning(ins: Instruction, d: Decoder) -> Compute:
-    """Return the meaning of a float instruction, for opcodes shared with integers."""
+    """Return the meaning of a float instruction whose opcode also exists for integers."""
     root, kind = ins.opcode[0], ins.opcode[-1]
     modifiers = _MODIFIERS.get(root, (*MODES, "ftz", "sat"))
     if kind in ("f16", "bf16") and ins.opcode[-2] == "f32":
@@ -42,15 +42,15 @@ def float_meaning(ins: Instruction, d: Decoder) -> Compute:
         raise UnknownVariantError(f"{count} operands")
     part = PACKED.get(kind)
     fn = packed(_scalar(ins, root, part), part) if part else _scalar(ins, root, kind)
-    if count > least:  # the three-operand min and max of sm_100
+    if count > least:  # min and max with three operands, new in sm_100
         two = fn
         return Compute(lambda a, b, c: two(two(a, b), c), (kind,) * 3, kind)
     return Compute(fn, (kind,) * count, kind)
 
 
 def _mixed(ins: Instruction, root: str, kind: str) -> Compute:
-    """Execute sm_100's `add.f32.bf16 d, a, c` in float32; all operands except the last are
-    widened."""
+    """Execute sm_100's `add.f32.bf16 d, a, c` in float32, after widening all operands except the
+    last."""
     fn = _scalar(ins, root, "f32")
     count = {"add": 1, "sub": 1, "fma": 2}.get(root)
     if count is None:
@@ -71,7 +71,7 @@ def widen(x: Array, kind: str) -> Array:
 
 
 def packed(fn: Fn, part: str) -> Fn:
-    """Apply a scalar function to each part of packed values."""
+    """Return a function that applies a scalar function to each part of packed values."""
 
     def apply(*values: Array) -> Array:
         parts = [
@@ -109,12 +109,12 @@ def _scalar(ins: Instruction, root: str, kind: str) -> Fn:
 
 
 def relu_bf16(x: Array) -> Array:
-    """Apply `.relu` to bfloat16 with canonical NaN, which is positive."""
+    """Apply `.relu` to bfloat16 values whose NaNs are canonical (and therefore positive)."""
     return np.where(x >= np.uint16(0x8000), np.uint16(0), x)
 
 
 def flushing(fn: Fn) -> Fn:
-    """Apply `.ftz`: subnormal operands and results become zero."""
+    """Wrap a function with `.ftz`: subnormal operands and results become zero."""
     return lambda *a: floats.flush(fn(*[floats.flush(x) for x in a]))
 
 
@@ -136,7 +136,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
     if root not in _PLAIN:
         raise UnknownVariantError(root)
     plain = _PLAIN[root]
-    if kind == "bf16":  # in float32, whose rounding never changes the bfloat16 result
+    if kind == "bf16":  # in float32; the double rounding never changes the bfloat16 result
         to32 = floats.bf16_to_f32
         return lambda a, b: floats.f32_to_bf16(plain(to32(a), to32(b)))
     if mode == "rn":
@@ -149,12 +149,12 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
 
 
 def canonical(x: Array) -> Array:
-    """Replace NaN results with the GPU's only NaN."""
+    """Replace NaNs with the GPU's canonical NaN."""
     return floats.canonical_nan(x) if _has_nan(x) else x
 
 
 def _has_nan(x: Array) -> bool:
-    """Return True if there is a NaN; computing a maximum is the cheapest test."""
+    """Return True if the array contains a NaN. Computing the maximum is the cheapest test."""
     largest = np.maximum.reduce(x, axis=None)
     return bool(largest != largest)
 
@@ -165,7 +165,7 @@ def with_nans(fn: Fn) -> Fn:
 
 
 def _sign_operation(root: str, kind: str) -> Fn:
-    """Return neg or abs, which change only the sign bit; a NaN becomes canonical, except in f64."""
+    """Return neg or abs, which change only the sign bit; NaNs become canonical, except in f64."""
     bits = np.dtype(_BITS[kind])
     sign = bits.type(1 << (8 * bits.itemsize - 1))
 
@@ -183,7 +183,8 @@ def _sign_operation(root: str, kind: str) -> Fn:
 
 
 def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
-    """Return min or max: -0 < +0; a number takes precedence over a NaN unless `.NaN` is given."""
+    """Return min or max, where -0 < +0 and, without `.NaN`, a number takes precedence over a
+    NaN."""
     if kind == "bf16":
         inner = extremum(root, "f32", propagate_nan)
         to32 = floats.bf16_to_f32
@@ -200,7 +201,7 @@ def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
             result = np.where(zeros, combine(a.view(bits), b.view(bits)).view(a.dtype), result)
         if not _has_nan(result):
             return result
-        if not propagate_nan:  # np.fmin and np.fmax of a signaling NaN differ between processors
+        if not propagate_nan:  # processors differ in np.fmin and np.fmax of a signaling NaN
             result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
         return floats.first_nan(result, a, b) if kind == "f64" else floats.canonical_nan(result)
 
@@ -208,7 +209,8 @@ def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
 
 
 def _extremum_of_magnitudes(root: str, kind: str) -> Fn:
-    """Apply `.xorsign.abs`: the magnitudes, with the sign of a product."""
+    """Return min or max with `.xorsign.abs`: compare magnitudes; the result has the sign of the
+    product."""
     if kind == "bf16":
         inner = _extremum_of_magnitudes(root, "f32")
         to32 = floats.bf16_to_f32

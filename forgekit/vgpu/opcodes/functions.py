@@ -1,10 +1,10 @@
 """Implement division, roots and transcendental functions of floats.
 
-`.rn/.rz/.rm/.rp` are exact. Approximate functions stay within the error that the PTX manual allows;
-most are correctly rounded, so a GPU's results differ from them in the last bits. Compared with an
-H200 (sm_90a) on 10,000 inputs each, rcp, rsqrt and sqrt differ by at most 1 unit in the last place,
-ex2 and div.full by 2; on a GPU, the error of lg2, sin, cos and tanh is absolute, so near zero it
-amounts to many units.
+Functions with `.rn`, `.rz`, `.rm` or `.rp` are exact. Approximate functions stay within the error
+that the PTX manual allows. Most of them are correctly rounded here, so a GPU's results can differ
+in the last bits. On 10,000 inputs per function, results differ from an H200's (sm_90a) by at most 1
+unit in the last place for rcp, rsqrt and sqrt, and by at most 2 for ex2 and div.full. A GPU's error
+of lg2, sin, cos and tanh is absolute, so near zero it is many units in the last place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _compute(ins: Instruction, fn: Fn, count: int) -> Compute:
 
 
 def _rounding(ins: Instruction) -> str | None:
-    """Return the rounding mode of an exact instruction, None for an approximate one."""
+    """Return the rounding mode of an exact instruction, or None for an approximate instruction."""
     mode = next((p for p in ins.opcode if p in MODES), None)
     if mode not in (None, "rn") and ins.opcode[-1] == "f64":
         raise UnknownVariantError(f".{mode}.f64")
@@ -63,7 +63,7 @@ def div(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _divide_approx(a: Array, b: Array) -> Array:
-    """Multiply by the reciprocal, which is flushed to 0 for a divisor beyond 2**126."""
+    """Divide approximately; as on a GPU, the reciprocal of a divisor beyond 2**126 becomes 0."""
     quotient = a / b
     far = np.abs(b) > np.float32(2.0**126)
     if far.any():
@@ -90,7 +90,8 @@ def sqrt(ins: Instruction, d: Decoder) -> Compute:
 # -- approximate functions --------------------------------------------------------------------
 @opcode("rsqrt")
 def rsqrt(ins: Instruction, d: Decoder) -> Compute:
-    """Compute in float64 and round once, which is correct except for rare double roundings."""
+    """Compute in float64 and round to float32; the result is correctly rounded except for rare
+    double roundings."""
     allow(ins, "approx", "ftz", "f32", "f64")
     return _compute(ins, lambda a: (1 / np.sqrt(a.astype("f8"))).astype(a.dtype), 1)
 
@@ -108,13 +109,13 @@ def exponential(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "approx", "ftz", "f16", "bf16", "f16x2", "bf16x2", "f32")
     fn: Fn = exp2 if ins.opcode[0] == "ex2" else functools.partial(elementary.rounded, "tanh")
     if kind == "f32" and fn is exp2 and "ftz" in ins.opcode:
-        # Subnormal operands need no flushing, because their result is 1, as for zero.
+        # Subnormal operands need no flushing: like zero, they give 1.
         return Compute(lambda a: canonical(floats.flush(exp2(a))), (kind,), kind)
     if kind == "f32":
         return _compute(ins, fn, 1)
     part = PACKED.get(kind, kind)
     narrow = floats.f32_to_f16 if part == "f16" else floats.f32_to_bf16
-    if "ftz" in ins.opcode and part == "bf16":  # float32's subnormals are bfloat16's
+    if "ftz" in ins.opcode and part == "bf16":  # bfloat16's subnormals are subnormal in float32
         fn = flushing(fn)
 
     def scalar(a: Array) -> Array:
@@ -125,8 +126,9 @@ def exponential(ins: Instruction, d: Decoder) -> Compute:
     return Compute(packed(scalar, part) if kind in PACKED else scalar, (kind,), kind)
 
 
-# 2**x for x from -1/2 to 1/2 by powers of x: a least-squares fit at 200 Chebyshev points, relative
-# error 2e-9. Plain float32 operations make the result independent of the processor.
+# Coefficients of a polynomial for 2**x, x from -1/2 to 1/2: a least-squares fit at 200 Chebyshev
+# points, with a relative error of 2e-9. Plain float32 operations make the result independent of the
+# processor.
 _EXP2 = tuple(
     np.float32(c)
     for c in (
@@ -136,15 +138,14 @@ _EXP2 = tuple(
 )
 
 
-# Adding this to a small float32 leaves the nearest integer in the low bits of the sum.
+# If this constant is added to a small float32, the low bits of the sum are the nearest integer.
 _MAGIC = np.float32(1.5 * 2**23)
 _MAGIC_BITS = 0x4B400000
 
 
 def exp2(x: Array) -> Array:
-    """Return float32 2**x with a relative error below 2**-23; exact for integer x."""
-    # The usual case, in which all results are normal, is written with few temporary arrays for
-    # speed.
+    """Return 2**x in float32, with a relative error below 2**-23; exact for integer x."""
+    # For speed, the usual case, in which all results are normal, allocates few temporary arrays.
     usual = np.minimum.reduce(x, axis=None) >= -125 and np.maximum.reduce(x, axis=None) <= 127
     if not usual:
         x = x.clip(np.float32(-252), np.float32(254))
@@ -158,7 +159,7 @@ def exp2(x: Array) -> Array:
     result += _EXP2[0]
     power = shifted.view(np.int32)
     power -= _MAGIC_BITS
-    if not usual:  # use half of the power first, so that each factor is a normal number
+    if not usual:  # scale in two steps, so that each factor is a normal number
         half = power >> 1
         power -= half
         half += 127

@@ -1,4 +1,4 @@
-"""Implement integer arithmetic; `add`, `mul`, `min`, … of a float type go to `floating`."""
+"""Implement integer arithmetic; `floating` implements `add`, `mul`, `min`, … for float types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 
 def integer_type(ins: Instruction, *qualifiers: str) -> str:
-    """Return the type of an integer instruction that allows only these qualifiers."""
+    """Return the type of an integer instruction after checking its qualifiers."""
     allow(ins, *INTEGERS, *qualifiers)
     return ins.opcode[-1]
 
@@ -73,7 +73,7 @@ def high_product(a: Array, b: Array) -> Array:
     middle = a1 * b0 + ((a0 * b0) >> half)
     other = a0 * b1 + (middle & low)
     result = a1 * b1 + (middle >> half) + (other >> half)
-    if a.dtype.kind == "i":  # for signed types, undo the contribution of the sign bits
+    if a.dtype.kind == "i":  # subtract what the sign bits contribute to an unsigned product
         result = result - np.where(a < 0, ub, np.uint64(0)) - np.where(b < 0, ua, np.uint64(0))
     return result.view(a.dtype)
 
@@ -133,14 +133,16 @@ def mul24(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _truncated(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return C's quotient and remainder; division by zero, undefined in PTX, returns all ones, as
-    on an H200."""
+    """Return the quotient and the remainder, truncated as in C.
+
+    Division by zero is undefined in PTX; here it returns all ones, as on an H200.
+    """
     zero = b == 0
     divisor = np.where(zero, b.dtype.type(1), b) if zero.any() else b
     if a.dtype.kind == "u":
         quotient = a // divisor
     else:
-        # floor division rounds down: add one where signs differ and the division is inexact
+        # floor division rounds down, so add one where the signs differ and the division is inexact
         quotient = a // divisor
         inexact = quotient * divisor != a
         quotient = quotient + (inexact & ((a < 0) != (divisor < 0))).astype(a.dtype)
@@ -152,7 +154,7 @@ def _truncated(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def divide_integers(ins: Instruction, d: Decoder) -> Compute:
-    """Divide integers (`div`); `functions` has the opcode."""
+    """Divide integers; `functions` registers the opcode `div` and calls this function."""
     kind = integer_type(ins)
     return Compute(lambda a, b: _truncated(a, b)[0], (kind, kind), kind)
 
@@ -162,15 +164,15 @@ pure("sad", INTEGERS, "T T T", "T", lambda a, b, c: c + np.where(a < b, b - a, a
 
 
 def _field(x: Array, number: int, bits: int, kind: str) -> Array:
-    """Return one of the equally wide fields of a 32-bit word, as a 64-bit integer."""
+    """Return field `number` of a 32-bit word, `bits` bits wide, as a 64-bit integer."""
     part = (x >> np.uint32(bits * number)).astype(f"u{bits // 8}")
     return (part.view(f"i{bits // 8}") if kind == "s32" else part).astype("i8")
 
 
 @opcode("dp4a", "dp2a")
 def dot_product(ins: Instruction, d: Decoder) -> Compute:
-    """Execute `dp4a` (four bytes times four bytes) or `dp2a` (two halves times the lower or upper
-    two bytes)."""
+    """Execute `dp4a` (four bytes times four bytes) or `dp2a` (two 16-bit halves times the lower or
+    upper two bytes)."""
     allow(ins, "u32", "s32", *(("lo", "hi") if ins.opcode[0] == "dp2a" else ()))
     first, second = ins.opcode[-2:]
     if not {first, second} <= {"u32", "s32"}:
@@ -193,8 +195,8 @@ _CLEAR = np.zeros((1, 1), bool)
 
 
 def with_carry_out(ins: Instruction, d: Decoder) -> object:
-    """Execute `add.cc`, `sub.cc`, `mad.lo.cc`, …; with `c` they also take a carry in (a borrow for
-    `sub`)."""
+    """Execute `add.cc`, `sub.cc`, `mad.lo.cc`, …; variants with `c` (`addc.cc`, …) also use the
+    carry flag as an input (a borrow for `subc`)."""
     root = ins.opcode[0]
     carry_in = root in ("addc", "subc", "madc")
     base = root.rstrip("c") if carry_in else root

@@ -1,9 +1,9 @@
-"""Implement operations on matrices held by a warp: `ldmatrix`, `stmatrix`, and `mma.sync` on tensor
-cores.
+"""Implement operations on matrices in a warp's registers: `ldmatrix`, `stmatrix`, and `mma.sync`
+(tensor cores).
 
-The elements of each lane follow the PTX manual, "Matrix fragments for mma". A lane's
-number is 4 * g + t: a register of A or B holds p elements, the first in row g (for B: column g) at
-K = p * t; a register of C holds two neighbours in row g.
+The PTX manual ("Matrix fragments for mma") defines each lane's elements. For lane 4 * g + t, a
+register of A or B holds p elements, the first in row g (for B: column g) at K = p * t; a register
+of C holds two neighbours in row g.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from forgekit.vgpu.ptx import Instruction, Operand, Vector
 
 T = TypeVar("T")
 
-_ROWS, _WORDS = 8, 4  # bytes of an 8 by 8 matrix of 16-bit elements; a row is 16 bytes
+_ROWS, _WORDS = 8, 4  # an 8 by 8 matrix of 16-bit elements has 8 rows of four 32-bit words
 _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
 
 
@@ -36,14 +36,16 @@ def items(operand: Operand) -> tuple[Operand, ...]:
 
 # -- to and from shared memory --------------------------------------------------------------------
 class Tiles(NamedTuple):
-    """The number of 8 by 8 matrices in an instruction, and True if it transposes them."""
+    """The number of 8 by 8 matrices that an instruction moves, and True if it transposes them."""
 
     matrices: int
     transposed: bool
 
     def to_lanes(self, rows: Array) -> Array:
-        """Convert the row named by each lane, (blocks, threads, 8), to elements of registers,
-        (blocks, matrices, threads, 2)."""
+        """Convert rows, (blocks, threads, 8), to register elements, (blocks, matrices, threads, 2).
+
+        rows: the row to which each lane's address points.
+        """
         blocks = rows.shape[0]
         tiles = rows.reshape(blocks, -1, WARP, _ROWS)[:, :, : self.matrices * _ROWS]
         tiles = tiles.reshape(blocks, -1, self.matrices, _ROWS, _ROWS)
@@ -53,7 +55,7 @@ class Tiles(NamedTuple):
         return lanes.reshape(blocks, self.matrices, -1, 2)
 
     def to_rows(self, lanes: Array) -> Array:
-        """Invert `_fragments`; zeros for lanes that name no row."""
+        """Invert `to_lanes`; lanes whose addresses are unused get zeros."""
         blocks = lanes.shape[0]
         tiles = lanes.reshape(blocks, self.matrices, -1, WARP, 2).swapaxes(1, 2)
         tiles = tiles.reshape(blocks, -1, self.matrices, _ROWS, _ROWS)
@@ -79,7 +81,7 @@ def tiles_of(ins: Instruction) -> Tiles:
 
 
 def _naming(m: Machine, count: int) -> Array | None:
-    """Return the running threads whose addresses count: those of the first 8 lanes per matrix."""
+    """Return the running threads whose addresses are used: a warp's first 8 * `count` lanes."""
     if count * _ROWS == WARP:
         return m.mask
     lanes = (np.arange(m.n_threads) % WARP < count * _ROWS)[None]
@@ -137,7 +139,7 @@ def checked(operand: Operand, count: int, make: Callable[[Operand], T]) -> list[
 
 # -- multiply and accumulate ----------------------------------------------------------------------
 class Shape(NamedTuple):
-    """A product: its K, the types of A and B, and those of C and D."""
+    """The shape of a product: K, the types of A and B, and the type of C and D."""
 
     k: int
     a: str
@@ -146,17 +148,17 @@ class Shape(NamedTuple):
 
     @property
     def packed(self) -> int:
-        """Return the elements of A or B per register."""
+        """Return the number of elements of A or B per register."""
         return 32 // tensor_cores.WIDTHS[self.a]
 
     @property
     def steps(self) -> int:
-        """Return the number of times that four lanes' registers fit into K."""
+        """Return the number of registers per lane along K."""
         return self.k // (4 * self.packed)
 
 
-# K and the type of C and D for each type of A and B: PTX manual, "mma", without types older than
-# sm_80, float64 and integers of 4 and 1 bits. The largest K is that of `wgmma`.
+# For each type of A and B, the allowed K and types of C and D: PTX manual, "mma", without shapes
+# older than sm_80, float64, and integers of 4 and 1 bits. `wgmma` uses the largest K.
 _KNOWN = {
     "f16": ((8, 16), ("f16", "f32")), "bf16": ((8, 16), ("f32",)), "tf32": ((4, 8), ("f32",)),
     "e4m3": ((16, 32), ("f16", "f32")), "e5m2": ((16, 32), ("f16", "f32")),
@@ -186,7 +188,8 @@ def shape_of(ins: Instruction) -> Shape:
 
 
 def k_of(shape: Shape) -> tuple[int, ...]:
-    """Return each K that the types allow, ascending; none if they cannot be combined."""
+    """Return each K that the types allow, in ascending order; empty if the types cannot be
+    combined."""
     sizes, sums = _KNOWN.get(shape.a, ((), ()))
     alike = shape.a == shape.b or {shape.a, shape.b} in _MIXED
     return sizes if alike and shape.c in sums else ()
@@ -194,7 +197,7 @@ def k_of(shape: Shape) -> tuple[int, ...]:
 
 @opcode("mma")
 def mma(ins: Instruction, d: Decoder) -> Step:
-    """Compute D = A B + C; each element of D combines a row of A and a column of B."""
+    """Compute D = A B + C."""
     shape, saturate = shape_of(ins), "satfinite" in ins.opcode
     target, *sources = counted(ins, 4)
     held = 2 if shape.c == "f16" else 4
@@ -222,7 +225,7 @@ def mma(ins: Instruction, d: Decoder) -> Step:
 
 
 def _busy_warps(m: Machine) -> Array | None:
-    """Return the numbers of the running warps; None for all."""
+    """Return the numbers of the running warps, or None if all warps run."""
     if m.mask is None:
         return None
     busy = m.lanes(m.mask).any(axis=1)
@@ -230,13 +233,13 @@ def _busy_warps(m: Machine) -> Array | None:
 
 
 def _by_warp(m: Machine, register: Array, busy: Array | None) -> Array:
-    """Reshape registers to (warps, 32)."""
+    """Reshape a register to (warps, 32), for the running warps."""
     lanes = np.broadcast_to(register, m.shape).reshape(-1, WARP)
     return lanes if busy is None else lanes[busy]
 
 
 def _everywhere(m: Machine, value: Array, busy: Array | None) -> Array:
-    """Invert `_by_warp`; arbitrary values in warps that do not run."""
+    """Invert `_by_warp`; warps that do not run get arbitrary values."""
     if busy is not None:
         lanes = np.zeros((m.n_blocks * m.n_threads // WARP, WARP), value.dtype)
         lanes[busy] = value
@@ -244,13 +247,13 @@ def _everywhere(m: Machine, value: Array, busy: Array | None) -> Array:
     return value.reshape(m.shape)
 
 
-_REMEMBERED = 64  # fragments; a tile of A serves all tiles of B next to it
+_REMEMBERED = 64  # fragments; a kernel multiplies each fragment of A by several fragments of B
 
 
 def _remembered(
     m: Machine, fetches: list[Fetch], shape: Shape, kind: str, high: int, busy: Array | None
 ) -> tensor_cores.Matrix | Array:
-    """Return the matrix in registers, reusing the last one if they have not changed."""
+    """Return the matrix in registers; reuse an earlier matrix if no register has changed."""
     registers = [f(m) for f in fetches]
     known = m.state.setdefault("mma", {})
     assert isinstance(known, dict)
@@ -267,7 +270,8 @@ def _remembered(
             if floating
             else codes.view(f"{SIGNS[kind]}1")
         )
-        # The array is never written again, and is stored here, so that its id stays unique.
+        # The cache keeps the registers' arrays, so that their ids stay unique; no code modifies
+        # them.
         found = known[key] = (made, busy, registers)
     return found[0]
 
@@ -280,9 +284,10 @@ def _same(before: Array | None, now: Array | None) -> bool:
 
 
 def to_rows(registers: Sequence[Array], shape: Shape, high: int) -> Array:
-    """Return unsigned elements (8 * high rows, K, warps) of A (high 2) or of B's columns (high 1).
+    """Return the elements of A (high = 2) or of B's columns (high = 1), as unsigned integers of
+    shape (8 * high, K, warps).
 
-    registers: (warps, 32) each; the registers of A alternate between row g and row g + 8.
+    registers: each of shape (warps, 32); those of A alternate between row g and row g + 8.
     """
     warps, packed = len(registers[0]), shape.packed
     width = 32 // packed
@@ -297,7 +302,7 @@ def to_rows(registers: Sequence[Array], shape: Shape, high: int) -> Array:
 
 
 def to_sums(registers: Sequence[Array], kind: str) -> Array:
-    """Return C as (16, 8, warps) of its type, from registers (warps, 32)."""
+    """Return C with its type and the shape (16, 8, warps), from registers of shape (warps, 32)."""
     warps = len(registers[0])
     if kind == "f16":
         words = np.stack([r.T for r in registers])  # two neighbours per register
@@ -309,7 +314,7 @@ def to_sums(registers: Sequence[Array], kind: str) -> Array:
 
 
 def from_sums(sums: Array) -> list[Array]:
-    """Invert `to_sums`: return the registers of D, (warps, 32) of 32 bits each."""
+    """Invert `to_sums`: return the 32-bit registers of D, each of shape (warps, 32)."""
     parts = sums.reshape(2, WARP, 2, -1)
     if sums.dtype == np.float16:
         low, high = (parts[:, :, i].view(np.uint16).astype(np.uint32) for i in (0, 1))

@@ -14,7 +14,7 @@ from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import Address, Instruction, Operand, Register
 
-# (machine, active threads, their words) -> None
+# called with the machine, the active threads, and the words of their mbarriers
 Action = Callable[[Machine, Array, Array], None]
 
 
@@ -68,7 +68,8 @@ def inval(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("mbarrier.expect_tx", "mbarrier.complete_tx")
 def expect_tx(ins: Instruction, d: Decoder) -> Step:
-    """Add expected bytes, or report their arrival."""
+    """Execute `mbarrier.expect_tx` or `mbarrier.complete_tx`: add to the expected bytes, or
+    subtract bytes that arrived."""
     amount = d.fetch(counted(ins, 2)[1], "u32")
     sign = 1 if "expect_tx" in ins.opcode else -1
 
@@ -113,10 +114,10 @@ def arrive(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("cp.async.mbarrier.arrive")
 def arrive_after_copies(ins: Instruction, d: Decoder) -> Step:
-    """Execute `cp.async.mbarrier.arrive.noinc [a]`: arrive when the thread's copies so far are
-    complete.
+    """Execute `cp.async.mbarrier.arrive.noinc [a]`: arrive when all earlier copies of the thread
+    have completed.
 
-    Here they complete immediately, which is one of the times at which a GPU may complete them.
+    On the virtual GPU, the copies complete at this instruction, as they may on a GPU.
     """
     allow(ins, "async", "mbarrier", "arrive", "noinc", "shared", "shared:cta", "b64")
     if "noinc" not in ins.opcode:
@@ -138,12 +139,12 @@ def pending_count(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("mbarrier.test_wait", "mbarrier.try_wait")
 def wait(ins: Instruction, d: Decoder) -> Step:
-    """Execute `mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: test whether that phase
+    """Execute `mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: test whether the phase
     has ended.
 
-    Threads whose phase has not ended sleep; they get `false` only if no other event is possible, or
-    in an adversarial schedule. The same applies to `test_wait`, because a GPU does not promise that
-    a thread continues soon.
+    Threads whose phase has not ended sleep. They receive `false` only if no thread can make
+    progress otherwise, or in an adversarial schedule. The same applies to `test_wait`, because a
+    GPU does not guarantee when a thread continues.
     """
     space, by_parity = _space(ins), "parity" in ins.opcode
     counted(ins, 3, 4)  # the fourth operand is a time

@@ -1,7 +1,7 @@
-"""Implement tensor copies (TMA): `cp.async.bulk.tensor`, its reductions and its prefetch, for
-tiles.
+"""Implement tensor copies (TMA) in tile mode: `cp.async.bulk.tensor`, its reductions and its
+prefetch.
 
-Boxes and addresses are checked at the instruction.
+Boxes and addresses are checked when the instruction executes, not when the copy completes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from forgekit.vgpu.opcodes.bulk_copy import each_block, in_shared
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Address, Instruction, Operand, Register, Vector
 
-ALIGN = 128  # alignment of shared memory: PTX ISA, "cp.async.bulk.tensor"
+ALIGN = 128  # alignment of shared memory, in bytes: PTX ISA, "cp.async.bulk.tensor"
 _SHARED = ("shared:cta", "shared:cluster")
-# The reductions that PTX allows for a tensor's elements.
+# For each reduction, the element types that PTX allows.
 _REDUCTIONS = {
     "add": ("u32", "s32", "u64", "f16", "f32", "bf16"),
     "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
@@ -40,7 +40,7 @@ _MODES = {f"{n}d": n for n in range(1, 6)}
 
 # -- the operand `[map, {x, y, …}]`: boxes of tensors, which their maps describe ------------------
 class _Tensor(NamedTuple):
-    """A tensor map, and the start of its tensor: a byte of an allocation."""
+    """A tensor map, with the allocation and the byte offset at which its tensor starts."""
 
     map: TensorMap
     allocation: Allocation
@@ -65,11 +65,11 @@ class _Box:
         self._at: list[Fetch] = [d.fetch(c, "s32") for c in coordinates]
 
     def operands(self, m: Machine) -> list[Array]:
-        """Return the map's address and the coordinates."""
+        """Return the address of the tensor map and the coordinates of the box."""
         return [self._map(m), *(fetch(m) for fetch in self._at)]
 
     def boxes(self, m: Machine, full: Array, does: str) -> Boxes:
-        """Return the box of each active thread; does: `copies from`, `copies to`."""
+        """Return the box of each active thread; does: `copies from`, `copies to` or `updates`."""
         threads = np.flatnonzero(full)
         maps, *columns = (
             np.broadcast_to(a, m.shape).reshape(-1)[threads].tolist() for a in self.operands(m)
@@ -89,8 +89,8 @@ class _Box:
 
 
 def _clipped(m: Machine, thread: int, tensor: _Tensor, at: tuple[int, ...], does: str) -> Clipped:
-    """Return the part of the box at these coordinates that is inside its tensor, if that part is in
-    memory."""
+    """Return the part of the box at these coordinates that is inside its tensor, after checking
+    that this part is in the allocation."""
     stores = does != "copies from"
     wrong = tensor.map.wrong_corner(at, stores=stores)
     if wrong:
@@ -108,7 +108,7 @@ def _clipped(m: Machine, thread: int, tensor: _Tensor, at: tuple[int, ...], does
 
 
 def _tensor(m: Machine, address: int, modes: int, thread: int) -> _Tensor:
-    """Decode a tensor map in parameters or global memory."""
+    """Return the tensor that a map in kernel parameters or global memory describes."""
     try:
         return _described(m, address, modes)
     except ValueError as error:
@@ -133,7 +133,7 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
     if len(found.sizes) != modes:
         raise ValueError(f"a tensor map of rank {len(found.sizes)}, but the copy has rank {modes}")
     held = m.memory.holder(found.address)
-    if held is None:  # a real address, from the host or a table of pointers
+    if held is None:  # a real address, written by the host or read from a table of pointers
         if m.memory.translate(found.address) is None:
             m.memory.adopt(found.address)
         virtual = m.memory.translate(found.address)
@@ -148,7 +148,7 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
 
 # -- copies ---------------------------------------------------------------------------------------
 def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> End:
-    """Return the shared memory for the boxes."""
+    """Return the shared memory of the boxes after checking alignment and bounds."""
     wrong = full & (np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1) != 0)
     if wrong.any():
         inside = address & address.dtype.type(0xFFFFFF)
@@ -174,7 +174,7 @@ def _known(ins: Instruction, *known: str) -> None:
     """Refuse qualifiers outside `known`."""
     for part in ins.opcode[ins.opcode.index("tensor") + 1 :]:
         if part.startswith(("im2col", "tile:")):
-            raise UnknownVariantError(f".{part.replace(':', '::')}, only boxes (.tile)")
+            raise UnknownVariantError(f".{part.replace(':', '::')}; only .tile is supported")
         if part not in _MODES and part not in ("tile", "L2:cache_hint", *known):
             raise UnknownVariantError(f".{part}")
 
@@ -249,11 +249,11 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
 
 
 def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
-    """In warps whose lanes all store the same data, keep only the first lane, because the effect is
-    that of a single store.
+    """Keep only the first lane of each warp whose lanes all store the same data; a single store has
+    the same effect.
 
-    This happens if no thread is elected; CuTe DSL's `cute.copy` elects one for loads and
-    reductions.
+    Such warps occur if the kernel elects no thread. For loads and reductions, CuTe DSL's
+    `cute.copy` elects a thread.
     """
     lanes = m.lanes(full)
     first = lanes.argmax(axis=1)[:, None]
@@ -276,7 +276,7 @@ def _update(m: Machine, name: str, kind: str, who: Array) -> Update:
 
 @functools.cache
 def _reduction(name: str, kind: str) -> Update:
-    """Return the function (old, new) -> reduced, for elements as bits."""
+    """Return the function that reduces old and new elements, given as bit patterns."""
     run, dtype = atomics.reduction(name, kind), DTYPES[kind]
 
     def update(old: Array, new: Array) -> Array:
@@ -288,7 +288,7 @@ def _reduction(name: str, kind: str) -> Update:
 
 @opcode("cp.async.bulk.prefetch.tensor")
 def tensor_prefetch(ins: Instruction, d: Decoder) -> Step:
-    """Check the map and the box only; the virtual GPU has no L2 to prefetch into."""
+    """Check only the map and the box, because the virtual GPU has no L2 cache to prefetch into."""
     _known(ins, "L2", "global")
     box = _Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
 

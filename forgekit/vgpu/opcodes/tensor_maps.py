@@ -12,8 +12,8 @@ from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import Immediate, Instruction
 
-# (byte of the 32-bit word, lowest bit, bits, amount subtracted from the value), plus the ordinal;
-# from ptxas's code for sm_90a and sm_100a.
+# For each field, a function of the ordinal that returns (byte offset of the 32-bit word, lowest
+# bit, number of bits, amount subtracted from the value); from ptxas's code for sm_90a and sm_100a.
 _FIELDS = {
     "rank": lambda i: (8, 4, 3, 0),
     "box_dim": lambda i: (52, 24, 8, 1) if i == 0 else (56, 8 * (i - 1), 8, 1),
@@ -25,7 +25,7 @@ _FIELDS = {
     "fill_mode": lambda i: (8, 15, 1, 0),
 }
 _ORDINALS = ("box_dim", "global_dim", "global_stride", "element_stride")
-_PLAIN_TYPES = 11  # values of `elemtype`; elements with higher values are converted on the way
+_PLAIN_TYPES = 11  # lower values of `elemtype` copy elements unchanged; higher values convert them
 
 
 @opcode("tensormap.replace")
@@ -63,7 +63,7 @@ def _put(
     m: Machine, space: str, address: Array, mask: Array | None, at: int, shift: int, bits: int,
     value: Array,
 ) -> None:  # fmt: skip
-    """Write some bits of the 32-bit word `at` bytes after the address."""
+    """Write `bits` bits, beginning at bit `shift`, of the 32-bit word at `address + at`."""
     where = address + address.dtype.type(at)
     found = addressing.targets(m, space, "updates", where, mask, 4, 1)
     (word,) = addressing.load(found, 1)
@@ -78,7 +78,7 @@ def _put(
 def copy(ins: Instruction, d: Decoder) -> Step:
     """Execute `tensormap.cp_fenceproxy.global.shared::cta.….sync.aligned [to], [from], 128`."""
     if "global" not in ins.opcode or "shared:cta" not in ins.opcode:
-        raise UnknownVariantError("memories other than shared::cta to global")
+        raise UnknownVariantError("state spaces other than shared::cta to global")
     to, source = (
         address_of(operand, space, d)
         for operand, space in zip(counted(ins, 3)[:2], ("global", "shared"), strict=True)

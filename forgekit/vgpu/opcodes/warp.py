@@ -21,9 +21,10 @@ _EVERY_LANE = np.full((1, 1, 1), 0xFFFFFFFF, np.uint32)
 def warp_step(
     d: Decoder, members: Operand | None, run: Callable[[Machine], None], warps: int = 1
 ) -> Step:
-    """Return a step that first waits for the lanes of the member mask, over `warps` warps.
+    """Return a step that runs when all lanes of the member mask have arrived.
 
-    In a guarded instruction, threads with a false guard skip it like a branch.
+    warps: the number of consecutive warps that run together. Threads whose guard is false skip the
+    instruction, as if they branched around it.
     """
     fetch = d.fetch(members, "b32") if members is not None else None
     guard = d.guard()
@@ -58,31 +59,30 @@ def warp_step(
 
 
 def _by_warp(m: Machine, value: Array) -> Array:
-    """Return a value as (blocks or 1, warps or 1, 32 or 1): each warp's lanes in the last axis."""
+    """Reshape a value to (blocks or 1, warps or 1, 32 or 1); the last axis is the lane."""
     if value.shape[1] == 1:
         return value[:, :, None]
     return value.reshape(value.shape[0], -1, WARP)
 
 
 def _flat(value: Array) -> Array:
-    """Invert `_by_warp` to (blocks or 1, threads or 1)."""
+    """Invert `_by_warp`: reshape a value to (blocks or 1, threads or 1)."""
     return value.reshape(value.shape[0], -1)
 
 
 def _active_lanes(m: Machine) -> Array:
-    """Return (blocks, warps, 32): lanes of the running group."""
+    """Return the mask of the running group's lanes, of shape (blocks, warps, 32)."""
     return m.expand(m.mask).reshape(m.n_blocks, -1, WARP)
 
 
 def _member_bits(m: Machine, members: Array | None) -> Array:
-    """Return the member masks as (blocks or 1, warps or 1, 32 or 1)."""
+    """Return the member masks as bits, of shape (blocks or 1, warps or 1, 32 or 1)."""
     return _EVERY_LANE if members is None else _by_warp(m, members)
 
 
 @opcode("shfl")
 def shfl(ins: Instruction, d: Decoder) -> Step:
-    """Execute `shfl.sync.mode.b32 d|p, a, b, c, members`, with the lane arithmetic of the PTX
-    manual."""
+    """Execute `shfl.sync.mode.b32 d|p, a, b, c, members`."""
     mode = one_of(ins, "mode", "idx", "up", "down", "bfly")
     target, a, b, c, members = counted(ins, 5)
     result, valid = (target.first, target.second) if isinstance(target, Pair) else (target, None)
@@ -98,11 +98,11 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
             listener.on_shuffle(m, source, members_of(m))
         if valid is not None:
             write_valid(m, _flat(np.broadcast_to(inside, (*inside.shape[:2], WARP))))
-        if x.shape[1] == 1:  # every lane holds the same value
+        if x.shape[1] == 1:  # all lanes hold the same value
             write(m, x)
             return
         lanes = _by_warp(m, x)
-        if source.shape[:2] == (1, 1):  # the usual case: the same pattern in every warp
+        if source.shape[:2] == (1, 1):  # usually the pattern is the same in every warp
             write(m, _flat(lanes.take(source[0, 0], axis=2)))
             return
         shape = np.broadcast_shapes(lanes.shape, (*source.shape[:2], WARP))
@@ -115,7 +115,8 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
 
 
 def source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
-    """Return the lane that each lane reads from, and True if that lane is within its segment."""
+    """Return each lane's source lane, and True if that lane is in range; the arithmetic is that of
+    PTX ISA, "shfl.sync"."""
     lane = _LANES[None, None]
     offset, clamp = b & np.uint32(31), c & np.uint32(31)
     segment = (c >> np.uint32(8)) & np.uint32(31)
@@ -166,7 +167,7 @@ def vote(ins: Instruction, d: Decoder) -> Step:
 
 
 def _spread(result: Array) -> Array:
-    """Convert (blocks, warps, 1 or 32) to (blocks, threads)."""
+    """Reshape a result of shape (blocks, warps, 1 or 32) to (blocks, threads)."""
     if result.shape[2] == 1:
         return np.repeat(result[..., 0], WARP, axis=1)
     return _flat(result)
@@ -188,7 +189,7 @@ def _fold(ufunc: np.ufunc) -> Callable[[Array], Array]:
     return lambda x: ufunc.reduce(x, axis=2, dtype=x.dtype, keepdims=True)
 
 
-# The reduction of a warp's lanes, and its identity.
+# Each reduction of a warp's lanes, with its identity element.
 _INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], float]]] = {
     "add": (_fold(np.add), lambda t: 0),
     "min": (_fold(np.minimum), lambda t: np.iinfo(t).max),
@@ -202,8 +203,8 @@ _INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], f
 def _float_extremum(
     operation: str, parts: tuple[str, ...]
 ) -> tuple[Callable[[Array], Array], Callable[[np.dtype], float]]:
-    """Return min or max as in PTX ISA, `redux.sync`: NaN is skipped unless all values are NaN, or
-    `.NaN` is given."""
+    """Return min or max, and its identity element. As PTX ISA, "redux.sync" states, NaNs are
+    skipped unless all values are NaN or `.NaN` is given."""
     of_two, edge = extremum(operation, "f32", "NaN" in parts), np.inf
     neutral = (edge if operation == "min" else -edge) if "NaN" in parts else np.nan
 
@@ -215,7 +216,8 @@ def _float_extremum(
 
 @opcode("redux")
 def redux(ins: Instruction, d: Decoder) -> Step:
-    """Compute a sum, minimum, maximum or bitwise operation over the named lanes."""
+    """Execute `redux.sync`: a sum, minimum, maximum or bitwise operation over the lanes in the
+    member mask."""
     kind = ins.opcode[-1]
     operation = one_of(ins, "operation", "add", "min", "max", "and", "or", "xor")
     allowed = ("min", "max") if kind == "f32" else ("add", "min", "max")
@@ -235,7 +237,7 @@ def redux(ins: Instruction, d: Decoder) -> Step:
         x = np.abs(x) if "abs" in ins.opcode else x
         empty = x.dtype.type(identity(x.dtype))
         result = np.broadcast_to(empty, (*lanes.shape[:2], 1))
-        for one in _distinct(lanes, named):  # lanes of one warp may name different groups
+        for one in _distinct(lanes, named):  # lanes of one warp may have different member masks
             within = lanes & (one >> _LANES & np.uint32(1)).astype(bool)
             total = reduce(np.where(within, x, empty))
             result = np.where(named == one, total, result)
@@ -253,7 +255,8 @@ def _distinct(lanes: Array, named: Array) -> Array:
 
 @opcode("match")
 def match(ins: Instruction, d: Decoder) -> Step:
-    """Execute `match.any` (find lanes with the same value) or `match.all` (all lanes, or none)."""
+    """Execute `match.any` (each lane finds the lanes with the same value) or `match.all` (test
+    whether all lanes have the same value)."""
     kind = ins.opcode[-1]
     target = counted(ins, 3)[0]
     one_of(ins, "mode", "any", "all")
@@ -280,7 +283,7 @@ def match(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("elect")
 def elect(ins: Instruction, d: Decoder) -> Step:
-    """Execute `elect.sync d|p, members`: the lowest named lane leads."""
+    """Execute `elect.sync d|p, members`: elect the lowest lane in the member mask."""
     target = counted(ins, 2)[0]
     if not isinstance(target, Pair):
         raise UnknownVariantError("without a predicate")

@@ -1,8 +1,8 @@
-"""Implement `wgmma`: matrix products of a warpgroup, which run asynchronously to its threads.
+"""Implement `wgmma`: a warpgroup's matrix products, which run asynchronously.
 
-A product is computed at its instruction, from the current shared memory, and set aside; the
-registers receive it when their thread waits for the product's group. A kernel that reads them
-earlier sees the old content, as it may on a GPU.
+The instruction computes a product from the current content of shared memory, but the result is
+written to a thread's registers only when that thread waits for the product's group. A kernel that
+reads the registers earlier reads their old content, as can happen on a GPU.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _products(m: Machine) -> Products:
 # -- the product ----------------------------------------------------------------------------------
 @opcode("wgmma.mma_async.sp")
 def sparse(ins: Instruction, d: Decoder) -> Step:
-    raise UnknownVariantError("sparse matrices: multiply the dense ones")
+    raise UnknownVariantError("sparse matrices: multiply dense matrices instead")
 
 
 @opcode("tcgen05")
@@ -82,8 +82,8 @@ def fifth_generation(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("wgmma.mma_async")
 def mma_async(ins: Instruction, d: Decoder) -> Step:
-    """Compute D = A B + (scale-d) C in the same registers, with B by descriptor and A by descriptor
-    or in registers."""
+    """Compute D = A B + D, or D = A B if scale-d is false. A descriptor specifies B; a descriptor
+    or registers specify A."""
     form = form_of(ins)
     target, a, b, scale = ins.operands[:4]
     names = matrix.checked(target, form.registers, _register)
@@ -123,8 +123,11 @@ def _register(operand: Operand) -> str:
 
 
 def _copied_registers(d: Decoder, names: set[str]) -> bool:
-    """Check whether the compiler copies an accumulator, which it may do while the product is in
-    flight. If so, the copy must already hold the product."""
+    """Return True if the code copies an accumulator.
+
+    The compiler may copy an accumulator while its product is in flight. The copy must hold the
+    product, so the product must then be written immediately.
+    """
     return any(
         i.opcode[0] == "mov" and any(isinstance(o, Register) and o.name in names
                                      for o in i.operands[1:])
@@ -140,8 +143,11 @@ def _product(
     columns: int,
     *operands: Array | None,
 ) -> Product:
-    """Report a product to listeners. A warp reads its own rows of A. Here each warp also reads a
-    different quarter of B's columns, so that it depends on the other warps."""
+    """Return the description of a product that listeners receive.
+
+    A warp reads only its rows of A. Each warp is recorded as the reader of one quarter of B's
+    columns, which makes a product depend on all four warps.
+    """
     starts, readers = [], []
     for side, places in enumerate(operands):
         if places is not None:
@@ -159,7 +165,7 @@ def _product(
 def _multiply(
     form: Form, a: tensor_cores.Matrix | Array, b: tensor_cores.Matrix | Array, c: Array
 ) -> Array:
-    """Return c and the result: (64, warpgroups, n)."""
+    """Return A B + c, of shape (64, warpgroups, n)."""
     if isinstance(a, tensor_cores.Matrix):
         assert isinstance(b, tensor_cores.Matrix)
         unit = tensor_cores.FP8_UNIT if form.shape.a in ("e4m3", "e5m2") else tensor_cores.UNIT
@@ -176,8 +182,8 @@ def _accumulated(
     m: Machine, products: Products, numbers: tuple[int, ...], fetches: list[Fetch], which: Array,
     form: Form,
 ) -> Array:  # fmt: skip
-    """Return C of these warpgroups, (64, warpgroups, n): from the product in flight, or from the
-    registers."""
+    """Return C of these warpgroups, of shape (64, warpgroups, n): the product in flight, or the
+    content of the registers."""
     found = products.sums.get(numbers)
     for others in [r for r in products.sums if r != numbers and not set(numbers).isdisjoint(r)]:
         products.land(others, products.sums[others].left & threads_of(m, which))
@@ -194,7 +200,7 @@ def _accumulated(
 
 
 def _to_sums(registers: list[Array], form: Form) -> Array:
-    """Return C with its type and the shape (64, warpgroups, n); each register is of shape
+    """Return C with its type and the shape (64, warpgroups, n), from registers of shape
     (warpgroups, 128)."""
     words = np.stack(registers).view(np.uint32)
     count = words.shape[1]

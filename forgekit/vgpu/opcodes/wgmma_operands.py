@@ -1,5 +1,5 @@
-"""Read the operands of `wgmma`: the form of an instruction, and matrices from shared memory by
-descriptor or from registers."""
+"""Read the form of a `wgmma` instruction, and its matrices from registers or, by descriptor, from
+shared memory."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
 
 
 class Form(NamedTuple):
-    """What the opcode and the constant operands of a `wgmma.mma_async` specify.
+    """The form of a `wgmma.mma_async`, as its opcode and its constant operands specify it.
 
-    n: columns; shape: K and types, as in the `mma.sync` with the same registers for each warp's A;
-    minus: True if A, B are negated; across: True if A, B are contiguous along their rows.
+    n: columns of B. shape: K and the types; a warp's registers of A are those of `mma.sync` with
+    this shape. minus: for A and B, True if the matrix is negated. across: for A and B, True if
+    neighbours along M or N, not along K, are contiguous.
     """
 
     n: int
@@ -42,7 +43,7 @@ class Form(NamedTuple):
 
     @property
     def registers(self) -> int:
-        """Return the registers of the accumulator per thread."""
+        """Return the number of registers per thread that hold the accumulator."""
         return self.n // (4 if self.shape.c == "f16" else 2)
 
 
@@ -87,7 +88,7 @@ def warpgroups(m: Machine) -> Array:
     """Return the numbers of the running warpgroups.
 
     Raises:
-        KernelError: threads run without their whole warpgroup.
+        KernelError: only some threads of a warpgroup run.
     """
     lanes = by_warpgroup(m, m.expand(m.mask))
     which = np.flatnonzero(lanes.any(axis=1))
@@ -101,10 +102,10 @@ def warpgroups(m: Machine) -> Array:
 
 
 def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Array:
-    """Return the value that all threads of each warpgroup hold.
+    """Return each warpgroup's common value.
 
     Raises:
-        KernelError: the threads hold different values.
+        KernelError: the threads of a warpgroup hold different values.
     """
     if value.shape[1] == 1:
         rows = np.repeat(np.broadcast_to(value, (m.n_blocks, 1)), per_block(m), axis=0)
@@ -125,8 +126,8 @@ def _error(m: Machine, does: str, advice: str) -> KernelError:
 
 
 # -- matrices -------------------------------------------------------------------------------------
-# From the machine and some warpgroups: their matrices, and the pieces of shared memory that hold
-# these, (warpgroups, …, …), or None.
+# A function of the machine and some warpgroups that returns their matrices, and the pieces of
+# shared memory that hold these matrices, of shape (warpgroups, …, …), or None.
 Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | None]]
 
 
@@ -153,7 +154,7 @@ def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
 
 
 def _made(codes: Array, form: Form, kind: str, side: int) -> tensor_cores.Matrix | Array:
-    """Return the matrix of codes, (warpgroups, rows, K)."""
+    """Return the matrix from its codes, of shape (warpgroups, rows, K)."""
     if kind in matrix.SIGNS:
         return codes.view(f"{matrix.SIGNS[kind]}1")
     if side == 0:
@@ -171,7 +172,8 @@ def _from_registers(m: Machine, held: list[Fetch], shape: matrix.Shape, which: A
 
 
 def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> Array:
-    """Return the pieces of the batch's shared memory that hold the tiles, by their swizzles."""
+    """Return the indices of the 16-byte pieces of shared memory that hold the tiles, after
+    swizzling."""
     different, place = np.unique(words, return_inverse=True)
     tables = [swizzles.pieces(int(word), rows, across) for word in different]
     offsets = np.stack(tables) - m.shared.base
@@ -185,7 +187,7 @@ def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> 
 
 
 def _from_shared(m: Machine, places: Array, across: bool) -> Array:
-    """Return the bytes (warpgroups, rows, bytes of K) of tiles in these pieces."""
+    """Return the bytes of the tiles in these pieces, of shape (warpgroups, rows, bytes along K)."""
     found = m.shared.view(4, 4).take(places, axis=0)  # (warpgroups, pieces, pieces, 4 words)
     if not across:
         return found.view(np.uint8).reshape(len(places), -1, DEPTH)

@@ -1,7 +1,7 @@
 """Represent PTX as plain data: modules, kernels, variables, operands, and instructions with their
 source lines.
 
-This package does not interpret PTX; `forgekit.vgpu.opcodes` defines the meanings.
+This package only reads PTX; `forgekit.vgpu.opcodes` defines what instructions do.
 
 parser.py, operands.py    text -> this data
 source_lines.py     maps instructions to lines of Python
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A line of the Python source: the compiler's name of the file, the line (1-based) and the
-    column (0-based)."""
+    """A place in the Python source: the file name that the compiler recorded, the line (1-based)
+    and the column (0-based)."""
 
     file: str
     line: int
@@ -30,7 +30,8 @@ class Register:
 
 @dataclass(frozen=True)
 class Immediate:
-    """A literal: `bits` holds an integer (of any sign) or the bit pattern of an f32/f64 literal."""
+    """A literal: `bits` is an integer (of either sign) or the bit pattern of an f32 or f64
+    literal."""
 
     bits: int
     width: int | None = None  # 32 for 0f…, 64 for 0d…, None for integers
@@ -46,7 +47,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Address:
-    """`[base + offset]`; base is a register, a symbol or None for an absolute address."""
+    """`[base + offset]`; base is a register, a symbol, or None for an absolute address."""
 
     base: Register | Symbol | None
     offset: int
@@ -54,14 +55,14 @@ class Address:
 
 @dataclass(frozen=True)
 class Vector:
-    """`{a, b, …}`: the operands of a vector access; also the argument list of a call."""
+    """`{a, b, …}`: the elements of a vector access, or the arguments of a call."""
 
     items: tuple[Operand, ...]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """`%r|%p`: a result and the predicate written with it."""
+    """`%r|%p`: a result, and a predicate that the same instruction writes."""
 
     first: Register | None
     second: Register | None
@@ -79,7 +80,8 @@ Operand = Register | Immediate | Symbol | Address | Vector | Pair | Negated
 
 @dataclass(frozen=True)
 class Instruction:
-    """A PTX instruction. `opcode` is split at its dots; `line` is the line in the PTX text."""
+    """A PTX instruction. `opcode` holds the parts between dots; `line` is a line number in the PTX
+    text."""
 
     opcode: tuple[str, ...]
     operands: tuple[Operand, ...]
@@ -107,7 +109,7 @@ class Variable:
 
 @dataclass
 class Kernel:
-    """An `.entry` function: its parameters in order, variables, registers and instructions."""
+    """An `.entry` function: its parameters (in order), variables, registers and instructions."""
 
     name: str
     params: tuple[Variable, ...]
@@ -117,7 +119,8 @@ class Kernel:
     variables: dict[str, Variable] = field(default_factory=dict)
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)  # label -> instruction index
-    rolled: list[int] = field(default_factory=list)  # instructions with `.pragma "nounroll"`
+    # indices of instructions with `.pragma "nounroll"`
+    rolled: list[int] = field(default_factory=list)
 
 
 @dataclass

@@ -1,5 +1,5 @@
-"""Find the registers that a kernel's instructions read and write, live registers, and loops that
-may wait."""
+"""Analyse a kernel's data flow: the registers that each instruction reads and writes, live
+registers, loops that may wait, and the origins of addresses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from forgekit.vgpu import ptx
 
-# Instructions whose first operand is read, not written.
+# Instructions that read their first operand and do not write it.
 _NO_RESULT = {
     "st", "red", "bra", "bar", "barrier", "ret", "exit", "trap", "membar", "fence", "cp",
     "prefetch", "prefetchu", "call", "griddepcontrol", "nanosleep", "brkpt", "setmaxnreg",
@@ -17,10 +17,10 @@ _NO_RESULT = {
 }  # fmt: skip
 _MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_count"}
 
-Place = tuple[str, int]  # a parameter and a byte of it, or a module variable and 0
+Place = tuple[str, int]  # a parameter and a byte offset in it, or a module variable and 0
 Origins = set[Place] | None
-_MEMORY: Place = ("", -1)  # origin of a loaded address: unknown
-# Opcode -> the number of the operand that is the address of the written or read memory.
+_MEMORY: Place = ("", -1)  # the origin of an address that was loaded from memory: unknown
+# Opcode -> the index of the operand that is the address of the memory written or read.
 _WRITING = {"st": 0, "atom": 1, "red": 0, "tensormap": 0}
 _READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "tensormap": 0}
 
@@ -41,13 +41,13 @@ def _registers(operand: object) -> list[str]:
 
 
 def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]]:
-    """Return names of the registers an instruction reads and writes."""
+    """Return the names of the registers that an instruction reads, and of those that it writes."""
     operands = instruction.operands
     reads = _registers(instruction.guard)
     writes: list[str] = []
     if _has_result(instruction):
         writes, operands = _registers(operands[0]), operands[1:]
-        if instruction.opcode[0] == "wgmma":  # adds to their contents
+        if instruction.opcode[0] == "wgmma":  # adds to its accumulators
             reads += writes
     for operand in operands:
         reads += _registers(operand)
@@ -65,7 +65,7 @@ def _has_result(instruction: ptx.Instruction) -> bool:
 
 
 class Dataflow:
-    """What PTX states about a kernel before it runs; each property is computed on first use."""
+    """Properties of a kernel that follow from its PTX; each is computed on first use."""
 
     def __init__(self, kernel: ptx.Kernel) -> None:
         self.kernel = kernel
@@ -86,7 +86,7 @@ class Dataflow:
 
     @functools.cached_property
     def _sets(self) -> list[tuple[int, int]]:
-        """Return, per instruction, the registers that it reads and those that it writes, as bit
+        """Return the registers that each instruction reads, and those that it writes, as bit
         sets."""
         numbers = self.registers
         result = []
@@ -112,8 +112,9 @@ class Dataflow:
 
     @functools.cached_property
     def live(self) -> list[int]:
-        """Return the registers (a bit set) that may be read at or after each instruction."""
-        # A guarded instruction may leave its result unchanged.
+        """Return, for each instruction, the set of registers (as bits) that it or a later
+        instruction may read."""
+        # A guarded instruction kills no register, because it may leave its result unchanged.
         kills = [
             0 if i.guard else written
             for i, (_, written) in zip(self.instructions, self._sets, strict=True)
@@ -136,8 +137,8 @@ class Dataflow:
 
     @functools.cached_property
     def dying(self) -> list[list[int]]:
-        """Return, per instruction, the registers that it reads or writes and that are not read
-        later."""
+        """Return, for each instruction, the registers that it reads or writes and no later
+        instruction reads."""
         result = []
         for pc, (reads, writes) in enumerate(self._sets):
             gone = (reads | writes) & ~self._live_after(pc, self.live)
@@ -147,7 +148,8 @@ class Dataflow:
     # -- loops ----------------------------------------------------------------------------
     @functools.cached_property
     def loops(self) -> list[tuple[int, int]]:
-        """List (first instruction, last) of each loop, outer loops before inner loops."""
+        """Return the indices of the first and the last instruction of each loop; outer loops come
+        first."""
         ends: dict[int, int] = {}
         for pc, i in enumerate(self.instructions):
             target = i.operands[0] if i.opcode[0] == "bra" else None
@@ -159,8 +161,8 @@ class Dataflow:
 
     @functools.cached_property
     def _polls(self) -> list[int]:
-        """Return, per instruction, the number of earlier instructions that may poll memory in a
-        loop."""
+        """Return, for each instruction, the number of earlier instructions that may poll memory in
+        a loop."""
         counts = [0]
         for pc, instruction in enumerate(self.instructions):
             asks = _asks(instruction.opcode)
@@ -174,13 +176,13 @@ class Dataflow:
 
     @functools.cached_property
     def _acts(self) -> list[int]:
-        """Return, per instruction, the number of earlier instructions that change more than
-        registers, or read a clock."""
+        """Return, for each instruction, the number of earlier instructions that change more than
+        registers or read a clock."""
         return [0, *itertools.accumulate(_acts(i) for i in self.instructions)]
 
     def acts(self, first: int, end: int) -> bool:
-        """Return True if an instruction from `first` to before `end` does more than load and
-        compute. (An `atom` that changes nothing does not.)"""
+        """Return True if an instruction from `first` up to, but not including, `end` may do more
+        than load and compute. (An `atom` does not count.)"""
         return self._acts[min(end, len(self.instructions))] > self._acts[first]
 
     # -- memory ---------------------------------------------------------------------------
@@ -193,8 +195,8 @@ class Dataflow:
 
     @functools.cached_property
     def has_fence(self) -> bool:
-        """Return True if it has a memory fence between threads: `membar`, `fence.acq_rel` or
-        `fence.sc`."""
+        """Return True if the kernel has a memory fence between threads: `membar`, `fence.acq_rel`
+        or `fence.sc`."""
         order = {"acq_rel", "sc", "acquire", "release"}
         return any(
             i.opcode[0] == "membar" or (i.opcode[0] == "fence" and not order.isdisjoint(i.opcode))
@@ -203,12 +205,12 @@ class Dataflow:
 
     @functools.cached_property
     def unit_bytes(self) -> int:
-        """Return the bytes of the kernel's narrowest access to shared or global memory, at most 8;
-        4 if there is none."""
+        """Return the size, in bytes, of the kernel's narrowest access to shared or global memory:
+        at most 8, and 4 if the kernel has no such access."""
         return min((w for i in self.instructions if (w := _access_bytes(i))), default=4)
 
     def wide_parameters(self) -> Iterator[Place]:
-        """Yield the parts of parameters that are loaded as words of 64 bits."""
+        """Yield the places in parameters that the kernel loads as 64-bit words."""
         declared = {p.name for p in self.kernel.params}
         for i, (_, writes) in zip(self.instructions, self.flow, strict=True):
             if i.opcode[0] == "ld" and ptx.TYPE_BYTES.get(i.opcode[-1]) == 8:
@@ -218,18 +220,19 @@ class Dataflow:
 
     @functools.cached_property
     def tensor_maps(self) -> set[Place]:
-        """Yield possible places of tensor maps: in parameters whose address is taken."""
+        """Return the places that may hold tensor maps: in parameters whose address the kernel
+        takes."""
         sizes = {p.name: p.size_bytes for p in self.kernel.params}
         symbols = {name for i in self.instructions for name in _symbols(i)}
         return {(n, at) for n in symbols & set(sizes) for at in range(0, sizes[n] - 63, 64)}
 
     @functools.cached_property
     def address_origins(self) -> tuple[Origins, Origins]:
-        """Return the possible origins of the addresses that a kernel writes, and of those that it
-        reads.
+        """Return the possible origins of the addresses to which a kernel writes, and of the
+        addresses from which it reads.
 
-        They include values that are only part of the arithmetic (strides). None means that an
-        address comes from memory. Atomics both write and read.
+        The origins include values that only contribute to an address, such as strides. None means
+        that the origin of an address is unknown. Atomics both write and read.
         """
         origins: dict[str, set[Place]] = {}
         changed = True
@@ -246,7 +249,7 @@ class Dataflow:
         return self._of_addresses(origins, _WRITING), self._of_addresses(origins, _READING)
 
     def _origins_of(self, instruction: ptx.Instruction, count: int) -> set[Place]:
-        """Return the sources of an instruction's results besides the registers it reads."""
+        """Return the origins of an instruction's results that are not registers."""
         if not _loads(instruction):
             symbols = _symbols(instruction)
             return {(n, 0) for n in symbols} | {m for m in self.tensor_maps if m[0] in symbols}
@@ -284,7 +287,7 @@ def _symbols(instruction: ptx.Instruction) -> set[str]:
 
 
 def _place(operand: object) -> Place | None:
-    """Return the named part of memory in an operand `[name + offset]`."""
+    """Return the place to which an operand `[name + offset]` refers, or None."""
     if isinstance(operand, ptx.Address) and isinstance(operand.base, ptx.Symbol):
         return operand.base.name, operand.offset + operand.base.offset
     return None
@@ -315,7 +318,8 @@ def _acts(instruction: ptx.Instruction) -> bool:
 
 
 def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
-    """Return the index of the `cp` operand with the global address that it writes or reads."""
+    """Return the index of the operand of a `cp` that is the global address it writes (or reads);
+    None if there is no such operand."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]
     if len(ends) < 2:  # commit_group, wait_group, prefetch

@@ -29,13 +29,13 @@ _CLOSING = {"[": "]", "{": "}", "(": ")"}
 def read_operands(
     text: str, rename: Callable[[str], str], registers: Container[str]
 ) -> tuple[Operand, ...]:
-    """Return the operands of one instruction, from the text after its opcode.
+    """Return the operands of an instruction, given the text after its opcode.
 
-    rename: maps a name declared in an inner scope to its name in the kernel; registers: the
-    (renamed) names of registers that do not begin with `%`.
+    rename: maps a name declared in an inner scope to a name that is unique in the kernel;
+    registers: the names, after `rename`, of registers that do not begin with `%`.
 
     Raises:
-        ValueError: the text is not an operand; the message quotes it.
+        ValueError: an operand cannot be read; the message quotes it.
     """
 
     def read(text: str) -> Operand:
@@ -64,7 +64,7 @@ def read_operands(
         return Register(rename(text))
 
     def address(text: str) -> Operand:
-        if "," in text:  # a tensor coordinate: [map, {x, y}], [map+128, {x, y}]
+        if "," in text:  # a tensor map with coordinates: [map, {x, y}] or [map+128, {x, y}]
             origin, *rest = split(text)
             first = address(origin) if "+" in origin else read(origin)
             return Vector((first, *(read(t) for t in rest)))
@@ -83,10 +83,10 @@ def read_operands(
 
 
 def split(text: str) -> list[str]:
-    """Split at commas outside brackets.
+    """Split a text at commas that are outside brackets.
 
     Raises:
-        ValueError: brackets do not match, or a part is empty.
+        ValueError: the brackets do not match, or a part is empty.
     """
     parts, start = [], 0
     closing: list[str] = []
@@ -112,11 +112,11 @@ def split(text: str) -> list[str]:
 
 
 def read_number(text: str) -> Immediate | None:
-    """Parse a literal: 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5, WARP_SZ; None if it is
-    not a literal.
+    """Parse a literal such as 12, -3, 0x1F, 017 (octal), 0b1, 0f3F800000, 0d…, 1.5 or WARP_SZ;
+    return None for any other text.
 
     Raises:
-        ValueError: a digit is outside the number's base.
+        ValueError: the number is too long, or a digit is not valid in its base.
     """
     if len(text) > _LONGEST and text.lstrip("-")[:1].isdigit():
         raise ValueError(f"a number with {len(text)} characters")

@@ -61,38 +61,39 @@ def parse(text: str) -> Module:
     """Parse a PTX module.
 
     Raises:
-        PtxSyntaxError: the text is not the PTX described above; the message contains the number and
-        the text of the line.
+        PtxSyntaxError: the text does not follow the grammar; the message quotes the line and
+        states its number.
     """
     return Parser(text).module()
 
 
 def _path(text: str) -> str:
-    """Return a file's path; the compiler writes each non-ASCII byte as three octal digits."""
+    """Return a file's path, decoded: the compiler writes each non-ASCII byte as three octal
+    digits."""
     octal = re.compile(rb"\\([0-7]{3})")
     raw = octal.sub(lambda match: bytes([int(match[1], 8) & 0xFF]), text.encode())
     return raw.decode(errors="replace")
 
 
 class Parser:
-    """A single pass over the text of a module; `pos` is the current position."""
+    """A parser that passes over a module's text once; `pos` is its current position."""
 
     def __init__(self, text: str) -> None:
         self.original = text
-        # Comments become blanks of the same length, so that positions do not change.
+        # Blanks replace comments, character by character, so that positions do not change.
         self.text = _STRING_OR_COMMENT.sub(_blank, text)
         self.pos = 0
-        # In inline assembly the compiler advances its line count with each line of the assembly.
+        # The compiler adds 1 to its line number for each line of inline assembly.
         self.assembly = [match.span() for match in _ASSEMBLY.finditer(text)]
         self.files = {int(n): _path(text) for n, text in _FILE.findall(self.text)}
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
         self.kernel = Kernel("", ())  # the current kernel
         self.vectors: dict[str, Vector] = {}  # registers declared as `.v2` or `.v4`
-        self.scopes: list[dict[str, str]] = []  # for each open `{`: declared names -> new names
+        self.scopes: list[dict[str, str]] = []  # for each open `{`: declared names -> unique names
 
     # -- positions and errors -------------------------------------------------------------
     def line_at(self, pos: int) -> int:
-        """Return the line number (1-based)."""
+        """Return the number of the line (1-based) at a position."""
         return bisect.bisect_left(self.line_ends, pos) + 1
 
     def error(self, message: str, pos: int | None = None) -> PtxSyntaxError:
@@ -101,7 +102,8 @@ class Parser:
         return PtxSyntaxError(f"PTX line {number}: {message}\n    {line or '(an empty line)'}")
 
     def in_assembly(self, pos: int) -> bool:
-        """Return True if a position, not below the last queried one, is in inline assembly."""
+        """Return True if a position is in inline assembly. Positions must not decrease from call to
+        call."""
         while self.assembly and self.assembly[0][1] <= pos:
             self.assembly.pop(0)
         return bool(self.assembly) and self.assembly[0][0] <= pos
@@ -111,8 +113,8 @@ class Parser:
             self.pos += 1
 
     def statement(self, end: str = ";", missing: str = "a statement without its ';'") -> str:
-        """Return the text up to the next `end`, which is consumed; missing: the error message if
-        there is none."""
+        """Return the text up to the next `end`, and move past it; missing: the error message if
+        there is no `end`."""
         stop = self.text.find(end, self.pos)
         if stop < 0:
             raise self.error(missing)
@@ -132,7 +134,7 @@ class Parser:
                 self.pos = match.end()
                 if match[1] == "target":
                     module.target = match[2].split(",")[0].strip()
-            elif rest.startswith(".section"):  # debug information is not needed here
+            elif rest.startswith(".section"):  # skip debug information
                 self.statement("}", "a .section without its '}'")
             elif match := _ENTRY.match(self.text, self.pos):
                 self.function(match, module)
@@ -170,7 +172,7 @@ class Parser:
         return Variable(match["name"], match["space"], size, align, external, data)
 
     def initial_value(self, text: str, width: int, start: int) -> bytes:
-        """Return the bytes of `12` or `{104, 105, 10}`."""
+        """Return the bytes of an initial value such as `12` or `{104, 105, 10}`."""
         raw = b""
         for word in re.findall(r"[^\s{},]+", text):
             try:
@@ -218,7 +220,7 @@ class Parser:
         module.kernels[kernel.name] = kernel
 
     def body(self, kernel: Kernel) -> None:
-        """Parse a `{ … }` body; nested scopes rename their declarations."""
+        """Parse a `{ … }` body; names declared in nested scopes are replaced by unique names."""
         self.kernel = kernel
         branches: list[tuple[int, Instruction]] = []
         source: SourceLocation | None = None
@@ -240,7 +242,7 @@ class Parser:
             elif match := _LOC.match(self.text, self.pos):
                 self.pos = match.end()
                 line = int(match[2])
-                # Line 0 marks code without a line, which is attributed to the previous line.
+                # Line 0 marks code without a source line; it keeps the previous line.
                 if line and not self.in_assembly(match.start()):
                     file = self.files.get(int(match[1]), "?")
                     source = SourceLocation(file, line, int(match[3]))
@@ -266,7 +268,7 @@ class Parser:
                 raise self.error(f"branch to an unknown label: {instruction.text}", start)
 
     def local_names(self, counter: int) -> dict[str, str]:
-        """Return names declared in the scope that opens here, each with a unique name."""
+        """Map each name declared in the scope that opens here to a unique name."""
         depth, end = 1, len(self.text)
         for brace in re.compile(r"[{}]").finditer(self.text, self.pos):
             depth += 1 if brace[0] == "{" else -1
@@ -333,17 +335,18 @@ class Parser:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Replace a comment with blanks; keep a string."""
+    """Return a comment replaced by blanks, or a string unchanged."""
     return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
 
 
 def _elements(name: str, lanes: str | None) -> list[str]:
-    """Return the parts of a register declared as `.v2` or `.v4`; none for any other register."""
+    """Return the names of the elements of a register declared as `.v2` or `.v4`; empty for a scalar
+    register."""
     return [f"{name}.{element}" for element in "xyzw"[: int(lanes or 0)]]
 
 
 def _register_names(text: str) -> list[str]:
-    """Return the names that `%p, %r<3>` declares; none if it cannot be parsed."""
+    """Return the names that a text such as `%p, %r<3>` declares; empty if it cannot be parsed."""
     names = []
     for part in text.split(","):
         match = _REG_NAME.fullmatch(part.strip())

@@ -1,4 +1,5 @@
-"""Describe a line of the user's Python by file and number, or cell and number, with its text."""
+"""Correct the source lines of instructions, and describe a line of the user's Python code by its
+file or notebook cell, its number and its text."""
 
 from __future__ import annotations
 
@@ -14,41 +15,46 @@ from forgekit.vgpu.user_lines import SourceLine
 
 
 def source_text(source: SourceLocation) -> str:
-    """Return the text of the line, stripped; empty if it cannot be found."""
+    """Return the text of a source line without surrounding blanks; empty if the line cannot be
+    found."""
     return linecache.getline(source.file, source.line).strip()
 
 
 def describe_source(source: SourceLocation) -> str:
-    """Return `cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`; never a folder."""
+    """Return a text such as `cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`,
+    without the folder."""
     return str(SourceLine(source.file, source.line, source_text(source)))
 
 
-# Instructions for which the compiler gives no separate line -> the Python calls that produce them.
+# Opcodes for which the compiler records no source line -> the Python calls that produce them.
 _CALLS = {
     "atom": re.compile(r"\batomic_(\w+)\("),
     "red": re.compile(r"\b(?:atomic_(\w+)|red)\("),
     "fence": re.compile(r"\bfence_\w+\("),
     "membar": re.compile(r"\bfence_\w+\("),
 }
-_FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # become integer max or min, by sign
+_FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # compiled to integer max or min
 
 
 class _Alike(NamedTuple):
-    """Instructions between two lines of the PTX that may come from the same calls."""
+    """Instructions without a source line that may come from the same Python calls.
+
+    at: indices of the instructions; before: the previous instruction's source line.
+    """
 
     at: list[int]
     before: SourceLocation
     lines: tuple[int, ...]  # source lines, one per call
-    straight: bool  # no branch between them
+    straight: bool  # True if there is no branch between the instructions
 
 
 def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Correct the lines of instructions that have the line after the function, in column 0.
+    """Correct the source lines of instructions to which the compiler gives the line after the
+    function, in column 0.
 
-    Branches and loop arithmetic get the line before them in the PTX. So do atomics and fences,
-    unless the source between that line and the next one identifies the call of each instruction,
-    because there is only one possible line or there are as many calls with that name as
-    instructions.
+    Such an instruction gets the source line of the instruction before it in the PTX. An atomic or a
+    fence gets the line of a call between that line and the next known line if there is only one
+    candidate line, or if there are equal numbers of calls and instructions.
     """
     result = list(instructions)
     alike: list[_Alike] = []
@@ -74,8 +80,8 @@ def _has_line(instruction: Instruction) -> bool:
 
 
 def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: int) -> list[_Alike]:
-    """Return the groups of alike instructions in a piece of the PTX, which begins at instruction
-    `start`."""
+    """Group the atomics and fences in a piece of the PTX by the calls from which they may come. The
+    piece begins at instruction `start` and has no source lines."""
     text = range(before.line, max(last, before.line) + 1)
     found: dict[tuple[int, ...], list[int]] = {}
     for at, instruction in enumerate(piece):
@@ -91,8 +97,8 @@ def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: i
 
 
 def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
-    """Return the instructions' lines, where certain; a call that has been assigned is no longer
-    available."""
+    """Return the instructions' source lines, if they are certain; each call is assigned only
+    once."""
     found: dict[int, SourceLocation] = {}
     taken: set[tuple[str, int]] = set()
     for _ in range(2):
@@ -112,7 +118,7 @@ def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
 
 
 def _calls(instruction: Instruction, file: str, text: range) -> tuple[int, ...]:
-    """Return the lines of the calls that an instruction may come from: one per call."""
+    """Return the lines of the calls that may have produced an instruction, one line per call."""
     pattern = _CALLS[instruction.opcode[0]]
     found = [
         (number, call)
@@ -120,8 +126,8 @@ def _calls(instruction: Instruction, file: str, text: range) -> tuple[int, ...]:
         for call in pattern.finditer(linecache.getline(file, number).partition("#")[0])
     ]
     named = [number for number, call in found if _may_be(instruction, call)]
-    # The compiler emulates missing operations with a loop of cas, so a cas may come from any of
-    # them.
+    # The compiler implements operations that the GPU lacks as a loop with cas, so a cas may come
+    # from any call.
     return tuple(named or (number for number, _ in found))
 
 
