@@ -1,11 +1,11 @@
 """The sanitizer is a listener that finds operations that are undefined on a GPU.
 
-    listener.py     receives the events and passes them to the checks
-    findings.py     a finding: kind, lines, block, thread, element; collects those of a launch
+    listener.py     receives the machine's events and passes them to the checks
+    findings.py     a finding (kind, lines, block, thread, element) and the findings of a launch
     messages.py     the texts of all findings
-    shared.py       shared memory: races, reads of unwritten bytes, cp.async in flight to it
+    shared.py       shared memory: races, reads of unwritten bytes, incomplete cp.async copies
     tensors.py      global memory: races between threads and blocks, unwritten elements,
-                    sources of cp.async in flight
+                    sources of incomplete cp.async copies
     proxies.py      stores that asynchronous copies may not see yet, because a proxy fence is
                     missing
     warpgroups.py   wgmma: operands of products in flight, fences before products
