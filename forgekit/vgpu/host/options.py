@@ -1,4 +1,4 @@
-"""Manage the options of a virtual GPU run: per thread, per process, from the environment."""
+"""Manage the options of a virtual GPU run: per thread, per process, or from the environment."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from forgekit.vgpu.sampling import FEWEST
 from forgekit.vgpu.sanitizer import Finding
 from forgekit.vgpu.wording import brief
 
-# Threads in a batch, chosen so that the registers of an instruction fit into a core's L2 cache
-# (measured on an AMD EPYC with 1 MiB of L2 per core: 16 to 64 thousand are equally fast; fewer or
-# more are slower).
+# Threads per batch, chosen so that an instruction's registers fit into a core's L2 cache. (Measured
+# on an AMD EPYC with 1 MiB of L2 cache per core: 16 to 64 thousand threads are equally fast; fewer
+# or more are slower.)
 BATCH_THREADS = 32 * 1024
 
 SCHEDULES = ("default", "adversarial")
 
-goes_on = False  # True if a script continues after a finding; `reporting` switches it
-COLLECTED: list[Finding] = []  # the findings collected meanwhile
+goes_on = False  # True if a script continues after a finding; set by `reporting`
+COLLECTED: list[Finding] = []  # the findings of a script that continues
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Options:
 
 
 _options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
-_of_process: Options | None = None  # options of threads without their own options
+_of_process: Options | None = None  # for threads that have set none
 
 
 def current() -> Options:
@@ -90,8 +90,8 @@ def current() -> Options:
 def options(**changes: object) -> Iterator[Options]:
     """Change the virtual GPU's options within a `with` block; see `Options`.
 
-    They change only in this thread or, with `all_threads=True`, also in threads started in the
-    block.
+    The options change only in this thread or, with `all_threads=True`, also in threads started
+    within the block.
     """
     global _of_process
     all_threads = bool(changes.pop("all_threads", False))

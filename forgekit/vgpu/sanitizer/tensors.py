@@ -4,8 +4,8 @@ A tensor that the kernel cannot write needs no bookkeeping. The origins of the a
 determine which tensors the kernel can write. If there is no tensor that it can both read and
 write, the check only counts stores: if each written element was stored once, there was no race. The
 launch is repeated with a precise check only if the number of stores differs from the number of
-written elements. Barriers order the threads of a block; only atomic and ordered accesses order blocks
-(`order.py`).
+written elements. Barriers order the threads of a block; only atomic and ordered accesses order
+blocks (`order.py`).
 """
 
 from __future__ import annotations
