@@ -11,7 +11,7 @@ matplotlib.
     compose.py, grid.py, cells.py           its card, grids of cells, maps of tensors
     palette.py, page.py, picture.py         colours and their meaning; HTML
 
-Names are imported on first use, so `import forgekit.viz` alone is quick.
+Names are imported on first use, so `import forgekit.viz` alone is fast.
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ class CallSignature:
         """Return the values in the form that the host code expects.
 
         Raises:
-        ArgumentMismatchError: an argument does not fit the compiled signature.
+            ArgumentMismatchError: an argument does not fit the compiled signature.
         """
         bound: Bound = {}
         return (self._fit(name, self.parameters.get(name), value, bound) for name, value in named)

@@ -1,5 +1,5 @@
-"""Draw the online softmax of a few numbers that the reader can drag: maximum, sum, factors, and the
-reduction tree."""
+"""Draw the online softmax of a few numbers that the reader can drag: the maximum, the sum, the
+factors and the reduction tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST, _LEAF = 64, 8
 
 @checked()
 def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
-    """Show how (m, s), the maximum so far and the sum of exp(x - m), change along a row.
+    """Show how m, the maximum so far, and s, the sum of exp(x - m), change along a row.
 
     values: up to 64 finite numbers, such as the first values of a kernel's row.
 
