@@ -125,7 +125,7 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
     by = f"({{thread}},{text(kept)})"
     return [
         _step("composition", f"tidA = composition({name}, {tv})", composed, "(thread,value)",
-              "Put the TV layout in front: it maps (thread, value) to an index in the tile, which "
+              "Apply the TV layout first: it maps (thread, value) to an index in the tile, which "
               f"the tile's layout maps to an offset. {threads} threads with "
               f"{plural(values, 'value')} each.",
               op="composition", by=str(tv)),

@@ -50,7 +50,7 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
             axes.set(title=f"{name}: × contains a number twice", xlabel="lane", ylabel="shuffles")
 
     return Idea(
-        "warp", "Whose numbers each lane holds",
+        "warp", "The numbers in each lane's sum",
         "Colour and number of a cell: how many different lanes' numbers are in its sum. A cross: "
         "some number was added more than once.",
         {"sources": {name: [list(map(int, step)) for step in steps]

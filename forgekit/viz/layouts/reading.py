@@ -45,7 +45,7 @@ def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayou
     offsets, origin = offsets_of(layout), read(value).origin
     if has_dynamic(origin):
         remedy = "draw the tile of one block: a tensor that begins at (0,0)"
-        raise usage_error(what, f"one that begins at {text(origin)}", "numbers only", remedy)
+        raise usage_error(what, f"a tensor that begins at {text(origin)}", "numbers only", remedy)
     if origin is not None and offsets.ndim == 2:
         start = flat(origin)
         offsets = _widened(offsets, max(offsets.shape[1], len(start)))

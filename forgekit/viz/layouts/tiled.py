@@ -79,8 +79,8 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
     handle = getattr(getattr(value, "_trait", None), "value", None)
     if handle is not None and has_ended(handle):
         remedy = "draw it inside the @cute.jit function that creates it"
-        got = "one whose @cute.jit function has ended (CuTe has freed it)"
-        raise usage_error(what, got, "one that is being traced", remedy)
+        got = "an object whose @cute.jit function has ended (CuTe has freed it)"
+        raise usage_error(what, got, "an object that is being traced", remedy)
 
 
 # -- the picture of an MMA ------------------------------------------------------------------------

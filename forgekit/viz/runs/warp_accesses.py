@@ -37,7 +37,7 @@ _BANK = (_WIDTH - _LEFT) / BANKS
 _BREAK, _BETWEEN = 6.0, 10.0  # space between distant lines, and between passes
 
 _SECTORS = (
-    Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "requested, by that lane"),
+    Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "requested (coloured by lane)"),
     Swatch(("waste",), "rest of a 32-byte sector, moved but not requested", WRONG),
     Swatch((None,), "sector not touched"),
 )
@@ -158,13 +158,13 @@ def draw_coalescing(shown: Coalescing) -> Scene:
     panels, lanes = [], _lanes(shown)
     for access, (cost, more) in zip(shown.accesses, shown.costs, strict=True):
         rows = _lines(access, lanes)
-        head: list[Item] = [_side_label("first asked", 8)]
+        head: list[Item] = [_side_label("first element", 8)]
         for first in range(0, LINE_BYTES, SECTOR_BYTES):
             middle = _x(first) + SECTOR_BYTES / 2 * _BYTE
             text = f"bytes {first}–{first + SECTOR_BYTES - 1}"
             head.append(Label(middle, 8, text, _SMALL, anchor="middle"))
         if any(row.after for row in rows):
-            head.append(Label(_WIDTH, 8, "bytes further", _SMALL, anchor="end"))
+            head.append(Label(_WIDTH, 8, "bytes apart", _SMALL, anchor="end"))
         panels.append(_panel(access, f"{access.place}: {cost}", f"{access.details}; {more}", head,
                              rows, "lines", several=len(shown.accesses) > 1))  # fmt: skip
     return _scene(shown, panels, _RIGHT, _SECTORS, ())
