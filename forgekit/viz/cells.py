@@ -1,4 +1,4 @@
-"""Draw a tensor's elements as cells. Long rows wrap, a cell may cover several elements, and
+"""Draw a tensor's elements as cells. Long 1-D tensors wrap, a cell may cover several elements, and
 isolated cells get a ring."""
 
 from __future__ import annotations

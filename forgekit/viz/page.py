@@ -78,7 +78,7 @@ def packed(value: Any) -> Any:
 
 @functools.cache
 def script(package: str, *names: str) -> str:
-    """Return a package's scripts without comments and indentation."""
+    """Return a package's scripts without comment lines and indentation."""
     files = (resources.files(package).joinpath(name) for name in names)
     lines = (line.strip() for file in files for line in file.read_text("utf-8").split("\n"))
     return "\n".join(line for line in lines if line and not line.startswith("//"))

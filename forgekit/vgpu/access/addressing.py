@@ -92,7 +92,7 @@ def load(found: list[Target], count: int) -> list[Array]:
 
 def store(found: list[Target], values: list[Array]) -> None:
     """Write one vector of unsigned elements per thread. At equal addresses, the last thread's
-    vector remains."""
+    vector is stored."""
     count = len(values)
     for target in found:
         index, *parts = compress(target.mask, target.places, *values)
@@ -196,7 +196,7 @@ def _global_targets(request: _Request) -> list[Target]:
         wrong = (address & np.uint64(width - 1)) != 0
         if _any(wrong, mask):
             raise faults.misaligned(m, "global", kind, address, _both(wrong, mask), width)
-    if allocation.address % width:  # the tensor does not start at a multiple of a vector
+    if allocation.address % width:  # the tensor starts within a vector
         return _scattered(request)
     offset = address - np.uint64(allocation.address)
     index = offset >> np.uint64(width.bit_length() - 1)
@@ -208,8 +208,8 @@ def _global_targets(request: _Request) -> list[Target]:
 
 
 def _scattered(request: _Request) -> list[Target]:
-    """Return the targets, on a slower path, of threads that access several allocations, or one that
-    does not start at a multiple of a vector."""
+    """Return, on a slower path, the targets of threads that access several allocations, or an
+    allocation that does not start at a multiple of the vector size."""
     m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()

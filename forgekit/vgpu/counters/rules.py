@@ -166,7 +166,8 @@ def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Co
 
     A sector is fetched once per aligned 32 bytes of its destination in shared memory, and twice if
     its halves are swapped or only one of them is copied. A wavefront carries data from one 128-byte
-    line to one row of banks: whole sectors in any arrangement, half sectors only at one distance.
+    line to one row of banks: whole sectors in any arrangement, half sectors only if their distances
+    from source to destination are equal.
     """
     half, shift = source // width % 2, (source ^ target) // width % 2
     sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES
@@ -192,7 +193,8 @@ def _equal(active: Array, *fields: Array) -> Array:
 
 
 def _firsts(same: Array, active: Array) -> Array:
-    """Return each warp's number of distinct lanes: those without an equal lane before them."""
+    """Return each warp's number of distinct lanes, which are lanes without an equal lane before
+    them."""
     before = np.tril(np.ones((LANES, LANES), bool), -1)
     return np.count_nonzero(active & ~(same & before).any(axis=2), axis=1)
 

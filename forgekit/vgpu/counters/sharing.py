@@ -154,9 +154,10 @@ class _Launch:
         return found[1]
 
     def add(self, way: str, row: Array, sector: Array, there: Array | None = None) -> None:
-        """Record the sectors that warps touch, for the threads with `there` true.
+        """Record the sectors that warps touch.
 
-        row: a position in `rows` and the number of a warp, packed into one integer.
+        row: a position in `rows` and the number of a warp, packed into one integer; there: a mask
+        of the threads that touch their sector.
         """
         pairs = (row << _ROW) | (sector & ((1 << _ROW) - 1))
         pairs = pairs.ravel() if there is None else pairs[there]

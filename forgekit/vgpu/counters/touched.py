@@ -77,7 +77,7 @@ class Touched:
         """Return the number of distinct pieces of `size` bytes that were touched in this way.
 
         size: 1, or a power of two from 8; pieces are counted from an allocation's first byte. only:
-        the only allocation to count; None for all.
+        the allocation to count; None for all allocations.
         """
         return sum(self._count(address, w, None, size) for address, w in self._bytes
                    if w == way and (only is None or address == only.address))  # fmt: skip

@@ -39,8 +39,8 @@ SIGNATURE = "_forgekit_signature"  # attribute of the DSL's ExecutionArgs
 
 @dataclass(frozen=True)
 class _Compilation:
-    """One compilation. ptx_file: the DSL writes the PTX here; wanted_file: the user's file, or
-    ""."""
+    """A compilation. ptx_file: the file to which the DSL writes the PTX; wanted_file: the file that
+    the user requested, or ""."""
 
     signature: CallSignature
     ptx_file: str
@@ -114,7 +114,7 @@ def _one_at_a_time() -> None:
         with lock:
             # Set this again: another thread's compilation may have cleared it.
             self.decorator_location = function._decorator_location
-            outer, _local.compiling = _local.compiling, None  # of a method that calls this function
+            outer, _local.compiling = _local.compiling, None  # saved for an outer method
             try:
                 return original(self, function, *args, **kwargs)
             finally:
@@ -291,7 +291,7 @@ def _calling() -> None:
 
 
 def _loading() -> None:
-    """Load kernels as if for a single device, and keep the virtual GPU's handles from the
+    """Load kernels as on a single device, without passing the virtual GPU's handles to the
     driver."""
     from cutlass.cutlass_dsl import cuda_jit_executor
 

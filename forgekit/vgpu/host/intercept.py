@@ -99,8 +99,8 @@ _blocks: list[_Block] = []  # active blocks, the latest last
 
 @contextlib.contextmanager
 def installed(arch: str | None = None) -> Iterator[None]:
-    """Apply `install` within a `with` block. The block affects the whole process; of overlapping
-    blocks in several threads, the latest applies until it ends."""
+    """Apply `install` within a `with` block. The block affects the whole process. If blocks in
+    several threads overlap, the latest block applies until it ends."""
     block = _Block()
     with hooks.lock:
         block.before = hooks.import_dsl().envar.arch if is_installed() else None

@@ -18,8 +18,8 @@ _SYMBOL_BYTES = 24
 
 
 def registers(module: bytes) -> dict[str, int]:
-    """Return the registers per thread of each kernel in the cubins in these bytes, by kernel
-    name."""
+    """Return a dictionary from kernel names to registers per thread, for the cubins in these
+    bytes."""
     found: dict[str, int] = {}
     at = module.find(_MAGIC)
     while at >= 0:

@@ -30,19 +30,19 @@ COLLECTED: list[Finding] = []  # the findings of a script that continues
 class Options:
     """The options of a run. Their defaults come from the environment.
 
-    blocks: the number of blocks to run per launch if it is only counted, at least 8, drawn as in
-    `forgekit.vgpu.sampling`; None for all. A kernel's results are then incomplete.
-    budget: the number of instructions in a batch after which a kernel counts as endless; listeners:
-    observe every launch; batch_threads: threads that run in lockstep; progress: show a bar on long
-    launches; prints: show kernels' output.
+    blocks: the number of blocks to run per launch if the launch is only counted, at least 8, chosen
+    as in `forgekit.vgpu.sampling`; None for all blocks. If only some blocks run, the kernel's
+    results are incomplete. budget: the number of instructions in a batch after which a kernel
+    counts as endless; listeners: observe every launch; batch_threads: threads that run in lockstep;
+    progress: show a bar on long launches; prints: show kernels' output.
 
     sanitize: look for races, unwritten memory and other mistakes, and raise SanitizerError after
-    the launch. findings: a list that receives findings and notes instead of an exception being
-    raised; inner blocks then cannot switch the sanitizer off. By default `COLLECTED` while a script
+    the launch. findings: a list that receives the findings and notes; no exception is then raised,
+    and inner blocks cannot switch the sanitizer off. By default `COLLECTED` while a script
     continues after a finding, else None. launched: a list that receives the name of each launched
     kernel. schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders,
-    asynchronous copies arrive at adversarial times, and unwritten memory holds noise, all drawn
-    from `seed`.
+    asynchronous copies complete at adversarial times, and unwritten memory contains noise, all
+    determined by `seed`.
     """
 
     budget: int = field(

@@ -187,7 +187,7 @@ def beyond_32_bits(
 
 
 class PackedTensor:
-    """A packed tensor argument, which keeps alive the tensor that it points into."""
+    """A packed tensor argument. It keeps a reference to the tensor to whose memory it points."""
 
     def __init__(self, tensor: object, fields: Sequence[tuple[int, int]]) -> None:
         setattr(self, SOURCE_ATTRIBUTE, tensor)

@@ -23,7 +23,8 @@ class Host:
     script that continued, and return its exit status.
 
     mark_blank: mark all elements of a tensor as unwritten; copy_marks: copy the marks to a copy;
-    marks: one byte per element, nonzero if written; None if unknown.
+    marks: return one byte per element, nonzero if the element was written, or None if this is
+    unknown.
     """
 
     lock = hooks.lock

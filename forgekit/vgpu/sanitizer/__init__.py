@@ -12,7 +12,7 @@
     warps.py        member masks, shuffles, barriers in divergent code
     shadow.py       the last writers and readers of each unit of memory, and whether they were
                     ordered
-    reach.py        from an access to the units that it touches
+    reach.py        maps an access to the units of memory that it touches
     order.py        the happens-before order of a launch's accesses
     clocks.py       vector clocks of warps: barriers, asynchronous operations, partial-warp syncs
     cluster_sync.py the order that clusters, mbarriers and asynchronous operations create; the

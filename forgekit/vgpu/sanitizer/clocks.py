@@ -1,11 +1,11 @@
 """Order operations within a team (a block, or a cluster) by vector clocks of warps.
 
-Each warp counts epochs, and each barrier that it reaches starts a new epoch. The entry `vectors[t,
-w, v]` is the number of epochs of warp v, in team t, that barriers order before the next operation
-of warp w (Fidge 1988, Mattern 1988). If a kernel starts asynchronous operations, the operations
-that warp v starts count as a separate warp, with number n + v if the team has n warps. They happen
-before the next operation of a warp that has waited for their completion. Starting an operation
-creates no order.
+Each warp counts epochs, and each barrier that it reaches starts a new epoch. In `vectors`, the
+entry (t, w, v) is the number of epochs of warp v in team t that barriers order before the next
+operation of warp w (Fidge 1988, Mattern 1988). If a kernel starts asynchronous operations, the
+operations that warp v starts count as a separate warp, with number n + v if the team has n warps.
+They happen before the next operation of a warp that has waited for their completion. Starting an
+operation creates no order.
 
 A new epoch of a warp orders all its lanes. A sync of fewer lanes, `sync_warp(mask)`, is recorded
 separately; the record is read when two lanes of the same warp access the same memory.
@@ -61,7 +61,7 @@ class AsyncToken(NamedTuple):
 
 
 class WarpClocks:
-    """The clocks of a batch of blocks; `team` blocks form a team."""
+    """The clocks of a batch of blocks. team: the number of blocks per team."""
 
     def __init__(self, n_blocks: int, n_warps: int, team: int = 1, engines: bool = False) -> None:
         self.team_warps = team * n_warps
@@ -70,7 +70,7 @@ class WarpClocks:
         self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
-        self._arrived: dict[int, Array] = {}  # barrier -> epochs before the threads that pass it
+        self._arrived: dict[int, Array] = {}  # barrier -> epochs before it opens
 
     def restart(self) -> None:
         """Forget the syncs so far, because all threads have met."""
@@ -85,8 +85,8 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """Return the epochs that would precede a warp if it joined each warp now: (teams, warps,
-        counted)."""
+        """Return the epochs that would precede an operation that waits for each warp now: (teams,
+        warps, counted)."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
@@ -158,8 +158,8 @@ class WarpClocks:
         self.replace(vectors)
 
     def join_products(self, token: AsyncToken, waiting: Array) -> None:
-        """Record that warps, a boolean mask over the batch, have waited for the products of
-        warpgroups."""
+        """Record that some warps have waited for products of their warpgroups. waiting: a mask of
+        the warps in the batch."""
         team, warp, epoch = (x.reshape(-1, 4) for x in (token.team, token.warp, token.epoch))
         joining = waiting[team * self.team_warps + warp]
         vectors = self.vectors().copy()
@@ -228,7 +228,7 @@ class SyncClocks:
         self._open[at] = 0
 
     def wait(self, warps: Array, numbers: Array) -> None:
-        """Let the warps join the clocks of these barriers' ended phases."""
+        """Record that the warps wait for ended phases of these barriers."""
         vectors = self._clocks.vectors().copy()
         rows = vectors.reshape(-1, vectors.shape[2])
         at = self._entries(numbers)

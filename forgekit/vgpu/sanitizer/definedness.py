@@ -34,7 +34,7 @@ from forgekit.vgpu.sanitizer.reach import Reach
 from forgekit.vgpu.sanitizer.shadow import ENGINE
 from forgekit.vgpu.sanitizer.sinks import Sight
 
-# Runs a program over the launch, from the same memory, with these listeners.
+# Runs a program for the launch, from the same initial memory, with these listeners.
 Run = Callable[[Program, Sequence[Listener]], None]
 Fill = bytes | None  # the bytes, repeated; None: pseudorandom bytes
 

@@ -148,7 +148,7 @@ PRODUCT_IN_FLIGHT = Message(
 )
 NO_PRODUCT_FENCE = Message(
     "product-fence",
-    "{who} starts a product without a wgmma.fence since the previous one.",
+    "{who} starts a product without a wgmma.fence since the previous product.",
     "A wgmma sees values that threads wrote to registers (accumulators, fragments of A) only after "
     "cute.nvgpu.warpgroup.fence(): call it before the first cute.gemm of each group.",
 )

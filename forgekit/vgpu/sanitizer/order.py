@@ -1,8 +1,8 @@
 """Determine which of a launch's accesses happen before which others.
 
-Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Memory adds
-further order through atomic, volatile, acquire and release accesses, which build locks, flags and
-counters. When a warp makes such an access, its earlier operations, and those that it joined at a
+Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Atomic,
+volatile, acquire and release accesses, which implement locks, flags and counters, add further
+order. When a warp makes such an access, its earlier operations, and those that it joined at a
 barrier, happen before all later ordering accesses of any warp, and before warps that join these
 accesses. The check ignores addresses and the positions of fences, so it never reports a correct
 protocol. In a kernel without fences, relaxed accesses order only accesses to memory that atomic
@@ -31,7 +31,7 @@ class Order:
     """The order of a launch's accesses.
 
     Attributes:
-        time: counts the accesses.
+        time: the number of accesses so far.
         clocks: the batch's clocks; a team is a block or a cluster.
         base: the number of the batch's first thread in the grid.
     """

@@ -27,7 +27,8 @@ _OVER = -1  # the epoch of a store that precedes all threads
 
 @dataclass
 class _Stores:
-    """Thread `who[i]` has stored to `units[i]` in the given epoch of its warp."""
+    """Stores of an instruction: thread `who[i]` stored to `units[i]` in epoch `epoch[i]` of its
+    warp."""
 
     pc: int
     units: Array

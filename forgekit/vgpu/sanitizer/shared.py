@@ -147,7 +147,7 @@ class SharedCheck:
     def _may_be_blank(self, m: Batch, access: Access) -> bool:
         """Return True if a load may have read unwritten memory."""
         if self.read_blank and self.on_blank is None:
-            return False  # the first such read repeats the launch
+            return False  # one such read suffices
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
             return True
         for value in access.values:

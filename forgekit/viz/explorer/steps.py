@@ -26,7 +26,7 @@ def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
             remedy = "give the tiler once: leave tile out"
-            raise usage_error("tile", brief(tile), f"{tiler}, as tv has", remedy)
+            raise usage_error("tile", brief(tile), f"{tiler}, the tiler of tv", remedy)
         tile = tiler
     steps, block, first = [_first(layout)], layout, ""
     if tile is not None:
@@ -117,7 +117,7 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
     threads, values, indices = _thread_values(tv, block)
     composed = composition(block, tv)
     if [composed(i) for i in range(len(indices))] != [block(i) for i in indices]:
-        remedy = "choose a TV layout whose strides divide the tile's modes; make_layout_tv does"
+        remedy = "choose strides that divide the tile's modes, such as those from make_layout_tv"
         got = f"{composed}, which is another function"
         needed = "sizes and strides that divide one another"
         raise usage_error(f"composition of {block} with {tv}", got, needed, remedy)

@@ -3,8 +3,8 @@ and the capacity of a multiprocessor.
 
 Each picture consists of plain SVG and a script: 18 to 32 kB, including the data and a static
 picture, with no downloads. In contrast, anywidget needs a running kernel, or a widget manager that
-the page downloads. Every output would have to contain d3, only for scales and joins that take ten
-lines here. Without scripts, the static picture shows the same facts.
+the page downloads. With d3, every output would contain the library, for scales and joins that take
+ten lines here. Without scripts, the static picture shows the same facts.
 """
 
 from forgekit.viz.ideas.flight import bytes_in_flight, pipeline

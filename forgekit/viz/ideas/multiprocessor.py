@@ -27,8 +27,8 @@ def fill_multiprocessor(
 
     profile: an `fk.Profile` whose first launch determines threads and shared memory; without a
     profile, pass these as arguments. threads: the number per block; registers: the number per
-    thread, such as a compiled kernel's `registers`; shared_bytes: the number per block; arch:
-    "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or "sm_120". The reader can change these four
+    thread, such as a compiled kernel's `registers`; shared_bytes: the shared memory per block;
+    arch: "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or "sm_120". The reader can change these four
     values in the picture.
 
     Raises UsageError for any other architecture, or for a block that exceeds the architecture's

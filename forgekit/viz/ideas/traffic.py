@@ -62,8 +62,9 @@ def _film(name: str, p: Profile) -> dict[str, Any]:
     sector."""
     found = [a for accesses in p.first_accesses.values() for a in accesses if a.element[a.lanes[0]]]
     if not found:
-        raise usage_error(f"profiles[{name!r}]", "no access to global memory", "a kernel with some",
-                          "profile a call that launches one")  # fmt: skip
+        raise usage_error(f"profiles[{name!r}]", "no access to global memory",
+                          "a kernel with global accesses",
+                          "profile a call that accesses global memory")  # fmt: skip
     frames = []
     for a in sorted(found, key=lambda a: (a.warp, a.index))[:_FRAMES]:
         touched = (a.address[a.active][:, None] + np.arange(a.width)).ravel()

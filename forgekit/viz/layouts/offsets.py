@@ -99,7 +99,7 @@ def _slices(cells: Cells, nested: bool) -> list[Grid]:
     rows, columns, *others = map(product, modes)
     count = math.prod(others)
     if count > _MOST_PANELS:
-        remedy = "draw fewer of them: slice the layout, or group its modes into two"
+        remedy = "draw fewer slices: slice the layout, or group its modes into two"
         needed = f"at most {_MOST_PANELS} slices of {rows} × {columns}"
         raise usage_error(f"layout {cells.layout}", f"{count:,}", needed, remedy)
     cell = cell_size(columns * min(count, 3), cells.longest)

@@ -129,7 +129,7 @@ def conflict_ways(offsets: Array, element_bits: int) -> int:
     """Return the maximum number of words per bank that a group of lanes reads if lane i reads the
     element at offsets[i]; 1 means no conflict.
 
-    Several warps read more than 32 elements.
+    If there are more than 32 elements, several warps read them.
     """
     lanes = max(min(_WARP, _SERVED_BITS // element_bits), 1)
     each = max(element_bits // BANK_BITS, 1)  # words per element

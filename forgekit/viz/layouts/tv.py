@@ -28,7 +28,7 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
         layout: maps ((threads),(values)) to linear indices of the tile (the row index varies
             fastest) or to coordinates (tidfrg_S).
         tile_mn: the rows and columns, as in the result of make_layout_tv.
-        both: also show the other direction: (thread, value) to coordinate.
+        both: True also shows the reverse mapping, from (thread, value) to coordinates.
 
     Raises:
         UsageError: the layout does not have rank 2 or has dynamic modes, a value is outside the

@@ -28,7 +28,7 @@ _LETTERS = 126  # letters per inch at a font size of 1 point
 
 def look(index: int, count: int) -> dict[str, Any]:
     """Return the look of variant `index` of `count`, as arguments of `Axes.plot`. Each variant has
-    a different marker, and is thinner than earlier variants, so that all coinciding lines stay
+    a different marker, and a thinner line than earlier variants, so that all coinciding lines stay
     visible."""
     share = index / max(count - 1, 1)
     again, hue = divmod(index, len(SERIES))
@@ -44,7 +44,8 @@ def look(index: int, count: int) -> dict[str, Any]:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
-    """Split a text into lines of a width in inches at this font size. Long words are split."""
+    """Split a text into lines that are at most `inches` wide at this font size. Long words are
+    split."""
     letters = max(int(inches * _LETTERS / size), 6)
     return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
 
