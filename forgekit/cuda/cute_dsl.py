@@ -30,7 +30,7 @@ def patch_cute_dsl(patches: Patches) -> None:
 
     for name in ("benchmark", "_benchmark_for_autotune"):
         patches.put(testing, name, _once(getattr(testing, name)))
-    # The function's older name wraps it, so that a warning refers to the caller's line.
+    # The older name is a wrapper, so that a warning refers to the caller's line.
     warns = older._deprecated(older.benchmark.__deprecated__)
     patches.put(older, "benchmark", warns(testing.benchmark))
     # The original would load an empty kernel to determine the occupancy; see `bindings`.

@@ -124,8 +124,8 @@ def submit(stream: int, work: Callable[[], Any]) -> None:
 
 
 def keep(stream: int, work: Callable[[], Any]) -> bool:
-    """Capture work if this stream is being captured; return True if so, because the work must not
-    run now."""
+    """Capture work if this stream is being captured. Return True if the work was captured, in which
+    case it must not run now."""
     if not is_capturing(stream):
         return False
     assert _here.capture is not None

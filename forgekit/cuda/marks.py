@@ -208,8 +208,8 @@ def _mark_results(func: Any, result: Any, cuda: bool) -> None:
 
 
 def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:
-    """Run an operator. An operator from outside torch may be Python code that supports only "cuda",
-    so the dispatch mode, which is off within its own handler, is on again for it. plain: True if no
+    """Run an operator. A custom operator may be Python code that supports only "cuda", so it runs
+    under this dispatch mode again (within the mode's handler, the mode is off). plain: True if no
     argument handles operators itself, as a fake tensor does."""
     if plain and func.namespace not in ("aten", "prim", "prims"):
         for key in ("CUDA", "CPU") if cuda else ("CPU",):

@@ -19,7 +19,7 @@ from forgekit.cuda.patches import Patches
 
 
 class _Move(torch.autograd.Function):
-    """Copies a tensor to the other device, and its gradient back."""
+    """Copies a tensor to the other device; copies its gradient back."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, cuda: bool) -> torch.Tensor:

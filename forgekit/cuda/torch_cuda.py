@@ -164,7 +164,8 @@ def _properties(which: Any = None) -> SimpleNamespace:
 
 
 def _is_available() -> bool:
-    """Return True to scripts, and False to forgekit, which must know that there is no real GPU."""
+    """Return False if forgekit calls this function, because there is no real GPU; otherwise, return
+    True."""
     return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
 
 
@@ -259,7 +260,7 @@ def patch_torch(patches: Patches) -> None:
 
 
 def _patch_autocast(patches: Patches) -> None:
-    """Make `torch.autocast("cuda")` also enable the CPU's autocast, with the dtype for "cuda"."""
+    """Make `torch.autocast("cuda")` enable the CPU's autocast as well, with the same dtype."""
     kind = torch.autocast
     enter, leave = kind.__enter__, kind.__exit__
 

@@ -27,8 +27,8 @@ def mapped(address: Array, rank: Array) -> Array:
 
 
 def split(m: Batch, address: Array) -> tuple[Array, Array]:
-    """Return the rank and the address within that block's shared memory, of `shared::cluster`
-    addresses.
+    """Return the block rank and the address within that block's shared memory, for
+    `shared::cluster` addresses.
 
     For an address outside the cluster, no block has the returned rank.
     """

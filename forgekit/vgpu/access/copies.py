@@ -19,7 +19,7 @@ Update = Callable[[Array, Array], Array]
 
 class Run(NamedTuple):
     """Contiguous bytes of an allocation: operation `of[k]` accesses `size[k]` bytes from byte
-    `start[k]`. The numbers in `of` ascend."""
+    `start[k]`. `of` is in ascending order."""
 
     allocation: Allocation
     of: Array
@@ -94,8 +94,8 @@ def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | N
 
 @dataclass
 class AsyncOperation:
-    """The operations that an instruction has started. Operation i belongs to thread `who[i]`; the
-    threads ascend.
+    """The operations that an instruction has started. Operation i belongs to thread `who[i]`; `who`
+    is in ascending order.
 
     source: None if the copied bytes are `values`, (n, size). words: the mbarrier that each
     operation signals, or NO_MBARRIER if threads wait for its `group` (0: not committed). update:
@@ -114,7 +114,7 @@ class AsyncOperation:
     left: Array = field(init=False)
     group: Array = field(init=False)
     held: dict[int, Array] = field(default_factory=dict)  # bytes that have been read
-    moved: bool = False  # True if completed early, on which code must not rely
+    moved: bool = False  # True if completed early; code must not rely on this
     token: object = None  # used by a listener
 
     def __post_init__(self) -> None:
