@@ -1,8 +1,8 @@
 """Answer cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) for the virtual
 GPU.
 
-Each supported call is an entry of `_calls`; any other call is refused by name. A device pointer is
-an address in this process: of memory allocated here, or of a live tensor.
+Each supported call is an entry of `_calls`; any other call is refused with its name. A device
+pointer is an address in this process, in memory allocated by these calls or in a live tensor.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from forgekit.vgpu.host import arguments, limits
 
 _objects: dict[int, Any] = {}  # events and graphs, by handle
 
-_allocated: dict[int, np.ndarray] = {}  # memory allocated by calls, by address
+_allocated: dict[int, np.ndarray] = {}  # memory allocated by these calls, by address
 
 
 def patch_bindings(patches: Patches) -> None:
-    """Make both modules answer for the virtual GPU."""
+    """Replace the functions of both modules with the virtual GPU's."""
     from cuda.bindings import driver, runtime
 
     for module, prefix, ok in (
@@ -62,11 +62,11 @@ def _refusing(name: str, prefix: str) -> Callable:
 
 
 def _calls(module: Any, prefix: str) -> dict[str, Callable]:
-    """Return the supported calls by name without prefix; each returns a tuple of results, a single
-    result, or None."""
+    """Return the supported calls by their names without the prefix. Each call returns a tuple of
+    results, a single result, or None."""
 
     def nothing(*_: Any, **__: Any) -> None:
-        """Do nothing: all work has already run."""
+        """Do nothing, because all work has already run."""
 
     def always(value: Any) -> Callable:
         return lambda *_, **__: value
@@ -97,7 +97,7 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
         "OccupancyAvailableDynamicSMemPerBlock":
             lambda *_: limits.max_shared_bytes(device.arch()),
         "OccupancyMaxActiveBlocksPerMultiprocessor": always(1),
-        # Each block occupies a whole multiprocessor.
+        # As if each block occupied a whole multiprocessor.
         "OccupancyMaxActiveClusters":
             lambda function, config: int(limits.MULTIPROCESSORS // config.gridDimX),
         **_streams(module, prefix), **_memory(module, prefix),
@@ -178,7 +178,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
         return copy
 
     def by_kind(to: Any, source: Any, size: int, kind: Any, stream: Any = 0) -> None:
-        name = kind.name  # cudaMemcpyHostToDevice and similar
+        name = kind.name  # such as cudaMemcpyHostToDevice
         copying("ToDevice" in name, "yDevice" in name)(to, source, size, stream)
 
     def setting(item_bytes: int) -> Callable:
@@ -205,7 +205,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
 
 def _allocate(size_bytes: int) -> int:
-    """Allocate memory and return its address; all its bits are set, as in unwritten memory."""
+    """Allocate memory with all bits set, as in unwritten memory, and return its address."""
     memory = marks.room(int(size_bytes))
     memory[:] = 0xFF
     _allocated[memory.ctypes.data] = memory
@@ -213,7 +213,7 @@ def _allocate(size_bytes: int) -> int:
 
 
 def allocation_at(address: int) -> tuple[int, int, object] | None:
-    """Return (start, bytes, owner) of the allocation that holds an address, or None."""
+    """Return (start, bytes, owner) of the allocation that contains an address, or None."""
     for start, memory in _allocated.items():
         if start <= address < start + memory.nbytes:
             return start, memory.nbytes, memory
@@ -221,17 +221,18 @@ def allocation_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _free(address: int) -> None:
-    """Free an allocation. Raise UsageError if there is none, or it is already free."""
+    """Free an allocation. Raise UsageError if the address is not allocated, or has already been
+    freed."""
     if address and _allocated.pop(address, None) is None:
         needed = "an allocated pointer that has not been freed"
         raise usage_error("free", f"{address:#x}", needed, "free each pointer once")
 
 
 def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> None:
-    """Copy bytes; to, source: (address, True if it is a device pointer).
+    """Copy bytes. to, source: pairs of an address, and True if it is a device pointer.
 
     Raises:
-        UsageError: a device pointer's memory is too small.
+        UsageError: the memory from a device pointer is too small.
     """
     for address, on_device in (to, source):
         if on_device:
@@ -240,7 +241,7 @@ def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> No
 
 
 def _fill(address: int, value: int, item_bytes: int, count: int) -> None:
-    """Write `count` items of one value; raise UsageError like `_copy`."""
+    """Write `count` items of the same value. Raise the same error as `_copy`."""
     _check_holds(address, item_bytes * count, "memset")
     item = (value % (1 << 8 * item_bytes)).to_bytes(item_bytes, "little")
     memory = (ctypes.c_uint8 * (item_bytes * count)).from_address(address)
@@ -253,4 +254,4 @@ def _check_holds(address: int, size_bytes: int, what: str) -> None:
         got = f"{size_bytes:,} bytes at {address:#x}, where "
         got += "no memory is allocated" if found is None else (
             f"{found[0] + found[1] - address:,} bytes remain")  # fmt: skip
-        raise usage_error(what, got, "that much device memory", "check the pointer and the size")
+        raise usage_error(what, got, "an allocation of that size", "check the pointer and the size")

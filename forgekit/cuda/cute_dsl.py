@@ -16,12 +16,12 @@ from forgekit.vgpu.errors import KernelError, usage_error
 from forgekit.vgpu.host import cuda_runtime, hooks, intercept
 from forgekit.vgpu.wording import brief
 
-KDL_CPU, KDL_CUDA = 1, 2  # a value of DLPack's DLDeviceType
+KDL_CPU, KDL_CUDA = 1, 2  # values of DLPack's DLDeviceType
 
 
 def patch_cute_dsl(patches: Patches) -> None:
-    """Make `benchmark` and `tune` run each variant once, and make exports hold code for the virtual
-    GPU."""
+    """Make `benchmark` and `tune` run each variant once, and make exported files contain code for
+    the virtual GPU."""
     from cutlass import testing
     from cutlass.base_dsl.jit_executor import JitCompiledFunction
     from cutlass.cute import runtime
@@ -30,16 +30,16 @@ def patch_cute_dsl(patches: Patches) -> None:
 
     for name in ("benchmark", "_benchmark_for_autotune"):
         patches.put(testing, name, _once(getattr(testing, name)))
-    # The older name wraps the function so that a warning names the caller's line.
+    # The older name is a wrapper, so that a warning refers to the caller's line.
     warns = older._deprecated(older.benchmark.__deprecated__)
     patches.put(older, "benchmark", warns(testing.benchmark))
-    # The original would load an empty kernel to find its occupancy; see `bindings`.
+    # The original would load an empty kernel to determine the occupancy; see `bindings`.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _export)
     patches.put(runtime, "load_module", Exported)
 
 
-# Slugs of mistakes that stop a kernel -> CUDA's name for the error that a GPU reports.
+# Kind of mistake that stops a kernel -> CUDA's name of the error that a GPU reports.
 _CODES = {
     "out-of-bounds": "IllegalAddress", "misaligned": "MisalignedAddress", "trap": "Assert",
     "deadlock": "LaunchTimeout", "divergent-barrier": "LaunchTimeout", "endless": "LaunchTimeout",
@@ -48,8 +48,8 @@ _CODES = {
 
 
 def stopped(error: KernelError) -> KernelError:
-    """Make an error also an instance of CuTe DSL's and torch's errors, with CUDA's code and the
-    same message."""
+    """Return an error that is also an instance of CuTe DSL's and torch's errors, with CUDA's error
+    code and the same message."""
     from cuda.bindings.runtime import cudaError_t
 
     name = _CODES.get(error.kind, "LaunchFailure")
@@ -75,7 +75,7 @@ def _as_cuda(kind: type[KernelError]) -> Any:
 def _once(measure: Callable) -> Callable:
     @functools.wraps(measure)
     def run(*args: Any, **kwargs: Any) -> Any:
-        captures = bool(kwargs.get("use_cuda_graphs"))  # an empty graph is refused
+        captures = bool(kwargs.get("use_cuda_graphs"))  # CuTe DSL refuses an empty graph
         kwargs |= {"iterations": 1, "warmup_iterations": int(captures)}
         if "use_cupti" in kwargs:
             kwargs["use_cupti"] = False
@@ -84,16 +84,16 @@ def _once(measure: Callable) -> Callable:
     return run
 
 
-# Precedes each pickled function in a file. (The DSL's own files also hold a pickled signature.)
+# Precedes each pickled function in a file. (The DSL's own files also contain a pickled signature.)
 _MARK = b"\0forgekit: a function for the virtual GPU\0"
 
 
 def _export(function: Any, file_path: str = "", file_name: str = "", function_prefix: str = "", *,
             object_file_path: str = "", function_name: str = "", **_: Any) -> None:  # fmt: skip
-    """Write an object file, which may be linked to a shared library. It holds the host code's MLIR
-    and the kernels' PTX, as data, because the machine code calls a real GPU.
+    """Write an object file, which can be linked into a shared library. The file contains the host
+    code's MLIR and the kernels' PTX as data, because the machine code would call a real GPU.
 
-    The arguments are those of the DSL's two versions: (folder, file's name, prefix), or for TVM-FFI
+    The arguments are those of the DSL's two versions: (folder, file name, prefix) or, for TVM-FFI,
     (file, function_name=…). Without TVM-FFI, a loaded function accepts any tensor, as on a GPU.
     """
     from cutlass._mlir import ir
@@ -134,8 +134,8 @@ class Exported:
         found = Path(file_path).read_bytes().split(_MARK)[1:]
         self._functions = {name: parts for name, *parts in map(pickle.loads, found)}
         if not found:
-            needed = "one with functions for the virtual GPU"
-            remedy = "run here the script that exports them"
+            needed = "a file with functions for the virtual GPU"
+            remedy = "run the script that exports them on this machine"
             raise usage_error("load_module", repr(file_path), needed, remedy)
 
     def __getitem__(self, name: str) -> Any:
@@ -154,20 +154,22 @@ class Exported:
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:
-    """Return the device type in a DLPack capsule, and its address; None for anything else."""
+    """Return the device type in a DLPack capsule, as a writable reference; None for any other
+    object."""
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
     if not api.PyCapsule_IsValid(capsule, b"dltensor"):
         return None
     pointer = api.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    # DLManagedTensor: its DLTensor begins with the data's pointer, then the device type.
+    # The DLTensor in a DLManagedTensor begins with the data pointer, followed by the device type.
     at = pointer(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
     return ctypes.c_int32.from_address(at)
 
 
 class GlobalTensor:
-    """A CPU tensor that DLPack presents as a GPU tensor: for the DSL it is global memory."""
+    """A CPU tensor that DLPack presents as a GPU tensor, so that the DSL treats it as global
+    memory."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor

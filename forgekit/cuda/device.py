@@ -1,4 +1,5 @@
-"""Report the virtual GPU's properties: its architecture's numbers, and this machine's memory."""
+"""Report the virtual GPU's properties: the limits of its architecture, and this machine's
+memory."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from forgekit.vgpu.host import hooks, limits
 
 L2_BYTES = 50 << 20  # as on an H100 or H200
 CLOCK_KHZ, MEMORY_CLOCK_KHZ, MEMORY_BUS_BITS = 1_980_000, 3_201_000, 6144  # as on an H200
-CUDA_VERSION = 13000  # 13.0: the DSL needs at least this
+CUDA_VERSION = 13000  # 13.0, the minimum version for the DSL
 
 
 def arch() -> str:
@@ -31,7 +32,8 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """Explain "cuda" on stderr, once per process, when a script first uses it."""
+    """Print, once per process, a notice about "cuda" on stderr when a script first uses this
+    device."""
     print(
         f'forgekit: this machine has no GPU, so "cuda" is the {name()}. It runs on the CPU, in '
         "host memory, and its times are CPU times (--no-cuda turns it off).",
@@ -40,7 +42,7 @@ def say_once() -> None:
 
 
 def memory_bytes() -> tuple[int, int]:
-    """Return this machine's free and total memory, which holds the virtual GPU's tensors."""
+    """Return this machine's free and total memory, which stores the virtual GPU's tensors."""
     page = os.sysconf("SC_PAGE_SIZE")
     return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
 
@@ -63,8 +65,9 @@ def properties() -> SimpleNamespace:
 
 
 def attribute(which: str) -> int:
-    """Return a device attribute by the last part of its name, in capitals and without underscores.
-    An attribute unknown to the virtual GPU is 0, like a feature that a GPU lacks."""
+    """Return a device attribute. which: the last part of its name, in capitals and without
+    underscores. An attribute unknown to the virtual GPU is 0, like that of a feature that a GPU
+    lacks."""
     p = properties()
     known = {name.replace("_", "").upper(): value for name, value in vars(p).items()}
     known |= {f"MAX{name}": value for name, value in known.items() if "SHAREDMEMORY" in name}

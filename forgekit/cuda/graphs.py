@@ -1,8 +1,8 @@
-"""Implement streams, events and CUDA graphs: work runs immediately, or is recorded during a
-capture.
+"""Implement streams, events and CUDA graphs. Work runs immediately or, during a capture, is
+recorded.
 
 A capture records, in order, the kernels, copies and torch operations of its stream and of streams
-that wait for one of its events; a replay runs them again, on the same memory.
+that wait for one of its events. A replay runs this work again, on the same memory.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from forgekit.vgpu.errors import usage_error
 NOT_CAPTURED = object()
 LEGACY_STREAM = 0
 
-# handles of streams, events and graphs, which are never 0
+# nonzero handles of streams, events and graphs
 _handles = itertools.count(0x5000_0010, 0x10)
 
 
 def new_handle() -> int:
-    """Return a number that no other stream, event or graph has."""
+    """Return a new number for a stream, event or graph."""
     return next(_handles)
 
 
 @dataclass
 class Graph:
-    """Captured work, in order, and the streams that it captures."""
+    """Captured work, in order, and the captured streams."""
 
     streams: set[int] = field(default_factory=set)
     nodes: list[Callable[[], Any]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Graph:
 
 @dataclass
 class Event:
-    """A moment on this machine's clock, and its stream."""
+    """A time on this machine's clock, and the stream in which it was recorded."""
 
     recorded_s: float | None = None
     stream: int = LEGACY_STREAM
@@ -51,13 +51,14 @@ class Event:
         self.recorded_s, self.stream = time.perf_counter(), stream
 
     def let_wait(self, stream: int) -> None:
-        """Add a stream that waits for captured work to the capture."""
+        """Add a stream that waits for this event to the capture, if the event's stream is being
+        captured."""
         if is_capturing(self.stream):
             assert _here.capture is not None
             _here.capture.streams.add(stream)
 
     def elapsed_ms(self, end: Event) -> float:
-        """Return the time between two recorded events on this machine.
+        """Return the time between two recorded events in milliseconds, on this machine's clock.
 
         Raises:
             UsageError: an event was not recorded.
@@ -71,7 +72,7 @@ class Event:
 
 
 class _Here(threading.local):
-    """A thread's state: torch's current stream, and the graph in capture."""
+    """A thread's state: torch's current stream, and the graph that is being captured."""
 
     stream = LEGACY_STREAM
     capture: Graph | None = None
@@ -92,13 +93,13 @@ def set_current_stream(stream: int) -> int:
 
 
 def is_capturing(stream: int) -> bool:
-    """Return True if this thread is capturing a stream's work."""
+    """Return True if this thread is capturing the work of a stream."""
     return _here.capture is not None and stream in _here.capture.streams
 
 
 def begin_capture(stream: int) -> None:
-    """Begin a capture. Raise UsageError if one has already begun, or the stream is the default
-    stream."""
+    """Begin a capture. Raise UsageError if a capture is in progress, or if the stream is the
+    default stream."""
     if _here.capture is not None or stream == LEGACY_STREAM:
         within = "inside another capture" if _here.capture else "of the default stream"
         got = f"a capture {within}"
@@ -117,13 +118,14 @@ def end_capture() -> Graph:
 
 
 def submit(stream: int, work: Callable[[], Any]) -> None:
-    """Run work in a stream, either now or when the graph that captures the stream is replayed."""
+    """Run work in a stream: now or, if a graph captures the stream, when the graph is replayed."""
     if not keep(stream, work):
         work()
 
 
 def keep(stream: int, work: Callable[[], Any]) -> bool:
-    """Return True if work in this stream is captured and must not run now."""
+    """Capture work if this stream is being captured. Return True if the work was captured, in which
+    case it must not run now."""
     if not is_capturing(stream):
         return False
     assert _here.capture is not None
@@ -132,7 +134,8 @@ def keep(stream: int, work: Callable[[], Any]) -> bool:
 
 
 def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Record a torch operation in the graph in capture, if there is one."""
+    """Record a torch operation if the current stream is being captured, and return its result,
+    otherwise NOT_CAPTURED."""
     import torch
 
     if not is_capturing(current_stream()):
@@ -147,7 +150,7 @@ def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         keep(current_stream(), lambda: _run(func, args, kwargs))
         return changed[0] if len(returns) == 1 else tuple(changed[: len(returns)]) or None
     result = func(*args, **kwargs)
-    if any(r.alias_info for r in returns) or not returns:  # a view shares the same memory at replay
+    if any(r.alias_info for r in returns) or not returns:  # a view needs no replay
         return result
 
     def again() -> None:

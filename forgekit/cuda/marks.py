@@ -1,10 +1,10 @@
 """Mark the storage of torch tensors that count as memory of the virtual GPU.
 
-All tensors are in the CPU's memory. Views share a storage, so they share the mark. A dispatch mode,
-under which torch's operations run in every thread, marks the results of operations on marked
-tensors, including those of a backward pass. Tensors that a script makes on the CPU are marked as
-CPU tensors, so an operation that mixes both raises torch's error; a tensor without a mark, such as
-torch's own temporaries, combines with both.
+All tensors are in the CPU's memory. Views share a storage, so they share the mark. In every thread,
+torch's operations run under a dispatch mode, which marks the results of operations on marked
+tensors, including those of a backward pass. Tensors that a script creates on the CPU are marked as
+CPU tensors, so an operation that mixes CPU and GPU tensors raises torch's error. A tensor without a
+mark, such as a temporary of torch, can be combined with either.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from forgekit.cuda import device as gpu
 from forgekit.cuda import graphs, products
 from forgekit.vgpu.wording import got_needed
 
-# Attributes of a storage: True if it counts as GPU memory, and a separate mark for pinned memory,
-# which kernels also access.
+# Attributes of a storage: one is True for GPU memory and False for CPU memory, the other is True
+# for pinned memory, which kernels can also access.
 CUDA_ATTRIBUTE, PINNED_ATTRIBUTE = "_forgekit_cuda", "_forgekit_pinned"
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
 
 def marked_of(tensor: Any) -> Any:
-    """Return the object that carries a tensor's "cuda" mark: its storage, which views share, or the
-    tensor itself if it has no storage (sparse tensors)."""
+    """Return the object that has a tensor's "cuda" mark: the storage, which views share, or the
+    tensor itself if it has no storage (as a sparse tensor)."""
     try:
         return tensor.untyped_storage()
     except (AttributeError, NotImplementedError, RuntimeError):
@@ -51,7 +51,8 @@ def on_host(tensor: Any) -> bool:
 
 
 def mark(tensor: torch.Tensor, cuda: bool = True, *, new: bool = False) -> torch.Tensor:
-    """Mark the device of a tensor's storage; return the tensor. new: True if it has no view yet."""
+    """Mark the device of a tensor's storage; return the tensor. new: True if the tensor has no
+    views yet."""
     if cuda and new:
         _align(tensor)
     marked = marked_of(tensor)
@@ -64,14 +65,16 @@ def mark(tensor: torch.Tensor, cuda: bool = True, *, new: bool = False) -> torch
 
 
 def room(size_bytes: int) -> np.ndarray:
-    """Return memory that begins, as torch's on a GPU, at a multiple of 512 bytes."""
+    """Return memory that begins at a multiple of 512 bytes, as does memory from torch's GPU
+    allocator."""
     memory = np.empty(size_bytes + _ALIGNED, np.uint8)
     start = -memory.ctypes.data % _ALIGNED
     return memory[start : start + size_bytes]
 
 
 def _align(tensor: torch.Tensor) -> None:
-    """Move a new tensor to such memory, because scripts compute with addresses."""
+    """Move a new tensor to memory from `room`, because scripts depend on the alignment of
+    addresses."""
     old = marked_of(tensor)
     if type(tensor) is torch.Tensor and old is not tensor and old.nbytes():
         new = torch.frombuffer(room(old.nbytes()), dtype=torch.uint8).untyped_storage()
@@ -80,11 +83,12 @@ def _align(tensor: torch.Tensor) -> None:
             tensor.set_(new, tensor.storage_offset(), tensor.size(), tensor.stride())
 
 
-# The latest storages on "cuda", oldest first. On a GPU, torch's allocator keeps memory that a
-# script drops, so a pointer to it, for example in a table of a grouped product, still reaches it.
+# The latest storages on "cuda", oldest first. On a GPU, torch's allocator keeps the memory of a
+# tensor that a script deletes, so a pointer to this memory, for example in a table of a grouped
+# product, stays valid.
 KEPT: collections.deque[Any] = collections.deque()
 _KEPT_BYTES = 64 << 20
-_ALIGNED = 512  # bytes, as by torch's allocator on a GPU
+_ALIGNED = 512  # bytes, as in torch's GPU allocator
 
 
 def _keep(storage: Any) -> None:
@@ -97,7 +101,7 @@ def _keep(storage: Any) -> None:
 
 
 def kept_at(address: int) -> tuple[int, int, object] | None:
-    """Return (start, bytes, storage) of the kept memory that holds an address, or None."""
+    """Return (start, bytes, storage) of the kept memory that contains an address, or None."""
     for storage in reversed(KEPT):
         start = storage.data_ptr()
         if start <= address < start + storage.nbytes():
@@ -111,10 +115,10 @@ def _pinned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_cuda(device: Any) -> bool:
-    """Return True if a device, in any form that torch accepts, is the GPU.
+    """Return True if a device is the GPU. device: any form that torch accepts.
 
     Raises:
-        RuntimeError: torch's own error, for any GPU but the first.
+        RuntimeError: the device is a GPU other than the first; the error is torch's own.
     """
     if device is None:
         return False
@@ -129,12 +133,13 @@ def is_cuda(device: Any) -> bool:
 class Marking(TorchDispatchMode):
     """Runs operations for "cuda" on the CPU and marks their results."""
 
-    # False once stopped, so that threads still running under this mode find torch unchanged
+    # False after `stop`, so that threads that still run under this mode find torch unchanged
     active = True
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False; skipping would import torch's unused compiler, which takes seconds."""
+        """Return False, because skipping would import torch's unused compiler, which takes
+        seconds."""
         return False
 
     def __torch_dispatch__(
@@ -147,7 +152,7 @@ class Marking(TorchDispatchMode):
         if cuda := is_cuda(device):
             kwargs["device"] = CPU
         elif device is None or torch._C._current_graph_task_id() != -1:
-            # (A backward pass names the true device of the tensors.)
+            # (A backward pass passes the tensors' true device.)
             given = [*_tensors((args, kwargs))]
             marks = [getattr(marked_of(t), CUDA_ATTRIBUTE, None) for t in given]
             cuda, on_cpu = True in marks, False in marks
@@ -165,20 +170,20 @@ class Marking(TorchDispatchMode):
         return result
 
 
-# Operations that accept tensors from both sides, on a real GPU as well.
+# Operations that accept both CPU and GPU tensors, as on a real GPU.
 _CROSSING = ("copy", "_copy", "_foreach", "_fused", "_nested", "_pack_padded", "_pad_packed",
              "set_", "tensor_split", "_ctc_loss")  # fmt: skip
 _INDEXING = ("index", "_index_put_impl_", "_unsafe_index")
 
 
 def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None]) -> None:
-    """Raise torch's error if a torch operation mixes tensors from both sides."""
+    """Raise torch's error if a torch operation mixes CPU and GPU tensors."""
     name = func.name().partition("::")[2]
     if func.namespace != "aten" or name.startswith(_CROSSING):
         return
-    if name.startswith(_INDEXING):  # indices on the CPU are accepted everywhere
+    if name.startswith(_INDEXING):  # CPU indices combine with all tensors
         mixed = marks[0] is False
-    else:  # a zero-dimensional CPU tensor combines with everything
+    else:  # zero-dimensional CPU tensors combine with all tensors
         mixed = any(m is False and t.dim() for t, m in zip(given, marks, strict=True))
     if mixed:
         raise RuntimeError(
@@ -188,12 +193,13 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
 
 
 def _mark_results(func: Any, result: Any, cuda: bool) -> None:
-    """Mark results. A view may be a new tensor (`to`); a written tensor keeps its mark."""
+    """Mark the results of an operation. A view may be a new tensor (as for `to`); a written tensor
+    keeps its mark."""
     written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
     name = func.name().partition("::")[2]
     if written and (not cuda or name.startswith(_CROSSING)):
         return
-    if name.startswith("_pack_padded"):  # its second result, the sizes, is a host tensor
+    if name.startswith("_pack_padded"):  # the second result, the sizes, is a CPU tensor
         result = result[0]
     for tensor in _tensors(result):
         known = getattr(marked_of(tensor), CUDA_ATTRIBUTE, None)
@@ -202,9 +208,9 @@ def _mark_results(func: Any, result: Any, cuda: bool) -> None:
 
 
 def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:
-    """Run an operator. A foreign operator may be Python code for "cuda" only, so it sees "cuda"
-    like any other code. (Within a dispatch mode's handler, the mode is off.) plain: True if no
-    argument, such as a fake tensor, handles operators itself."""
+    """Run an operator. A custom operator may be Python code that supports only "cuda", so it runs
+    under this dispatch mode again (within the mode's handler, the mode is off). plain: True if no
+    argument handles operators itself, as a fake tensor does."""
     if plain and func.namespace not in ("aten", "prim", "prims"):
         for key in ("CUDA", "CPU") if cuda else ("CPU",):
             if torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key):

@@ -1,4 +1,5 @@
-"""The plug-in replaces the GPU calls in host code and tracks which tensors are on "cuda"."""
+"""Provide the plug-in, which replaces the GPU calls of host code and tracks the tensors on
+"cuda"."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ from forgekit.vgpu.wording import got_needed
 
 
 class Cuda(Plugin):
-    """Let host code find a GPU: the virtual one."""
+    """Lets host code find a GPU: the virtual GPU."""
 
     def start(self) -> None:
-        """Replace the GPU calls in host code.
+        """Replace the GPU calls of host code.
 
         Raises:
-            PlatformError: torch has a real GPU here.
+            PlatformError: torch finds a real GPU on this machine.
         """
         if torch.cuda.is_available():
             raise PlatformError(
@@ -44,8 +45,8 @@ class Cuda(Plugin):
         self._mode.__enter__()
 
     def stop(self) -> None:
-        """Restore everything; tensors on "cuda" become CPU tensors, because their memory is the
-        CPU's."""
+        """Restore the replaced calls. Tensors on "cuda" become CPU tensors, because they are in the
+        CPU's memory."""
         marks.Marking.active = False
         if self._mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
             self._mode.__exit__(None, None, None)

@@ -1,8 +1,9 @@
-"""Multiply half-precision matrices on "cuda", with the bits of tensor cores.
+"""Multiply half-precision matrices on "cuda" with results that equal those of tensor cores bit for
+bit.
 
-Scripts compare a kernel's product with torch's and expect equal bits, because cuBLAS adds as the
-kernel does: in float32, 16 products at a time, in order. The CPU's own product rounds about one
-element in a thousand differently.
+Scripts compare a kernel's product with torch's and expect equal bits, because cuBLAS and the kernel
+add in the same way: in float32, 16 products at a time, in order. torch's product on the CPU rounds
+about one element in a thousand differently.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ import torch
 
 from forgekit.vgpu import tensor_cores
 
-_STEP = 16  # products added by one instruction
-_MOST = 1 << 30  # maximum multiplications, about 2 s; above that, use the CPU's own product
+_STEP = 16  # products that one instruction adds
+_MOST = 1 << 30  # maximum multiplications, about 2 s; for more, use torch's product on the CPU
 _KINDS = {torch.float16: "f16", torch.bfloat16: "bf16"}
 _aten = torch.ops.aten
 _PRODUCTS = (_aten.mm.default, _aten.bmm.default)
-_WITH_TYPE = (_aten.mm.dtype, _aten.bmm.dtype)  # result dtypes, which the CPU lacks
+_WITH_TYPE = (_aten.mm.dtype, _aten.bmm.dtype)  # with a result dtype; the CPU lacks these
 _SUMS = (_aten.addmm.dtype, _aten.baddbmm.dtype)
 
 
 def product(func: Any, args: tuple, kwargs: dict[str, Any]) -> torch.Tensor | None:
-    """Return the product of matrices; None for other operations, types and sizes."""
+    """Return the product of two matrices, or None for other operations, types and sizes."""
     if func in _PRODUCTS:
         total = _product(*args[:2])
         return total if total is None else total.to(args[0].dtype)
@@ -41,7 +42,8 @@ def product(func: Any, args: tuple, kwargs: dict[str, Any]) -> torch.Tensor | No
 
 
 def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
-    """Return the product in float32, added as tensor cores do; None for other types and sizes."""
+    """Return the product in float32, added up as by tensor cores, or None for other types and
+    sizes."""
     if a.dtype not in _KINDS or a.dtype != b.dtype:
         return None
     is_batch = a.dim() == 3
@@ -62,7 +64,7 @@ def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
 
 
 def _codes(matrix: torch.Tensor) -> np.ndarray:
-    """Return the bits. (`numpy` of a tensor on "cuda" is refused, but the base class's method is
-    not.)"""
+    """Return the bits of a matrix. (The base class's `numpy` method also works for a tensor on
+    "cuda".)"""
     bits = matrix.contiguous().view(torch.int16)
     return torch._C.TensorBase.numpy(bits).view(np.uint16)

@@ -1,4 +1,4 @@
-"""Replace torch's answers for tensors on "cuda", its moves between devices, and its file
+"""Replace torch's device queries for tensors on "cuda", its moves between devices, and its file
 functions."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forgekit.cuda.patches import Patches
 
 
 class _Move(torch.autograd.Function):
-    """Return a copy of a tensor on the other side; its gradient moves back."""
+    """Copies a tensor to the other device; copies its gradient back."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, cuda: bool) -> torch.Tensor:
@@ -36,7 +36,8 @@ def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:
 
 
 class _Typed(type):
-    """`torch.cuda.FloatTensor` and similar classes: each makes tensors and is their type."""
+    """The type of classes such as `torch.cuda.FloatTensor`, which create tensors and are their
+    types."""
 
     of_cpu: Any
 
@@ -84,7 +85,8 @@ def patch_tensors(patches: Patches) -> None:
             kwargs["device"] = CPU
         elif torch.device(target).type not in ("cpu", "cuda"):
             return to(self, *args, **kwargs)
-        # Another dtype or copy=True makes a new tensor, which the dispatch mode marks as `self`.
+        # Another dtype or copy=True creates a new tensor, which the dispatch mode marks like
+        # `self`.
         return _moved(to(self, *args, **kwargs), cuda)
 
     put(tensor, "to", move)
@@ -132,7 +134,8 @@ def patch_tensors(patches: Patches) -> None:
 
 
 def patch_files(patches: Patches) -> None:
-    """Make `torch.save` write "cuda:0" for tensors on "cuda", and `torch.load` restore them."""
+    """Make `torch.save` store "cuda:0" for tensors on "cuda", and make `torch.load` restore them on
+    "cuda"."""
     tag, restore = torch.serialization.location_tag, torch.serialization.default_restore_location
 
     def restored(storage: Any, location: str) -> Any:
@@ -162,14 +165,14 @@ def _on_the_cpu_alone(original: Callable) -> Callable:
 
 
 def _default_device() -> torch.device:
-    """Return the device of `with torch.device(…)` or set_default_device; torch itself would call
-    torch.tensor to find it."""
+    """Return the device of `with torch.device(…)` or set_default_device. To find it, torch itself
+    would call torch.tensor."""
     modes = reversed(_get_current_function_mode_stack())
     return next((m.device for m in modes if isinstance(m, DeviceContext)), CPU)
 
 
 def made_from_data(original: Callable) -> Callable:
-    """Wrap `torch.tensor` and similar functions, which read their device before any dispatch
+    """Wrap `torch.tensor` and similar functions, which evaluate their device before any dispatch
     mode."""
 
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:
@@ -189,8 +192,9 @@ def made_from_data(original: Callable) -> Callable:
 
 
 def made_by_a_script(original: Callable) -> Callable:
-    """Wrap `torch.zeros` and similar functions, which accept a number as device; their CPU results
-    are marked as CPU tensors. (Tensors that forgekit makes combine with both sides.)"""
+    """Wrap `torch.zeros` and similar functions. They then accept a number as the device, and mark
+    their CPU results as CPU tensors. (forgekit's tensors stay unmarked, so they combine with CPU
+    and GPU tensors.)"""
 
     @functools.wraps(original)
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:

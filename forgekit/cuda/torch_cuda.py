@@ -1,5 +1,5 @@
-"""Implement `torch.cuda` on the virtual GPU: one device, whose streams run all work immediately, in
-order."""
+"""Implement `torch.cuda` on the virtual GPU: a single device, whose streams run all work
+immediately and in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """The part common to streams and events, whose work has already run."""
+    """The base of streams and events, whose work has already run."""
 
     def synchronize(self) -> None:
         """Return immediately, because there is no work to wait for."""
@@ -31,7 +31,7 @@ class _Done:
 
 
 class Event(_Done):
-    """`torch.cuda.Event`; `elapsed_time` uses this machine's clock."""
+    """`torch.cuda.Event`. `elapsed_time` uses this machine's clock."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
         self.event, self.cuda_event = graphs.Event(), graphs.new_handle()
@@ -47,7 +47,7 @@ class Event(_Done):
 
 
 class Stream(_Done):
-    """`torch.cuda.Stream`: a number."""
+    """`torch.cuda.Stream`, represented by a number."""
 
     def __init__(
         self, device: Any = None, priority: int = 0, *, stream_ptr: int | None = None, **_: Any
@@ -123,7 +123,7 @@ class CUDAGraph:
 def graph(
     cuda_graph: CUDAGraph, pool: Any = None, stream: Stream | None = None, **_: Any
 ) -> Iterator[None]:
-    """`torch.cuda.graph`: capture the work within the block."""
+    """Capture the work within the block, like `torch.cuda.graph`."""
     with stream or Stream():
         cuda_graph.capture_begin()
         try:
@@ -133,7 +133,7 @@ def graph(
 
 
 class Generator(torch._C.Generator):
-    """`torch.Generator`, whose "cuda" draws the CPU's random numbers."""
+    """`torch.Generator`, which on "cuda" draws the CPU's random numbers."""
 
     device = CPU
 
@@ -145,7 +145,7 @@ class Generator(torch._C.Generator):
 
 
 class Device:
-    """`torch.cuda.device` and `device_of`: the first device is the only one."""
+    """`torch.cuda.device` and `device_of`, for which the first device is the only device."""
 
     def __init__(self, which: Any) -> None:
         is_cuda(which.device if isinstance(which, torch.Tensor) else which)
@@ -158,13 +158,14 @@ class Device:
 
 
 def _properties(which: Any = None) -> SimpleNamespace:
-    """Raise UsageError for any GPU but the first."""
+    """Return the device's properties. Raise torch's error for any GPU other than the first."""
     is_cuda(which)
     return device.properties()
 
 
 def _is_available() -> bool:
-    """Return True for scripts; forgekit must still know that there is no real GPU."""
+    """Return False if forgekit calls this function, because there is no real GPU; otherwise, return
+    True."""
     return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
 
 
@@ -174,7 +175,7 @@ def _set_stream(stream: Stream | None) -> None:
 
 
 def _answers(**values: Any) -> dict[str, Any]:
-    """Return functions with constant answers; they are all distinct, because torch's compiler
+    """Return functions with constant results. The functions are distinct, because torch's compiler
     inspects them."""
 
     def always(value: Any) -> Any:
@@ -183,7 +184,7 @@ def _answers(**values: Any) -> dict[str, Any]:
     return {name: always(value) for name, value in values.items()}
 
 
-# These do nothing, because all work has already run, in a single memory.
+# These functions do nothing, because all work has already run, and there is a single memory.
 _DONE_ALREADY = (
     "init", "_lazy_init", "synchronize", "empty_cache", "ipc_collect", "_sleep",
     "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats",
@@ -199,7 +200,7 @@ _MADE_BY_A_SCRIPT = (
 
 
 def patch_torch(patches: Patches) -> None:
-    """Make torch.cuda answer for the virtual GPU."""
+    """Replace torch.cuda's functions with the virtual GPU's."""
     default = torch.default_generator
     patches.put_all(torch.cuda, _answers(**dict.fromkeys(_DONE_ALREADY)))
     patches.put_all(torch.cuda, _answers(
@@ -233,12 +234,12 @@ def patch_torch(patches: Patches) -> None:
         '"cuda" has no allocator: its tensors are stored in this machine\'s memory.'))  # fmt: skip
     patches.put(torch.cuda.nvtx, "_nvtx", SimpleNamespace(**_answers(
         rangePushA=0, rangePop=0, rangeStartA=0, rangeEnd=None, markA=None)))  # fmt: skip
-    torch.utils._device._device_constructors()  # looks them up, once
+    torch.utils._device._device_constructors()  # fills a cache before the functions are replaced
     for name in _MADE_FROM_DATA:
         patches.put(torch, name, made_by_a_script(made_from_data(getattr(torch, name))))
     for name in _MADE_BY_A_SCRIPT:
         patches.put(torch, name, made_by_a_script(getattr(torch, name)))
-    # Before torch 2.13 a fake tensor begins a context on the real GPU.
+    # Before torch 2.13, a fake tensor starts a context on the real GPU.
     patches.put(torch._subclasses.fake_tensor, "init_gpu_context", lambda device: None)
     patches.put(torch, "Generator", Generator)
     _patch_autocast(patches)
@@ -247,11 +248,11 @@ def patch_torch(patches: Patches) -> None:
     profile = torch.autograd.profiler.profile.__init__
     patches.put(torch.autograd.profiler.profile, "__init__", lambda self, *args, **kwargs: profile(
         self, *args, **kwargs | {"use_device": None}))  # fmt: skip
-    # Compiled code would run on a GPU; the unchanged function returns the same values.
+    # Compiled code would run on a GPU; the original function returns the same values.
     patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
     patches.put(torch.nn.Module, "compile", lambda self, *_, **__: None)
     patches.put(torch.compiler, "reset", lambda: None)
-    # `nn.DataParallel` on one device moves CPU tensors there, and the gradients back.
+    # With one device, `nn.DataParallel` moves CPU tensors to the device, and gradients back.
     patches.put_all(torch._C, {
         "_scatter": lambda tensor, *_: (tensor.to(CUDA),),
         "_gather": lambda parts, dim, where: parts[0].cpu() if where == -1 else parts[0],
@@ -259,7 +260,7 @@ def patch_torch(patches: Patches) -> None:
 
 
 def _patch_autocast(patches: Patches) -> None:
-    """Make `torch.autocast("cuda")` also set the CPU's autocast, with its own dtype."""
+    """Make `torch.autocast("cuda")` enable the CPU's autocast as well, with the same dtype."""
     kind = torch.autocast
     enter, leave = kind.__enter__, kind.__exit__
 

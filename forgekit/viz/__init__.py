@@ -6,12 +6,12 @@ matplotlib.
     explorer/   layouts to hover and step through
     timing/     plots of benchmarks: bars, lines over sizes, rooflines; their style
     report_pages.py, profile_page.py        the HTML of other results
-    mismatch.py                             the places of wrong values
+    mismatch.py                             the positions of wrong values
     scene.py, svg.py, raster.py             a picture as data, as SVG, as PNG
-    compose.py, grid.py, cells.py           its card, grids of cells, maps of tensors
+    compose.py, grid.py, cells.py           cards, grids of cells, tensors as cells
     palette.py, page.py, picture.py         colours and their meaning; HTML
 
-Names are imported on first use, so `import forgekit.viz` alone is quick.
+Names are imported on first use, so `import forgekit.viz` alone is fast.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Draw a tensor's elements as cells of a picture: wrapped, several per cell, with isolated ones
-ringed."""
+"""Draw a tensor's elements as cells. Long 1-D tensors wrap, a cell may cover several elements, and
+isolated cells get a ring."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from forgekit.viz.grid import Block
 from forgekit.viz.palette import WRONG
 from forgekit.viz.scene import Array, Item, Label, Pixels, Rect, moved, text_width
 
-# position, in cells from the first cell's edge, and the text there
+# position, in elements from the first element's edge, and the text there
 Ticks = Sequence[tuple[float, str]]
 
-_MOST = 256  # cells along an axis; longer axes put several elements in a cell
-_LARGE, _MOST_RINGS = 64, 12  # size in cells above which a few cells are easily overlooked
+_MOST = 256  # maximum cells along an axis; on longer axes, a cell covers several elements
+# The length of an axis, in cells, from which a few cells are easily overlooked; maximum rings.
+_LARGE, _MOST_RINGS = 64, 12
 _RING = 7.0  # px
-_TICK = 10.5  # px, letters
+_TICK = 10.5  # font size in px
 
 
 def wrapped_width(size: int) -> int:
-    """Return the elements per row of a 1-D tensor: a power of two that makes the picture wider than
-    high."""
+    """Return the number of elements per row of a 1-D tensor: a power of two that makes the picture
+    wider than it is high."""
     width = 32
     while width * width < 4 * size:
         width *= 2
@@ -30,7 +31,7 @@ def wrapped_width(size: int) -> int:
 
 
 def cell_steps(rows: int, columns: int) -> tuple[int, int]:
-    """Return how many elements share a cell, down and across."""
+    """Return the number of elements that share a cell, down and across."""
     return -(-rows // _MOST), -(-columns // _MOST)
 
 
@@ -40,7 +41,7 @@ def reduced(
     steps: tuple[int, int],
     of: Callable[[Array], Array] = lambda strip: strip,
 ) -> Array:
-    """Return one number per cell, computed strip by strip because there may be millions of
+    """Return one number per cell. It is computed strip by strip, because there may be millions of
     values."""
     rows = []
     for start in range(0, len(values), steps[0]):
@@ -54,15 +55,14 @@ def cell_items(
     numbers: Array, colours: Sequence[str | None], steps: tuple[int, int],
     cell: tuple[float, float],
 ) -> list[Item]:  # fmt: skip
-    """Return the cells, given as colour numbers, in a frame; `cell`: width and height of an
-    element, px."""
+    """Return the cells, given as indices into `colours`, in a frame. cell: the width and height of
+    an element in px."""
     high, wide = numbers.shape[0] * steps[0] * cell[1], numbers.shape[1] * steps[1] * cell[0]
     return [Pixels(0, 0, wide, high, numbers, colours), Rect(0, 0, wide, high, None, "rule")]
 
 
 def rings(cells: Array, steps: tuple[int, int], cell: tuple[float, float]) -> list[Item]:
-    """Return circles around the cells that are true if they are few and would be easy to
-    overlook."""
+    """Return circles around the True cells, if these are few and easily overlooked."""
     hit = np.argwhere(cells)
     if max(cells.shape) < _LARGE or not 0 < len(hit) <= _MOST_RINGS:
         return []
@@ -75,11 +75,11 @@ def panel(
     name: str, heads: Sequence[Label], items: Sequence[Item], size: tuple[float, float],
     x: tuple[str, Ticks], y: tuple[str, Ticks], cell: tuple[float, float],
 ) -> Block:  # fmt: skip
-    """Cells with text above them and labelled axes.
+    """Return a block of cells with text above them and labelled axes.
 
-    heads: lines whose x counts from the cells' left edge; items: relative to the first cell's
-    corner; size: of all cells together, px; x, y: the quantity that each axis counts, and its
-    ticks; cell: the size of an element.
+    heads: lines of text, with x relative to the left edge of the cells; items: items relative to
+    the upper-left corner of the cells; size: the size of all cells together in px; x, y: the name
+    of each axis, and its ticks; cell: the size of an element in px.
     """
     longest = max((text_width(text, _TICK) for _, text in y[1]), default=0.0)
     left = longest + 8 if y[1] else 2.0

@@ -1,4 +1,4 @@
-"""Lay out a card: title, description, the grids in rows, a legend and notes."""
+"""Lay out a card: a title, a description, rows of grids, a legend and notes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from forgekit.viz.scene import Item, Label, Panel, Rect, Scene, Swatch, text_wid
 
 _PAD, _GAP = 20.0, 30.0
 _TITLE, _TEXT, _LINE = 14.5, 12.0, 18.0
-_LEAST, _PAGE = 340.0, 1040.0  # width of the content, px
+_LEAST, _PAGE = 340.0, 1040.0  # minimum and maximum width of the content in px
 
 
 def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
-    """Place grids side by side; if one is large, place the overviews above and the enlarged corners
+    """Arrange grids side by side. If a grid is large, place overviews above and enlarged corners
     below."""
     if not any(g.is_large for g in grids):
         return _wrapped([g.block() for g in grids])
@@ -26,7 +26,8 @@ def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
 
 
 def _wrapped(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Arrange blocks in rows no wider than a page, with as many blocks per row as fit."""
+    """Arrange blocks in rows that are not wider than a page, with the maximum number of blocks per
+    row."""
     rows: list[list[Block]] = [[]]
     for block in blocks:
         if rows[-1] and sum(b.width + _GAP for b in rows[-1]) + block.width > _PAGE:
@@ -49,10 +50,10 @@ def compose(
 ) -> Scene:
     """Compose the whole picture.
 
-    title: in CuTe's notation, or plain text; lines: texts below the title; alarms: errors; rows:
-    the grids, where None leaves a place empty; swatches, notes: shown at the bottom; words: the
-    description; aligned: the number of rows in which the cells of the blocks in a column begin at
-    the same x.
+    title: a layout in CuTe's notation or, if `plain`, text; lines: texts below the title; alarms:
+    errors; rows: the grids, where None leaves a place empty; swatches, notes: the legend at the
+    bottom; words: a text equivalent of the picture; aligned: in this number of rows, counted from
+    the top, the cells of the blocks in a column begin at the same x.
     """
     places, body_width, body_height = _place(rows, aligned)
     legend_width = max((_swatch_width(s) for s in swatches), default=0.0)
@@ -130,7 +131,7 @@ def _swatch_width(swatch: Swatch) -> float:
 
 
 def wrap_layout(text: str, letters: int) -> list[str]:
-    """Split a layout into lines that end at a colon, a comma or a circle."""
+    """Split a layout's text into lines that end after a colon, a comma or `o`."""
     lines = [""]
     for piece in re.findall(r"[^:,o ]*(?:[:,]| o |[o ])?", text):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > letters:

@@ -1,4 +1,4 @@
-"""Turn a grid of cells with axes and borders into items of a scene; a large grid becomes an
+"""Turn a grid of cells, with axes and borders, into items of a scene. A large grid becomes an
 overview."""
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from forgekit.layouts.tuples import flat
 from forgekit.viz.palette import INK, PAPER
 from forgekit.viz.scene import Cell, Item, Label, Line, Pixels, Rect, moved, text_width
 
-_MOST_SIDE, _MOST_DRAWN = 64, 2048  # maximum cells drawn one by one: along a side, in total
+_MOST_SIDE, _MOST_DRAWN = 64, 2048  # maximum cells drawn individually: along a side, and in total
 _OVERVIEW_PX, _LEAST_PX = 448.0, 96.0
-_MOST_LINES = 128  # maximum number of lines between groups in an overview; more would hide it
-_TICK = 10.5  # px, font size of axes
+_MOST_LINES = 128  # maximum lines between groups in an overview; more would hide the cells
+_TICK = 10.5  # font size of axes in px
 _LEVEL = 17.0  # px per level of a nested axis
 _CAPTION = 24.0
 
@@ -34,9 +34,13 @@ class Content:
 
 @dataclass(frozen=True)
 class Axis:
-    """levels: from the grid outwards; each is a list of (first cell, cell after the last, text).
+    """An axis of a grid.
 
-    borders: cell -> weight (1, 2, …) of the line before it, where groups of modes meet.
+    levels: lists of (first cell, cell after the last, text), from the level next to the grid
+    outwards.
+
+    borders: maps a cell at which groups of modes meet to the weight (1, 2, …) of the line before
+    it.
     """
 
     levels: tuple[tuple[tuple[int, int, str], ...], ...]
@@ -48,12 +52,13 @@ class Axis:
 
 
 def plain_axis(size: int, step: int = 1) -> Axis:
-    """Number the cells 0, 1, 2, …, or in larger steps."""
+    """Return an axis that numbers the cells 0, 1, 2, …, or in larger steps."""
     return Axis((tuple((i, i + 1, str(i * step)) for i in range(size)),))
 
 
 def nested_axis(shape: Any) -> Axis:
-    """Return the coordinates of a nested mode, with the innermost entry next to the cells."""
+    """Return an axis with the coordinates of a nested mode, with the innermost entry next to the
+    cells."""
     leaves = [leaf for leaf in flat(shape) if leaf > 1] or [1]
     size = math.prod(leaves)
     levels, span = [], 1
@@ -67,7 +72,8 @@ def nested_axis(shape: Any) -> Axis:
 
 
 def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, float]:
-    """Return width and height of a cell, px: generous in small pictures, tighter in wide ones."""
+    """Return the width and height of a cell in px: larger in small pictures, smaller in wide
+    pictures."""
     wide = (29.0 if columns <= 32 else 25.0) if lines == 1 else 30.0
     side = 40.0 if columns <= 8 else 36.0 if columns <= 16 else wide
     return max(side, longest * 6.0 + 6.0), side
@@ -75,8 +81,10 @@ def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class Block:
-    """Items positioned relative to the block's upper-left corner; left, top: where its cells begin,
-    used to align grids."""
+    """Items positioned relative to the block's upper-left corner.
+
+    left, top: the position of the first cell, by which grids are aligned.
+    """
 
     name: str
     width: float
@@ -91,10 +99,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Grid:
-    """name: the panel's name; content: the content of the cell at (row, column); group: the key
-    that cells of a group share; a line is drawn between neighbours whose first entries (heavy) or
-    groups (fine) differ; caption, note: lines above, bold and plain; cell: a cell's size, px;
-    frame: the frame's colour.
+    """A grid of cells.
+
+    name: the panel's name; content: returns the content of the cell at (row, column); group:
+    returns the key that the cells of a group share. Between neighbours with different groups there
+    is a line: heavy if the first entries of the keys differ, otherwise fine. caption, note: lines
+    of text above the grid, bold and plain; cell: the size of a cell in px; frame: the colour of the
+    frame.
     """
 
     name: str
@@ -152,8 +163,8 @@ class Grid:
     # -- lines --------------------------------------------------------------------------------
     def _group_lines(self, left: float, top: float, cell: tuple[float, float],
                      weights: tuple[float, float]) -> list[Item]:  # fmt: skip
-        """Yield lines where neighbours belong to different groups, along whole runs; `weights`:
-        line widths if the groups' first entries are equal, and if they differ."""
+        """Return lines between neighbours of different groups, one line per run. weights: the line
+        widths for equal and for different first entries of the groups."""
         if self.group is None:
             return []
         width, height = cell
@@ -175,7 +186,7 @@ class Grid:
         return items
 
     def _axis_lines(self, left: float, top: float) -> list[Item]:
-        """Draw the borders of nested modes; outer borders are heavier."""
+        """Draw the borders of nested modes. Outer borders are heavier."""
         width, height = self.cell
         right, bottom = left + self.columns * width, top + self.rows * height
         rows = [(top + row * height, w) for row, w in self.row_axis.borders.items()]
@@ -209,7 +220,7 @@ class Grid:
 
     # -- large grids --------------------------------------------------------------------------
     def corner(self) -> Grid:
-        """Return the upper-left part that is drawn in full next to an overview."""
+        """Return the upper-left part of the grid, which is drawn in full next to an overview."""
         rows, columns = (8, 16) if self.columns > 2 * self.rows else (16, 8)
         rows, columns = min(rows, self.rows), min(columns, self.columns)
         cell = max(self.cell[0], 34.0), max(self.cell[1], 30.0)
@@ -222,15 +233,16 @@ class Grid:
         )  # fmt: skip
 
     def dot(self) -> tuple[float, float]:
-        """Return width and height of a cell in an overview, px: square unless that would be too
-        thin."""
+        """Return the width and height of a cell in an overview in px; the cell is square unless it
+        would be too thin."""
         side = min(_OVERVIEW_PX * 1.4 / self.columns, _OVERVIEW_PX / self.rows, 10.0)
         sizes = (min(max(side, _LEAST_PX / n), 10.0) for n in (self.columns, self.rows))
         wide, high = (max(math.floor(size * 2) / 2, 0.5) for size in sizes)
         return wide, high
 
     def overview(self, dot: tuple[float, float] | None = None) -> Block:
-        """Draw each cell as a coloured dot, and a frame around the corner that is drawn in full."""
+        """Return the grid with cells as coloured dots, and a frame around the corner that is drawn
+        in full."""
         wide, high = dot or self.dot()
         top = _CAPTION * bool(self.caption or self.note) + _LEVEL
         left = text_width("0" * len(str(self.rows)), _TICK) + 8
@@ -255,8 +267,8 @@ class Grid:
 
 
 def ticks(size: int, most: int = 8) -> range:
-    """Return at most `most` multiples of a power of two, because tile sizes are usually powers of
-    two."""
+    """Return at most `most` ticks at multiples of a power of two, because most tile sizes are
+    powers of two."""
     step = 1
     while size > step * most:
         step *= 2
@@ -278,7 +290,7 @@ def _caption(grid: Grid, left: float) -> tuple[list[Item], float]:
 
 
 def _text_size(contents: list[Content], width: float, height: float) -> float:
-    """Return the font size at which every cell's text fits."""
+    """Return the font size at which the text of every cell fits."""
     lines = max((len(c.lines) for c in contents), default=1)
     letters = max((len(line) for c in contents for line in c.lines), default=1)
     wide = (width - 5) / (max(letters, 1) * (0.62 if lines > 1 else 0.58))
@@ -286,7 +298,7 @@ def _text_size(contents: list[Content], width: float, height: float) -> float:
 
 
 def runs(values: Iterable[Any]) -> list[tuple[int, int, Any]]:
-    """Yield runs of equal entries: start, end, entry."""
+    """Return the runs of equal entries, as (start, end, entry)."""
     found, start = [], 0
     for value, same in itertools.groupby(values):
         end = start + len(list(same))

@@ -1,5 +1,5 @@
-"""Draw where two tensors differ: one cell per element or per block of elements, coloured by the
-kind of error."""
+"""Draw the elements at which two tensors differ, with one cell per element or per block of
+elements, coloured by the kind of error."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from forgekit.viz.grid import ticks
 from forgekit.viz.palette import UNTOUCHED, WRONG
 from forgekit.viz.scene import Array, Item, Line, Rect, Scene, Swatch
 
-_COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last colour is for _BEYOND
+_COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last is for _BEYOND
 _LABELS = ("equal", "wrong value", "0 or never written", "NaN")
-_BEYOND = -1  # code of a cell beyond the end of a wrapped 1-D tensor
-_MAX_GRID = 32  # lines separate the cells if there are at most this many along an axis
+_BEYOND = -1  # code of a cell after the end of a wrapped 1-D tensor
+_MAX_GRID = 32  # maximum cells along an axis that lines separate
 _MAX_TILE_LINES = 64
-_MAX_FRAMES, _LEAST_FRAME = 256, 0.012  # share of the picture's side
-_CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px: an element; limits of the longer side
+# The maximum number of frames; the minimum size of a frame, as a fraction of the picture's size.
+_MAX_FRAMES, _LEAST_FRAME = 256, 0.012
+_CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px: element; limits of the longer side
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,17 +49,18 @@ def mismatch_map(
 ) -> Mismatches:
     """Draw the elements at which `actual` and `expected` differ.
 
-    A 2-D tensor is drawn directly, a 1-D one in rows (the axis states their width); the leading
+    A 2-D tensor is drawn directly, a 1-D tensor in rows whose width the axis states; the leading
     dimensions of other tensors are merged. A cell that covers a block of elements has the colour of
     its worst element.
 
     Args:
         report_or_actual: a CheckReport, or the actual values, compared as `check` does.
         expected: the expected values, if no report is given.
-        tile: draw the borders of tiles of this size (rows, columns); None uses the report's tile.
+        tile: the size (rows, columns) of tiles whose borders are drawn; None uses the report's
+            tile.
 
     Raises:
-        UsageError: there are no expected values, or the two cannot be compared.
+        UsageError: there are no expected values, or the tensors cannot be compared.
     """
     if isinstance(report_or_actual, CheckReport):
         report = report_or_actual
@@ -75,7 +77,7 @@ def draw(shown: Mismatches) -> Scene:
     grid, x_label, y_label = _as_grid(report.codes, tile)
     rows, columns = grid.shape
     steps = cell_steps(rows, columns)
-    codes = reduced(np.maximum, grid, steps)  # the worst element of each cell
+    codes = reduced(np.maximum, grid, steps)  # the code of the worst element in each cell
     width, height = _size(rows, columns)
     cell = width / columns, height / rows
     items = cell_items(codes % len(_COLOURS), _COLOURS, steps, cell)
@@ -106,11 +108,11 @@ def draw(shown: Mismatches) -> Scene:
 def _tiles(
     codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
 ) -> tuple[list[Item], str]:
-    """Draw thin borders around the kernel's tiles, and a frame around tiles with mismatches; return
-    the count, such as `2 of 8 tiles`. A 1-D tensor has no borders, because a row of its picture is
-    already a tile or holds few tiles."""
+    """Return thin borders of the kernel's tiles and frames around tiles with mismatches, and the
+    number of these tiles as text, such as `2 of 8 tiles`. A 1-D tensor gets no borders, because
+    each row of its picture is a tile or contains few tiles."""
     rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
-    # rows of a matrix; tiles end with the matrix
+    # The rows of each matrix; no tile extends into the next matrix.
     each = max(codes.shape[-2], 1) if codes.ndim > 1 else 1
     high = tile[-2] if len(tile) > 1 and codes.ndim > 1 else each
     tops = [s + k for s in range(0, len(rows), each) for k in range(0, each, high or each)]
@@ -132,7 +134,7 @@ def _tiles(
     bottoms, rights = [*tops[1:], down], [*lefts[1:], across]
     for i, k in hit:
         columns, lines = rights[k] - lefts[k], bottoms[i] - tops[i]
-        if min(columns / across, lines / down) >= _LEAST_FRAME:  # otherwise it hides its content
+        if min(columns / across, lines / down) >= _LEAST_FRAME:  # smaller ones hide the tile
             items.append(Rect(lefts[k] * wide, tops[i] * high_px, columns * wide,
                               lines * high_px, None, "ink", 2, sort="wrong tile"))  # fmt: skip
     return items, counted
@@ -165,7 +167,8 @@ def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, st
 
 
 def _size(rows: int, columns: int) -> tuple[float, float]:
-    """Return the width and height of all cells together, close to the tensor's proportions."""
+    """Return the width and height of all cells together in px, close to the tensor's
+    proportions."""
     long_side = min(_MOST, max(_LEAST, _CELL * max(rows, columns)))
     ratio = min(max(rows / columns, 0.12), 2.0)
     wide, high = (long_side, long_side * ratio) if ratio <= 1 else (long_side / ratio, long_side)

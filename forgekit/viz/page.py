@@ -1,8 +1,8 @@
-"""Write HTML that a script makes interactive; until the script runs, or if it is not allowed to
-run, a still picture is shown.
+"""Write HTML that a script makes interactive. Until the script runs, or if it may not run, the HTML
+shows a static picture.
 
-The page is self-contained: it needs no network and no kernel. JupyterLab removes scripts and their
-content from an untrusted notebook.
+The HTML is self-contained: it needs no network and no kernel. JupyterLab removes scripts and their
+contents from an untrusted notebook.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
-    """Return `still` in an element of this class, and a script that refers to the element as
-    `root`. That element encloses the script or, in a notebook that runs scripts elsewhere, is the
-    next one not yet started.
+    """Return `still` in an element of the class `kind`, with a script that refers to the element as
+    `root`. This element encloses the script or, in a notebook that runs scripts elsewhere, is the
+    next element whose script has not started.
 
-    The element's name derives from the script and its data without their PNGs, and not from the
-    still picture, because a PNG's bytes depend on fonts, on Pillow and on the processor. label: the
-    group's label.
+    The element's name is derived from the script and its data without their PNGs, and not from the
+    static picture, because the bytes of a PNG depend on fonts, on Pillow and on the processor.
+    label: an accessible name for the element.
     """
     named_after = _PNG.sub("", scripts)
     name = f"{kind}-" + hashlib.sha256(named_after.encode()).hexdigest()[:10]
@@ -48,7 +48,7 @@ def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str
 
 
 def in_script(value: object) -> str:
-    """Return a value as JSON that cannot end the script early."""
+    """Return a value as JSON in which no characters can end the script early."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     for character in "<>\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -56,9 +56,8 @@ def in_script(value: object) -> str:
 
 
 def packed(value: Any) -> Any:
-    """Return the payload with each long list of integers written as runs [first, step, count, ...]
-    if that is shorter; a layout's offsets are mostly regular. `unpacked` in shared.js reverses
-    it."""
+    """Return the payload with long lists of integers as runs [first, step, count, ...] if that is
+    shorter, because most layouts have regular offsets. `unpacked` in shared.js reverses this."""
     if isinstance(value, dict):
         return {key: packed(entry) for key, entry in value.items()}
     if not isinstance(value, list):
@@ -79,7 +78,7 @@ def packed(value: Any) -> Any:
 
 @functools.cache
 def script(package: str, *names: str) -> str:
-    """Return a package's scripts without comments and indentation."""
+    """Return a package's scripts without comment lines and indentation."""
     files = (resources.files(package).joinpath(name) for name in names)
     lines = (line.strip() for file in files for line in file.read_text("utf-8").split("\n"))
     return "\n".join(line for line in lines if line and not line.startswith("//"))
@@ -105,8 +104,8 @@ def write_page(path: Any, title: str, body: str) -> None:
 
 
 def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
-    """Return a PNG that is replaced by HTML in the page's colours; its fk-scroll element
-    scrolls."""
+    """Return a PNG that a script replaces with HTML in the page's colours. The HTML's fk-scroll
+    element can scroll."""
     for character, escaped in (("\\", "\\\\"), ("`", "\\`"), ("${", "\\${"), ("</", "<\\/")):
         drawn = drawn.replace(character, escaped)
     scripts = (

@@ -1,5 +1,5 @@
-"""Write a picture as a file or as a notebook's output: SVG in the page's colours, and a PNG until
-scripts run."""
+"""Write a picture as a file, or as a notebook's output: SVG in the page's colours, and a PNG if
+scripts do not run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from forgekit.viz.raster import png_bytes
 from forgekit.viz.scene import Scene
 from forgekit.viz.svg import MONO, SANS, drawn, svg_text
 
-_LARGE = 700_000  # square CSS pixels
+_LARGE = 700_000  # area of a large picture in CSS pixels
 _STYLE = (
     ".fk-card{background:var(--fk-card);color:var(--fk-dim);border:1px solid var(--fk-rim);"
     "border-radius:8px;padding:14px 18px;width:fit-content;min-width:min(100%,24rem);"
     f"max-width:100%;box-sizing:border-box;font:12px/1.5 {SANS}}}"
-    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells, whatever the texts' width
+    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells, even if texts are wider
     ".fk-card .fk-texts p{margin:0 0 2px;overflow-wrap:anywhere}"
     ".fk-card p.alarm{color:var(--fk-alarm)}"
     ".fk-card p.title{font-size:14.5px;font-weight:600;color:var(--fk-ink)}"
@@ -60,7 +60,8 @@ def _card(scene: Scene) -> str:
         shape = f'<svg {width} height="16" style="flex:none">{drawn(swatch.items(1, 1))}</svg>'
         keys.append(f"<span>{shape * bool(swatch.fills)}{escape(swatch.text)}</span>")
     foot = [f"<p>{escape(text)}</p>" for text in scene.notes]
-    # The picture between these texts already has them in its accessible name.
+    # These texts are hidden from screen readers, because the picture's accessible name contains
+    # them.
     return (
         f'<div class="fk-picture fk-card"><style>{_STYLE}</style>'
         f'<div class="fk-texts" aria-hidden="true">{"".join(head)}</div>'

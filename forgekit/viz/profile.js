@@ -1,7 +1,9 @@
-// The linked profile: a click on a line of the table draws its warps' accesses below it.
+// The interactive profile: a click on a line of the table draws the line's warp accesses below the
+// table.
 const FK_LEFT = 104, FK_ROW = 17;
 
-// Rows of a coalescing picture: 128-byte lines of memory; for each, the requested bytes and their lanes.
+// Returns the rows of a coalescing picture: 128-byte lines of memory, with the requested bytes and
+// their lanes.
 function fkLines(access) {
   const lines = new Map();
   access.at.forEach((at, lane) => {
@@ -15,7 +17,8 @@ function fkLines(access) {
     cells: [...cells].sort((a, b) => a[0] - b[0]).map(([at, lanes]) => ({ at, lanes })) }));
 }
 
-// Rows of a bank picture: wavefronts; for each, the banks and the lanes that share their words.
+// Returns the rows of a bank picture: wavefronts, with the banks and the lanes that share each
+// word.
 function fkWavefronts(access) {
   const rows = [];
   for (const [from, to] of access.passes) {
@@ -102,7 +105,7 @@ function fkProfile(root, d) {
     const text = (x, y, words, anchor) => el("text", { x, y, "text-anchor": anchor }, `${words}`);
     const wide = shared ? Math.max(a.width >> 2, 1) : a.width;
     const x = (at) => FK_LEFT + at * unit + (shared ? 0 : Math.floor(at / 32) * 4);
-    svg.append(text(FK_LEFT - 8, 12, shared ? "bank" : "first asked", "end"));
+    svg.append(text(FK_LEFT - 8, 12, shared ? "bank" : "first element", "end"));
     for (let k = 0; k < units; k += shared ? 1 : 32) {
       const across = shared ? unit : 32 * unit;
       svg.append(text(x(k) + across / 2, 12, shared ? k : `bytes ${k}–${k + 31}`, "middle"));
@@ -119,7 +122,7 @@ function fkProfile(root, d) {
       }
       const seen = new Set();
       row.cells.forEach((c) => {
-        if (seen.has(c.lanes[0])) return; // further words of a wide access
+        if (seen.has(c.lanes[0])) return; // another word of a wide access
         if (shared) seen.add(c.lanes[0]);
         const across = wide * unit, names = fkNames(c.lanes);
         const g = el("g", { class: "cell", "data-lanes": c.lanes.join(" ") }, el("rect", { x: x(c.at), y,
@@ -128,7 +131,7 @@ function fkProfile(root, d) {
         svg.append(g);
       });
     });
-    const beyond = (down) => { // the nearest lane of the next row, or of the row before
+    const beyond = (down) => { // the nearest lane of the next or the previous row
       const row = rows.findIndex((r) => r.cells.some((c) => c.lanes.includes(s.lane)));
       const at = rows[row]?.cells.find((c) => c.lanes.includes(s.lane)).at ?? 0;
       const next = rows[row < 0 ? 0 : row + down];
@@ -156,7 +159,7 @@ function fkProfile(root, d) {
       s.lane = down ? beyond(down) : on[Math.min(Math.max(to, 0), on.length - 1)];
       tell();
       event.preventDefault();
-      event.stopPropagation(); // JupyterLab has keys of its own
+      event.stopPropagation(); // keeps JupyterLab's shortcuts off
     });
     return svg;
   }
@@ -167,7 +170,7 @@ function fkProfile(root, d) {
     return name ? `${name}[${modes.map((mode) => mode[lane]).join(", ")}]` : modes[lane];
   }
 
-  // Describes a lane's access: its thread, its element, the element's address.
+  // Describes a lane's access: the thread, the element and the address.
   function tell() {
     const a = access(), lane = s.lane, shared = d.sites[s.site].memory === "shared";
     box.querySelectorAll(".cell").forEach((cell) => cell.classList.toggle("on",
@@ -189,7 +192,7 @@ function fkProfile(root, d) {
   for (const [index, site] of Object.entries(d.rows)) {
     const row = body.rows[index];
     const button = el("button", { type: "button", "aria-pressed": "false",
-      title: "show what its warps request" }, row.cells[4].textContent);
+      title: "show the accesses of its warps" }, row.cells[4].textContent);
     row.cells[4].replaceChildren(button);
     row.classList.add("fk-has");
     row.addEventListener("click", () => choose(site));

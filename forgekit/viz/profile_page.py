@@ -1,7 +1,8 @@
 """Show a profile in a notebook: its table, and the accesses of the clicked line.
 
-The page contains the first accesses of each line; `profile.js` draws them. Without scripts it shows
-a picture of the line that wastes the most, and describes all accesses in words.
+The HTML contains the first accesses of each line; `profile.js` draws them. Without scripts, the
+page shows a picture of the line that wastes the most bytes or wavefronts, and describes all
+included accesses in words.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from forgekit.viz.palette import INK, THEME, WRONG, theme_style, thread_colour, 
 from forgekit.viz.raster import png_bytes
 from forgekit.viz.report_pages import predictions_html
 
-Site = tuple[SourceLine | None, str]  # a line, and a kind of access such as global_load
+Site = tuple[SourceLine | None, str]  # a source line, and a kind of access such as global_load
 
 _MOST_SITES = 12
 _ELEMENT = re.compile(r"(\w+)\[([\d, ]*)\]")
@@ -89,8 +90,8 @@ def _shown(accesses: tuple[WarpAccess, ...], kind: str) -> WarpAccesses:
 
 
 def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
-    """Return the data and texts of a line's accesses; texts: text -> its number, so that each is
-    stored once."""
+    """Return the data of a line's accesses. texts: maps each text to its number, so that equal
+    texts are stored once."""
     accesses = p.first_accesses[site]
     shown = _shown(accesses, site[1])
     block = next(launch.block for launch in p.launches
@@ -116,8 +117,8 @@ def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
 
 
 def _elements(a: WarpAccess) -> list[Any]:
-    """Return the tensor's name and the lanes' coordinates, mode by mode; several names if there are
-    several tensors."""
+    """Return the tensor's name and the lanes' coordinates, mode by mode; if there are several
+    tensors, return a name per lane."""
     found = [_ELEMENT.fullmatch(text) for text in a.element]
     names = {m[1] for m in found if m}
     if len(names) != 1 or any(m is None for m, on in zip(found, a.active, strict=True) if on):
@@ -146,7 +147,7 @@ def _words(p: Profile, sites: dict[int, Site]) -> str:
 # -- the table ---------------------------------------------------------------------------------
 _FAINT = "rgba(127,127,127,.28)"
 _BAR = "rgba(86,180,233,.65)"  # Okabe-Ito's sky blue
-_WORST = "rgba(213,94,0,.14)"  # and vermillion
+_WORST = "rgba(213,94,0,.14)"  # Okabe-Ito's vermillion
 _CELL = "padding:3px 5px;"
 _NOWRAP = _CELL + "white-space:nowrap;"
 _CODE = (
@@ -211,7 +212,7 @@ def _profile_table(p: Profile) -> tuple[str, dict[int, Site]]:
     if len(p.lines) > 1:
         rule = _NOWRAP + "border-top:1px solid currentColor;"
         body.append([Cell(text, style=rule) for text in total_cells(p)])
-    # Jupyter fixes the widths of columns; table-layout overrides that.
+    # Jupyter fixes the column widths; table-layout overrides this.
     table = Table(heads, body, left=WORDS, styles=marked)
     return table.html("width:100%;table-layout:auto;"), sites
 

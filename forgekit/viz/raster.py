@@ -28,12 +28,12 @@ from forgekit.viz.scene import (
     hatch_lines,
 )
 
-_NARROW = 0.92  # DejaVu is wider than the fonts of most pages
+_NARROW = 0.92  # because DejaVu is wider than the fonts of most pages
 
 
 def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
-    """Return a PNG for a light page, with `scale` pixels per CSS pixel; with the same library
-    versions, the bytes are the same."""
+    """Return a PNG for a light page, with `scale` pixels per CSS pixel. The same library versions
+    produce the same bytes."""
     size = (round(scene.width * scale), round(scene.height * scale))
     image = Image.new("RGB", size, PAPER)
     draw = Draw(image)
@@ -44,7 +44,7 @@ def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
 
 
 def small_png(image: Image.Image, colours: int = 256) -> bytes:
-    """Return the image as a PNG with few colours, a third the size of a full-colour PNG."""
+    """Return the image as a PNG with few colours, a third of the size of a full-colour PNG."""
     out = io.BytesIO()
     small = image.convert("RGB").quantize(colours, method=Image.Quantize.FASTOCTREE,
                                           dither=Image.Dither.NONE)  # fmt: skip
@@ -54,7 +54,7 @@ def small_png(image: Image.Image, colours: int = 256) -> bytes:
 
 @functools.lru_cache(maxsize=128)
 def _font(pixels: float, bold: bool, mono: bool) -> Any:
-    import matplotlib  # the import is slow, and only texts need it
+    import matplotlib  # a slow import, which only texts need
 
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     path = os.path.join(matplotlib.get_data_path(), "fonts", "ttf", name)
@@ -91,7 +91,8 @@ def _draw(draw: ImageDraw, item: Item, s: float) -> None:
 
 
 def pixels_png(pixels: Pixels, page: int) -> bytes:
-    """Return the cells as a PNG, one pixel each; page: 0 light, 1 dark."""
+    """Return the cells as a PNG with one pixel per cell. page: 0 for a light page, 1 for a dark
+    page."""
     out, alpha = io.BytesIO(), bytes(0 if colour is None else 255 for colour in pixels.colours)
     shown = [THEME[c][page] if c in THEME else c or PAPER for c in pixels.colours]
     image = Image.fromarray(pixels.numbers.astype(np.uint8), mode="P")
@@ -106,8 +107,8 @@ def _hatch(draw: ImageDraw, box: Cell | Rect, colour: str, s: float) -> None:
 
 
 def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, int, int, int]:
-    """Return the first and the last pixel of a box, inclusive, so that neighbours touch without
-    overlapping."""
+    """Return the first and the last pixel of a box, such that neighbouring boxes touch but do not
+    overlap."""
     left, top = round(item.x * s), round(item.y * s)
     right, bottom = item.x + (item.width - gap), item.y + (item.height - gap)
     return left, top, max(round(right * s) - 1, left), max(round(bottom * s) - 1, top)
@@ -116,7 +117,7 @@ def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, i
 def _line(draw: ImageDraw, line: Line, s: float) -> None:
     colour, thick = _light(line.stroke), max(round(line.width * s), 1)
     x1, y1, x2, y2 = (v * s for v in (line.x1, line.y1, line.x2, line.y2))
-    if x1 == x2:  # a box is exact, but one of Pillow's lines can be a pixel off
+    if x1 == x2:  # a box, because a line drawn by Pillow can be a pixel off
         left = round(x1 - thick / 2)
         draw.rectangle((left, round(y1), left + thick - 1, round(y2)), colour)
     elif y1 == y2:

@@ -14,7 +14,8 @@ from forgekit.viz.palette import NOTE, RIGHT, WRONG
 
 
 def check_html(report: CheckReport) -> str:
-    """Return the report, the first wrong elements, and a picture of all wrong elements."""
+    """Return the report as HTML, with the first wrong elements and a picture of all wrong
+    elements."""
     colour = RIGHT if report.ok else WRONG
     mark, _, rest = report.headline.partition("  ")
     parts = [f'<div><b style="color:{colour}">{mark}</b> <span>{escape(rest)}</span></div>']
@@ -27,7 +28,8 @@ def check_html(report: CheckReport) -> str:
 
 
 def sanitizer_html(report: SanitizerReport) -> str:
-    """Return the findings, each with its kind in colour: vermillion for errors, blue for notes."""
+    """Return the findings as HTML, with their kinds in colour: vermillion for errors, blue for
+    notes."""
     parts = [f"<b>{escape(report.headline)}</b>"]
     for finding in report.findings:
         title, _, rest = finding.counted.partition("\n")

@@ -1,8 +1,8 @@
-"""Describe a picture as data: items with their places in CSS pixels. `svg` and `raster` turn it
-into files.
+"""Describe a picture as data: items with their positions in CSS pixels. `svg` and `raster` turn a
+picture into files.
 
-Colours are `#RRGGBB`, equal on every page, or a role of `palette.THEME` such as "ink", whose colour
-differs on a dark page. `sort` is the meaning of an item; it is not drawn.
+A colour is `#RRGGBB`, which is the same on every page, or a role in `palette.THEME` such as "ink",
+whose colour differs on a dark page. `sort` is the meaning of an item; it is not drawn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Rect:
-    """A filled rectangle, with a border if `stroke` is given, and diagonal strokes if hatched."""
+    """A rectangle: filled if `fill` is given, with a border if `stroke` is given, and hatched if
+    `hatch` is given."""
 
     x: float
     y: float
@@ -48,8 +49,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Label:
-    """Text on a line whose middle is at height `y`; `anchor` is start, middle or end; upright text
-    reads from bottom to top, and (x, y) is the middle of its line.
+    """A line of text. y: the vertical middle of the line; anchor: start, middle or end. Upright
+    text reads from bottom to top, and (x, y) is its middle.
     """
 
     x: float
@@ -68,8 +69,9 @@ class Label:
 class Cell:
     """A square of a grid with up to two lines of text.
 
-    size: font size, px; corner: small text in the upper-right corner; hatched: for a cell that no
-    thread holds; data: its meaning, written as `data-…` attributes.
+    size: the font size in px; corner: small text in the upper-right corner; hatched: True for a
+    cell that no thread holds; data: the meaning of the cell, which is written as `data-…`
+    attributes.
     """
 
     x: float
@@ -86,8 +88,8 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """Many small cells without text: `numbers` (rows, columns) are indices into `colours`, None for
-    transparent cells."""
+    """Many small cells without text. numbers: the cells' indices into `colours`, (rows, columns). A
+    colour of None is transparent."""
 
     x: float
     y: float
@@ -97,7 +99,7 @@ class Pixels:
     colours: Sequence[str | None]
 
 
-CELL_GAP, _HATCH = 0.75, 7.0  # px between cells, between a cell's hatching strokes
+CELL_GAP, _HATCH = 0.75, 7.0  # px between cells; px between hatching strokes
 
 Item = Rect | Line | Label | Cell | Pixels
 
@@ -110,7 +112,7 @@ def moved(item: Item, x: float, y: float) -> Item:
 
 @dataclass(frozen=True)
 class Swatch:
-    """An entry of the legend: colours side by side, and their meaning."""
+    """An entry of the legend: one or more colours side by side, and their meaning."""
 
     fills: tuple[str | None, ...]
     text: str
@@ -139,11 +141,11 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A whole picture: its size in px, its title, and a text equivalent.
+    """A whole picture: the size in px, the title and a text equivalent.
 
-    body: the place of its cells, (x, y, width, height); plain: True if the title is not a layout;
-    lines: below the title, each with its role; swatches, notes: the legend; panels: the whole
-    picture, including its texts.
+    body: the rectangle that contains the cells, (x, y, width, height); plain: True if the title is
+    not a layout; lines: the texts below the title, with their roles; swatches, notes: the legend;
+    panels: the items of the whole picture, including its texts.
     """
 
     width: float
@@ -159,19 +161,18 @@ class Scene:
 
 
 def text_width(text: str, size: float, mono: bool = False) -> float:
-    """Estimate the width of a text, px; slightly more than its width in most fonts."""
+    """Estimate the width of a text in px; the estimate slightly exceeds the width in most fonts."""
     return len(text) * size * (0.61 if mono else 0.58)
 
 
 def fitting(choices: Sequence[str], width: float, size: float) -> str:
-    """Return the first text that fits into a width at this font size; an empty string if none
-    fits."""
+    """Return the first text that fits into a width at this font size, or an empty string."""
     return next((text for text in choices if text_width(text, size) <= width), "")
 
 
 def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
-    """Split a text into as few lines as possible that fit into a width at this font size, of about
-    equal length."""
+    """Split a text into the minimum number of lines that fit into a width at this font size. The
+    lines have about equal lengths."""
     letters = max(int(width / text_width("0", size) * 1.08), 20)
     lines = textwrap.wrap(text, letters)
     while len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines) > 1:
@@ -195,7 +196,7 @@ def cell_texts(cell: Cell) -> list[Label]:
 
 
 def hatch_lines(box: Cell | Rect) -> list[tuple[float, float, float, float]]:
-    """Return strokes across a box, from lower left to upper right, as (x1, y1, x2, y2)."""
+    """Return hatching strokes across a box, from lower left to upper right, as (x1, y1, x2, y2)."""
     lines, reach = [], _HATCH / 2
     while reach < box.width + box.height:
         x1, x2 = max(reach - box.height, 0.0), min(reach, box.width)

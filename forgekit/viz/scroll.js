@@ -1,4 +1,5 @@
-// A box wider than its page scrolls, with keys too; its edge fades if there is more to see.
+// A box that is wider than its page scrolls, also with keys. Its edge fades while there is more to
+// see.
 function fkScroll(box) {
   const update = () => {
     const rest = box.scrollWidth - box.clientWidth;

@@ -1,4 +1,4 @@
-// Shared by the scripts of pictures: elements and payloads.
+// Functions that the scripts of pictures share: elements and payloads.
 const FK_SVG = "http://www.w3.org/2000/svg";
 function fkNode(tag, attributes = {}, ...kids) {
   const svg = ["svg", "g", "rect", "text", "path"].includes(tag);
@@ -11,7 +11,7 @@ function fkNode(tag, attributes = {}, ...kids) {
   return node;
 }
 
-// Unpacks a payload that page.py packed: turns runs [first, step, count, ...] into lists.
+// Unpacks a payload that page.py packed: converts runs [first, step, count, ...] to lists.
 function unpacked(value) {
   if (Array.isArray(value)) return value.map(unpacked);
   if (value === null || typeof value !== "object") return value;

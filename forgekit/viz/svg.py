@@ -1,4 +1,5 @@
-"""Write a Scene as SVG: equal scenes give equal bytes, without ids, dates or outside references."""
+"""Write a Scene as SVG. Equal scenes give equal bytes; there are no ids, dates or external
+references."""
 
 from __future__ import annotations
 
@@ -24,14 +25,14 @@ from forgekit.viz.scene import (
 
 SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
-_BASELINE = 0.35  # distance from the middle of the line to the baseline, in units of the font size
-_LEAST = 0.88  # a page narrower than this share of the width scrolls
-_NARROW = 360.0  # px; this width fits everywhere
+_BASELINE = 0.35  # distance from the middle of a line to its baseline, in units of the font size
+_LEAST = 0.88  # on a page narrower than this fraction of the width, the picture scrolls
+_NARROW = 360.0  # px; a picture of this width fits on every page
 
 
 def _style() -> str:
-    # Renderers without CSS variables use the attribute next to the class, which holds the light
-    # colour.
+    # Renderers without CSS variables use the attribute next to the class, which contains the light
+    # page's colour.
     light, dark = variables(THEME)
     light += "--fk-on-light:inline;--fk-on-dark:none"
     dark += "--fk-on-light:none;--fk-on-dark:inline"
@@ -44,8 +45,10 @@ def _style() -> str:
 
 
 def svg_text(scene: Scene, *, body: bool = False) -> str:
-    """Return an SVG document; body: omit texts that the page writes itself. Cells carry `data-…`
-    attributes."""
+    """Return an SVG document. Cells have `data-…` attributes.
+
+    body: True omits the texts that the page itself contains.
+    """
     shown = [p for p in scene.panels if not body or p.name not in ("heading", "legend")]
     parts = [f"<g data-panel={quoteattr(p.name)}>\n{drawn(p.items, named=not body)}\n</g>"
              for p in shown]  # fmt: skip
@@ -54,8 +57,10 @@ def svg_text(scene: Scene, *, body: bool = False) -> str:
 
 
 def drawn(items: Iterable[Item], *, named: bool = False) -> str:
-    """Write items in order; attributes that neighbours share are written once. named: cells carry
-    their meaning."""
+    """Return the items as SVG, in order. Attributes that neighbours share are written once.
+
+    named: True adds the meaning of each cell as attributes.
+    """
     parts = []
     for common, alike in itertools.groupby(items, _common):
         written = "".join(_item(item, named) for item in alike)
@@ -66,8 +71,10 @@ def drawn(items: Iterable[Item], *, named: bool = False) -> str:
 def responsive(
     box: tuple[float, float, float, float], words: str, body: str, title: str = ""
 ) -> str:
-    """Return an SVG document that shrinks with its page down to a readable size; box: the visible
-    part, (x, y, width, height); words: a text equivalent."""
+    """Return an SVG document that shrinks with the page, down to a readable size.
+
+    box: the visible part, (x, y, width, height); words: a text equivalent.
+    """
     *_, width, height = box
     least = width * (_LEAST if width > _NARROW else 0.0)
     named = f"<title>{escape(title)}</title>\n" if title else ""
@@ -81,8 +88,8 @@ def responsive(
 
 
 def _common(item: Item) -> str:
-    """Return the element that surrounds equal neighbours, with % in their place; an empty string
-    for others."""
+    """Return the element that encloses an item and similar neighbours, with % in place of these
+    items; an empty string if there is no such element."""
     match item:
         case Cell():
             return f'<g fill="{INK}" text-anchor="middle">%</g>'
@@ -100,13 +107,13 @@ def _common(item: Item) -> str:
 
 
 def _number(value: float) -> str:
-    # Python 3.12 sums floats more exactly than 3.11, so sums that differ in the last bit must round
-    # alike.
+    # Python 3.12 sums floats more accurately than 3.11, so sums that differ in the last bit must
+    # round to the same text.
     return f"{value + 1e-7:.2f}".rstrip("0").rstrip(".") or "0"
 
 
 def _paint(fill: str | None, stroke: str | None = None, width: float = 1.0) -> str:
-    """Return attributes for fixed colours, or classes for the page's colours."""
+    """Return attributes for fixed colours, and classes for the page's colours."""
     classes, out = [], ""
     for attribute, suffix, colour in (("fill", "", fill), ("stroke", "-s", stroke)):
         if colour is None:
@@ -180,8 +187,8 @@ def _strokes(box: Cell | Rect, colour: str) -> str:
 
 
 def _pixels(pixels: Pixels) -> str:
-    """Return one image for light and dark pages, or one for each if its colours depend on the
-    page."""
+    """Return one image for all pages, or one image per theme (light, dark) if the colours depend on
+    the theme."""
     themed = any(colour in THEME for colour in pixels.colours if colour)
     n, out = _number, []
     size = (

@@ -371,7 +371,7 @@ def test_tvm_ffi_takes_no_tensor_of_the_cpu(cuda):
     x = make_fake_compact_tensor(cutlass.Float32, (4,))
     run = cute.compile(add_to, x, x, options="--enable-tvm-ffi")
     run(_ones(), _ones())
-    with pytest.raises(ArgumentMismatchError, match="`mY`: got a tensor on the CPU, needed one on"):
+    with pytest.raises(ArgumentMismatchError, match="`mY`: got a tensor on the CPU, needed a"):
         run(_ones(), _ones("cpu"))
 
 
@@ -421,7 +421,7 @@ def _launch_nothing():
             "an event that was not recorded",
         ),
         (lambda: driver.cuModuleLoadData(b""), "a call to cuModuleLoadData"),
-        (lambda: cute.runtime.load_module("/dev/null"), "got '/dev/null', needed one with functi"),
+        (lambda: cute.runtime.load_module("/dev/null"), "got '/dev/null', needed a file with f"),
         (lambda: cute.compile(_launch_nothing).export_to_c("a.o"), "with a kernel; compile it"),
         (lambda: runtime.cudaMemcpyPeer(), "a call to cudaMemcpyPeer"),
         (lambda: driver.cuDeviceGet(1), "device: got 1, needed 0"),

@@ -295,7 +295,7 @@ def add(installed):
         ("static", lambda: from_dlpack(torch.zeros(8, 4).T),
          "got stride 1 in mode 0, needed 8, the compiled-in value"),
         ("aligned", lambda: torch.zeros(4, 9)[:, 1:],
-         "got an address 4 bytes past a boundary, needed a multiple of 16 bytes"),
+         "got an address 4 bytes past an aligned address, needed a multiple of 16 bytes"),
         ("8 columns", lambda: torch.zeros(5, 9), "got size 9 in mode 1, needed 8"),
         ("8 columns", lambda: torch.zeros(3, 8), "`mB`: got size 3 in mode 0, needed 4, because "
          "`mA` has size 4 in mode 0 and both were compiled with the same symbol"),

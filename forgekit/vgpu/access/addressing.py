@@ -1,7 +1,7 @@
 """Map addresses to elements: bounds, alignment, gather and scatter for every memory space.
 
-An access names a space, addresses (any broadcastable shape) and the active threads. Loads of
-inactive threads return arbitrary values, which are never used.
+An access consists of a space, addresses (of any broadcastable shape) and a mask of the active
+threads. Loads by inactive threads return arbitrary values, which are never used.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _WINDOW_SPACES = {0: "global", 1: "shared", 2: "local", 3: "param"}
 
 
 class Target(NamedTuple):
-    """The target of an access: a row view of some memory and the row of each thread."""
+    """The target of an access: a view of some memory as rows, and the row of each thread."""
 
-    rows: Array  # (n,) or (n, count) unsigned elements
-    places: Array  # the row of each thread: int64, broadcastable; arbitrary outside `mask`
-    mask: Array | None  # the threads of this target
+    rows: Array  # unsigned elements, (n,) or (n, count)
+    places: Array  # each thread's row, int64, broadcastable; arbitrary outside `mask`
+    mask: Array | None  # threads that access this target
     space: str  # global, shared, local or param
-    allocation: Allocation | None = None  # in global memory
-    skipped: int = 0  # bytes of memory before the first row
-    inside: int = 0  # bytes of the only row that belong to the tensor; 0 means that whole rows do
+    allocation: Allocation | None = None  # for global memory
+    skipped: int = 0  # bytes before the first row
+    inside: int = 0  # if not 0, there is one row, and this number of its bytes belong to the tensor
 
 
 class _Request(NamedTuple):
-    """The arguments of `targets`; width: bytes per thread."""
+    """The arguments of `targets`. width: bytes per thread."""
 
     m: Batch
     kind: str
@@ -54,7 +54,8 @@ def targets(
     """Return the targets at which the threads of `mask` read or write `count` elements of `elem`
     bytes at `address`.
 
-    Usually there is one target; there are more if the threads reach several allocations or spaces.
+    Usually there is one target. There are several if the threads access several allocations or
+    spaces.
 
     Raises:
         MemoryAccessError: an access is out of bounds, misaligned or outside every allocation.
@@ -70,17 +71,18 @@ def targets(
 
 
 def gather(target: Target) -> Array:
-    """Return rows of a target, of shape (…) or (…, count)."""
+    """Return the threads' rows of a target, of shape (…) or (…, count)."""
     if not len(target.rows):
         return np.zeros((*target.places.shape, *target.rows.shape[1:]), target.rows.dtype)
     return target.rows.take(target.places, axis=0, mode="clip")
 
 
 def load(found: list[Target], count: int) -> list[Array]:
-    """Return `count` arrays of unsigned elements, one per position of the vector."""
+    """Return the loaded vectors as `count` arrays of unsigned elements, one per position in the
+    vector."""
     result = gather(found[0])
     for target in found[1:]:
-        assert target.mask is not None  # targets have separate masks only if there are several
+        assert target.mask is not None  # each of several targets has a mask
         keep = target.mask if count == 1 else target.mask[..., None]
         result = np.where(keep, gather(target), result)
     if count == 1:
@@ -89,7 +91,8 @@ def load(found: list[Target], count: int) -> list[Array]:
 
 
 def store(found: list[Target], values: list[Array]) -> None:
-    """Write one vector of unsigned elements per thread; at equal addresses the last thread wins."""
+    """Write one vector of unsigned elements per thread. At equal addresses, the last thread's
+    vector is stored."""
     count = len(values)
     for target in found:
         index, *parts = compress(target.mask, target.places, *values)
@@ -106,7 +109,7 @@ def store(found: list[Target], values: list[Array]) -> None:
 
 
 def compress(mask: Array | None, *arrays: Array) -> list[Array]:
-    """Keep only the threads of `mask` in the arrays; axes that do not vary keep length 1."""
+    """Return the arrays with only the threads of `mask`; axes of length 1 keep their length."""
     if mask is None:
         return list(arrays)
     if mask.size == 1:
@@ -121,8 +124,11 @@ def compress(mask: Array | None, *arrays: Array) -> list[Array]:
 
 
 def _slice_target(request: _Request, memory: Slices, owner: Array | None = None) -> Target:
-    """Return the target in shared or local memory: equal slices, one per block or thread, or the
-    slices of `owner`."""
+    """Return the target in shared or local memory, which consists of equal slices, one per block or
+    thread.
+
+    owner: the slice that each thread accesses; None for the thread's own slice.
+    """
     m, kind, address, mask, elem, count, width = request
     offset = address - address.dtype.type(memory.base)
     index = offset >> offset.dtype.type(width.bit_length() - 1)
@@ -144,7 +150,7 @@ def _slice_target(request: _Request, memory: Slices, owner: Array | None = None)
 
 
 def _cluster_target(request: _Request) -> Target:
-    """Return the target in shared memory of any block of the cluster."""
+    """Return the target in the shared memory of blocks of the cluster."""
     m, kind, address, mask, _, _, width = request
     rank, within = clusters.split(m, address)
     owner = cluster_rows(m, kind, address, rank, mask, width)
@@ -154,7 +160,8 @@ def _cluster_target(request: _Request) -> Target:
 def cluster_rows(
     m: Batch, kind: str, address: Array, rank: Array, mask: Array | None, width: int
 ) -> Array:
-    """Return the blocks' rows in the batch, arbitrary for threads outside the mask.
+    """Return the row, in the batch, of the block with each thread's `rank`; arbitrary outside the
+    mask.
 
     Raises:
         MemoryAccessError: the block does not exist, or all its threads have exited.
@@ -189,7 +196,7 @@ def _global_targets(request: _Request) -> list[Target]:
         wrong = (address & np.uint64(width - 1)) != 0
         if _any(wrong, mask):
             raise faults.misaligned(m, "global", kind, address, _both(wrong, mask), width)
-    if allocation.address % width:  # the tensor starts between two vectors
+    if allocation.address % width:  # the tensor starts within a vector
         return _scattered(request)
     offset = address - np.uint64(allocation.address)
     index = offset >> np.uint64(width.bit_length() - 1)
@@ -201,8 +208,8 @@ def _global_targets(request: _Request) -> list[Target]:
 
 
 def _scattered(request: _Request) -> list[Target]:
-    """Take the slow path, for threads that reach several allocations, or one that starts between
-    vectors."""
+    """Return, on a slower path, the targets of threads that access several allocations, or an
+    allocation that does not start at a multiple of the vector size."""
     m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()
@@ -247,9 +254,10 @@ def _parameter_target(request: _Request) -> Target:
 
 
 def _overhanging(request: _Request, left: Array) -> list[Target]:
-    """Return the ends of tensors whose last vector extends past them, if the excess is unused.
+    """Return targets for the ends of tensors, if a last vector extends past the end and the excess
+    elements are unused.
 
-    The threads that read these are removed from `left`. They read zeros beyond the end.
+    The threads that read these vectors are removed from `left`. They read zeros past the end.
     """
     m, _, address, _, elem, count, width = request
     used, result = elem * _used(m, count), []
@@ -291,8 +299,8 @@ def _generic_targets(request: _Request) -> list[Target]:
 def _used(m: Batch, count: int) -> int:
     """Return the number of elements of a loaded vector that are used.
 
-    From aligned memory, the compiler loads three neighbours as four elements and drops the last
-    one.
+    The compiler loads three neighbouring elements of aligned memory as a vector of four, and
+    ignores the last element.
     """
     target = m.program.instructions[m.pc].operands[0]
     if count == 1 or not isinstance(target, Vector):

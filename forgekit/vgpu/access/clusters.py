@@ -14,22 +14,23 @@ if TYPE_CHECKING:
     from forgekit.vgpu.batch import Batch
     from forgekit.vgpu.floats import Array
 
-RANK_SHIFT = 24  # a block's shared memory is smaller than 16 MiB
+RANK_SHIFT = 24  # a block's shared memory has less than 16 MiB
 _OFFSET = (1 << RANK_SHIFT) - 1
 
 
 def mapped(address: Array, rank: Array) -> Array:
-    """Map an address to the same place in the shared memory of the cluster's block `rank`."""
+    """Map an address to the same offset in the shared memory of the block with this rank."""
     kind = address.dtype.type
     whose = (rank.astype(address.dtype) + kind(1)) << kind(RANK_SHIFT)
-    above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # a generic window
+    above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # generic window
     return (address & (above | kind(_OFFSET))) | whose
 
 
 def split(m: Batch, address: Array) -> tuple[Array, Array]:
-    """Return (rank, address within the block's shared memory) of `shared::cluster` addresses.
+    """Return the block rank and the address within that block's shared memory, for
+    `shared::cluster` addresses.
 
-    For an address outside the cluster, no block has the rank.
+    For an address outside the cluster, no block has the returned rank.
     """
     kind = address.dtype.type
     whose = ((address & kind(0xFFFFFFFF)) >> kind(RANK_SHIFT)).astype(np.int64)
@@ -38,11 +39,11 @@ def split(m: Batch, address: Array) -> tuple[Array, Array]:
 
 
 def own_rank(m: Batch) -> Array:
-    """Return (blocks, 1): each block's rank in its cluster."""
+    """Return each block's rank in its cluster, (blocks, 1)."""
     return (np.arange(m.n_blocks, dtype=np.int64) % m.cluster_blocks)[:, None]
 
 
 def row_of(m: Batch, rank: Array) -> Array:
-    """Return the row, in the batch, of the block `rank` of each thread's cluster."""
+    """Return the row, in the batch, of the block with rank `rank` in each thread's cluster."""
     rows = np.arange(m.n_blocks, dtype=np.int64)[:, None]
     return rows - rows % m.cluster_blocks + rank

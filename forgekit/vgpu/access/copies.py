@@ -1,5 +1,4 @@
-"""Represent asynchronous copies (bulk copies, tensor copies and `st.async`), each with its two
-ends."""
+"""Represent asynchronous copies (bulk copies, tensor copies and `st.async`) and their two ends."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ Update = Callable[[Array, Array], Array]
 
 
 class Run(NamedTuple):
-    """Contiguous bytes of an allocation that operations access: operation `of[k]` accesses
-    `size[k]` bytes from `start[k]`; ascending."""
+    """Contiguous bytes of an allocation: operation `of[k]` accesses `size[k]` bytes from byte
+    `start[k]`. `of` is in ascending order."""
 
     allocation: Allocation
     of: Array
@@ -28,7 +27,7 @@ class Run(NamedTuple):
     size: Array
 
     def target(self) -> tuple[Target, int]:
-        """Return the accessed pieces as a target, with at most 16 bytes per piece."""
+        """Return the accessed bytes as a target, and the bytes per row, at most 16."""
         skipped = -self.allocation.address % 16
         width = int(np.gcd.reduce(np.concatenate([[16], self.start - skipped, self.size])))
         first, count = (self.start - skipped) // width, self.size // width
@@ -41,14 +40,14 @@ class Run(NamedTuple):
 
 @dataclass
 class End:
-    """The ends of operations: byte `start[i]` of the batch's shared memory, or of a global
-    allocation per operation."""
+    """The sources or the destinations of operations: operation i begins at byte `start[i]` of the
+    batch's shared memory, or of the global allocation `allocations[i]`."""
 
     start: Array
     allocations: Sequence[Allocation] | None = None  # None: shared memory
 
     def runs(self, size: Array) -> Iterator[Run]:
-        """Return the bytes of tensors that operations of these sizes access."""
+        """Yield the bytes of tensors that operations of these sizes access."""
         for allocation in {id(a): a for a in self.allocations or ()}.values():
             of = np.flatnonzero([a is allocation for a in self.allocations or ()])
             rows = self._rows(of, size)
@@ -56,11 +55,13 @@ class End:
                 yield Run(allocation, *rows)
 
     def _rows(self, of: Array, size: Array) -> tuple[Array, Array, Array]:
-        """Return the contiguous bytes that the operations `of` access: owners, starts, lengths."""
+        """Return the contiguous bytes that the operations `of` access, as operations, starts and
+        lengths."""
         return of, self.start[of], size[of]
 
     def places(self, i: int, size: int) -> Array:
-        """Return the place of each byte, in the order in which the bytes are moved; -1: outside."""
+        """Return the place of each byte of operation i, in the order of the copy; -1 for bytes
+        outside the tensor."""
         return int(self.start[i]) + np.arange(size)
 
     def take(self, i: int, size: int, shared: Array) -> Array:
@@ -69,13 +70,16 @@ class End:
         return memory[start : start + size]
 
     def put(self, i: int, found: Array, shared: Array, update: Update | None = None) -> None:
-        """Write the bytes. update: (old elements, new elements) -> the elements to store, if not
-        the new ones."""
+        """Write the bytes of operation i.
+
+        update: maps (old elements, new elements) to the elements to store; None stores the new
+        elements.
+        """
         assert update is None
         self.take(i, len(found), shared)[:] = found
 
     def part(self, keep: Array) -> Self:
-        """Return the ends of some of the operations."""
+        """Return the ends of the operations in the mask `keep`."""
         if keep.all():
             return self
         some: dict[str, Any] = {f.name: _some(getattr(self, f.name), keep) for f in fields(self)}
@@ -90,12 +94,13 @@ def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | N
 
 @dataclass
 class AsyncOperation:
-    """The operations that an instruction has started; operation i belongs to thread `who[i]`, in
-    ascending order.
+    """The operations that an instruction has started. Operation i belongs to thread `who[i]`; `who`
+    is in ascending order.
 
-    source: None if the bytes are `values`, (n, size). words: the mbarrier to signal, or NO_MBARRIER
-    if the thread waits for the `group` (0: not committed). update: the effect of a reduction on
-    elements of its target. left: the operations that have not arrived yet.
+    source: None if the copied bytes are `values`, (n, size). words: the mbarrier that each
+    operation signals, or NO_MBARRIER if threads wait for its `group` (0: not committed). update:
+    the function of a reduction, as in `End.put`. left: a mask of the operations that have not
+    completed yet.
     """
 
     pc: int
@@ -108,8 +113,8 @@ class AsyncOperation:
     update: Update | None = None
     left: Array = field(init=False)
     group: Array = field(init=False)
-    held: dict[int, Array] = field(default_factory=dict)  # bytes already read
-    moved: bool = False  # arrived early, which code must not rely on
+    held: dict[int, Array] = field(default_factory=dict)  # bytes that have been read
+    moved: bool = False  # True if completed early; code must not rely on this
     token: object = None  # used by a listener
 
     def __post_init__(self) -> None:
@@ -117,7 +122,7 @@ class AsyncOperation:
         self.group = np.zeros(len(self.who), np.int64)
 
     def runs(self) -> Iterator[tuple[str, Run]]:
-        """Return the accesses to tensors, each with its kind in the listeners' terms."""
+        """Yield the accesses to tensors, each with its kind as in `Access`."""
         ends = ((self.source, "async load"), (self.target, "atomic" if self.update else "store"))
         for end, kind in ends:
             for run in [] if end is None else end.runs(self.size):
@@ -125,5 +130,6 @@ class AsyncOperation:
 
     @property
     def signals(self) -> bool:
-        """Return True if it signals an mbarrier; otherwise threads wait for its group."""
+        """Return True if the operations signal an mbarrier; otherwise, threads wait for their
+        group."""
         return bool(self.words[0] != NO_MBARRIER)

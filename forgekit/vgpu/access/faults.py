@@ -1,4 +1,4 @@
-"""Write the message for a stopped kernel: the thread, what it did, where, and the remedy."""
+"""Write the message for a stopped kernel: the thread, its access, the place and the remedy."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from forgekit.vgpu.memory.storage import Slices
     from forgekit.vgpu.memory.tensor_maps import TensorMap
 
-# An address farther than this from every tensor is not described as an overrun.
+# Maximum distance between a tensor and an address that is reported as outside that tensor.
 _NEAR_BYTES = 1 << 31
 
 
 class Overrun(NamedTuple):
-    """The threads for which an instruction's access is outside a tensor.
+    """The threads whose access, in one instruction, is outside a tensor.
 
-    tensor, shape, strides: its name, modes, strides in elements; threads: their numbers over all
-    blocks; places: (threads, 2), their x and y over all blocks; numbers: the first element that
-    each accesses, counted from the tensor's first element in memory; width: elements per access;
-    present: numbers of all threads that ran together with them.
+    tensor, shape, strides: the tensor's name, its sizes, and its strides in elements; threads: the
+    threads' numbers in the grid; places: the threads' x and y indices in the grid, (threads, 2);
+    numbers: the index of the first element that each thread accesses, in memory order from the
+    tensor's first element; width: elements per access; present: the numbers of all threads in the
+    batch.
     """
 
     tensor: str
@@ -44,15 +45,15 @@ class Overrun(NamedTuple):
         return math.prod(self.shape)
 
 
-# -- every message --------------------------------------------------------------------------------
+# -- all messages ---------------------------------------------------------------------------------
 def _first(m: Batch, bad: Array | None) -> tuple[int, int]:
-    """Return the block and the thread, in the batch, of the first of these threads."""
+    """Return the block, numbered in the batch, and the thread of the first thread in `bad`."""
     block, thread = np.argwhere(m.expand(bad))[0].tolist()
     return block, thread
 
 
 def _of_first(m: Batch, array: Array, bad: Array | None) -> int:
-    """Return the value of the first of these threads."""
+    """Return the array's value for the first thread in `bad`."""
     return int(np.broadcast_to(array, m.shape)[_first(m, bad)])
 
 
@@ -60,10 +61,10 @@ def _error(
     m: Batch, bad: Array | None, kind: str, title: str, does: str, advice: str, place: str = "",
     error: type[KernelError] = MemoryAccessError,
 ) -> KernelError:  # fmt: skip
-    """Build the error for the threads `bad`, with a kind, line, thread and place for programs to
-    read.
+    """Return the error for the threads in `bad`; its kind, line, thread and place are also
+    attributes.
 
-    does: a clause about the first thread, with its full stop.
+    does: a predicate about the first thread, with a full stop.
     """
     block, thread = _first(m, bad)
     more = int(m.expand(bad).sum()) - 1
@@ -87,7 +88,7 @@ def _bytes(count: int) -> str:
 
 
 def _more(width: int, itemsize: int) -> str:
-    """Describe the rest of a vector access, after its first element."""
+    """Return text about the elements of a vector access after the first."""
     more = width // itemsize - 1
     return f" and the next {_plural(more, 'element')}" if more > 0 else ""
 
@@ -123,7 +124,8 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
 def _overrun(
     m: Batch, address: Array, bad: Array, width: int, info: TensorInfo, start: int
 ) -> Overrun:
-    """Collect the facts of an overrun. start: the virtual address of the tensor's first element."""
+    """Return the facts about an overrun. start: the virtual address of the tensor's first
+    element."""
     block, thread = np.nonzero(np.broadcast_to(bad, m.shape))
     reached = np.broadcast_to(address, m.shape)[block, thread].astype(np.int64) - start
     blocks = np.asarray(m.blocks)
@@ -142,7 +144,8 @@ def _overrun(
 def _out_of_bounds_advice(
     m: Batch, where: tuple[int, int], info: TensorInfo, from_first: int, overrun: Overrun
 ) -> str:
-    """Return advice that depends on the elements and the number of the first offending thread."""
+    """Return advice that depends on the accessed element and on the number of the first offending
+    thread."""
     if from_first < 0:
         return (
             "The index is negative. Unlike in Python, it does not count from the end: it points "
@@ -161,7 +164,7 @@ def _out_of_bounds_advice(
             f"There {_elements(elements)}, and this is thread number {number:,} across all "
             "blocks: check how the index is computed."
         )
-    if index != number or (overrun.threads != overrun.numbers).any():  # not thread i at element i
+    if index != number or (overrun.threads != overrun.numbers).any():  # not element i by thread i
         return (
             f"There {_elements(elements, 'only ')}, but the index on this line is {index:,}: check "
             f"how the index is computed, and compare it with `{info.name}.shape[0]`."
@@ -293,7 +296,7 @@ def uneven_size(m: Batch, kind: str, sizes: Array, bad: Array, step: int) -> Ker
 
 
 def apart(m: Batch, mask: Array) -> KernelError:
-    """Report an asynchronous store whose mbarrier is not in the same block."""
+    """Return the error for an asynchronous store whose mbarrier is not in the same block."""
     return _error(
         m, mask, "mbarrier", "Misused mbarrier",
         "stores into one block's shared memory and signals another block's mbarrier.",
@@ -307,9 +310,10 @@ def box_out_of_bounds(
     m: Batch, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
     at: tuple[int, ...], first: int, last: int,
 ) -> KernelError:  # fmt: skip
-    """Report a box that covers bytes `first` to `last`, more than the allocation has.
+    """Return the error for a box that covers bytes `first` to `last`, which extend outside the
+    allocation.
 
-    at: the box's coordinates in the instruction.
+    at: the coordinates of the box in the instruction.
     """
     size = allocation.size_bytes
     info, from_first = allocation.tensor_at(first if first < 0 else max(size, first))
@@ -338,8 +342,10 @@ def box_out_of_bounds(
 def box_corner(
     m: Batch, does: str, who: Array, tensor_map: TensorMap, at: tuple[int, ...], wrong: str
 ) -> KernelError:
-    """Report a tensor copy whose box begins at an illegal coordinate; wrong: a clause about the
-    box."""
+    """Return the error for a tensor copy whose box begins at an illegal coordinate.
+
+    wrong: a predicate about the box.
+    """
     return _error(
         m, who, "misaligned", "Misplaced box",
         f"{does} the box {tensor_map.box} at {at}, which {wrong}.",
@@ -349,7 +355,7 @@ def box_corner(
 
 
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
-    """Report a tensor copy that received `what`, which it cannot use."""
+    """Return the error for a tensor copy that receives `what`, which it cannot use."""
     return _error(
         m, who, "tensor-map", "Misused tensor map", f"passes the copy {what}.",
         "Create the tensor map on the host by calling make_tiled_tma_atom() on the tensor of this "

@@ -12,8 +12,8 @@ from forgekit.vgpu.counters import rules
 from forgekit.vgpu.counters.warps import Alike, Unlike, warps
 from forgekit.vgpu.floats import Array
 
-_ORIGIN = 1 << 40  # a base address that keeps all lanes at 0 or above
-_MOST_PATTERNS = 4096  # limits the cache, because scattered accesses all differ
+_ORIGIN = 1 << 40  # added to addresses so that they are nonnegative
+_MOST_PATTERNS = 4096  # size limit of the cache; scattered accesses all have different patterns
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -21,10 +21,11 @@ _LOW = np.uint64(0xFFFFFFFF)
 class AccessCounts:
     """Accesses of one kind, such as `global_load`, by one or more instructions.
 
-    width: maximum bytes per lane; requests: warps with an active lane; bytes_asked: the warps'
-    active lanes times `width`; units: sectors of global memory, wavefronts of shared memory;
-    ideal: the minimum; low, high: the minimum and maximum units per request; strides: bytes between
-    neighbouring active lanes -> units beyond the ideal of such requests; None: uneven lanes.
+    width: the maximum number of bytes per lane; requests: the number of warps with an active lane;
+    bytes_asked: the number of active lanes times `width`; units: sectors of global memory, or
+    wavefronts of shared memory; ideal: the minimum number of units; low, high: the minimum and
+    maximum units per request; strides: maps the distance in bytes between neighbouring active lanes
+    (None if it varies) to the units that requests with this distance need beyond their ideal.
     """
 
     kind: str
@@ -38,8 +39,11 @@ class AccessCounts:
     strides: Counter[int | None] = field(default_factory=Counter)
 
     def add(self, cost: Array, often: Array, threads: int, stride: int | None) -> None:
-        """Add warps: their costs (k, 2) in units and ideal, the number of warps with each, and the
-        total threads."""
+        """Add the costs of warps.
+
+        cost: k costs as (units, ideal), (k, 2); often: the number of warps with each cost; threads:
+        the number of active threads of all warps.
+        """
         units, ideal = (often @ cost).tolist()
         self.requests += int(often.sum())
         self.bytes_asked += threads * self.width
@@ -63,7 +67,7 @@ class AccessCounts:
         )
 
     def times(self, weight: float) -> AccessCounts:
-        """Return the counts for `weight` times as many accesses, rounded."""
+        """Return all counts of accesses multiplied by `weight` and rounded."""
         requests, asked, units, ideal = (
             round(n * weight) for n in (self.requests, self.bytes_asked, self.units, self.ideal)
         )
@@ -81,17 +85,17 @@ class AccessCounts:
 
     @property
     def bytes_moved(self) -> int:
-        """Return the bytes of the sectors; 0 for shared memory."""
+        """Return the total size of the sectors in bytes; 0 for shared memory."""
         return rules.SECTOR_BYTES * self.units if self.is_global else 0
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule by which accesses of one kind are charged.
+    """The rule for the cost of accesses of one kind.
 
-    moduli: shifts of each address that leave the cost unchanged; cost: maps the lanes' addresses
-    (one array per modulus), the active lanes and the width to (units, ideal), one pair per memory
-    involved.
+    moduli: for each address of a lane, a shift in bytes that leaves the cost unchanged; cost: maps
+    the lanes' addresses (one array per modulus), the active lanes and the width to (units, ideal),
+    one pair per memory involved.
     """
 
     moduli: tuple[int, ...]
@@ -110,7 +114,7 @@ RULES = {
     "global_reduction": Rule(_SECTOR, _alone(rules.atomic_sectors)),
     "shared_load": Rule(_ROW, _alone(rules.load_wavefronts)),
     "shared_store": Rule(_ROW, _alone(rules.store_wavefronts)),
-    "ldmatrix": Rule(_ROW, _alone(rules.store_wavefronts)),  # serves eight 16-byte rows at a time
+    "ldmatrix": Rule(_ROW, _alone(rules.store_wavefronts)),  # eight rows of 16 bytes at a time
     "shared_atomic": Rule(_ROW, _alone(rules.atomic_wavefronts)),
     "async": Rule(_ROW * 2, rules.through_l1),
     "async past L1": Rule(_ROW * 2, rules.past_l1),
@@ -118,13 +122,13 @@ RULES = {
 
 
 def paired(source: Array, target: Array) -> Array:
-    """Combine the global and shared addresses into one number per lane, such that different pairs
-    of differences stay distinct."""
+    """Combine the global and the shared address of each lane into one number. Different pairs of
+    differences between lanes yield different numbers."""
     return (source.astype(np.uint64) << np.uint64(32)) + target.astype(np.uint64)
 
 
 def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
-    """Split one number per lane into signed addresses (or distances): one, or a pair."""
+    """Split the number of each lane into `count` signed addresses or distances: one or two."""
     signed = addresses.view(f"i{addresses.itemsize}").astype(np.int64)
     if count == 1:
         return (signed,)
@@ -133,7 +137,7 @@ def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
 
 
 class Costs:
-    """The costs of access patterns, computed once per pattern and position of its first lane."""
+    """The costs of access patterns, computed once per pattern and position of the first lane."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, bytes], _Pattern] = {}
@@ -147,9 +151,10 @@ class Costs:
         shape: tuple[int, int],
         width: int,
     ) -> None:
-        """Charge one access by all threads of a group; address and mask broadcast to `shape`.
+        """Add the cost of one access by all threads of a group; address and mask broadcast to
+        `shape`.
 
-        counts: one per memory that the rule covers; None if it is not to be charged.
+        counts: one per memory that the rule covers; None if that memory is not counted.
         """
         for group in warps(address, mask, shape):
             if isinstance(group, Unlike):
@@ -168,14 +173,14 @@ class Costs:
 
 
 class _Pattern:
-    """The costs of a pattern for each position of its first lane within a sector or a row of
+    """The costs of a pattern, for each position of its first lane within a sector or a row of
     banks."""
 
     def __init__(self, group: Alike, rule: Rule, width: int) -> None:
         self.rule, self.width = rule, width
         self.active = group.active
         self.threads = int(np.count_nonzero(self.active))
-        # Inactive lanes get the first lane's address, which adds no cost.
+        # Give inactive lanes the first lane's address, which adds no cost.
         self.lanes = [
             np.where(self.active, part, 0) + _ORIGIN
             for part in _parts(group.pattern, len(rule.moduli))
@@ -203,7 +208,7 @@ class _Pattern:
                 charged.add(cost[:, i], often, threads, self.strides[i])
 
     def _place(self, bases: Array) -> Array:
-        """Return the position of the first lanes, as row numbers of `cost`."""
+        """Return the positions of the warps' first lanes, as row numbers of `cost`."""
         if len(self.places) == 1:
             kind = bases.dtype.type
             place: Array = (bases >> kind(self.shift)) & kind(self.places[0] - 1)
@@ -239,8 +244,8 @@ def _add_each(
 
 
 def _stride(used: Array, width: int) -> int | None:
-    """Return the bytes between neighbouring lanes, or None if they vary; for a single lane, its
-    width."""
+    """Return the distance in bytes between neighbouring lanes, None if it varies, or the width for
+    a single lane."""
     steps = np.diff(used)
     if not len(steps):
         return width

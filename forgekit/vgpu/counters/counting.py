@@ -5,7 +5,7 @@ with forgekit.vgpu.options(listeners=(counts,)):
     run(x, y)
 counts.launches[0].accesses[pc, "global_load"].requests
 
-All counts are per PTX instruction; the caller sums them per source line.
+The counts are per PTX instruction; the caller adds them up per source line.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ _SPACES = ("global", "shared")
 class LaunchCounts:
     """The counts of one launch.
 
-    warp_instructions, thread_instructions, divergent: per PTX instruction; thread instructions
-    include lanes whose guard predicate is false. accesses: (instruction, kind) -> counts; kind is
-    `global_` or `shared_` and load, store, atomic, reduction or async. tensors, read_bytes,
-    written_bytes: device memory touched, each byte once; read_sectors, written_sectors: its 32-byte
-    sectors; read_pairs, written_pairs: its pairs of sectors. bulk_bytes: bytes of global memory
-    moved by bulk copies. sample: None if all blocks ran; else the counts are estimates.
+    warp_instructions, thread_instructions, divergent: counts per PTX instruction; thread
+    instructions include lanes whose guard predicate is false. accesses: maps (instruction, kind) to
+    counts; kind is `global_` or `shared_`, followed by load, store, atomic, reduction or async.
+    tensors, read_bytes, written_bytes: the touched device memory, with each byte counted once;
+    read_sectors, written_sectors: the touched 32-byte sectors; read_pairs, written_pairs: the
+    touched pairs of sectors. bulk_bytes: the bytes of global memory that bulk copies move. sample:
+    None if all blocks ran; otherwise, the counts are estimates.
     """
 
     program: Code
@@ -64,17 +65,17 @@ class LaunchCounts:
 
     @property
     def steps(self) -> Sequence[waits.Step]:
-        """Return the resources that each instruction keeps busy, and its waits."""
+        """Return the pipe that each instruction uses, and its wait."""
         return waits.steps(self.program)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The part of a sampled launch that was run.
+    """The part of a sampled launch that ran.
 
     blocks: the number of counted blocks, of n_blocks.
-    disagreement: the difference between two halves of the sample in instructions or sectors,
-    whichever is larger; 0.1 means that one half has 10 % more.
+    disagreement: the relative difference between two halves of the sample, in instructions or
+    sectors, whichever is larger; 0.1 means that one half has 10 % more.
     """
 
     blocks: int
@@ -125,7 +126,7 @@ class Counting(Listener):
         launch = self._current
         assert launch is not None
         if access.kind == "async load":
-            self._source = access  # its other half comes later
+            self._source = access  # the access to shared memory follows
         elif access.kind == "async store":
             self._count_copy(m, self._source, access)
         elif access.space == "generic":
@@ -158,7 +159,7 @@ class Counting(Listener):
         self._costs.add((counts,), rule, address, mask, m.shape, access.width)
 
     def _count_copy(self, m: Batch, source: Access, target: Access) -> None:
-        """Count cp.async: its reads of global memory, and its writes to shared memory, including
+        """Count the global reads of a cp.async, and its writes to shared memory, including
         zeros."""
         assert self._current is not None
         width = target.width
@@ -179,10 +180,10 @@ class _Sampled:
 
     def __init__(self) -> None:
         self._parts: dict[str, _Launch] = {}
-        self._about: dict[str, tuple[float, int]] = {}  # name -> weight, blocks
+        self._about: dict[str, tuple[float, int]] = {}  # part's name -> weight, blocks
 
     def part(self, m: Batch) -> _Launch:
-        """Return the counts for the blocks of this batch."""
+        """Return the counts of the part to which this batch belongs."""
         name, weight = ("all", 1.0) if m.part is None else (m.part.name, m.part.weight)
         if name not in self._parts:
             self._parts[name], self._about[name] = _Launch(m), (weight, 0)
@@ -212,8 +213,10 @@ class _Sampled:
                        **self._distinct(n_blocks / self._about["even"][1]))  # fmt: skip
 
     def _distinct(self, times: float) -> dict[str, Any]:
-        """Estimate the device memory that the whole launch touches; times: the number of sample
-        halves in the launch."""
+        """Estimate the device memory that the whole launch touches.
+
+        times: the number of blocks in the launch, divided by the number in half of the sample.
+        """
         even, odd = (self._parts[name].touched for name in ("even", "odd"))
         both = even.merged(odd)
         allocations = self._parts["even"].memory.allocations
@@ -233,7 +236,7 @@ class _Sampled:
                 ("sectors", rules.SECTOR_BYTES),
                 ("pairs", 2 * rules.SECTOR_BYTES),
             ):
-                # Per tensor, because blocks may share one tensor and partition another.
+                # Count per tensor, because blocks may share one tensor and partition another.
                 count = 0
                 for at in allocations:
                     one, other, union = (t.distinct(way, size, at) for t in (even, odd, both))
@@ -243,14 +246,15 @@ class _Sampled:
 
 
 def extrapolated(half: float, union: float, times: float) -> int:
-    """Estimate the distinct items that `times` samples touch, if one touches `half` and two touch
-    `union`.
+    """Estimate the number of distinct items that `times` samples touch, if one sample touches
+    `half` items and two samples together touch `union` items.
 
-    In the model, each sample draws at random from a pool whose size gives two samples this overlap.
+    The model assumes that samples are drawn at random from a pool whose size explains the overlap
+    of two samples.
     """
     if half <= 0:
         return 0
-    new = union / half - 1  # as a fraction of a second sample's items
+    new = union / half - 1  # new items in a second sample, as a fraction of its items
     if new > 1 - 1e-9:
         return round(half * times)
     return round(half * (1 - max(new, 0.0) ** times) / (1 - max(new, 0.0)))
@@ -268,7 +272,7 @@ def _disagreement(one: LaunchCounts, other: LaunchCounts) -> float:
 
 
 class _Launch:
-    """A running launch, or part of one."""
+    """The counts of a running launch, or of a part of it."""
 
     def __init__(self, m: Batch) -> None:
         n = len(m.program.instructions)
@@ -280,15 +284,16 @@ class _Launch:
         self.sizes: dict[int, tuple[Array | None, int, int]] = {}
 
     def size(self, m: Batch, mask: Array | None) -> tuple[int, int]:
-        """Return the number of (warps, threads) in a group; a batch has few distinct masks."""
+        """Return the numbers of (warps, threads) in a group, cached because a batch has few
+        distinct masks."""
         found = self.sizes.get(id(mask))
         if found is None:
-            # kept, so that its id stays unique
+            # Store the mask, so that its id stays unique.
             found = self.sizes[id(mask)] = (mask, *_size(m, mask))
         return found[1], found[2]
 
     def counts(self, m: Batch, kind: str, space: str, width: int) -> AccessCounts:
-        """Return the counts of the running instruction."""
+        """Return the counts for the running instruction."""
         key = (m.pc, kind, space)
         found = self.accesses.get(key)
         if found is None:
@@ -318,7 +323,7 @@ class _Launch:
 
 
 def _size(m: Batch, mask: Array | None) -> tuple[int, int]:
-    """Return (warps with an active lane, active threads) of a mask."""
+    """Return the numbers of (warps with an active lane, active threads) in a mask."""
     blocks, threads = m.shape
     if mask is None:
         return blocks * threads // LANES, blocks * threads
@@ -332,8 +337,8 @@ def _size(m: Batch, mask: Array | None) -> tuple[int, int]:
 
 
 def _is_reduction(m: Batch) -> bool:
-    """Return True if an atomic operation's old value is unused; the compiler then makes it a
-    `red`."""
+    """Return True if the old value from an atomic operation is unused. ptxas then compiles the
+    operation to a reduction (`red`)."""
     instruction = m.program.instructions[m.pc]
     if instruction.opcode[0] == "red":
         return True

@@ -2,10 +2,11 @@
 memory.
 
 The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
-(tests/profiling/golden). Each function receives the addresses of many warps' lanes, as nonnegative
-int64 of shape (n, 32); `active`, the active lanes, (n, 32); and `width`, bytes per lane, which
-divides the addresses. It returns (units, ideal units) of each warp. The functions compute directly;
-they are fast enough only because `warps.py` calls them for a few distinct warps.
+(tests/profiling/golden). Each function receives the addresses of the lanes of n warps, as
+nonnegative int64 of shape (n, 32); `active`, a mask of the active lanes, (n, 32); and `width`, the
+bytes per lane, which divides the addresses. It returns (units, ideal units) of each warp. The
+functions apply the rules to every lane; they are fast enough only because `warps.py` calls them for
+a few distinct warps.
 """
 
 from __future__ import annotations
@@ -17,24 +18,25 @@ from forgekit.vgpu.floats import Array
 LANES = 32
 SECTOR_BYTES = 32  # the unit of L1's requests to L2
 BANKS, BANK_BYTES = 32, 4
-ROW_BYTES = BANKS * BANK_BYTES  # one word from each bank; also a cache line
+ROW_BYTES = BANKS * BANK_BYTES  # one word from each bank; also the size of a cache line
 
 Cost = tuple[Array, Array]
 
-_NOBODY = np.int64(-1)  # below every address
+_NOBODY = np.int64(-1)  # less than every address
 
 
 # -- global memory ----------------------------------------------------------------------------
 def sectors(rows: Array, active: Array, width: int) -> Cost:
-    """Count, for loads and stores, the distinct 32-byte sectors that the active lanes touch.
+    """Count, for loads and stores, the distinct 32-byte sectors that the active lanes access.
 
-    Ideal: the minimum number of sectors that can hold the distinct requested bytes.
+    The ideal is the minimum number of sectors that can contain the distinct requested bytes.
     """
     return _distinct(np.where(active, rows // SECTOR_BYTES, _NOBODY)), _least(rows, active, width)
 
 
 def atomic_sectors(rows: Array, active: Array, width: int) -> Cost:
-    """Count sectors for atomics: each counts once per lane of its most requested address."""
+    """Count sectors for atomics: each sector counts once per lane that requests its most requested
+    address."""
     n = len(rows)
     ordered = np.sort(np.where(active, rows, _NOBODY), axis=1)
     place = np.arange(LANES)
@@ -56,17 +58,18 @@ def _least(rows: Array, active: Array, width: int) -> Array:
 
 # -- shared memory ----------------------------------------------------------------------------
 def wavefronts(rows: Array, active: Array, width: int, kind: str = "load") -> Cost:
-    """Return the cost of a `load`, `store` or `atomic`."""
+    """Return the cost of a load, store or atomic, according to `kind`."""
     rule = {"load": load_wavefronts, "store": store_wavefronts, "atomic": atomic_wavefronts}
     return rule[kind](rows, active, width)
 
 
 def load_parts(rows: Array, active: Array, width: int) -> Array:
-    """Return the number of equal parts of each warp that a load serves one after the other.
+    """Return the number of equal parts into which a load divides each warp, to serve them one after
+    the other.
 
-    64-bit loads are served by half-warps, 128-bit loads by quarter-warps. They are served by whole
-    warps and half-warps, respectively, if every active lane i has the address of lane i^1, or every
-    one that of lane i^2, provided that lane is active.
+    64-bit loads are served by half-warps, 128-bit loads by quarter-warps. The parts are twice as
+    large, whole warps and half-warps, respectively, if the address of every active lane i equals
+    that of lane i^1 (if that lane is active), or if the same holds for lane i^2.
     """
     parts = max(width // BANK_BYTES, 1)
     if parts == 1:
@@ -80,7 +83,7 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
 
 
 def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Count wavefronts of loads: as for stores, but in the parts given by `load_parts`."""
+    """Count wavefronts of loads: as for stores, but with the parts from `load_parts`."""
     split = store_wavefronts(rows, active, width)
     most = max(width // BANK_BYTES, 1)
     merges = load_parts(rows, active, width) < most
@@ -91,11 +94,12 @@ def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
 
 
 def store_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Count wavefronts of stores: a wavefront serves one word of each of the 32 banks, for all
-    lanes that request that word; 64-bit requests are served by half-warps and 128-bit ones by
+    """Count wavefronts of stores: a wavefront serves one word from each of the 32 banks, for all
+    lanes that request that word. 64-bit requests are served by half-warps, 128-bit requests by
     quarter-warps.
 
-    Ideal: one wavefront per part with an active lane, as ncu counts bank conflicts.
+    The ideal is one wavefront per part with an active lane; ncu counts bank conflicts against this
+    number.
     """
     return _served(rows, active, width, max(width // BANK_BYTES, 1))
 
@@ -108,7 +112,7 @@ def atomic_wavefronts(rows: Array, active: Array, width: int) -> Cost:
 def _served(
     rows: Array, active: Array, width: int, parts: int, *, words_shared: bool = True
 ) -> Cost:
-    """Count the wavefronts if `parts` equal parts of a warp are served one after the other."""
+    """Count wavefronts if `parts` equal parts of each warp are served one after the other."""
     units = np.zeros(len(rows), np.int64)
     ideal = np.zeros(len(rows), np.int64)
     for lanes in np.split(np.arange(LANES), parts):
@@ -119,7 +123,10 @@ def _served(
 
 
 def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool = True) -> Array:
-    """Return the maximum number of words per bank; a repeated word counts once if shared."""
+    """Return each warp's maximum number of words per bank.
+
+    words_shared: count a word once even if several lanes request it.
+    """
     count = max(width // BANK_BYTES, 1)
     words = (rows[..., None] // BANK_BYTES + np.arange(count)).reshape(len(rows), -1)
     words = np.where(np.repeat(active, count, axis=1), words, _NOBODY)
@@ -134,11 +141,12 @@ def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool =
 
 # -- cp.async -----------------------------------------------------------------------------------
 def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """Count `cp.async.ca`, (global, shared): sectors as for a load; a wavefront serves one lane per
-    bank of source and target, for parts of a warp that copy 128 bytes.
+    """Count `cp.async.ca`, as (global, shared). Sectors are counted as for a load. Parts of a warp
+    that copy 128 bytes are served one after the other; a wavefront serves one lane per bank of the
+    source and the target.
 
-    The wavefronts are the minimum. An H200 needs exactly this many for all regular patterns, and up
-    to two thirds more if source and target are both scattered at random.
+    The number of wavefronts is a minimum. An H200 needs exactly this number for all regular
+    patterns, and up to two thirds more if both source and target are randomly scattered.
     """
     units = np.zeros(len(source), np.int64)
     ideal = np.zeros(len(source), np.int64)
@@ -154,11 +162,12 @@ def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple
 
 
 def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """Count `cp.async.cg`, (global, shared), 16 bytes per lane.
+    """Count `cp.async.cg`, as (global, shared), with 16 bytes per lane.
 
     A sector is fetched once per aligned 32 bytes of its destination in shared memory, and twice if
     its halves are swapped or only one of them is copied. A wavefront carries data from one 128-byte
-    line to one row of banks: whole sectors in any arrangement, half sectors only at one distance.
+    line to one row of banks: whole sectors in any arrangement, half sectors only if their distances
+    from source to destination are equal.
     """
     half, shift = source // width % 2, (source ^ target) // width % 2
     sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES
@@ -175,7 +184,8 @@ def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Co
 
 
 def _equal(active: Array, *fields: Array) -> Array:
-    """Return (n, 32, 32): True for two active lanes that agree in all fields."""
+    """Return True for each pair of active lanes of a warp whose fields are all equal: (n, 32,
+    32)."""
     result = active[:, :, None] & active[:, None, :]
     for field in fields:
         result &= field[:, :, None] == field[:, None, :]
@@ -183,13 +193,14 @@ def _equal(active: Array, *fields: Array) -> Array:
 
 
 def _firsts(same: Array, active: Array) -> Array:
-    """Return the number of distinct lanes: those without an equal lane before them."""
+    """Return each warp's number of distinct lanes, which are lanes without an equal lane before
+    them."""
     before = np.tril(np.ones((LANES, LANES), bool), -1)
     return np.count_nonzero(active & ~(same & before).any(axis=2), axis=1)
 
 
 def _distinct(values: Array) -> Array:
-    """Return the number of distinct values per row among the counted lanes."""
+    """Return the number of distinct values in each row, without `_NOBODY`."""
     ordered = np.sort(values, axis=1)
     changes = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
     return changes + 1 - (ordered[:, 0] == _NOBODY)

@@ -1,11 +1,11 @@
-"""Observe sharing between blocks: the global-memory sectors that some blocks touch, individually
-and together.
+"""Observe sharing between blocks: count the sectors of global memory that some blocks touch,
+individually and together.
 
     sharing = recording.read(Sharing)
     sharing.launches[0].loads.of_each
 
-A multiprocessor's cache serves repeated reads by a block, the L2 cache serves reads shared by
-blocks that run at the same time, and device memory moves the rest.
+The L1 cache serves a block's repeated reads, the L2 cache serves reads that concurrent blocks
+share, and device memory serves all other reads.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.memory import WINDOW_SHIFT
 from forgekit.vgpu.sampling import NEIGHBOURS
 
-_SPREAD = 16  # blocks to observe if all run
-_PENDING = 1 << 21  # sectors kept before equal sectors are merged
-_ROW, _WARP = 40, 5  # bits of a sector's number, of a warp's
+_SPREAD = 16  # number of blocks to observe if all run
+_PENDING = 1 << 21  # number of sectors to collect before equal sectors are merged
+_ROW, _WARP = 40, 5  # bits of a sector's number, and of a warp's number
 _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
 
 @dataclass
 class Sectors:
-    """The sectors touched by one kind of access.
+    """The sectors that accesses of one kind touch.
 
-    of_each: distinct sectors of each observed block, summed; together: distinct sectors of these
-    blocks as a whole. near_each, near_together: the same for neighbouring blocks.
+    of_each: the number of distinct sectors of each observed block, summed over these blocks;
+    together: the number of distinct sectors of all of them together. near_each, near_together:
+    these sums for neighbouring blocks.
     """
 
     of_each: int = 0
@@ -47,9 +48,9 @@ class Sectors:
 class Shared:
     """The result for a launch.
 
-    blocks: the number of observed blocks, of n_blocks; instructions: per observed block, counted
-    per warp.
-    warp_loads: distinct sectors that each warp loads, summed.
+    blocks: the number of observed blocks, of n_blocks; instructions: warp instructions of each
+    observed block. warp_loads: the number of distinct sectors that each warp loads, summed over the
+    warps.
     """
 
     n_blocks: int
@@ -62,7 +63,7 @@ class Shared:
 
 
 class Sharing(Listener):
-    """Observes some blocks of each launch: those of a sample, or a few out of all blocks."""
+    """Observes some blocks of each launch: the blocks of a sample, or a few of all blocks."""
 
     def __init__(self) -> None:
         self._done: list[_Launch] = []
@@ -113,7 +114,7 @@ class Sharing(Listener):
 
 
 class _Launch:
-    """A running launch: pairs of an observed block and a sector that it touches."""
+    """A running launch: pairs of an observed block and a sector that the block touches."""
 
     def __init__(self, n_blocks: int) -> None:
         self.n_blocks = n_blocks
@@ -124,11 +125,11 @@ class _Launch:
         self._shared = Shared(n_blocks)
         self._found: dict[tuple[str, str], list[Any]] = {}
         self._groups: dict[str, Array] = {}
-        self._warps: dict[int, tuple[Array | None, Array]] = {}  # for this batch's masks
+        self._warps: dict[int, tuple[Array | None, Array]] = {}  # by the id of a mask of this batch
         self.rows, self.instructions = np.zeros(0, int), np.zeros(0)
 
     def start(self, m: Batch) -> None:
-        """Begin a batch."""
+        """End the previous batch, and begin this one."""
         self._end()
         if m.part is not None and m.part.name != "all":
             self.rows = np.arange(m.n_blocks)
@@ -143,27 +144,31 @@ class _Launch:
         self._warps = {}
 
     def warps(self, m: Batch, mask: Array | None) -> Array:
-        """Return the warps of each row with a lane in the mask; a batch has few distinct masks."""
+        """Return the number of warps with a lane in the mask, per observed block. The result is
+        cached, because a batch has few distinct masks."""
         found = self._warps.get(id(mask))
         if found is None:
             lanes = m.expand(mask)[self.rows]
             busy = lanes.reshape(len(lanes), -1, 32).any(axis=2).sum(axis=1)
-            found = self._warps[id(mask)] = mask, busy  # stored, so that its id stays unique
+            found = self._warps[id(mask)] = mask, busy  # keeps the id unique
         return found[1]
 
     def add(self, way: str, row: Array, sector: Array, there: Array | None = None) -> None:
-        """Record the sectors that warps touch, where `there` is true. row: a position in `rows` and
-        the number of a warp, packed into one integer."""
+        """Record the sectors that warps touch.
+
+        row: a position in `rows` and the number of a warp, packed into one integer; there: a mask
+        of the threads that touch their sector.
+        """
         pairs = (row << _ROW) | (sector & ((1 << _ROW) - 1))
         pairs = pairs.ravel() if there is None else pairs[there]
-        changes = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1  # neighbours share a sector
+        changes = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1  # neighbours share sectors
         kept = self._pairs.setdefault(way, [])
         kept.append(np.concatenate((pairs[:1], pairs[changes])))
         if len(kept) > 1 and sum(map(len, kept)) > max(_PENDING, 2 * len(kept[0])):
             kept[:] = [np.unique(np.concatenate(kept))]
 
     def _end(self) -> None:
-        """End the batch: count the sectors of its blocks."""
+        """Count the sectors of the batch's blocks at its end."""
         for way, kept in self._pairs.items():
             pairs = np.unique(np.concatenate(kept))
             if way == "loads":

@@ -13,7 +13,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import Allocation
 
 READ, WRITTEN = "read", "written"
-_PART = 1 << 16  # bytes of a tensor that are processed as a unit
+_PART = 1 << 16  # bytes of a tensor that are processed together
 _WAYS = {
     "load": (READ,), "async load": (READ,), "store": (WRITTEN,), "atomic": (READ, WRITTEN),
 }  # fmt: skip
@@ -21,10 +21,11 @@ _WAYS = {
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """The bytes of a tensor that a launch touched, each counted once.
+    """The number of bytes of a tensor that a launch touched, with each byte counted once.
 
-    size_bytes: from its lowest byte to past its highest; read_bytes, written_bytes: distinct bytes
-    within it. Bytes that tensors share count for each of them.
+    size_bytes: the size of the range from the tensor's lowest to its highest byte; read_bytes,
+    written_bytes: the number of distinct bytes in this range. A byte that several tensors share
+    counts for each of these tensors.
     """
 
     name: str
@@ -36,11 +37,11 @@ class TensorTraffic:
 
 
 class Touched:
-    """The touched bytes, per allocation and way (read, written)."""
+    """The touched bytes, per allocation and way (read or written)."""
 
     def __init__(self) -> None:
-        self._bytes: dict[tuple[int, str], Array] = {}  # (allocation's address, way) -> booleans
-        # True for each _PART in which a byte may be touched
+        self._bytes: dict[tuple[int, str], Array] = {}  # (allocation address, way) -> byte mask
+        # Per key of `_bytes`, a mask of the parts of _PART bytes with touched bytes.
         self._parts: dict[tuple[int, str], Array] = {}
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
@@ -58,7 +59,7 @@ class Touched:
                     parts[(places * each + (target.skipped + end)) // _PART] = True
 
     def tensors(self, allocations: Sequence[Allocation]) -> list[TensorTraffic]:
-        """Return the touched bytes of each tensor, in the order of their addresses."""
+        """Return the traffic of each tensor, in the order of the addresses."""
         result = []
         for allocation in allocations:
             for region in allocation.regions:
@@ -73,14 +74,17 @@ class Touched:
         return result
 
     def distinct(self, way: str, size: int = 1, only: Allocation | None = None) -> int:
-        """Return the number of bytes touched in this way, with shared bytes counted once, or of
-        pieces of `size` bytes, a power of two, counted from the tensor's first byte. only: limit
-        the count to this allocation."""
+        """Return the number of distinct pieces of `size` bytes that were touched in this way.
+
+        size: 1, or a power of two from 8; pieces are counted from an allocation's first byte. only:
+        the allocation to count; None for all allocations.
+        """
         return sum(self._count(address, w, None, size) for address, w in self._bytes
                    if w == way and (only is None or address == only.address))  # fmt: skip
 
     def _count(self, address: int, way: str, part: slice | None = None, size: int = 1) -> int:
-        """Count the bytes (or pieces of `size` bytes) touched in a part of an allocation."""
+        """Return the number of touched bytes (or pieces of `size` bytes) in a part of an
+        allocation."""
         touched = self._bytes.get((address, way))
         if touched is None:
             return 0
@@ -98,7 +102,7 @@ class Touched:
         return found
 
     def merged(self, other: Touched) -> Touched:
-        """Merge the touches of both."""
+        """Return the union of the touched bytes."""
         both = Touched()
         for touched in (self, other):
             for key, array in touched._bytes.items():

@@ -1,10 +1,10 @@
-"""Estimate, from PTX alone, how long a lone warp waits for results, and which pipes its
+"""Estimate, from PTX alone, how long a single warp waits for results, and which pipes its
 instructions use.
 
-A warp issues its instructions in order, and each waits until its operands are available. A single
-pass over the code (two over loops), with the latency of each kind of result, determines each
-instruction's wait in cycles and its cause. Machine code keeps that order, except that ptxas
-sometimes moves loads up.
+A warp issues its instructions in order, and each instruction waits until its operands are
+available. A single pass over the code (two passes over loops) uses the latency of each kind of
+result to determine the length in cycles and the cause of each instruction's wait. Machine code
+keeps the order of the PTX, except that ptxas sometimes moves loads up.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import NamedTuple
 from forgekit.vgpu.code import Code
 from forgekit.vgpu.ptx import Instruction
 
-# Cycles until a result can be used, on Hopper: W. Luo et al., "Benchmarking and dissecting the
+# Cycles until a result is available, on Hopper: W. Luo et al., "Benchmarking and dissecting the
 # Nvidia Hopper GPU architecture via microbenchmarking", 2024. The value for global memory is
-# nominal, because the caller knows which cache serves it.
+# nominal; the caller replaces it, because only the caller knows which cache serves an access.
 CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
 _AT_ONCE = 8  # maximum number of loads that ptxas moves up together
 _PREDICATED = 8  # longest branch that ptxas replaces with predicates
 _UNROLLED = 4  # iterations of a short loop that ptxas unrolls unless a pragma forbids it
 _SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33
 
-# Machine instructions per PTX instruction, where not one; 0 means that there is none, or that it is
-# part of another instruction.
+# Machine instructions per PTX instruction, if not 1. 0 means that the instruction disappears or
+# becomes part of another instruction.
 _FREE = {"mov", "cvta", "ret", "exit", "bra"}
 _LONG = {"div": 10, "sqrt": 8, "rem": 18, "sin": 2, "cos": 2, "rcp": 2, "tanh": 1}
 _SPECIALS = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div")
@@ -37,8 +37,9 @@ class Step(NamedTuple):
     """A PTX instruction in the pipeline.
 
     pipe: the executing unit: "fp32", "fp64", "int", "special", "convert", "tensor", "shared",
-    "global", "barrier", "shuffle", "control"; slots: machine instructions. wait: the cause of its
-    wait (a key of CYCLES, "" for none), and cycles: its length.
+    "global", "barrier", "shuffle" or "control"; slots: the number of machine instructions; wait:
+    the cause of the instruction's wait (a key of CYCLES, or "" for none); cycles: the length of the
+    wait.
     """
 
     pipe: str
@@ -50,7 +51,7 @@ class Step(NamedTuple):
 @functools.lru_cache(maxsize=64)
 def steps(code: Code) -> Sequence[Step]:
     """Return the steps of a kernel, one per instruction."""
-    ready: dict[str, tuple[float, str]] = {}  # register -> time of its result, and producer
+    ready: dict[str, tuple[float, str]] = {}  # register -> time of its result, its producer
     groups: list[float] = []  # arrival times of the groups of asynchronous copies
     copied = now = 0.0
     unrolled = _unrolled(code)
@@ -86,7 +87,7 @@ def steps(code: Code) -> Sequence[Step]:
 
 
 def _path(code: Code) -> Iterator[int]:
-    """Return the instructions in ptxas's order, with the body of each loop twice in a row."""
+    """Yield the instructions in ptxas's order, with the body of each loop twice in succession."""
     ends = {last: first for first, last in reversed(code.loops)}
     heads = _heads(code)
     start, again = 0, set[int]()
@@ -106,8 +107,8 @@ def _path(code: Code) -> Iterator[int]:
 
 
 def _unrolled(code: Code) -> set[int]:
-    """Return the instructions of loops that ptxas unrolls, so that several loads wait at the same
-    time."""
+    """Return the instructions of loops that ptxas unrolls, so that the waits of several loads
+    overlap."""
     labels, found = set(code.kernel.labels.values()), set[int]()
     for first, last in code.loops:
         body = range(first, last + 1)
@@ -120,7 +121,8 @@ def _unrolled(code: Code) -> set[int]:
 
 def _heads(code: Code) -> set[int]:
     """Return the instructions above which no load moves: those after a barrier or a branch, and
-    branch targets. Machine code replaces a branch over a few instructions with predicates."""
+    branch targets. Short forward branches do not count, because ptxas replaces them with
+    predicates."""
     found = set[int]()
     for pc, i in enumerate(code.instructions):
         if i.opcode[0] == "bra":
@@ -133,10 +135,10 @@ def _heads(code: Code) -> set[int]:
 
 
 def _loads_first(code: Code, pcs: range) -> list[int]:
-    """Move loads up, as ptxas does, together with their address arithmetic, so that they are in
-    flight at once.
+    """Move loads and their address arithmetic up, as ptxas does, so that the loads are in flight at
+    the same time.
 
-    A load stays after stores to the same kind of memory, and after loads that produce its
+    A load does not move above stores to the same kind of memory, nor above loads that produce its
     address.
     """
     wanted: set[str] = set()
@@ -161,12 +163,13 @@ def _loads_first(code: Code, pcs: range) -> list[int]:
 
 
 def _is_load(i: Instruction) -> bool:
-    """Return True if an instruction loads from memory; parameters are constants in machine code."""
+    """Return True if an instruction loads from global or shared memory. (Parameters are constants
+    in machine code.)"""
     return i.opcode[:2] in (("ld", "global"), ("ld", "shared"))
 
 
 def pipe_of(i: Instruction) -> tuple[str, float]:
-    """Return the executing unit, and the number of machine instructions."""
+    """Return an instruction's executing unit and its number of machine instructions."""
     root, kinds = i.opcode[0], i.opcode[1:]
     last = kinds[-1] if kinds else ""
     if root in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch"):
@@ -202,7 +205,7 @@ def pipe_of(i: Instruction) -> tuple[str, float]:
 
 
 def _latency(i: Instruction, pipe: str) -> tuple[str, float]:
-    """Return the producer of a result, and its latency in cycles."""
+    """Return the kind of producer of an instruction's result, and the latency in cycles."""
     if i.opcode[0] == "atom":
         return "atomic", CYCLES["shared" if pipe == "shared" else "atomic"]
     if pipe in ("global", "shared"):

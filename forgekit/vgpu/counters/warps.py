@@ -1,8 +1,9 @@
-"""Reduce a batch's access to its distinct warps: address patterns and their frequency.
+"""Reduce a batch's access to its distinct warps: address patterns and their frequencies.
 
-Counting is cheap because warps are similar: relative to its first active lane, nearly every warp of
-an access has the same addresses. Sectors and wavefronts then depend only on that lane's place
-within a sector or a row of banks, and a few residues represent thousands of warps.
+Counting is cheap because warps are similar: relative to the address of the first active lane,
+nearly all warps of an access have the same addresses. Sectors and wavefronts then depend only on
+that lane's position within a sector or a row of banks, so a few residues represent thousands of
+warps.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ import numpy as np
 from forgekit.vgpu.counters.rules import LANES
 from forgekit.vgpu.floats import Array
 
-_TRIES = 6  # patterns searched for individually before each remaining warp is counted on its own
+_TRIES = 6  # maximum number of patterns; the remaining warps are counted individually
 
-# Marks an inactive lane in a pattern; larger than any distance between two lanes.
+# The entry of an inactive lane in a pattern: larger than any distance between two lanes.
 _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 
 
 class Alike(NamedTuple):
     """Warps with the same pattern.
 
-    pattern: each lane's distance from the first active lane, with `idle` for inactive lanes, (32,);
-    bases: addresses of the first active lanes, of any shape; times: the number of warps that each
-    represents.
+    pattern: each lane's distance from the first active lane, with `_IDLE` for inactive lanes,
+    (32,); bases: the addresses of the first active lanes, of any shape; times: the number of warps
+    that each base represents.
     """
 
     pattern: Array
@@ -35,12 +36,16 @@ class Alike(NamedTuple):
 
     @property
     def active(self) -> Array:
-        """Return the active lanes, (32,)."""
+        """Return a mask of the active lanes, (32,)."""
         return self.pattern != _IDLE[self.pattern.itemsize]
 
 
 class Unlike(NamedTuple):
-    """Warps without a common pattern: addresses and active lanes, both (n, 32)."""
+    """Warps without a common pattern.
+
+    rows: addresses, (n, 32); active: a mask of the active lanes, (n, 32); times: the number of
+    warps that each row represents.
+    """
 
     rows: Array
     active: Array
@@ -50,15 +55,15 @@ class Unlike(NamedTuple):
 def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterator[Alike | Unlike]:
     """Group the warps of an access that have at least one active lane.
 
-    address: unsigned, of any shape that broadcasts to `shape`, (blocks, threads); mask: also of
-    such a shape.
+    address: unsigned, of a shape that broadcasts to `shape`, (blocks, threads); mask: the active
+    threads, also of such a shape.
     """
     blocks, threads = shape
     if mask is not None and mask.size == 1:
         if not mask.flat[0]:
             return
         mask = None
-    if mask is not None and mask.shape[1] == 1:  # whole blocks
+    if mask is not None and mask.shape[1] == 1:  # each block is active as a whole or not at all
         here = mask[:, 0]
         blocks = int(np.count_nonzero(here))
         if address.shape[0] > 1:
@@ -87,7 +92,10 @@ def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterato
 def _blocks(
     address: Array, mask: Array | None, blocks: int, threads: int
 ) -> Iterator[Alike | Unlike]:
-    """Group the warps of `blocks` blocks that have the same active threads, mask (1, threads)."""
+    """Group the warps of `blocks` blocks with the same active threads.
+
+    mask: the active threads, (1, threads).
+    """
     times = blocks // len(address)
     if address.shape[1] == 1:
         address = np.broadcast_to(address, (len(address), threads))
@@ -105,7 +113,7 @@ def _blocks(
                 active = np.tile(active, (len(address), 1))
             yield from _rows(rows, active, times)
             return
-    # Every block equals the first block, except for its start.
+    # Relative to its first active thread's address, every block equals the first.
     rows = relative[0].reshape(-1, LANES)
     for group in _rows(rows, active, times):
         if isinstance(group, Alike):
@@ -116,7 +124,7 @@ def _blocks(
 
 
 def _rows(rows: Array, active: Array | None, times: int) -> Iterator[Alike | Unlike]:
-    """Group warps (n, 32) by pattern."""
+    """Group warps by pattern. rows: addresses, (n, 32)."""
     if active is None or active.all():
         bases = rows[:, 0]
         relative = rows - bases[:, None]

@@ -17,23 +17,23 @@ from forgekit.vgpu import plugins
 from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
 
-# Attribute that the hooks set on the DSL's runtime tensors: the argument of from_dlpack.
+# The attribute in which the hooks store the argument of from_dlpack on a runtime tensor of the DSL.
 SOURCE_ATTRIBUTE = "_forgekit_source"
 
-# Attribute of an argument that the kernel must not write to.
+# The attribute that marks an argument as read-only for kernels.
 READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
 
-# alignment of torch's CPU allocator; virtual addresses keep the lower bits of a pointer
+# bytes, as in torch's CPU allocator
 _CPU_ALIGN = 64
-_MAX_DEPTH = 4  # nesting levels of containers
+_MAX_DEPTH = 4  # maximum nesting of containers
 
 
 @dataclasses.dataclass(frozen=True)
 class TensorView:
     """A tensor of any library: its address and layout.
 
-    pointer: the address of its first element; strides: in elements; align_offset: bytes from its
-    storage's start.
+    pointer: the address of the first element; strides: in elements; align_offset: the offset of the
+    first element, in bytes, from the start of the storage.
     """
 
     pointer: int
@@ -112,7 +112,7 @@ def _is_pointer(value: Any) -> bool:
 
 
 def describe(name: str, tensor: Any) -> TensorView:
-    """Return the place of a tensor.
+    """Return the address and layout of a tensor.
 
     Raises:
         UsageError: the tensor is not in the CPU's memory.
@@ -121,7 +121,7 @@ def describe(name: str, tensor: Any) -> TensorView:
     if source is not None and is_tensor(source):
         view = describe(name, source)
         kind = getattr(getattr(tensor, "element_type", None), "__name__", "").lower()
-        # Host code may redefine the element type: `cute_tensor.element_type =
+        # Host code may change the element type: `cute_tensor.element_type =
         # cutlass.Float8E4M3FN`.
         return dataclasses.replace(view, dtype=kind) if kind.startswith("float8") else view
     if hasattr(tensor, "untyped_storage"):
@@ -134,7 +134,7 @@ def describe(name: str, tensor: Any) -> TensorView:
         )  # fmt: skip
     pointer, itemsize = tensor.__array_interface__["data"][0], tensor.itemsize
     strides = tuple(s // itemsize for s in tensor.strides)
-    # the array that owns the memory is treated as aligned, because its address is arbitrary
+    # Count alignment from the array that owns the memory, because its own address is arbitrary.
     base = tensor
     while type(base.base) is type(base):
         base = base.base
@@ -165,10 +165,10 @@ def _region(name: str, view: TensorView, read_only: bool) -> Region:
 
 
 def _region_around(name: str, address: int, pointer: Any) -> Region:
-    """Return the memory that a raw pointer points into: a live tensor's whole storage.
+    """Return the memory to which a raw pointer points: the whole storage of a live tensor.
 
     Raises:
-        UsageError: no live tensor holds the address.
+        UsageError: no live tensor contains the address.
     """
     found = storage_at(address)
     if found is None:
@@ -186,12 +186,12 @@ def _region_around(name: str, address: int, pointer: Any) -> Region:
     return Region(start, size, info, address, 0, owner)
 
 
-# -- the tensor that a raw pointer points into: `make_ptr(dtype, x.data_ptr())` names no size ------
+# -- the tensor behind a raw pointer: `make_ptr(dtype, x.data_ptr())` does not include the size ----
 def storage_at(address: int) -> tuple[int, int, object] | None:
-    """Return (start, bytes, owner) of the live tensor's or array's memory that holds `address`, or
-    None.
+    """Return (start, bytes, owner) of the memory of the live tensor or array that contains
+    `address`, or None.
 
-    The caller's variables are searched first, then, for torch, every object that Python's garbage
+    The search covers the callers' variables first, and then all torch tensors that Python's garbage
     collector tracks.
     """
     allocated = plugins.active.allocation_at(address)
@@ -206,7 +206,7 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _reachable(address: int) -> tuple[int, int, object] | None:
-    """Like `storage_at`, for a call whose kernels cannot reach the CPU's tensors."""
+    """Return the same as `storage_at`, for a call whose kernels cannot access CPU tensors."""
     found = storage_at(address)
     return None if found is None or plugins.active.on_host(found[2]) else found
 
@@ -239,7 +239,7 @@ def _extent(value: Any) -> tuple[int, int] | None:
             return None
     if hasattr(kind, "__array_interface__") and isinstance(getattr(value, "nbytes", None), int):
         base = value
-        while type(base.base) is kind:  # for a view, the array that owns the memory
+        while type(base.base) is kind:  # find the array that owns the memory
             base = base.base
         return base.__array_interface__["data"][0], base.nbytes
     return None

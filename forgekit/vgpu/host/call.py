@@ -24,7 +24,7 @@ from forgekit.vgpu.memory import GlobalMemory
 class Call:
     """Runs the launches of a call on tensors of this process.
 
-    tensors: (parameter's name, tensor from `HOST.pack`).
+    tensors: pairs of a parameter's name and a tensor from `HOST.pack`.
     """
 
     def __init__(self, tensors: Iterable[tuple[str, object]]) -> None:
@@ -44,11 +44,11 @@ class Call:
         shared_bytes: int = 0,
         cooperative: bool = False,
     ) -> bool:
-        """Launch a kernel from the PTX; return False if there is no such kernel, or the size of its
+        """Launch a kernel of the PTX; return False if the PTX lacks this kernel or the size of its
         parameters differs.
 
-        translate: (parameters, offsets that may hold a pointer) -> the parameters with pointers
-        into this process's tensors.
+        translate: maps (parameters, offsets that may contain a pointer) to the parameters with
+        pointers into this process's tensors.
 
         Raises:
             KernelError: the kernel was stopped.
@@ -63,14 +63,14 @@ class Call:
         return True
 
     def finish(self) -> None:
-        """End the call; the sanitizer reports elements that are still unwritten."""
+        """End the call; let the sanitizer report elements that are still unwritten."""
         launching.finish_call(self._memory)
 
     @staticmethod
     @contextmanager
     def without_running() -> Iterator[list[LaunchRecord]]:
-        """List the launches within the `with` block, with the host code's parameters, without
-        running them."""
+        """List the launches within the `with` block, with the parameters from the host code,
+        without running them."""
         found: list[LaunchRecord] = []
 
         def add(kernel: Any, launch: LaunchRecord, memory: Any) -> None:

@@ -1,9 +1,9 @@
 """Provide the CUDA runtime that the DSL's compiled host code calls: kernel handles and recorded
 launches.
 
-The host code is linked against callbacks. Loading a library hands out kernel handles; a launch
-records grid, block, shared memory and parameter bytes. When the host function has returned, the
-recorded launches run in order, as a stream would run them.
+The host code is linked against callbacks. A callback that loads a library returns kernel handles. A
+launch callback records the grid, the block, the shared memory and the parameter bytes. After the
+host function has returned, the recorded launches run in order, as in a stream.
 """
 
 from __future__ import annotations
@@ -25,21 +25,25 @@ from forgekit.vgpu.memory.swizzles import SPANS
 _Pointer = ctypes.c_void_p
 _I32, _U64 = ctypes.c_int32, ctypes.c_uint64
 
-# cudaLaunchConfig_t: grid, block (u32 each), dynamic shared bytes, stream, attributes, count.
+# cudaLaunchConfig_t: grid and block (3 × u32 each), dynamic shared bytes, stream, attributes,
+# count.
 _ATTRIBUTE_BYTES, _CLUSTER_ATTRIBUTE, _COOPERATIVE_ATTRIBUTE = 72, 4, 2
 _MAX_SHARED_OPTIN_ATTRIBUTE = 97
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A recorded launch: its stream, and the function that runs it."""
+    """A recorded launch: the stream, and the function that runs the launch."""
 
     stream: int
     run: Callable[[GlobalMemory], None]
 
 
 def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
-    """Run launches in order, or leave them to a capture; return True if any ran."""
+    """Run the launches in order, except those that a graph capture keeps.
+
+    Return True if a launch ran or there are none.
+    """
     ran = False
     for launch in launches:
         if not plugins.active.keep(launch.stream, functools.partial(launch.run, memory)):
@@ -49,7 +53,7 @@ def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
 
 
 class _Recorded(threading.local):
-    """A thread's recorded launches of the running host function."""
+    """A thread's recorded launches from the running host function."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
@@ -70,7 +74,7 @@ class Runtime:
     def __init__(self, ptx_text: str, arch: str, registers: Mapping[str, int]) -> None:
         self.ptx_text = ptx_text
         self.arch = arch
-        self.registers = registers  # per thread, by kernel
+        self.registers = registers  # kernel -> registers per thread
         self.kernels: list[str] = []
         self.callbacks = {
             name: ctypes.CFUNCTYPE(_I32, *types)(function)
@@ -115,7 +119,7 @@ class Runtime:
         return 0
 
     def launch_ex(self, config: int, kernel: int, params: int) -> int:
-        dims = (_I32 * 6).from_address(config)  # signed, to report a grid of -1 as -1
+        dims = (_I32 * 6).from_address(config)  # signed, so that errors report a grid of -1 as -1
         shared, stream = (_U64 * 2).from_address(config + 24)
         attributes = _U64.from_address(config + 40).value
         count = ctypes.c_uint32.from_address(config + 48).value
@@ -135,11 +139,11 @@ class Runtime:
     def record(self, kernel: int, grid: tuple, block: tuple, shared: int, params: int,
                cluster: tuple = (1, 1, 1), cooperative: bool = False,
                stream: int = 0) -> None:  # fmt: skip
-        """Record a launch with a copy of its parameters; errors are raised when it runs."""
+        """Record a launch with a copy of its parameters; raise errors only when the launch runs."""
         name = self.kernels[kernel - 1]
         try:
             ready = program.load(self.ptx_text)[name]
-        except Exception as error:  # callbacks must not raise
+        except Exception as error:  # a callback must not raise
             _recorded.launches.append(Launch(stream, functools.partial(_raise, error)))
             return
         packed, slots = _pack_params(ready, params)
@@ -160,7 +164,7 @@ _MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf1
 def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, sizes: int,
                       strides: int, box: int, steps: int, interleave: int, swizzle: int,
                       promotion: int, fill: int) -> int:  # fmt: skip
-    """Implement `cuTensorMapEncodeTiled`; a mistake is raised after the host function has
+    """Implement `cuTensorMapEncodeTiled`; raise errors only after the host function has
     returned."""
 
     def numbers(at: int, kind: Any, count: int) -> list[int]:
@@ -180,7 +184,7 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
             numbers(steps, ctypes.c_uint32, rank), SPANS[swizzle], bool(fill),
         )  # fmt: skip
     except ValueError as error:
-        text = f"cuTensorMapEncodeTiled receives {error}."
+        text = f"cuTensorMapEncodeTiled: got {error}."
         _recorded.launches.append(Launch(0, functools.partial(_raise, UsageError(text))))
         return 1  # CUDA_ERROR_INVALID_VALUE
     ctypes.memmove(out, raw, len(raw))
@@ -188,7 +192,7 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
 
 
 def _pack_params(ready: program.Program, params: int) -> tuple[bytes, list[int]]:
-    """Return the kernel's parameter bytes, and the offsets that may hold a pointer."""
+    """Return the kernel's parameter bytes, and the offsets that may contain a pointer."""
     packed = bytearray(ready.param_bytes)
     pointers = (_Pointer * len(ready.kernel.params)).from_address(params) if params else ()
     for variable, pointer in zip(ready.kernel.params, pointers, strict=True):
@@ -220,9 +224,9 @@ def is_virtual(engine: object) -> bool:
 
 
 def make_engine(module: Any, text: str, arch: str) -> Any:
-    """Return an engine for a compiled module whose kernels are this PTX.
+    """Return an engine for a compiled module with the kernels in the PTX `text`.
 
-    Its host code is not optimised, which saves a fifth of the compile time; calls are just as fast.
+    The host code is not optimised, which saves a fifth of the compile time; calls are just as fast.
     """
     declared = {
         str(op.attributes["sym_name"]).strip('"'): op
@@ -232,7 +236,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
     constants = [op.attributes["value"] for op in declared.values() if "value" in op.attributes]
     machine = b"".join(getattr(value, "value_bytes", b"") for value in constants)
     runtime = Runtime(text, arch, machine_code.registers(machine))
-    if "cuda_load" in declared:  # only for code in a file; linking it takes the longest
+    if "cuda_load" in declared:  # unused here, and the slowest function to link
         declared.pop("cuda_load").erase()
     engine = _engine_class()(module, opt_level=0, shared_libs=())
     for name in sorted(n for n in declared if n.startswith(("_cu", "cuda_dialect_"))):
@@ -243,7 +247,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
 
 
 def _refuse(name: str, runtime: Runtime) -> Any:
-    """Return a callback for a runtime function that the virtual GPU lacks."""
+    """Return a callback that reports a runtime function that the virtual GPU lacks."""
 
     def called() -> int:
         error = UsageError(

@@ -1,7 +1,7 @@
-"""Replace the DSL's methods, once per process, to receive its launches.
+"""Replace the DSL's methods, once per process, to intercept its launches.
 
-Each replacement behaves like the original for functions not compiled for the virtual GPU. `active`,
-which `intercept` switches, decides for new compilations.
+For functions that are not compiled for the virtual GPU, each replacement behaves like the original.
+`intercept` sets `active`, which determines whether new compilations are for the virtual GPU.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from forgekit.vgpu.memory import GlobalMemory
 
 active = False  # True if new compilations are for the virtual GPU
 
-# The DSL compiles one function at a time, because its settings, its state and sys.stdout belong to
-# the process. The virtual GPU runs one call at a time, like a single stream, so no kernel sees
-# incomplete atomics of another, a listener sees one launch at a time, and no text mixes with the
-# DSL's own.
+# The DSL compiles one function at a time, because its settings, its state and sys.stdout are shared
+# by the process. The virtual GPU runs one call at a time, as in a single stream. So no kernel reads
+# another kernel's incomplete atomics, a listener receives the events of one launch at a time, and
+# kernels' output does not mix with the DSL's output.
 lock = threading.RLock()
 
-SIGNATURE = "_forgekit_signature"  # set on the DSL's ExecutionArgs
+SIGNATURE = "_forgekit_signature"  # attribute of the DSL's ExecutionArgs
 
 
 @dataclass(frozen=True)
 class _Compilation:
-    """One compilation: the file to which the DSL writes the PTX, and the user's file (or None)."""
+    """A compilation. ptx_file: the file to which the DSL writes the PTX; wanted_file: the file that
+    the user requested, or ""."""
 
     signature: CallSignature
     ptx_file: str
@@ -47,7 +48,7 @@ class _Compilation:
 
 
 class _Local(threading.local):
-    """A thread's state: the arguments of the running call, the running compilation."""
+    """A thread's state: the arguments of the running call, and the running compilation."""
 
     arguments: Sequence[tuple[str, object]] = ()
     compiling: _Compilation | None = None
@@ -82,7 +83,8 @@ def replace_methods() -> None:
 
 
 def _replaces(owner: Any, name: str) -> Callable[[Callable], Callable]:
-    """Replace the method `name` of a class with a function whose first argument is the original."""
+    """Replace the method `name` of a class with a function that receives the original as its first
+    argument."""
     original = getattr(owner, name)
 
     def put(function: Callable) -> Callable:
@@ -98,7 +100,7 @@ def _replaces(owner: Any, name: str) -> Callable[[Callable], Callable]:
 
 
 def _one_at_a_time() -> None:
-    """Make compilations wait for each other, whether `cute.compile` or a call requests them."""
+    """Serialise compilations, whether `cute.compile` or a call starts them."""
     from cutlass.base_dsl import compiler, dsl
 
     @_replaces(compiler.CompileCallable, "_compile")
@@ -110,9 +112,9 @@ def _one_at_a_time() -> None:
     @_replaces(dsl.BaseDSL, "_func")
     def run(original: Any, self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         with lock:
-            # The caller has set this; another thread's compilation may have cleared it since.
+            # Set this again: another thread's compilation may have cleared it.
             self.decorator_location = function._decorator_location
-            outer, _local.compiling = _local.compiling, None  # a method that calls this function
+            outer, _local.compiling = _local.compiling, None  # saved for an outer method
             try:
                 return original(self, function, *args, **kwargs)
             finally:
@@ -121,15 +123,15 @@ def _one_at_a_time() -> None:
 
 
 def _end_compilation() -> None:
-    """End a compilation after success or failure; another kernel with the same name must not find
-    its PTX."""
+    """End a compilation after success or failure. Delete its PTX, so that another kernel with the
+    same name cannot find it."""
     compilation, _local.compiling = _local.compiling, None
     if compilation:
         Path(compilation.ptx_file).unlink(missing_ok=True)
 
 
 def _compiling() -> None:
-    """Make every compilation keep its PTX and avoid TVM-FFI, regardless of the user's options."""
+    """Make every compilation keep its PTX and avoid TVM-FFI, whatever the user's options."""
     from cutlass.base_dsl import dsl
     from cutlass.base_dsl.compiler import EnableTVMFFI, KeepPTX
 
@@ -159,8 +161,8 @@ def _compiling() -> None:
 
 
 def _naming() -> None:
-    """Refuse a non-ASCII kernel name before the compiler reports all of the kernel's code as
-    invalid."""
+    """Refuse a non-ASCII kernel name, before the compiler rejects the kernel's code because of
+    it."""
     from cutlass.base_dsl import dsl
 
     @_replaces(dsl.BaseDSL, "_customize_generated_name")
@@ -176,8 +178,8 @@ def _annotations(signature: inspect.Signature) -> dict[str, Any]:
 
 
 def _launching() -> None:
-    """Replace a number of blocks that exceeds the launch's 32 bits with a number that is
-    refused."""
+    """Replace a number of blocks that does not fit into 32 bits with a number that `check_limits`
+    refuses."""
     from cutlass.cutlass_dsl.cutlass import CutlassBaseDSL
 
     @_replaces(CutlassBaseDSL, "cuda_launch_func")
@@ -212,7 +214,7 @@ def _building() -> None:
     ) -> Any:
         options = import_dsl().compile_options
         ptx = Path(_local.compiling.ptx_file) if _local.compiling else None
-        # not for the virtual GPU, or no kernel in this function
+        # not compiled for the virtual GPU, or without a kernel
         if ptx is None or not ptx.exists():
             return original(self, module, opt_level, shared_libs)
         arch = options.gpu_arch or import_dsl().envar.arch
@@ -289,8 +291,8 @@ def _calling() -> None:
 
 
 def _loading() -> None:
-    """Load kernels as if there were a single device; the driver never sees the virtual GPU's
-    handles."""
+    """Load kernels as on a single device, without passing the virtual GPU's handles to the
+    driver."""
     from cutlass.cutlass_dsl import cuda_jit_executor
 
     function = cuda_jit_executor.CudaDialectJitCompiledFunction
@@ -309,7 +311,7 @@ def _loading() -> None:
 
 
 def _tensors() -> None:
-    """Make runtime tensors keep a reference to their source."""
+    """Make runtime tensors keep a reference to the tensors from which they were made."""
     from cutlass.cute import runtime
 
     @_replaces(runtime._Tensor, "__init__")
@@ -321,8 +323,9 @@ def _tensors() -> None:
     def pointers(original: Any, self: Any) -> Any:
         if not plugins.active.on_gpu(getattr(self, arguments.SOURCE_ATTRIBUTE, None)):
             return original(self)
-        # The CPU's allocator aligns to 64 bytes, a GPU's to 512, and so do virtual addresses. The
-        # offset from that boundary matters, and the call's signature compares it.
+        # torch's CPU allocator aligns to 64 bytes; a GPU's allocator and virtual addresses align to
+        # 512. Skip the DSL's check of the CPU address; the call's signature checks the offset from
+        # the boundary.
         align, self._assumed_align = self._assumed_align, 1
         try:
             return original(self)
@@ -336,14 +339,15 @@ def _folder(parent: str, process: int) -> tempfile.TemporaryDirectory[str]:
 
 
 def _dump_dir() -> str:
-    """Return a private folder, in memory if there is room, because the DSL passes PTX in files."""
+    """Return a private folder for the DSL's PTX files, in memory if there is room."""
     folder = _folder(scratch(), os.getpid()).name
-    # recreated if a clean-up of temporary files removed it
+    # Create it again if a clean-up of temporary files removed it.
     os.makedirs(folder, mode=0o700, exist_ok=True)
     return folder
 
 
-# The DSL names the innermost frame outside its own package in messages and in a kernel's lines, and
-# pytest and `forgekit run` skip hidden frames. This makes them skip the functions above.
+# In messages and in a kernel's line information, the DSL uses the innermost frame outside its
+# package; pytest and `forgekit run` skip hidden frames. These two names make all three skip this
+# module's functions.
 __name__ = "cutlass.forgekit"
 __tracebackhide__ = True

@@ -1,8 +1,8 @@
 """Route CuTe DSL's launches to the virtual GPU, or leave them unchanged.
 
-The DSL's host code is compiled to machine code that calls the CUDA runtime; on the virtual GPU it
-is linked against callbacks of `cuda_runtime` instead. `hooks` replaces the DSL's methods once;
-`install` and `uninstall` decide whether new compilations use the virtual GPU.
+The DSL compiles host code to machine code that calls the CUDA runtime; for the virtual GPU, this
+code is linked against the callbacks of `cuda_runtime` instead. `hooks` replaces the DSL's methods
+once; `install` and `uninstall` determine whether new compilations use the virtual GPU.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from forgekit.vgpu.host.limits import ARCHITECTURES, DEFAULT_ARCH
 from forgekit.vgpu.wording import brief
 
 _before: dict[str, Any] | None = None  # the DSL's settings before install
-_strict: bool | None = None  # the latest value passed to install
+_strict: bool | None = None  # the latest value passed to `install`
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
     """Route every launch of code compiled from now on to the virtual GPU.
 
-    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a call of `compile` may still choose another.
-    cuda: True if torch's "cuda", torch.cuda and cuda-python's calls also mean the virtual GPU, for
-    code written for a GPU. strict: True raises SanitizerError after a launch with findings of the
-    sanitizer; False lets the script continue, prints the findings when it ends (in a notebook,
-    after each cell), and changes its exit status to 120. The default is False with `cuda`, else
-    True.
+    arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a call to `compile` may still choose another.
+    cuda: True makes torch's "cuda" device, torch.cuda and cuda-python use the virtual GPU as well,
+    for code written for a GPU. strict: True raises SanitizerError after a launch with sanitizer
+    findings; False lets the script continue, prints the findings when the script ends (in a
+    notebook, after each cell), and changes its exit status to 120. The default is False with
+    `cuda`, else True.
 
     Raises:
         PlatformError: this machine lacks CuTe DSL, or `cuda` is requested and there is a GPU.
@@ -68,7 +68,7 @@ def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None 
 
 
 def uninstall() -> None:
-    """Undo `install`; functions already compiled for the virtual GPU keep running there."""
+    """Undo `install`. Functions already compiled for the virtual GPU still run on it."""
     global _before, _strict
     plugins.stop()
     reporting.stop()
@@ -83,12 +83,12 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """Return True while launches go to the virtual GPU."""
+    """Return True if new compilations launch on the virtual GPU."""
     return hooks.active
 
 
 class _Block:
-    """An active `with installed():` block; before: the state to restore, None for the original
+    """An active `with installed():` block. before: the state to restore, None for the original
     DSL."""
 
     before: str | None
@@ -99,8 +99,8 @@ _blocks: list[_Block] = []  # active blocks, the latest last
 
 @contextlib.contextmanager
 def installed(arch: str | None = None) -> Iterator[None]:
-    """Apply `install` within a `with` block. It affects the whole process, so blocks in several
-    threads may overlap; the latest block decides until it ends."""
+    """Apply `install` within a `with` block. The block affects the whole process. If blocks in
+    several threads overlap, the latest block applies until it ends."""
     block = _Block()
     with hooks.lock:
         block.before = hooks.import_dsl().envar.arch if is_installed() else None
@@ -121,7 +121,8 @@ def installed(arch: str | None = None) -> Iterator[None]:
 
 
 def prepare() -> None:
-    """Prepare the DSL for functions of the virtual GPU, without switching to it."""
+    """Prepare the DSL to run functions on the virtual GPU, without switching new compilations to
+    it."""
     with hooks.lock:
         hooks.replace_methods()
 
@@ -129,8 +130,8 @@ def prepare() -> None:
 def revive(
     module: bytes, function_name: str, signature: inspect.Signature, ptx: str, arch: str
 ) -> Any:
-    """Return the DSL's compiled function for its compiler's MLIR bytecode, linked to the virtual
-    GPU.
+    """Return the DSL's compiled function for MLIR bytecode from the DSL's compiler, linked to the
+    virtual GPU.
 
     function_name: the host function's mangled name; signature: its Python signature; ptx: the
     kernels that it launches.

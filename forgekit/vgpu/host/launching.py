@@ -25,17 +25,17 @@ from forgekit.vgpu.sampling import Part
 from forgekit.vgpu.sanitizer import Sanitizer
 from forgekit.vgpu.sanitizer.findings import unwritten
 
-# Shared and local memory of a batch. It is filled before every batch, so smaller batches are also
-# faster.
+# Limit on the shared and local memory of a batch, which is filled before each batch: less memory
+# also takes less time.
 BATCH_BYTES = 64 << 20
 
-_TOGETHER = 4  # maximum batches that are joined if blocks may wait for each other in any order
+_TOGETHER = 4  # maximum number of batches to join if blocks may wait for each other
 
 _PROGRESS_AFTER_S = 2.0
-_LONG_S = 10.0  # seconds per launch; above this, suggest a sample of its blocks, once per process
+_LONG_S = 10.0  # estimated duration of a launch above which a sample of its blocks is suggested
 _advised = False
 
-# The fraction of an endless launch that is repeated.
+# The repetition of an endless launch stops after 1 / _OF_AN_ENDLESS of the budget.
 _OF_AN_ENDLESS = 20
 
 
@@ -43,9 +43,9 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     """Run every block of a launch.
 
     Raises:
-        LaunchError: geometry or shared memory exceeds the architecture's limits.
-        KernelError: the kernel made a mistake; see `forgekit.errors`.
-        SanitizerError: the kernel made a mistake but ran to its end.
+        LaunchError: the grid, block, cluster or shared memory exceeds the architecture's limits.
+        KernelError: a mistake stopped the kernel; see `forgekit.errors`.
+        SanitizerError: the kernel ran to its end, but the sanitizer found a mistake.
     """
     try:
         check_limits(program, record)
@@ -86,13 +86,13 @@ def _launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> Non
 def _rerun_precisely(
     first: Sanitizer, record: LaunchRecord, memory: GlobalMemory, error: KernelError | None = None
 ) -> Sanitizer:
-    """Repeat a launch with a precise sanitizer; error: the error that stopped the launch and will
-    stop it again."""
+    """Repeat a launch with a precise sanitizer. error: the error that stopped the launch, and will
+    stop the repetition."""
     sanitizer = first.look_again()
     budget = current().budget
-    if error is not None and error.kind == "endless":  # the error stops it again
+    if error is not None and error.kind == "endless":  # stop the repetition sooner
         budget //= _OF_AN_ENDLESS
-    with options(prints=False, budget=budget):  # its output has been printed
+    with options(prints=False, budget=budget):  # the first run has printed the output
         try:
             _run_batches(sanitizer.program, record, memory, sanitizer.listeners)
         except KernelError:
@@ -105,7 +105,7 @@ def _rerun_precisely(
 
 
 def finish_call(memory: GlobalMemory) -> None:
-    """End a host function's call after all launches, and note unwritten elements."""
+    """End a call to a host function after all its launches, and note unwritten elements."""
     chosen = current()
     if chosen.sanitize and chosen.findings is not None:
         chosen.findings += unwritten(memory)
@@ -122,8 +122,8 @@ def _run_batches(
     n_blocks = sum(len(part.blocks) for part in parts)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
     if chosen.schedule == "adversarial" and program.polls(0, len(program.instructions)):
-        # Blocks that wait for each other run together, as far as a GPU could run them and time
-        # allows.
+        # Run more blocks together, because they may wait for each other: up to the number that fits
+        # on a GPU, and up to a limit that bounds the run time.
         threads = record.block_warps * WARP
         most = min(blocks_at_once(threads), _TOGETHER * chosen.batch_threads // threads)
         per_batch = max(per_batch, most // record.cluster_blocks * record.cluster_blocks)
@@ -139,16 +139,18 @@ def _run_batches(
 
 
 def _batches(parts: Sequence[Part], size: int, step: int) -> Iterator[Part]:
-    """Divide the parts into batches. This is a generator, because the batches of the largest grid
-    do not fit into memory."""
+    """Divide the parts into batches. This is a generator, because all batches of a very large grid
+    would not fit into memory."""
     for part in parts:
         for start in range(0, len(part.blocks), size)[::step]:
             yield part._replace(blocks=part.blocks[start : start + size])
 
 
 def _blocks_in_a_batch(program: Program, record: LaunchRecord) -> int:
-    """Return the number of blocks that run in lockstep, in whole clusters. (A cooperative launch
-    runs all blocks together, because they may wait for each other.)"""
+    """Return the number of blocks that run in lockstep, a multiple of the cluster size.
+
+    A cooperative launch instead runs all its blocks together, because they may wait for each other.
+    """
     threads = record.block_warps * WARP
     of_a_block = block_bytes(program.shared_bytes(record), threads, program.local_bytes)
     by_memory = BATCH_BYTES // max(of_a_block, 1)
@@ -165,9 +167,9 @@ def run_batch(
     listeners: Sequence[Listener] | None = None,
     part: Part | None = None,
 ) -> Machine:
-    """Run some blocks of a launch to their end, and print their output in block order.
+    """Run some blocks of a launch to the end, and print their output in block order.
 
-    part: the part of a sample to which they belong.
+    part: the part of a sample to which the blocks belong.
     """
     chosen = current()
     machine = Machine(
@@ -197,7 +199,7 @@ def run_batch(
 
 
 def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
-    """Yield the batches, with a progress bar after a while."""
+    """Yield the batches; show a progress bar on long launches."""
     began, bar, done = time.perf_counter(), None, 0
     try:
         for part in batches:
@@ -224,7 +226,8 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
 
 
 def _advise(whole_s: float) -> None:
-    """Print, once, that a launch is slow, with advice on counting a sample of its blocks."""
+    """Print, once per process, that a launch is slow, and how to count only a sample of its
+    blocks."""
     global _advised
     if _advised or whole_s < _LONG_S or current().blocks is not None:
         return
@@ -247,9 +250,9 @@ def _place_symbols(program: Program, record: LaunchRecord, memory: GlobalMemory)
 
 
 def translate_pointers(params: bytes, memory: GlobalMemory, slots: Sequence[int]) -> bytes:
-    """Return parameters with real tensor pointers replaced by virtual addresses.
+    """Return the parameters with pointers to real tensors replaced by virtual addresses.
 
-    slots: byte offsets that may hold a pointer (8-byte aligned words).
+    slots: the byte offsets of the 8-byte words that may contain a pointer.
     """
     words = bytearray(params)
     for at in slots:

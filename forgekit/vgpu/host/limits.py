@@ -17,17 +17,18 @@ DEFAULT_ARCH = "sm_90a"
 MAX_BLOCK_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that an Int32 cannot hold
+BEYOND_32_BITS = -(2**31)  # represents a number of blocks that does not fit into an Int32
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
-MULTIPROCESSORS = 132  # the number on an H100 or H200 SXM
-MAX_CLUSTER = 16  # blocks; sizes above 8 are "non-portable", which CuTe DSL allows
+MULTIPROCESSORS = 132  # on an H100 SXM or H200 SXM
+MAX_CLUSTER = 16  # blocks; above 8, a size is "non-portable", which CuTe DSL allows
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
                     "sm_120": 99 * 1024}  # fmt: skip
 
 
 def name_beyond_ascii(name: str) -> str:
-    """Return the message about a kernel whose name makes NVIDIA's compiler reject its code."""
+    """Return the message for a kernel with a non-ASCII name, whose code NVIDIA's compiler
+    rejects."""
     return got_needed(
         "name of a kernel, its class or one of its constants", repr(name),
         "ASCII letters, because the name also appears in the machine code",
@@ -49,7 +50,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     """Refuse a launch that no GPU of the architecture can run.
 
     Raises:
-        LaunchError: a size exceeds the allowed size; the message states both.
+        LaunchError: a size exceeds its limit; the message states both.
     """
     _check_geometry(record.grid, record.block)
     required, most = program.kernel.required_block, program.kernel.max_threads
@@ -63,7 +64,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
     if record.cluster != (1, 1, 1):
         _check_cluster(program, record)
     blocks, fit = math.prod(record.grid), blocks_at_once(threads)
-    if record.cooperative and blocks > fit:  # the launch's blocks wait for each other
+    if record.cooperative and blocks > fit:  # all blocks must run at the same time
         raise _refused(
             f"{blocks:,} blocks of {threads} threads",
             f"at most {fit:,}, the number that a GPU with {MULTIPROCESSORS} multiprocessors runs "

@@ -1,8 +1,8 @@
 """Read kernels' register counts from the machine code inside compiled host code.
 
-The compiler stores an ELF file per GPU module (a cubin) in a constant of the host module. Its
-section `.nv.info` has entries of (format, attribute, size, value); one of these entries holds a
-register count.
+The compiler stores each GPU module as an ELF file (a cubin) in a constant of the host module. The
+file's section `.nv.info` consists of entries (format, attribute, size, value); one kind of entry
+contains a kernel's register count.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import contextlib
 import struct
 from collections.abc import Iterator
 
-_MAGIC, _MACHINE = b"\x7fELF", 190  # CUDA's value of e_machine
+_MAGIC, _MACHINE = b"\x7fELF", 190  # the ELF signature; the e_machine of CUDA
 _SYMBOLS = 2  # type of a section of symbols
-_SIZED, _REGISTERS = 4, 0x2F  # format of an entry with a size, attribute of a register count
+_SIZED, _REGISTERS = 4, 0x2F  # the format of sized entries; the attribute of register counts
 _SYMBOL_BYTES = 24
 
 
 def registers(module: bytes) -> dict[str, int]:
-    """Map kernel names to registers per thread, for the cubins in these bytes; {} if there is
-    none."""
+    """Return a dictionary from kernel names to registers per thread, for the cubins in these
+    bytes."""
     found: dict[str, int] = {}
     at = module.find(_MAGIC)
     while at >= 0:
@@ -52,7 +52,7 @@ def _of_cubin(cubin: bytes) -> Iterator[tuple[str, int]]:
 
 
 def _counts(info: bytes) -> Iterator[tuple[int, int]]:
-    """Yield (symbol, registers) of each kernel."""
+    """Yield the pair (symbol, registers per thread) for each kernel."""
     at = 0
     while at < len(info):
         form, attribute, size = struct.unpack_from("<BBH", info, at)

@@ -1,4 +1,4 @@
-"""Manage the options of a virtual GPU run: per thread, per process, from the environment."""
+"""Manage the options of a virtual GPU run: per thread, per process, or from the environment."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from forgekit.vgpu.sampling import FEWEST
 from forgekit.vgpu.sanitizer import Finding
 from forgekit.vgpu.wording import brief
 
-# Threads in a batch, chosen so that the registers of an instruction fit into a core's L2 cache
-# (measured on an AMD EPYC with 1 MiB of L2 per core: 16 to 64 thousand are equally fast; fewer or
-# more are slower).
+# Threads per batch, chosen so that an instruction's registers fit into a core's L2 cache. (Measured
+# on an AMD EPYC with 1 MiB of L2 cache per core: 16 to 64 thousand threads are equally fast; fewer
+# or more are slower.)
 BATCH_THREADS = 32 * 1024
 
 SCHEDULES = ("default", "adversarial")
 
-goes_on = False  # True if a script continues after a finding; `reporting` switches it
-COLLECTED: list[Finding] = []  # the findings collected meanwhile
+goes_on = False  # True if a script continues after a finding; set by `reporting`
+COLLECTED: list[Finding] = []  # the findings of a script that continues
 
 
 @dataclass
 class Options:
     """The options of a run. Their defaults come from the environment.
 
-    blocks: the number of blocks to run per launch if it is only counted, at least 8, drawn as in
-    `forgekit.vgpu.sampling`; None for all. A kernel's results are then incomplete.
-    budget: the number of instructions in a batch after which a kernel counts as endless; listeners:
-    observe every launch; batch_threads: threads that run in lockstep; progress: show a bar on long
-    launches; prints: show kernels' output.
+    blocks: the number of blocks to run per launch if the launch is only counted, at least 8, chosen
+    as in `forgekit.vgpu.sampling`; None for all blocks. If only some blocks run, the kernel's
+    results are incomplete. budget: the number of instructions in a batch after which a kernel
+    counts as endless; listeners: observe every launch; batch_threads: threads that run in lockstep;
+    progress: show a bar on long launches; prints: show kernels' output.
 
     sanitize: look for races, unwritten memory and other mistakes, and raise SanitizerError after
-    the launch. findings: a list that receives findings and notes instead of an exception being
-    raised; inner blocks then cannot switch the sanitizer off. By default `COLLECTED` while a script
+    the launch. findings: a list that receives the findings and notes; no exception is then raised,
+    and inner blocks cannot switch the sanitizer off. By default `COLLECTED` while a script
     continues after a finding, else None. launched: a list that receives the name of each launched
     kernel. schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders,
-    asynchronous copies arrive at adversarial times, and unwritten memory holds noise, all drawn
-    from `seed`.
+    asynchronous copies complete at adversarial times, and unwritten memory contains noise, all
+    determined by `seed`.
     """
 
     budget: int = field(
@@ -74,7 +74,7 @@ class Options:
 
 
 _options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
-_of_process: Options | None = None  # options of threads without their own options
+_of_process: Options | None = None  # for threads that have set none
 
 
 def current() -> Options:
@@ -90,8 +90,8 @@ def current() -> Options:
 def options(**changes: object) -> Iterator[Options]:
     """Change the virtual GPU's options within a `with` block; see `Options`.
 
-    They change only in this thread or, with `all_threads=True`, also in threads started in the
-    block.
+    The options change only in this thread or, with `all_threads=True`, also in threads started
+    within the block.
     """
     global _of_process
     all_threads = bool(changes.pop("all_threads", False))

@@ -12,11 +12,11 @@ from forgekit.vgpu import environment
 from forgekit.vgpu.host import options
 from forgekit.vgpu.sanitizer import Finding
 
-# The exit status of a successful script with findings. It is Python's own status for an error at
-# its very end, and the only one that can still be set then.
+# The exit status of a script that has findings but no other error. Python itself uses this status
+# for an error during its exit; no other status can be set that late.
 STATUS = 120
 
-_printed = False  # findings since the last `finish`
+_printed = False  # True if findings were printed since the last `finish`
 
 
 def go_on() -> None:
@@ -26,13 +26,13 @@ def go_on() -> None:
 
 
 def stop() -> None:
-    """Return to raising findings; print the collected ones."""
+    """Print the collected findings; raise later findings again."""
     options.goes_on = False
     _print()
 
 
 def finish() -> int:
-    """Print the collected findings. Return the resulting exit status, 0 for none."""
+    """Print the collected findings; return the exit status, 0 if there were no findings."""
     global _printed
     _print()
     status, _printed = STATUS * _printed, False
@@ -42,7 +42,7 @@ def finish() -> int:
 def _print() -> None:
     global _printed
     found = [f for f in Finding.distinct(options.COLLECTED, summed=True) if f.severity == "error"]
-    options.COLLECTED.clear()  # in place, because blocks of options refer to this list
+    options.COLLECTED.clear()  # in place, because `options` blocks refer to this list
     if found:
         _printed = True
         texts = "\n\n".join(finding.counted for finding in found)
@@ -59,7 +59,7 @@ def _print() -> None:
 
 @functools.cache
 def _at_the_end() -> None:
-    """Print at the end of the process and of each notebook cell."""
+    """Print findings at the end of the process and of each notebook cell."""
     atexit.register(_exit)
     os.register_at_fork(after_in_child=_forked)
     shell = environment.ipython()
@@ -68,21 +68,21 @@ def _at_the_end() -> None:
 
 
 def _exit() -> None:
-    # An exception has its own status, 1.
+    # After an exception, keep the exit status 1.
     if finish() and sys.stderr is not None and not hasattr(sys, "last_value"):
         sys.stderr.flush()
         sys.stderr = _Failing(sys.stderr)
 
 
 def _forked() -> None:
-    """Raise findings in a forked process, which may end without `atexit`; the parent prints its own
-    findings."""
+    """Raise findings in a forked process, because it may end without `atexit`. Drop the parent's
+    findings, which the parent prints."""
     options.goes_on = False
     options.COLLECTED.clear()
 
 
 class _Failing:
-    """A stream whose flush fails at Python's exit, which then has status 120."""
+    """A stream whose flush fails during Python's exit, so that the exit status is 120."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

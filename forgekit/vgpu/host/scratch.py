@@ -1,5 +1,5 @@
-"""Find a folder for the compiler's files: in memory if there is room, otherwise among temporary
-files."""
+"""Find a folder for the compiler's files: in memory if there is room, otherwise in the folder for
+temporary files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import tempfile
 from forgekit.vgpu.errors import PlatformError
 from forgekit.vgpu.wording import got_needed
 
-_NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, with a large reserve
+_NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, with a wide margin
 
 
 def scratch() -> str:
-    """Return a writable folder for temporary files that currently has enough room.
+    """Return a writable folder for temporary files that has enough free space.
 
-    The DSL writes PTX without checking for success, so this function checks first.
+    The DSL does not check whether it could write the PTX, so this function checks in advance.
 
     Raises:
         PlatformError: there is no such folder.

@@ -1,7 +1,7 @@
 """Check calls against a compiled function's signature, argument by argument.
 
-A compiled function without TVM-FFI accepts any argument, and a kernel then reads wrong sizes or
-wrong types. On the virtual GPU every call is compared with the compiled signature.
+A compiled function without TVM-FFI accepts any argument, so a kernel may use wrong sizes or types.
+On the virtual GPU, every call is compared with the compiled signature.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 from forgekit.vgpu.wording import brief, got_needed
 
-# A call's symbols: id -> value, and where the symbol first occurred.
+# Maps the id of a call's symbol to its value and to the place of its first occurrence.
 Bound = dict[int, tuple[int, str]]
 
 
@@ -26,7 +26,7 @@ class TensorParameter:
     """A tensor parameter; None marks a size or stride that the call passes.
 
     size_bits, stride_bits: widths of the dynamic sizes and strides, in order. symbols: per size,
-    then per stride, its `sym_int()`, or None. on_gpu: True if it is compiled as GPU memory.
+    then per stride, its `sym_int()`, or None. on_gpu: True if the tensor is compiled as GPU memory.
     """
 
     dtype: str
@@ -41,15 +41,15 @@ class TensorParameter:
 
     @classmethod
     def of(cls, value: Any) -> TensorParameter | None:
-        """Make the parameter from the compiler's argument, a runtime, fake or plain tensor; else
-        return None."""
+        """Return the parameter for an argument of the compiler: a runtime, fake or plain tensor.
+        Return None for other arguments."""
         if is_tensor(value) and not hasattr(value, "dynamic_shapes_mask"):
             from cutlass.cute.runtime import from_dlpack
 
             value = from_dlpack(value).mark_layout_dynamic()
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
-        str(value)  # without this, the DSL's mask of strides predates the last mark_…
+        str(value)  # makes the DSL update its mask of strides after mark_…
         from cutlass.cute.typing import AddressSpace
 
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
@@ -99,14 +99,14 @@ class TensorParameter:
                     raise _mismatch(name, f"{what} {got} in mode {mode}", needed, remedy)
         if view.align_offset % self.align and all(view.shape):
             raise _mismatch(
-                name, f"an address {view.align_offset % self.align} bytes past a boundary",
+                name, f"an address {view.align_offset % self.align} bytes past an aligned address",
                 f"a multiple of {self.align} bytes",
-                "pass a tensor that starts at a boundary, or compile with a smaller assumed_align",
+                "pass a tensor with an aligned address, or compile with a smaller assumed_align",
             )  # fmt: skip
 
     def bind(self, name: str, view: TensorView, bound: Bound) -> None:
-        """Raise ArgumentMismatchError if a symbol has a different value elsewhere in the call, or a
-        value that violates its divisibility. TVM-FFI ignores a stride if the size is 1."""
+        """Raise ArgumentMismatchError if a symbol has two values in the call, or a value that is
+        not a multiple of its divisibility. Like TVM-FFI, ignore the stride of a mode of size 1."""
         numbers = [(n, f"size {n} in mode {i}") for i, n in enumerate(view.shape)]
         numbers += [(n, f"stride {n} in mode {i}") for i, n in enumerate(view.strides)]
         free = (*(False for _ in view.shape), *(n == 1 for n in view.shape))
@@ -118,7 +118,7 @@ class TensorParameter:
                 raise _mismatch(
                     name, got,
                     f"{first}, because {where} and both were compiled with the same symbol",
-                    "pass tensors that agree, or compile each with a separate sym_int()",
+                    "pass tensors whose values agree, or compile each with its own sym_int()",
                 )  # fmt: skip
             if number % symbol.divisibility and not any_fits:
                 raise _mismatch(
@@ -127,7 +127,7 @@ class TensorParameter:
                 )  # fmt: skip
 
     def check_width(self, name: str, view: TensorView) -> None:
-        """Raise ArgumentMismatchError if a kernel's 32-bit numbers cannot hold a layout."""
+        """Raise ArgumentMismatchError if a layout does not fit into a kernel's 32-bit numbers."""
         if len(view.shape) != len(self.shape):
             return
         bits = iter(self.stride_bits)
@@ -153,13 +153,12 @@ def beyond_32_bits(
     dynamic: Sequence[bool],
     stride_bits: Sequence[int | None],
 ) -> tuple[str, str, str] | None:
-    """Describe the part of a tensor's layout that would wrap in a kernel (got, needed, remedy);
-    None if it fits.
+    """Describe the part of a tensor's layout that would overflow in a kernel, as (got, needed,
+    remedy). Return None if the layout fits.
 
-    CuTe DSL passes dynamic sizes as 32-bit numbers, and computes an offset in 32 bits from strides
-    that are compiled in (of less than 2**31) or passed in 32 bits.
-    dynamic: True for sizes that the call passes; stride_bits: widths of strides that the call
-    passes, else None.
+    CuTe DSL passes dynamic sizes as 32-bit numbers. It computes an offset in 32 bits if the strides
+    are compiled in (and less than 2**31) or passed in 32 bits. dynamic: True for sizes that the
+    call passes; stride_bits: widths of strides that the call passes, else None.
     """
     reach = 0
     for mode, (size, step, bits) in enumerate(zip(shape, strides, stride_bits, strict=True)):
@@ -188,7 +187,7 @@ def beyond_32_bits(
 
 
 class PackedTensor:
-    """A packed tensor argument, which keeps alive the tensor that it points into."""
+    """A packed tensor argument. It keeps a reference to the tensor to whose memory it points."""
 
     def __init__(self, tensor: object, fields: Sequence[tuple[int, int]]) -> None:
         setattr(self, SOURCE_ATTRIBUTE, tensor)
@@ -214,7 +213,7 @@ _SAME_BITS = {"tfloat32": "float32", "boolean": "bool"}
 
 @dataclass(frozen=True)
 class Scalar:
-    """A parameter that is not a tensor; integer: CuTe DSL's type if it is an integer."""
+    """A parameter that is not a tensor. integer: CuTe DSL's type of an integer, else None."""
 
     integer: Any
 
@@ -223,11 +222,12 @@ class Scalar:
 class CallSignature:
     """The runtime parameters of a compiled function.
 
-    parameters: a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of these. In a tuple,
-    the CuTe DSL type or the pointer from compilation describes a number or an address: TVM-FFI
-    accepts Python numbers there, but CuTe DSL's own calls would lose them. env_streams: stream
-    parameters that TVM-FFI omits from the call; packs: True if tensors are packed by the compiled
-    signature, as in TVM-FFI, regardless of marks on the caller's tensors.
+    parameters: maps each name to a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of
+    these. Within a tuple, a number is described by its CuTe DSL type and an address by the pointer
+    from compilation, because TVM-FFI accepts Python numbers there, but CuTe DSL's own calls would
+    drop them. env_streams: the stream parameters that TVM-FFI omits from the call; packs: True if
+    tensors are packed according to the compiled signature, as in TVM-FFI, whatever the marks on the
+    caller's tensors.
     """
 
     parameters: Mapping[str, Any]
@@ -252,7 +252,7 @@ class CallSignature:
     def complete(
         self, names: Sequence[str], args: tuple, kwargs: Mapping[str, Any]
     ) -> tuple[tuple, Mapping[str, Any]]:
-        """Return the arguments, plus the current stream if TVM-FFI omits it."""
+        """Return the arguments, with the current stream added if TVM-FFI omits it."""
         missing = {n for n in names if n in self.env_streams and n not in kwargs}
         if not missing or len(args) + len(kwargs) + len(missing) != len(names):
             return args, kwargs
@@ -263,7 +263,8 @@ class CallSignature:
         return tuple(values), {}
 
     def check_count(self, call: inspect.Signature, args: tuple, kwargs: Mapping[str, Any]) -> None:
-        """Raise ArgumentMismatchError for missing or extra arguments, as TVM-FFI counts them."""
+        """Raise ArgumentMismatchError for missing or extra arguments; count them as TVM-FFI
+        does."""
         if not self.packs or len(args) + len(kwargs) == len(call.parameters):
             return
         needed = [p for n, p in call.parameters.items() if n not in self.env_streams]
@@ -274,10 +275,10 @@ class CallSignature:
             raise ArgumentMismatchError(got_needed("arguments", got, names, _COMPARE)) from None
 
     def fit(self, named: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-        """Return the values in the form that the host code receives.
+        """Return the values in the form that the host code expects.
 
         Raises:
-        ArgumentMismatchError: an argument does not fit the compiled signature.
+            ArgumentMismatchError: an argument does not fit the compiled signature.
         """
         bound: Bound = {}
         return (self._fit(name, self.parameters.get(name), value, bound) for name, value in named)
@@ -320,7 +321,10 @@ class CallSignature:
         if self.packs:
             if parameter.on_gpu and plugins.active.on_host(view.owner):
                 raise _mismatch(
-                    name, "a tensor on the CPU", 'one on "cuda"', f'move it with {name}.to("cuda")'
+                    name,
+                    "a tensor on the CPU",
+                    'a tensor on "cuda"',
+                    f'move it with {name}.to("cuda")',
                 )
             parameter.bind(name, view, bound)
             return parameter.pack(view)
@@ -334,7 +338,8 @@ class CallSignature:
 
 
 def _members(value: Any) -> Any:
-    """Return the known properties of each member of a tuple, or None if there are none."""
+    """Return the description of a tuple's members for `CallSignature`, or None if no member is
+    checked."""
     import cutlass
 
     if isinstance(value, tuple | list):
@@ -348,7 +353,8 @@ def _members(value: Any) -> Any:
 
 
 def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
-    """Raise ArgumentMismatchError for an argument that wraps under any compiled signature."""
+    """Raise ArgumentMismatchError for an argument that would overflow under any compiled
+    signature."""
     if is_tensor(value):
         if hasattr(value, "dynamic_shapes_mask") and (p := TensorParameter.of(value)) is not None:
             p.check_width(name, describe(name, value))

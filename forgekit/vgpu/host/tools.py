@@ -1,4 +1,5 @@
-"""Give access to CuTe DSL's host side and to torch tensors, for compiling and calling functions."""
+"""Provide the tools of CuTe DSL's host side and of torch tensors that compiling and calling
+need."""
 
 from __future__ import annotations
 
@@ -11,18 +12,19 @@ from forgekit.vgpu.memory import fresh
 
 
 class Host:
-    """The tools of the host side.
+    """The host-side tools.
 
     lock: held during a compilation, because CuTe DSL compiles one function at a time. prepare:
-    prepare CuTe DSL for functions of the virtual GPU, without switching to it. revive: return CuTe
-    DSL's compiled function for its compiler's bytecode. name_beyond_ascii: the message about a
-    kernel with such a name; beyond_32_bits: the part of a layout that would wrap in a kernel.
-    real_device: the type of the device that holds a tensor's memory. scratch: the folder for
-    temporary files. finish: print the findings of a script that continued, and return its exit
-    status.
+    prepare CuTe DSL to run functions on the virtual GPU, without switching new compilations to it.
+    revive: return CuTe DSL's compiled function for its compiler's bytecode. name_beyond_ascii:
+    return the message for a kernel with a non-ASCII name. beyond_32_bits: describe the part of a
+    layout that would overflow in a kernel. real_device: return the type of the device that holds a
+    tensor's memory. scratch: return the folder for temporary files. finish: print the findings of a
+    script that continued, and return its exit status.
 
     mark_blank: mark all elements of a tensor as unwritten; copy_marks: copy the marks to a copy;
-    marks: one byte per element, nonzero if written; None if unknown.
+    marks: return one byte per element, nonzero if the element was written, or None if this is
+    unknown.
     """
 
     lock = hooks.lock
@@ -39,8 +41,11 @@ class Host:
 
     @staticmethod
     def pack(tensor: Any, fields: Sequence[tuple[int, int]], *, read_only: bool) -> Any:
-        """Pack a tensor for compiled host code; fields: (bits, value) of its pointer, sizes and
-        strides. read_only: True stops a kernel that writes to it."""
+        """Pack a tensor for compiled host code.
+
+        fields: (bits, value) of the pointer, the sizes and the strides; read_only: True if a kernel
+        must not write to the tensor.
+        """
         packed = signature.PackedTensor(tensor, fields)
         setattr(packed, arguments.READ_ONLY_ATTRIBUTE, read_only)
         return packed

@@ -1,18 +1,18 @@
 """The sanitizer is a listener that finds operations that are undefined on a GPU.
 
-    listener.py     receives the events and passes them to the checks
-    findings.py     a finding: kind, lines, block, thread, element; collects those of a launch
+    listener.py     receives the machine's events and passes them to the checks
+    findings.py     a finding (kind, lines, block, thread, element) and the findings of a launch
     messages.py     the texts of all findings
-    shared.py       shared memory: races, reads of unwritten bytes, cp.async in flight to it
+    shared.py       shared memory: races, reads of unwritten bytes, incomplete cp.async copies
     tensors.py      global memory: races between threads and blocks, unwritten elements,
-                    sources of cp.async in flight
+                    sources of incomplete cp.async copies
     proxies.py      stores that asynchronous copies may not see yet, because a proxy fence is
                     missing
     warpgroups.py   wgmma: operands of products in flight, fences before products
     warps.py        member masks, shuffles, barriers in divergent code
     shadow.py       the last writers and readers of each unit of memory, and whether they were
                     ordered
-    reach.py        from an access to the units that it touches
+    reach.py        maps an access to the units of memory that it touches
     order.py        the happens-before order of a launch's accesses
     clocks.py       vector clocks of warps: barriers, asynchronous operations, partial-warp syncs
     cluster_sync.py the order that clusters, mbarriers and asynchronous operations create; the

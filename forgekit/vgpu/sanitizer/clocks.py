@@ -1,15 +1,16 @@
 """Order operations within a team (a block, or a cluster) by vector clocks of warps.
 
-Each warp counts epochs; a barrier that it reaches starts a new one. `vectors[t, w, v]` is the
-number of epochs of warp v that happened before warp w's next operation, because of a barrier in
-between (Fidge 1988, Mattern 1988). If a kernel starts asynchronous operations, those of warp v
-count as a separate warp, with number n + v if there are n warps. They are ordered before a warp
-that waits for their completion; starting them does not order them.
+Each warp counts epochs, and each barrier that it reaches starts a new epoch. In `vectors`, the
+entry (t, w, v) is the number of epochs of warp v in team t that barriers order before the next
+operation of warp w (Fidge 1988, Mattern 1988). If a kernel starts asynchronous operations, the
+operations that warp v starts count as a separate warp, with number n + v if the team has n warps.
+They happen before the next operation of a warp that has waited for their completion. Starting an
+operation creates no order.
 
-A new epoch of a warp orders all its lanes. Only a sync of fewer lanes, `sync_warp(mask)`, is
-recorded; the record is read when two lanes of the same warp touch the same memory.
+A new epoch of a warp orders all its lanes. A sync of fewer lanes, `sync_warp(mask)`, is recorded
+separately; the record is read when two lanes of the same warp access the same memory.
 
-Arrays are replaced, never changed, so that a reference to them is a snapshot.
+Arrays are replaced, never modified, so a reference to an array is a snapshot.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _EVERYONE = -1  # a barrier number that no program uses
 class PartSync(NamedTuple):
     """A synchronisation of some lanes of some warps.
 
-    epoch: (teams, counted), the epochs that end here; met: (warps of the batch, 32), the lanes that
-    each lane synchronised with, as bits; 0 if it did not take part.
+    epoch: (teams, counted), the epochs that the sync ends; met: (warps of the batch, 32), the lanes
+    with which each lane synchronised, as bits; 0 for a lane that did not take part.
     """
 
     epoch: Array
@@ -38,11 +39,11 @@ class PartSync(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The clocks at one moment. epoch: (teams, counted); vectors: (teams, warps, counted), or None
-    if all are 0.
+    """The clocks at one moment.
 
-    counted: the warps, then their asynchronous operations if there are any; part_syncs: the syncs
-    of partial warps so far.
+    epoch: (teams, counted); vectors: (teams, warps, counted), or None if all are 0; part_syncs: the
+    syncs of partial warps so far. The axis `counted` lists the warps, followed by their
+    asynchronous operations if the kernel starts any.
     """
 
     epoch: Array
@@ -56,11 +57,11 @@ class AsyncToken(NamedTuple):
     team: Array
     warp: Array
     epoch: Array
-    clock: Snapshot  # the epoch when it started
+    clock: Snapshot  # the clocks when the operations started
 
 
 class WarpClocks:
-    """The clocks of a batch of blocks; `team` blocks form a team."""
+    """The clocks of a batch of blocks. team: the number of blocks per team."""
 
     def __init__(self, n_blocks: int, n_warps: int, team: int = 1, engines: bool = False) -> None:
         self.team_warps = team * n_warps
@@ -69,7 +70,7 @@ class WarpClocks:
         self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
-        self._arrived: dict[int, Array] = {}  # barrier -> clocks of the threads that pass it
+        self._arrived: dict[int, Array] = {}  # barrier -> epochs before it opens
 
     def restart(self) -> None:
         """Forget the syncs so far, because all threads have met."""
@@ -84,15 +85,15 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """Return (teams, warps, counted): the epochs that would precede a warp that joins each warp
-        now."""
+        """Return the epochs that would precede an operation that waits for each warp now: (teams,
+        warps, counted)."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
         return own
 
     def tick(self, warps: Array) -> None:
-        """Start a new epoch for these warps, a boolean mask."""
+        """Start a new epoch for the warps of a boolean mask."""
         epoch = self.now.epoch.copy()
         epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
         self.now = self.now._replace(epoch=epoch)
@@ -103,25 +104,25 @@ class WarpClocks:
 
     # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array, met: Array | None = None) -> None:
-        """Record that the lanes of these warps, booleans (blocks, warps), have met, or parts of
-        them (see PartSync)."""
+        """Record that lanes of the warps in a boolean mask, (blocks, warps), have met. met: as in
+        `PartSync`; None if all lanes of each warp have met."""
         if met is not None:
             self._part_syncs.append(PartSync(self.now.epoch, met))
             self.now = self.now._replace(part_syncs=self._part_syncs)
         self.tick(warps)
 
     def everyone(self, warps: Array) -> None:
-        """Record that all threads have met, keeping syncs that other code still refers to."""
+        """Record that all threads have met. Earlier snapshots keep their part_syncs."""
         self.arrive(_EVERYONE, warps)
         self.open(_EVERYONE, warps)
 
     def arrive(self, number: int, warps: Array) -> None:
-        """Record that these warps arrive at a barrier, which orders their past before those that
-        pass it."""
+        """Record that these warps arrive at a barrier, which orders their earlier accesses before
+        the warps that pass it."""
         own, vectors = self.own(), self.vectors()
         some = warps.reshape(len(own), -1)
         released = np.where(some[:, :, None], own, 0)
-        released = released.reshape(*self._split, -1).max(axis=2)  # (teams, blocks each, counted)
+        released = released.reshape(*self._split, -1).max(axis=2)  # (teams, blocks, counted)
         if number in self._arrived:
             released = np.maximum(self._arrived[number], released)
         self._arrived[number] = released
@@ -141,7 +142,7 @@ class WarpClocks:
 
     # -- asynchronous operations ----------------------------------------------------------------
     def start_async(self, who: Array) -> AsyncToken:
-        """Start an operation for each of the threads, which are numbered over the batch."""
+        """Start an operation for each of the threads, numbered in the batch."""
         team, warp = np.divmod(who // WARP, self.team_warps)
         before, epoch = self.now, self.now.epoch.copy()
         started = epoch[team, self.team_warps + warp]
@@ -157,8 +158,8 @@ class WarpClocks:
         self.replace(vectors)
 
     def join_products(self, token: AsyncToken, waiting: Array) -> None:
-        """Record that warps, booleans over the batch, have waited for a product that four of them
-        started."""
+        """Record that some warps have waited for products of their warpgroups. waiting: a mask of
+        the warps in the batch."""
         team, warp, epoch = (x.reshape(-1, 4) for x in (token.team, token.warp, token.epoch))
         joining = waiting[team * self.team_warps + warp]
         vectors = self.vectors().copy()
@@ -169,8 +170,8 @@ class WarpClocks:
         self.replace(vectors)
 
     def all_joined(self) -> bool:
-        """Return True if, in each team, all asynchronous operations happened before some warp's
-        next operation."""
+        """Return True if every asynchronous operation happened before the next operation of at
+        least one warp of its team."""
         epoch, vectors, _ = self.now
         started = epoch[:, self.team_warps :]
         if vectors is None:
@@ -181,8 +182,9 @@ class WarpClocks:
 class SyncClocks:
     """The clocks that pass through cluster barriers or mbarriers, from arriving to waiting threads.
 
-    Each has a number and, once used, an entry: the epochs that precede a waiter for the current
-    phase, and those that precede a waiter for an ended phase.
+    Each barrier has a number. From its first use it also has an entry: the epochs that precede a
+    thread that waits for the current phase, and the epochs that precede a thread that waits for an
+    ended phase.
     """
 
     def __init__(self, clocks: WarpClocks, numbers: int) -> None:
@@ -205,7 +207,7 @@ class SyncClocks:
         return self._slots[numbers]
 
     def arrive(self, warps: Array, numbers: Array) -> None:
-        """Let warps, numbered over the batch and once per barrier number, arrive."""
+        """Record that `warps[i]`, numbered in the batch, arrives at barrier `numbers[i]`."""
         rows = self._clocks.own().reshape(-1, self._open.shape[1])
         at = self._entries(numbers)
         np.maximum.at(self._open, at, rows[warps])
@@ -215,7 +217,7 @@ class SyncClocks:
         self._clocks.tick(ticking)
 
     def complete_async(self, token: AsyncToken, part: Array, numbers: Array) -> None:
-        """Record that the asynchronous operations of `part` have completed."""
+        """Record that the operations of `part` have completed at the barriers `numbers`."""
         place = self._clocks.team_warps + token.warp[part]
         at = self._entries(numbers)
         np.maximum.at(self._open, (at, place), token.epoch[part] + 1)
@@ -226,7 +228,7 @@ class SyncClocks:
         self._open[at] = 0
 
     def wait(self, warps: Array, numbers: Array) -> None:
-        """Let warps join the clocks of phases that have ended."""
+        """Record that the warps wait for ended phases of these barriers."""
         vectors = self._clocks.vectors().copy()
         rows = vectors.reshape(-1, vectors.shape[2])
         at = self._entries(numbers)
@@ -241,7 +243,7 @@ def names_everyone(members: Array | None) -> bool:
 
 
 def meeting(m: Batch, members: Array | None) -> Array | None:
-    """Return `met` of a PartSync for the running lanes; None if all live lanes of their warps
+    """Return the running lanes' `met` of a `PartSync`, or None if all live lanes of their warps
     meet."""
     if members is None or names_everyone(members):
         return None

@@ -1,8 +1,8 @@
 """Order accesses by clusters, mbarriers and asynchronous operations.
 
-This module is used only for kernels that have these. Between blocks of a cluster, and while
-something is in flight, a block barrier does not complete everything before it; the clocks then
-continue until everything so far precedes all threads.
+Only kernels with clusters, mbarriers or asynchronous operations use this module. A block barrier
+does not order the other blocks of a cluster, nor does it complete asynchronous operations. The
+clocks therefore continue past a barrier until all earlier operations precede all threads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MBARRIER = 8  # bytes
 
 
 class ClusterSync(Listener):
-    """Orders accesses in such a kernel, in the running batch; listens after `Sanitizer`."""
+    """Orders the accesses of the running batch; receives each event after `Sanitizer`."""
 
     def __init__(
         self, unit: int, order: Order, shared: SharedCheck, tensors: GlobalCheck, report: Report
@@ -51,7 +51,7 @@ class ClusterSync(Listener):
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._untouched = False  # no thread has touched memory since all threads arrived
+        self._untouched = False  # True if no thread has accessed memory since all threads arrived
         self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -60,7 +60,7 @@ class ClusterSync(Listener):
 
     # -- barriers ---------------------------------------------------------------------------------
     def block_met(self, m: Batch, warps: Array) -> None:
-        """Record that all threads of the batch have met at the barrier of their block."""
+        """Record that all threads of the batch have met at their blocks' barriers."""
         self._clocks.everyone(warps)
         if m.cluster_blocks == 1:
             self._everyone_met(m)
@@ -104,7 +104,7 @@ class ClusterSync(Listener):
     def on_mbarrier_phase(self, m: Batch, words: Array) -> None:
         self._mbarriers.end(words)
 
-    # -- accesses to other blocks, asynchronous ones ----------------------------------------------
+    # -- accesses to other blocks, asynchronous accesses ------------------------------------------
     def on_access(self, m: Batch, access: Access) -> None:
         self._untouched = False
         if access.space in ("cluster", "generic"):
@@ -115,7 +115,7 @@ class ClusterSync(Listener):
             self._unfenced.store(m, access)
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        self._unfenced.store(m, access)  # cp.async stores in its thread's order
+        self._unfenced.store(m, access)  # counts as a store of the thread
 
     def product_reads(self, m: Batch, found: Reach) -> None:
         """Record that a `wgmma` reads shared memory."""
@@ -126,7 +126,7 @@ class ClusterSync(Listener):
         self._unfenced.fence(m, mask)
 
     def _visit(self, m: Batch, found: Reach) -> None:
-        """Record the accesses to other blocks."""
+        """Record the accesses to the shared memory of other blocks."""
         block = found.units * self._unit // m.shared.stride
         far = np.flatnonzero(block != found.who // m.n_threads)
         if len(far):
@@ -141,7 +141,7 @@ class ClusterSync(Listener):
         self._lifetimes.add(visits)
 
     def _report_visits(self, m: Batch, visits: Visits, bad: Array, message: Message) -> None:
-        """Report the visits for which `bad` is true, if any."""
+        """Report the visits for which `bad` is True, if any."""
         if not bad.any():
             return
         first, count = int(bad.argmax()), int(np.count_nonzero(bad))
@@ -168,7 +168,7 @@ class ClusterSync(Listener):
         self, m: Batch, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
         size: Array,
     ) -> None:  # fmt: skip
-        """Process the end of an access to shared memory."""
+        """Process an asynchronous operation's access to shared memory."""
         found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
         if what == READ:
@@ -189,11 +189,11 @@ class ClusterSync(Listener):
 
 # -- lifetime of the block whose shared memory is accessed --------------------------------------
 class Visits(NamedTuple):
-    """Accesses to the shared memory of blocks by an instruction.
+    """Accesses of one instruction to the shared memory of blocks.
 
-    who: threads; place: the index in the team of their warp or of that warp's asynchronous
-    operations; epoch: the epoch of that place; block: the owner of the memory, as a row
-    of the batch.
+    who: the threads; place: the index, within the team, of each thread's warp or of that warp's
+    asynchronous operations; epoch: the epoch at that index; block: the block that owns the memory,
+    as its index in the batch.
     """
 
     pc: int
@@ -204,12 +204,12 @@ class Visits(NamedTuple):
 
 
 class Lifetimes:
-    """Accesses to the shared memory of other blocks, until they are certain to be complete.
+    """Keeps accesses to the shared memory of other blocks until they are certain to be complete.
 
-    Shared memory exists from the start of its block until the block's last thread exits. A barrier
-    of the cluster proves that the block has started. A warp of the block that joins the access
-    before it exits proves that the block has not left. The block's own asynchronous copies count
-    like accesses from another block.
+    Shared memory exists from the start of its block until the block's last thread exits. A cluster
+    barrier proves that the block has started. If a warp of the block joins the access before the
+    warp exits, the block has not exited before the access. The block's own asynchronous copies
+    count as accesses from another block.
     """
 
     def __init__(self, team: int, block_warps: int) -> None:
@@ -225,8 +225,8 @@ class Lifetimes:
         self._visits.append(visits)
 
     def too_early(self, visits: Visits, clock: Snapshot) -> Array:
-        """Return the accesses whose block may not have started yet, because none of its warps has
-        been joined."""
+        """Return True for each access whose target block may not have started, because the
+        accessing warp has joined no warp of that block."""
         if self._started:
             return np.zeros(len(visits.who), bool)
         warp = visits.who // WARP
@@ -238,8 +238,8 @@ class Lifetimes:
         return np.asarray(bad)
 
     def too_late(self, clock: Snapshot) -> Iterator[tuple[Visits, Array]]:
-        """Return all accesses at the end, and True for those whose block may have exited before,
-        because none of its warps has joined the access."""
+        """At the end of a batch, yield all accesses, with True for each access whose target block
+        may have exited earlier, because no warp of that block has joined the access."""
         for visits in self._visits:
             bad = np.ones(len(visits.who), bool)
             if clock.vectors is not None:
@@ -249,7 +249,7 @@ class Lifetimes:
             yield visits, bad
 
     def _warps(self, block: Array) -> tuple[Array, Array]:
-        """Return the teams of blocks, (n, 1), and their warps, numbered in the team: (n, warps per
+        """Return the blocks' teams, (n, 1), and their warps, numbered in the team, (n, warps per
         block)."""
         team, mine = np.divmod(block, self._team)
         return team[:, None], mine[:, None] * self._block_warps + np.arange(self._block_warps)

@@ -1,11 +1,11 @@
-"""Find effects of undefined values by repeating a launch with different bytes in unwritten shared
-memory.
+"""Find effects of undefined values: repeat a launch with other bytes in unwritten shared memory.
 
 A launch that reads unwritten shared memory is repeated once per entry of `FILLS` and once per
-constant that the kernel compares with. Each such read then returns the fill. The first sight
-(`sinks.py`, a visible effect) that differs from the previous run depends on such a read. Runs that
-fill only the reads of one line identify the line. An undefined value whose results are dropped
-changes nothing. A value that has the same effect for every fill is not detected.
+constant that the kernel compares with. In such a run, each read of unwritten memory returns the
+fill. The first sight (a visible effect, see `sinks.py`) that differs from the previous run depends
+on a read of unwritten memory. Runs that fill only the reads of one line identify that line. An
+undefined value is not reported if the kernel discards its results, and not detected if it has the
+same effect for every fill.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from forgekit.vgpu.sanitizer.reach import Reach
 from forgekit.vgpu.sanitizer.shadow import ENGINE
 from forgekit.vgpu.sanitizer.sinks import Sight
 
-# Runs a program over the launch, from the same memory, with these listeners.
+# Runs a program for the launch, from the same initial memory, with these listeners.
 Run = Callable[[Program, Sequence[Listener]], None]
-Fill = bytes | None  # every four bytes; None: noise
+Fill = bytes | None  # the bytes, repeated; None: pseudorandom bytes
 
 ONES = b"\xff\xff\xff\xff"  # -1 and NaN, the content of unwritten memory in the usual schedule
-# Also 0, large and small numbers of every type, 1.0.
+# The fills also include 0, 1.0, and large and small numbers of every type.
 FILLS: tuple[Fill, ...] = (
     b"\0\0\0\0", ONES, b"\x7f\x7f\x7f\x7f", b"\x80\xff\x7f\xff", b"\0\0\x80\x3f", None,
 )  # fmt: skip
@@ -54,21 +54,21 @@ class _Reached(Exception):  # noqa: N818
 
 
 class Definedness(Listener):
-    """Watches the reference run, then repeats it.
+    """Observes the reference run, then repeats it.
 
-    bare: the plain kernel; program: the kernel with the steps of other checks, for the run that
-    they watch.
+    bare: the kernel without added steps; program: the kernel with the steps of the other checks,
+    for the reference run.
 
     Attributes:
-        program: the program of the reference run, with watched steps.
+        program: the program of the reference run, with steps that report sights.
     """
 
     def __init__(self, program: Program, bare: Program, report: Report) -> None:
         self._bare, self._unit, self._report = bare, bare.unit_bytes, report
         self.program, self._repeated = self._watch(program), self._watch(bare)
-        # (batch, instruction, number of its run) -> the unwritten memory that it read
+        # (batch, instruction, how many times it has run) -> the unwritten memory that it read
         self._blank: dict[tuple[int, int, int], list[Reach]] = {}
-        # All sights of the reference run: the code, and the number of findings so far.
+        # For each sight of the reference run: its code, and the number of findings up to it.
         self._codes: list[int] = []
         self._found = [0]
         self._start(self._keep)
@@ -80,8 +80,8 @@ class Definedness(Listener):
     def _start(
         self, take: Callable[[Sight], None], filled: frozenset[int] = frozenset(), fill: Fill = None
     ) -> None:
-        """Begin a run. take: called with each sight. filled: instructions that read `fill` from
-        unwritten memory."""
+        """Begin a run. take: called with each sight; filled: the instructions for which unwritten
+        memory contains `fill`."""
         self._take, self._filled, self._fill = take, filled, fill
         self._batch, self._sights = -1, 0
         self._ran: Counter[int] = Counter()
@@ -110,7 +110,7 @@ class Definedness(Listener):
             before = memory[units]
             memory[units] = self._fill_of(units)
             result = step(m)
-            if only_reads:  # the other reads get the leftover bytes
+            if only_reads:  # restore the bytes for other reads
                 memory[units] = before
             return result
 
@@ -148,13 +148,13 @@ class Definedness(Listener):
 
     # -- comparison of runs -------------------------------------------------------------------
     def compare(self, run: Run) -> None:
-        """Repeat the launch and report each line whose undefined values have an effect, sorted into
-        the other findings."""
+        """Repeat the launch and report each line whose undefined values have an effect, in
+        execution order among the other findings."""
         lines: dict[object, set[int]] = defaultdict(set)
         for _, pc, _ in self._blank:
             lines[self._report.line(pc) or pc].add(pc)
         every = frozenset().union(*lines.values())
-        told: list[int] = []  # numbers of sights
+        told: list[int] = []  # the numbers of the reported sights
         if self._first_difference(run, every) is not None:
             for pcs in map(frozenset, lines.values()):
                 other = self._first_difference(run, pcs)
@@ -205,7 +205,8 @@ class Definedness(Listener):
     def _tell(
         self, m: Batch, batch: int, pcs: frozenset[int], other: Sight, usual: Sight | None
     ) -> None:
-        """Report that reads of `pcs` change a sight; usual: the same sight without a fill."""
+        """Report that reads by the instructions `pcs` change a sight; usual: this sight without a
+        fill."""
         report = self._report
         threads, seen = other.rows()
         byte, before = 0, seen if usual is None else usual.rows()[1]
@@ -226,15 +227,16 @@ class Definedness(Listener):
         )  # fmt: skip
 
     def _reads(self, pcs: frozenset[int]) -> int:
-        """Count the reads of unwritten memory by threads, in all batches of the launch."""
+        """Return the number of reads of unwritten memory, counted per thread, in all batches of the
+        launch."""
         blank = (found for (_, pc, _), found in self._blank.items() if pc in pcs)
         return sum(np.unique(reach.who).size for found in blank for reach in found)
 
     def _read_for(
         self, user: int, block: int, batch: int, pcs: frozenset[int]
     ) -> tuple[int, int, int]:
-        """Return (instruction, thread, unit) of a read: by the thread itself, else by its block of
-        `block` threads, else by any thread; of several reads, the first."""
+        """Return (instruction, thread, unit) of the first read by thread `user`, else by its block
+        of `block` threads, else by any thread."""
         reads = (
             (pc, int(who) & (ENGINE - 1), int(unit))
             for (when, pc, _), found in self._blank.items()
@@ -246,7 +248,7 @@ class Definedness(Listener):
 
 
 def _compared(program: Program) -> Sequence[Fill]:
-    """Return the first constants that a kernel compares with for equality."""
+    """Return the first constants that a kernel's equality comparisons use."""
     found = [
         (operand.bits & 0xFFFFFFFF).to_bytes(4, "little")
         for ins in program.instructions

@@ -1,4 +1,4 @@
-"""Represent findings (a kernel's undefined operations and where they occur), and collect those of a
+"""Represent findings (a kernel's undefined operations and their locations), and collect those of a
 launch."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 
 @dataclass
 class Finding:
-    """A mistake, reported once however many threads made it.
+    """A mistake, reported once for all threads that made it.
 
     kind: one of `KINDS`. lines: the Python lines, beginning with the one to show first; empty if
     the PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
@@ -71,7 +71,7 @@ class Finding:
 
     @property
     def counted(self) -> str:
-        """Return the message, with the count if it exceeds one."""
+        """Return the message; for an error, add the count to its first line if it exceeds 1."""
         if self.count < 2 or self.severity == "note":
             return self.message
         title, _, rest = self.message.partition("\n")
@@ -79,9 +79,10 @@ class Finding:
 
     @staticmethod
     def distinct(findings: Iterable[Finding], *, summed: bool = False) -> list[Finding]:
-        """Return the first finding of each kind and place in the code; errors before notes.
+        """Return the first finding of each kind at each place in the code, with errors before
+        notes.
 
-        summed: add up the counts of all merged findings.
+        summed: replace each count by the sum over the merged findings.
         """
         found: dict[object, Finding] = {}
         for finding in findings:
@@ -93,7 +94,7 @@ class Finding:
 
 
 class Report:
-    """The findings of a launch, in the order in which they were found."""
+    """The findings of a launch, in the order of their detection."""
 
     def __init__(self, program: Code, record: LaunchRecord) -> None:
         self.program = program
@@ -113,11 +114,11 @@ class Report:
         return self.program.instructions[pc].source
 
     def who(self, number: int) -> Who:
-        """Describe a thread by its number in the grid."""
+        """Return the coordinates of the thread with this number in the grid."""
         return self._record.coordinates(*divmod(number, self._record.block_warps * WARP))
 
     def in_batch(self, m: Batch, number: int) -> Who:
-        """Describe a thread by its number in the batch."""
+        """Return the coordinates of the thread with this number in the batch."""
         return self.who(number + m.blocks[0] * m.n_threads)
 
     def add(
@@ -132,11 +133,12 @@ class Report:
         other: Who | None = None,
         **fields: object,
     ) -> None:
-        """Keep a finding with the lines of these instructions, or increase the count of an equal
-        one.
+        """Add a finding with the lines of the instructions `pcs`, or increase the count of an equal
+        finding.
 
-        same: findings merge if the lines of these instructions agree; by default `pcs`. other,
-        fields: fill the message's text, in addition to {who}, {place} and {line}, the last line.
+        same: two findings are equal if the lines of these instructions agree; by default `pcs`.
+        other, fields: values for fields of the message's text, besides {who}, {place} and {line}
+        (the last line).
         """
         key = message.kind, tuple(self.line(pc) or pc for pc in same or pcs)
         if key in self._found:
@@ -158,8 +160,8 @@ class Report:
         return "an unknown line" if source is None else describe_source(source)
 
     def race(self, kind: str, c: Conflict, threads: Callable[[int], Who], place: str) -> None:
-        """Report that two threads, or their asynchronous operations, touch the same memory without
-        an order between them. threads: the numbers used in the conflict."""
+        """Report that two threads, or their asynchronous operations, access the same memory in no
+        defined order. threads: maps a thread number of the conflict to coordinates."""
         first, second = (threads(who & (ENGINE - 1)) for who in (c.first, c.second))
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         same_block = first[0] == second[0]
@@ -178,8 +180,8 @@ class Report:
         )  # fmt: skip
 
     def _verbs(self, touch: Touch) -> tuple[str, str]:
-        """Return the verbs of an access, present and past; volatile and ordered accesses count as
-        atomic."""
+        """Return an access's verbs, in the present and past tense; volatile and ordered accesses
+        are described as atomic."""
         root = self.program.instructions[touch.pc].opcode[0]
         return _ORDERED_VERBS.get(root, (touch.what, _DID[touch.what]))
 

@@ -27,13 +27,13 @@ from forgekit.vgpu.sanitizer.warpgroups import WarpgroupCheck
 
 
 class Sanitizer(Listener):
-    """Observes a launch.
+    """Checks a launch.
 
-    first: the sanitizer of the launch's first run, if this one is the precise repetition.
+    first: the sanitizer of the launch's first run, if this run repeats the launch precisely.
 
     Attributes:
-        program: the program that the machine must run to report all events. listeners: all
-            listeners, including this object.
+        program: the program that the machine must run so that all events are reported.
+        listeners: all listeners, including this object.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Sanitizer(Listener):
         )
         self._shared = SharedCheck(program.unit_bytes, self._order, self._report)
         self._cluster_sync: ClusterSync | None = None
-        # Block barriers are not the only source of order here.
+        # In these kernels, block barriers are not the only source of order.
         if record.cluster_blocks > 1 or program.is_asynchronous:
             self._cluster_sync = ClusterSync(
                 program.unit_bytes, self._order, self._shared, self._global, self._report
@@ -77,7 +77,7 @@ class Sanitizer(Listener):
 
     @property
     def findings(self) -> list[Finding]:
-        """Return one finding per kind and pair of lines, in the order they were found."""
+        """Return one finding per kind and pair of lines, in the order of their detection."""
         return self._report.findings
 
     @property
@@ -91,13 +91,14 @@ class Sanitizer(Listener):
         return self.read_blank or self._global.doubtful
 
     def look_again(self) -> Sanitizer:
-        """Return a precise sanitizer of the same launch; the caller has restored memory."""
+        """Return a precise sanitizer for a repetition of the launch. The caller has restored the
+        remaining memory."""
         _restore(self._before)
         return Sanitizer(self._given, self._record, self._memory, first=self)
 
     def compare(self, run: Run) -> None:
-        """Find effects of undefined values, if any were read, by further runs of the launch, whose
-        results are dropped."""
+        """Find effects of undefined values, if the launch read any, by repeating the launch. The
+        results of the repetitions are discarded."""
         if self._definedness is None:
             return
 
@@ -122,7 +123,7 @@ class Sanitizer(Listener):
 
     def on_stop(self, m: Batch) -> None:
         warps.check_stuck(m, self._report)
-        if self._cluster_sync is not None:  # its cause may not have been processed yet
+        if self._cluster_sync is not None:  # report a race that caused the deadlock
             self._shared.everyone_met(m)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -193,5 +194,5 @@ def _restore(saved: Sequence[tuple[Allocation, Array]]) -> None:
 
 
 def _by_warp(m: Batch, mask: Array | None) -> Array:
-    """Return the warps that have a thread in the mask: (blocks, warps)."""
+    """Return a boolean mask of the warps with a thread in `mask`: (blocks, warps)."""
     return np.asarray(m.lanes(mask).any(axis=1).reshape(m.n_blocks, -1))

@@ -1,4 +1,5 @@
-"""Write the text of a finding: the thread, what it did, where, what that means, and the remedy."""
+"""Write the text of a finding: the thread, its operation, the place, the consequence and the
+remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import NamedTuple
 
 from forgekit.vgpu.sanitizer.shadow import ENGINE, WRITE, Conflict
 
-# kind -> its title
+# kind -> title
 KINDS = {
     "out-of-bounds": "Out of bounds",
     "misaligned": "Misaligned access",
@@ -35,15 +36,15 @@ KINDS = {
     "trap": "Trap",
     "register-pressure": "Register pressure",
 }
-# These may be intended.
+# Code with these findings may be intended.
 NOTES = ("unwritten-output", "register-pressure")
 
 
 class Message(NamedTuple):
     """The text of a finding.
 
-    kind: a key of `KINDS`; text: the events, one per line, with fields that `Report.add` fills in;
-    advice: the remedy; note: True for code that may be intended, regardless of kind.
+    kind: a key of `KINDS`; text: the description, with fields that `Report.add` fills in; advice:
+    the remedy; note: True if the code may be intended, whatever the kind.
     """
 
     kind: str
@@ -147,15 +148,15 @@ PRODUCT_IN_FLIGHT = Message(
 )
 NO_PRODUCT_FENCE = Message(
     "product-fence",
-    "{who} starts a product without a wgmma.fence since the previous one.",
+    "{who} starts a product without a wgmma.fence since the previous product.",
     "A wgmma sees values that threads wrote to registers (accumulators, fragments of A) only after "
     "cute.nvgpu.warpgroup.fence(): call it before the first cute.gemm of each group.",
 )
 
 
 def operation(c: Conflict, *, product: bool) -> Message:
-    """Return the message for an asynchronous operation (product: a wgmma) and an unordered
-    access."""
+    """Return the message for an asynchronous operation and an unordered access. product: True if
+    the operation is a `wgmma`."""
     text = _OPERATION_SECOND
     if c.first & ENGINE:
         text = _TWO_OPERATIONS if c.second & ENGINE else _OPERATION_FIRST
@@ -195,7 +196,7 @@ _SHOWS = {
 
 
 def uninitialised_shared(shows: str) -> Message:
-    """Return the message; shows: the effect of the undefined value, a key of `_SHOWS`."""
+    """Return the message for an undefined value. shows: the value's effect, a key of `_SHOWS`."""
     return Message(
         "uninitialised-shared",
         "{who} reads {place}, which no thread of its block has written.\n"
@@ -243,12 +244,12 @@ HAS_LEFT_ITSELF = HAS_LEFT._replace(
     text="An asynchronous operation started by {who} may still use its block's shared memory after "
     "the block has exited."
 )
-# An H200 keeps the memory until then: book/virtual_gpu.md has the experiment.
+# An H200 keeps the memory until the copy ends: see the experiment in book/virtual_gpu.md.
 STORES_STILL = HAS_LEFT._replace(
     text="A copy from shared to global memory that {who} started may still be reading after its "
     "block has exited.",
     advice="PTX does not guarantee that the shared memory stays allocated until the copy ends, "
-    "although an H200 starts no other block there earlier. To be safe on every GPU, let the thread "
+    "although an H200 does not reuse the memory earlier. To be safe on every GPU, let the thread "
     "call cute.arch.cp_async_bulk_wait_group(0, read=True).",
     note=True,
 )
@@ -257,7 +258,7 @@ STORES_STILL = HAS_LEFT._replace(
 NOT_IN_OWN_MASK = Message(
     "member-mask",
     "{who}, lane {lane}, is not in the member {place} that it passes.",
-    "A lane that executes the instruction must be in its own mask; 0xffffffff is the whole warp.",
+    "A lane that executes the instruction must be in its own mask; the whole warp is 0xffffffff.",
 )
 MASKS_DIFFER = Message(
     "member-mask",

@@ -1,11 +1,12 @@
-"""Decide which of a launch's accesses happen before which others.
+"""Determine which of a launch's accesses happen before which others.
 
-Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Memory adds
-further order through atomic, volatile, acquire and release accesses, which build locks, flags and
-counters. If a warp makes such an access, everything it did or joined at a barrier happens before
-every warp that makes a later such access, and before warps that join one of these. Addresses are
-not compared, nor is the place of a fence, so a correct protocol is never reported. Relaxed accesses
-of a kernel without any fence order only accesses to memory that atomic operations update.
+Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Atomic,
+volatile, acquire and release accesses, which implement locks, flags and counters, add further
+order. When a warp makes such an access, its earlier operations, and those that it joined at a
+barrier, happen before all later ordering accesses of any warp, and before warps that join these
+accesses. The check ignores addresses and the positions of fences, so it never reports a correct
+protocol. In a kernel without fences, relaxed accesses order only accesses to memory that atomic
+operations update.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _BITS = np.arange(WARP, dtype=np.uint32)
 
 
 class Order:
-    """The order of the accesses of a launch.
+    """The order of a launch's accesses.
 
     Attributes:
-        time: counts the accesses.
+        time: the number of accesses so far.
         clocks: the batch's clocks; a team is a block or a cluster.
-        base: number in the grid of the batch's first thread.
+        base: the number of the batch's first thread in the grid.
     """
 
     clocks: WarpClocks
@@ -49,7 +50,8 @@ class Order:
         )
 
     def add_sync(self, m: Batch, mask: Array | None, *, relaxed: bool) -> None:
-        """Record that the threads of `mask` make an ordering access; relaxed: without a fence."""
+        """Record that the threads of `mask` make an ordering access. relaxed: True if the access is
+        relaxed and the kernel has no fence."""
         warps = np.flatnonzero(m.lanes(mask).any(axis=1)) + self.base // WARP
         first_team = m.blocks[0] // m.cluster_blocks
         access = _SyncAccess(
@@ -58,20 +60,20 @@ class Order:
         self._history.new.append(access)
 
     def in_grid(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """Return True if the access of thread `first`, numbered over the grid, happens before the
-        later access of thread `second` in the current batch."""
+        """Return True if the access of thread `first`, numbered in the grid, happens before the
+        later access of thread `second`, numbered in the current batch."""
         threads = first & (ENGINE - 1), second & (ENGINE - 1)
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def in_batch(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """Like `in_grid`, for threads that are numbered over the current batch."""
+        """Return the same as `in_grid` for two threads numbered in the current batch."""
         threads = [(who & (ENGINE - 1)) + np.int64(self.base) for who in (first, second)]
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def _ordered(
         self, earlier: Touch, first: Array, later: Touch, second: Array, engine: Array
     ) -> Array:
-        # accesses made before the thread started the operation
+        # the thread's accesses before it started the operation
         result = ~engine & (first == second)
         team_threads = self._n_warps * WARP
         same = first // team_threads == second // team_threads
@@ -91,8 +93,8 @@ def in_block_order(
 ) -> Array:
     """Return True if an access of thread `first` happens before an access of thread `second`.
 
-    Threads are numbered over the batch; each pair belongs to one team of `n_warps`. engine: True if
-    the first access belongs to an asynchronous operation of the thread.
+    Threads are numbered in the batch; both threads of a pair belong to the same team of `n_warps`
+    warps. engine: True if an asynchronous operation of the first thread makes the first access.
     """
     (team, place), mine = np.divmod(first // WARP, n_warps), second // WARP % n_warps
     same = (place == mine) & ~engine
@@ -112,8 +114,8 @@ def in_block_order(
 def _lanes_ordered(
     syncs: Sequence[PartSync], threads: tuple[Array, Array], began: Array, now: Array, team: int
 ) -> Array:
-    """Return True if the access of the first thread in epoch `began` happens before the second
-    thread, of the same warp, in the later epoch `now`.
+    """Return True if the first thread's access in epoch `began` happens before the second thread's
+    access in the later epoch `now`. Both threads belong to the same warp.
 
     threads: numbers in the batch; team: warps per team.
     """
@@ -123,7 +125,7 @@ def _lanes_ordered(
     begin[asked], end[asked] = began, now  # one answer for all queries about the same thread
     warp = first // WARP
     at = np.divmod(warp, team)
-    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # the lanes that the access precedes
+    joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # lanes ordered after the access
     parts = np.zeros(len(first), now.dtype)
     for sync in _since(syncs, at, begin):
         epoch, met = sync.epoch[at], sync.met[warp]
@@ -131,13 +133,13 @@ def _lanes_ordered(
         parts += here
         released = np.where(joined[:, None] >> _BITS & np.uint32(1), met, np.uint32(0))
         joined |= np.where(here, np.bitwise_or.reduce(released, axis=1), np.uint32(0))
-    by_all = parts < end - begin  # an epoch in between ended for the whole warp
+    by_all = parts < end - begin  # a sync of the whole warp ended an epoch in between
     lane = (threads[1] % WARP).astype(np.uint32)
     return np.asarray(by_all[asked] | (joined[asked] >> lane & np.uint32(1)).astype(bool))
 
 
 def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> list[PartSync]:
-    """Return the syncs in order, from the first that may count."""
+    """Return the syncs, in order, from the first that may order the accesses."""
     first = len(syncs)
     while first and (syncs[first - 1].epoch[at] >= begin).any():
         first -= 1
@@ -145,18 +147,19 @@ def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> 
 
 
 class _SyncAccess(NamedTuple):
-    """Warps that make an ordering access in the same step. They are served in the order of their
-    numbers."""
+    """Warps that make an ordering access in the same step, which counts as executed in the order of
+    their numbers."""
 
     time: int
-    warps: frozenset[int]  # numbered over the grid
-    first_team: int  # in the batch
+    warps: frozenset[int]  # numbered in the grid
+    first_team: int  # the batch's first team, numbered in the grid
     clock: Snapshot
     relaxed: bool  # orders only memory that atomic operations update
 
 
 class _SyncHistory:
-    """The ordering accesses of a launch; warps_a_team: warps per block or per cluster."""
+    """The ordering accesses of a launch. warps_a_team: the number of warps per block or per
+    cluster."""
 
     def __init__(self, warps_a_team: int) -> None:
         self.new: list[_SyncAccess] = []
@@ -166,10 +169,10 @@ class _SyncHistory:
     def ordered(
         self, first: Array, earlier: Touch, second: Array, later: Touch, engine: Array
     ) -> Array:
-        """Return True if the earlier touch by warps `first` happens before the later touch by
+        """Return True if the earlier touch by warps `first` happens before the later touch by warps
         `second`.
 
-        engine: True if an asynchronous operation of the warp made the touch.
+        engine: True if an asynchronous operation of the first warp made the earlier touch.
         """
         result = np.zeros(len(first), bool)
         for access in self.new:
@@ -189,11 +192,11 @@ class _SyncHistory:
     def _released(
         self, warp: int, touch: Touch, engine: bool, atomic: bool
     ) -> tuple[int, int] | None:
-        """Return when the touch of a warp was first released: (time, place in the order served)."""
+        """Return the warp's first release of the touch, as (time, warp), or None."""
         team, mine = divmod(warp, self._warps_a_team)
         place = mine + self._warps_a_team * engine
         for access, w, local, other in self._served(team, 1, atomic):
-            # An atomic access is itself a release.
+            # An atomic access is its own release.
             if access.time >= touch.time + (touch.what != ATOMIC):
                 vectors, began = access.clock.vectors, touch.clock.epoch[local, place]
                 joined = vectors is not None and vectors[local, other, place] > began
@@ -202,7 +205,7 @@ class _SyncHistory:
         return None
 
     def _acquired(self, warp: int, touch: Touch, atomic: bool) -> tuple[int, int]:
-        """Return the touching warp's last acquire, as (time, position in the order served)."""
+        """Return the warp's last acquire before the touch, as (time, warp)."""
         team, mine = divmod(warp, self._warps_a_team)
         vectors = touch.clock.vectors
         for access, w, local, other in self._served(team, -1, atomic):
@@ -216,8 +219,9 @@ class _SyncHistory:
     def _served(
         self, team: int, step: int, atomic: bool
     ) -> Iterator[tuple[_SyncAccess, int, int, int]]:
-        """Yield a team's accesses, forwards or backwards: the access, its warp, the team's number
-        in its batch, and the warp's number in its team; relaxed ones only if `atomic`."""
+        """Yield a team's ordering accesses, forwards or backwards: the access, its warp, the team's
+        number in its batch, and the warp's number in its team. Relaxed accesses are included only
+        if `atomic`."""
         for access in self._of_team.get(team, [])[::step]:
             if access.relaxed and not atomic:
                 continue

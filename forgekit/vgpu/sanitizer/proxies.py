@@ -2,8 +2,8 @@
 missing.
 
 Ordinary stores and asynchronous copies see memory through different proxies (PTX ISA, "Proxies"): a
-barrier between them is not enough. The storing thread, or a thread ordered after it, must execute a
-`fence.proxy.async`.
+barrier between a store and a copy is not enough. The storing thread, or a thread ordered after it,
+must also execute `fence.proxy.async`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from forgekit.vgpu.sanitizer.messages import UNFENCED
 from forgekit.vgpu.sanitizer.reach import Reach, reach
 from forgekit.vgpu.sanitizer.shadow import ENGINE
 
-_OVER = -1  # the epoch that precedes all threads
+_OVER = -1  # the epoch of a store that precedes all threads
 
 
 @dataclass
 class _Stores:
-    """Thread `who[i]` has stored to `units[i]` in the given epoch of its warp."""
+    """Stores of an instruction: thread `who[i]` stored to `units[i]` in epoch `epoch[i]` of its
+    warp."""
 
     pc: int
     units: Array
@@ -39,8 +40,8 @@ class _Stores:
 
 
 class UnfencedStores:
-    """The unfenced stores of a batch, kept if the kernel reads shared memory asynchronously. unit:
-    bytes."""
+    """The unfenced stores of a batch, if the kernel reads shared memory asynchronously. unit: bytes
+    per unit."""
 
     def __init__(self, m: Batch, clocks: WarpClocks, unit: int, report: Report) -> None:
         self._clocks, self._unit, self._report = clocks, unit, report
@@ -51,7 +52,7 @@ class UnfencedStores:
         )
 
     def _place(self, who: Array) -> tuple[Array, Array]:
-        """Return the teams and warps of threads."""
+        """Return the threads' teams and their warps' numbers in the teams."""
         team, warp = np.divmod(who // WARP, self._clocks.team_warps)
         return team, warp
 
@@ -71,7 +72,7 @@ class UnfencedStores:
         epoch, vectors, _ = self._clocks.now
         own = self._clocks.team_warps
         fences = m.lanes(full).any(axis=1).reshape(len(epoch), own)
-        over = np.where(fences, epoch[:, :own], _OVER)  # some epochs of each warp
+        over = np.where(fences, epoch[:, :own], _OVER)  # the last fenced epoch per warp
         if vectors is not None:
             joined = np.where(fences[:, :, None], vectors[:, :, :own], _OVER)
             over = np.maximum(over, joined.max(axis=1))
@@ -82,18 +83,17 @@ class UnfencedStores:
         self._open = [stores for stores in self._open if len(stores.units)]
 
     def everyone_met(self) -> None:
-        """Restart the clocks, because all earlier stores are ordered before all threads."""
+        """Record that all earlier stores are ordered before all threads."""
         for stores in self._open:
             stores.epoch = np.full_like(stores.epoch, _OVER)
 
     def overwritten(self, found: Reach) -> None:
-        """Record that an asynchronous operation writes these units."""
+        """Record that an asynchronous operation overwrites these units."""
         for stores in self._open:
             stores.keep(~np.isin(stores.units, found.units))
 
     def read(self, m: Batch, found: Reach) -> None:
-        """Report unfenced stores among these units, which asynchronous copies or products of
-        threads read."""
+        """Report unfenced stores to these units, which asynchronous copies or products read."""
         threads, message = found.who & (ENGINE - 1), UNFENCED
         if m.program.instructions[m.pc].opcode[0] == "wgmma":
             message = UNFENCED._replace(text=UNFENCED.text.replace("copy", "product"))

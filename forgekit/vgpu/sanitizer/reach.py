@@ -16,7 +16,7 @@ from forgekit.vgpu.ptx import Instruction
 
 
 class Reach(NamedTuple):
-    """Thread `who[i]` (its number in the batch, ascending) touches `units[i]`."""
+    """Thread `who[i]` touches `units[i]`; who: thread numbers in the batch, ascending."""
 
     units: Array
     who: Array
@@ -25,8 +25,8 @@ class Reach(NamedTuple):
 
 
 def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -> Reach:
-    """Return all touches of a target's threads. shift: bytes of the first unit before the
-    access."""
+    """Return the units that the threads of a target touch. unit: bytes per unit; shift: the offset
+    in bytes of an access from the start of its first unit."""
     places = target.places
     sel = None
     if target.mask is None:
@@ -57,7 +57,7 @@ def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -
 
 
 def bytes_reached(who: Array, start: Array, size: Array, unit: int) -> Reach:
-    """Return the units of `size[i]` bytes from byte `start[i]`, touched by `who[i]`."""
+    """Return the units that thread `who[i]` touches with `size[i]` bytes from byte `start[i]`."""
     first = start // unit
     count = (start + size - 1) // unit + 1 - first
     step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
@@ -80,6 +80,6 @@ def is_ordered(instruction: Instruction) -> bool:
 
 
 def is_relaxed(program: Code, pc: int) -> bool:
-    """Return True if an access, by its own semantics and because there is no fence, orders no other
-    access."""
+    """Return True if an access has no ordering semantics and the kernel has no fence, so the access
+    orders no other access."""
     return not program.has_fence and _ORDERING.isdisjoint(program.instructions[pc].opcode)

@@ -1,8 +1,8 @@
-"""Keep a memory's shadow: the last writers and readers of each unit, and whether they were ordered.
+"""Keep a memory's shadow: the last writers and readers of each unit, to find unordered accesses.
 
-A unit is as wide as the narrowest access of the kernel, so tracking units is as exact as tracking
-bytes. The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009),
-but only the first and the last of several readers are kept.
+A unit is as wide as the kernel's narrowest access, so tracking units is as exact as tracking bytes.
+The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009), except
+that of several readers, only those with the lowest and the highest number are kept.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from forgekit.vgpu.sanitizer.reach import Reach
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
 
-# Marks a thread's number as an asynchronous operation of that thread.
+# Added to a thread's number: an asynchronous operation of that thread.
 ENGINE = 1 << 31
 
 
 @dataclass(eq=False)
 class Touch:
-    """An instruction's access by many threads: thread `who[i]` touches `units[i]`.
+    """An instruction's access by many threads, in which thread `who[i]` touches `units[i]`.
 
-    what: READ, WRITE or ATOMIC (also volatile and ordered accesses); who: ascending, with ENGINE
-    set for asynchronous operations; values: the written values, None if unknown; time:
-    increases during a launch.
+    what: READ, WRITE or ATOMIC (which includes volatile and ordered accesses); who: the threads,
+    ascending, with ENGINE set for asynchronous operations; values: the written values, None if
+    unknown; time: a number that increases during a launch.
     """
 
     what: str
@@ -39,7 +39,7 @@ class Touch:
     clock: Snapshot
     time: int
     values: Array | None = None
-    each: int = 1  # neighbouring entries that belong to the same thread
+    each: int = 1  # number of consecutive entries per thread
 
     @classmethod
     def of(cls, what: str, found: Reach, pc: int, clock: Snapshot, time: int) -> Touch:
@@ -47,7 +47,7 @@ class Touch:
 
 
 class Conflict(NamedTuple):
-    """Two unordered accesses to the same unit; `count` units are affected."""
+    """Two unordered accesses to the same unit. count: the number of affected units."""
 
     earlier: Touch
     later: Touch
@@ -60,7 +60,8 @@ class Conflict(NamedTuple):
 Ordered = Callable[["Touch", "Array", "Touch", "Array"], "Array"]
 
 
-# An entry packs the touch's number, from 1, above the thread's number. 0: no thread.
+# An entry packs the touch's number (counted from 1) into the bits above the thread's number; 0: no
+# thread.
 _SHIFT = 32
 _THREAD = (1 << _SHIFT) - 1
 
@@ -68,8 +69,8 @@ _THREAD = (1 << _SHIFT) - 1
 class Shadow:
     """The accesses to `n` units.
 
-    ordered: function of (earlier touch, its threads, later touch, its threads) -> True where
-    ordered.
+    ordered: maps (earlier touch, its threads, later touch, its threads) to True for each ordered
+    pair.
     """
 
     def __init__(self, n: int, ordered: Ordered) -> None:
@@ -77,11 +78,11 @@ class Shadow:
         self._ordered = ordered
         self._touches: list[Touch] = []
         self._writes = np.zeros(n, np.int64)
-        # Lowest and highest thread of READ and ATOMIC touches since the last write.
+        # The lowest and the highest thread of READ and ATOMIC touches since the last write.
         self._last: dict[str, tuple[Array, Array]] = {}
 
     def add(self, touch: Touch) -> Iterator[Conflict]:
-        """Record a touch; return its conflicts with earlier touches and within itself."""
+        """Record a touch; yield its conflicts with earlier touches and within itself."""
         self._touches.append(touch)
         mine = touch.who | np.int64(len(self._touches) << _SHIFT)
         yield from self._against(self._writes, touch)
@@ -95,9 +96,10 @@ class Shadow:
             self._gather(touch, mine)
 
     def _others(self, last: Array, touch: Touch) -> Iterator[tuple[Touch, Array, Array]]:
-        """Yield earlier touches by other threads: the touch, positions in the new one, its threads.
+        """Yield earlier touches by other threads: the touch, positions in the new touch, the
+        earlier threads.
 
-        Two operations that the same thread has started also count as different.
+        Two asynchronous operations of the same thread count as different threads.
         """
         before = last[touch.units]
         if not before.any():
@@ -134,7 +136,7 @@ class Shadow:
                 last[touch.units] = 0
 
     def _gather(self, touch: Touch, mine: Array) -> None:
-        """Keep the lowest and the highest of the threads, each with its latest touch."""
+        """Keep the lowest and the highest thread per unit, each with its latest touch."""
         units = touch.units
         if touch.what not in self._last:
             self._last[touch.what] = np.zeros(self._n, np.int64), np.zeros(self._n, np.int64)
@@ -142,21 +144,21 @@ class Shadow:
         up = np.arange(len(units))
         before = high[units]
         take = up[(before == 0) | (touch.who >= before & _THREAD)]
-        high[units[take]] = mine[take]  # of several threads at one unit, keep the highest
+        high[units[take]] = mine[take]  # if several threads touch a unit, keep the highest
         before = low[units]
         take = up[(before == 0) | (touch.who <= before & _THREAD)][::-1]
         low[units[take]] = mine[take]
-        if touch.what == READ:  # the shadow holds its threads now
+        if touch.what == READ:  # the threads are now stored in the shadow
             touch.units = touch.who = np.zeros(0, np.int32)
 
 
 def _same_value(a: Touch, threads: Array, b: Touch, at: Array) -> Array:
-    """Return True if `threads` of touch a wrote the same values as touch b at its positions
-    `at`."""
+    """Return True for each of `threads` whose value in touch `a` equals the value of touch `b` at
+    position `at`."""
     if a.values is None or b.values is None or a.values.dtype != b.values.dtype:
         return np.zeros(len(at), bool)
     found = np.searchsorted(a.who, threads)
-    if a.each > 1:  # index among the thread's entries
+    if a.each > 1:  # find the unit among the thread's entries
         entries = np.minimum(found[:, None] + np.arange(a.each), len(a.units) - 1)
         found = found + (a.units[entries] == b.units[at][:, None]).argmax(axis=1)
     return np.asarray(a.values[found] == b.values[at])

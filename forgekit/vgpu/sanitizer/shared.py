@@ -1,7 +1,7 @@
 """Check the shared memory of a batch: races between barriers, unwritten memory, copies in flight.
 
-Between two barriers of the whole block, accesses are only collected. At the barrier, one pass
-checks for units that two threads touched; only then are the accesses processed in order.
+Between two barriers of the whole block, accesses are only collected. At a barrier, one pass looks
+for units that several threads touched. Only if it finds any are the accesses processed in order.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, 
 _WHAT = {"load": READ, "store": WRITE, "async store": WRITE, "atomic": ATOMIC}
 _AS_ACCESS = {READ: "load", WRITE: "async store", ATOMIC: "atomic"}
 _DOES = {"load": "reads", "store": "writes", "atomic": "updates", "async store": "copies to"}
-_COLLECTED = 4096  # accesses held before they are processed
+_COLLECTED = 4096  # maximum number of collected accesses
 
 
 class Destinations:
-    """The units of a batch's shared memory that a `cp.async` in flight writes, until the thread
-    that started the copy has waited for it."""
+    """The units of a batch's shared memory that incomplete `cp.async` copies write. A copy is
+    complete when the thread that started it has waited for it."""
 
     def __init__(self, n_units: int) -> None:
         self._n_units = n_units
-        # the instruction at which the copy to each unit started, plus 1; None: no copies
+        # Per unit, 1 + the instruction that started the copy to it, or 0; None: no copies.
         self._pcs: Array | None = None
         self._threads = np.zeros(0, np.int32)
 
@@ -55,18 +55,18 @@ class Destinations:
         return self._pcs is not None
 
     def to(self, units: Array) -> Array:
-        """Return True for units with a copy in flight; at least one copy exists."""
+        """Return True for each unit to which a copy is in flight. Requires at least one copy."""
         assert self._pcs is not None
         return np.asarray(self._pcs[units] != 0)
 
     def of(self, unit: int) -> tuple[int, int]:
-        """Return the instruction and the thread of the copy to a unit."""
+        """Return the instruction and the thread that started the copy to a unit."""
         assert self._pcs is not None
         return int(self._pcs[unit]) - 1, int(self._threads[unit])
 
 
 class SharedCheck:
-    """The shared memory of a launch, batch by batch.
+    """Checks the shared memory of a launch, batch by batch.
 
     Attributes:
         read_blank: True if a thread has read unwritten memory.
@@ -80,17 +80,17 @@ class SharedCheck:
 
     def batch(self, m: Batch) -> None:
         self._n = len(m.shared.data) // self._unit
-        # Last writer of each unit: the number of the phase between barriers, from 1, above the
-        # number of the thread. 0: no thread.
+        # The last writer of each unit: the number of the phase between barriers (counted from 1) in
+        # the bits above the number of the thread; 0: no thread.
         self._owner = np.zeros(self._n, np.int64)
         self._phase = 1
-        self._writes = 0  # in this phase
+        self._writes = 0  # number of writes in this phase
         self._copies = Destinations(self._n)
-        self._held: list[Callable[[], Touch]] = []  # since the last barrier
+        self._held: list[Callable[[], Touch]] = []  # accesses since the last barrier
         self._shadow: Shadow | None = None
 
     def access(self, m: Batch, access: Access, target: Target) -> None:
-        """Record that threads load, store or update, or start an asynchronous copy."""
+        """Record that threads load, store or atomically update, or start an asynchronous copy."""
         found: Reach | None = None
         if self._copies:
             found = self._meet_copies(m, access.kind, reach(m, access, target, self._unit))
@@ -106,7 +106,7 @@ class SharedCheck:
         self._hold(m, access, target, found)
 
     def touch(self, m: Batch, what: str, found: Reach, clock: Snapshot | None = None) -> None:
-        """Record that the kernel uses an mbarrier, or starts its own asynchronous operation.
+        """Record an operation on an mbarrier, or the start of an asynchronous operation.
 
         clock: the clock when the operation started.
         """
@@ -119,7 +119,7 @@ class SharedCheck:
         self._keep(m, what, self._order.clocks.now if clock is None else clock, lambda: found)
 
     def copied(self, m: Batch, access: Access, target: Target) -> None:
-        """Record that an asynchronous copy is complete for the threads that waited for it."""
+        """Record that an asynchronous copy is complete, for the threads that have waited for it."""
         found = reach(m, access, target, self._unit)
         self._copies.complete(found)
         self._own(found)
@@ -135,7 +135,8 @@ class SharedCheck:
         )
 
     def _keep(self, m: Batch, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
-        """Keep an access for later. found: the reach of the access, computed on demand."""
+        """Store an access until the next barrier. found: computes the reach of the access on
+        demand."""
         pc, time = m.pc, self._order.time
         self._writes += what != READ
         self._held.append(lambda: Touch.of(what, found(), pc, clock, time))
@@ -146,7 +147,7 @@ class SharedCheck:
     def _may_be_blank(self, m: Batch, access: Access) -> bool:
         """Return True if a load may have read unwritten memory."""
         if self.read_blank and self.on_blank is None:
-            return False  # a single such read is enough
+            return False  # one such read suffices
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
             return True
         for value in access.values:
@@ -171,7 +172,7 @@ class SharedCheck:
                 self.on_blank(m, Reach(found.units[blank], found.who[blank], None, 1))
 
     def _meet_copies(self, m: Batch, access: str, found: Reach) -> Reach:
-        """Report units with a copy in flight; continue to check the others."""
+        """Report accesses to units to which a copy is in flight; return the remaining reach."""
         in_flight = self._copies.to(found.units)
         bad = np.flatnonzero(in_flight)
         if not len(bad):
@@ -188,7 +189,7 @@ class SharedCheck:
 
     # -- races ------------------------------------------------------------------------------------
     def everyone_met(self, m: Batch) -> None:
-        """Process a barrier, which orders all earlier accesses before all later ones."""
+        """Process a barrier that orders all earlier accesses before all later accesses."""
         self._go_through(m, keep=False)
         self._shadow = None
         self._phase += 1
@@ -210,7 +211,7 @@ class SharedCheck:
                 self._report.race("shared-race", conflict, threads, place)
 
     def _each_alone(self, touches: list[Touch]) -> bool:
-        """Return True if no unit written in this phase is touched by another thread."""
+        """Return True if only one thread touched each unit that was written in this phase."""
         phase = self._phase << 32
         for touch in touches:
             owner = self._owner[touch.units]
@@ -222,5 +223,5 @@ class SharedCheck:
         return True
 
     def _offset(self, m: Batch, unit: int) -> int:
-        """Return the offset in bytes from the start of the block's shared memory."""
+        """Return the offset, in bytes, of a unit from the start of its block's shared memory."""
         return unit * self._unit % m.shared.stride

@@ -1,4 +1,4 @@
-"""Find places at which a value becomes visible outside a kernel's registers and shared memory."""
+"""Find the places where a value becomes visible outside a kernel's registers and shared memory."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ _SIZED = ("cp", "mbarrier", "mapa")
 
 
 class Sink(NamedTuple):
-    """A register that controls an instruction. what: a key of `messages.uninitialised_shared`.
-    guard: the instruction's guard, if only threads that execute it count."""
+    """A register whose value an instruction makes visible.
+
+    what: a key of `messages._SHOWS`; guard: the instruction's guard, if only the threads for which
+    the guard is true count.
+    """
 
     what: str
     register: int
@@ -40,11 +43,12 @@ class Sink(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """A visible effect of threads.
+    """A visible effect of an instruction on the launch.
 
-    code: equal only for equal sights, apart from a chance of 2⁻⁶⁴. rows: returns the numbers of the
-    threads in the batch, ascending, and the visible bytes of each. element: returns the name of the
-    tensor element that receives a thread's byte, given both numbers; "" if there is none.
+    code: a hash; different sights have equal codes with probability 2⁻⁶⁴. rows: returns the
+    threads' numbers in the batch, ascending, and the visible bytes of each thread. element: maps
+    the number of a thread and the number of one of its bytes to the name of the tensor element that
+    receives the byte, or to "" if there is none.
     """
 
     pc: int
@@ -55,7 +59,7 @@ class Sight(NamedTuple):
 
 
 def sinks_of(instruction: Instruction, program: Program) -> list[Sink]:
-    """Return the registers whose value becomes visible when an instruction is executed."""
+    """Return the registers whose values become visible when an instruction is executed."""
     decoder, root = Decoder(program), instruction.opcode[0]
     decoder.instruction = instruction
     found = []
@@ -70,7 +74,8 @@ def sinks_of(instruction: Instruction, program: Program) -> list[Sink]:
 
 
 def registers(operand: object, program: Code) -> list[int]:
-    """Return the numbers of the registers in an operand; special ones and `_` have none."""
+    """Return the numbers of the registers in an operand. Special registers and `_` have no
+    number."""
     match operand:
         case ptx.Register(name):
             return [program.registers[name]] if name in program.registers else []
@@ -87,7 +92,7 @@ def sight(
     m: Batch, what: str, values: Sequence[Array], mask: Array | None,
     element: Callable[[int, int], str] = lambda who, byte: "",
 ) -> Sight:  # fmt: skip
-    """Return the values that the threads of `mask` hold."""
+    """Return the sight of the register values of the threads in `mask`."""
     shape = m.shape
     shown = values if mask is None else [np.where(mask, v, v.dtype.type(0)) for v in values]
     parts = [None if mask is None else mask.tobytes(), *(v.tobytes() for v in shown)]
@@ -102,7 +107,7 @@ def sight(
 
 
 def stores(m: Batch, access: Access) -> Iterator[Sight]:
-    """Yield the values that threads store to tensors, or with which they update them."""
+    """Yield the sights of the values with which threads write or atomically update tensors."""
     ins = m.program.instructions[m.pc]
     for target in access.targets if access.kind in ("store", "atomic") else ():
         if target.space != "global":
@@ -124,7 +129,8 @@ def _element(shape: tuple[int, int], target: Target, access: Access) -> Callable
 
 
 def copies(m: Batch, operation: AsyncOperation) -> Iterator[Sight]:
-    """Yield the bytes that an asynchronous operation copies to tensors, from the current source."""
+    """Yield the sights of the bytes that an asynchronous operation copies to tensors, read from its
+    source now."""
     allocations, source = operation.target.allocations, operation.source
     if allocations is None or (source is not None and source.allocations is not None):
         return
@@ -150,7 +156,7 @@ def _row(who: Array, data: Array) -> tuple[Array, Array]:
 
 
 def _name(allocation: Allocation | None, offset: int) -> str:
-    """Return the element of a tensor that holds a byte of its memory."""
+    """Return the name of the tensor element that contains the byte at `offset`."""
     assert allocation is not None
     info, from_first = allocation.tensor_at(offset)
     return f"{info.coordinate(from_first - from_first % info.itemsize)} of {info}"

@@ -1,10 +1,11 @@
 """Check the global memory of a launch: races between threads, reads of unwritten elements.
 
-A tensor that the kernel cannot write needs no bookkeeping; the origins of the addresses in the code
-show which tensors it can write. If no tensor is both written and read, counting the stores is
-enough: if each written element was stored once, no two threads collided. The launch is repeated
-with a precise check only if the number of stores differs from the number of written elements.
-Barriers order the threads of a block; only atomic and ordered accesses order blocks (`order.py`).
+A tensor that the kernel cannot write needs no bookkeeping. The origins of the addresses in the code
+determine which tensors the kernel can write. If there is no tensor that it can both read and
+write, the check only counts stores: if each written element was stored once, there was no race. The
+launch is repeated with a precise check only if the number of stores differs from the number of
+written elements. Barriers order the threads of a block; only atomic and ordered accesses order
+blocks (`order.py`).
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from forgekit.vgpu.sanitizer.reach import Reach, bytes_reached, is_ordered, reac
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Shadow, Touch
 
 _WHAT = {"load": READ, "async load": READ, "store": WRITE, "atomic": ATOMIC}
-_MOST_THREADS = 1 << 31  # maximum threads per launch, so that a thread's number fits into 32 bits
+_MOST_THREADS = 1 << 31  # limit on threads per launch, so that a thread's number fits into 32 bits
 
 
 @dataclass
 class Source:
-    """Copies that a `cp.async` started and no thread has waited for: thread `who[i]` of the batch
-    reads `units[i]` of a tensor. copy: as in `Access`."""
+    """Copies that a `cp.async` started and for which no thread has waited: thread `who[i]` of the
+    batch reads `units[i]` of a tensor. copy: as in `Access`."""
 
     copy: object
     pc: int
@@ -46,20 +47,21 @@ class Source:
     who: Array
 
     def take(self, which: Array) -> Reach:
-        """Forget some entries, and return them."""
+        """Remove the entries in the mask `which`, and return them."""
         taken = Reach(self.units[which], self.who[which], None, 1)
         self.units, self.who = self.units[~which], self.who[~which]
         return taken
 
 
 class _Tensor:
-    """The state of one allocation during a launch.
+    """Keeps the state of one allocation during a launch.
 
     Attributes:
-        seen: the units stored to, if stores are only counted; stored: the number of stores.
-        shadow: otherwise, the precise record of a written tensor.
-        known: written units; None: all units.
-        sources: units that asynchronous copies of the batch still read.
+        seen: the stored units, if stores are only counted, else None.
+        stored: the number of stores.
+        shadow: the precise record, if one is kept, else None.
+        known: the written units; None if all units count as written.
+        sources: the units that the batch's asynchronous copies may still read.
     """
 
     def __init__(self, allocation: Allocation, unit: int, blank: fresh.Blank | None) -> None:
@@ -74,7 +76,7 @@ class _Tensor:
 
 
 class GlobalCheck:
-    """The tensors of a launch."""
+    """Checks the tensors of a launch."""
 
     def __init__(
         self,
@@ -96,18 +98,18 @@ class GlobalCheck:
         self.in_place = [a for a in memory.allocations if id(a) in both and not a.read_only]
         self._count_only = not (precise or both)
         self._tensors: dict[int, _Tensor | None] = {}
-        # Save these before the launch, because its own writes must not look like earlier writes.
+        # Look these up before the launch, because its own writes must not count as earlier writes.
         self._blanks = {id(a): fresh.lookup(a) for a in memory.allocations}
 
     @property
     def has_shadow(self) -> bool:
-        """Return True if a stored access will be compared with the clocks."""
+        """Return True if a tensor has a precise record of its accesses."""
         return any(t.shadow is not None for t in self._watched())
 
     @property
     def doubtful(self) -> bool:
-        """Return True if an element was stored more than once in a tensor whose stores are only
-        counted."""
+        """Return True if, in a tensor whose stores are only counted, an element was stored more
+        than once."""
         return any(
             t.seen is not None and t.stored != np.count_nonzero(t.seen) for t in self._watched()
         )
@@ -117,7 +119,7 @@ class GlobalCheck:
             tensor.sources.clear()
 
     def finish(self) -> None:
-        """End the launch: mark the elements of fresh tensors that it wrote."""
+        """Mark, at the end of the launch, the elements of fresh tensors that it wrote."""
         for tensor in self._watched():
             if tensor.known is not None and tensor.fresh is not None:
                 if tensor.seen is not None:
@@ -135,7 +137,8 @@ class GlobalCheck:
             tensor.sources.append(Source(access.copy, m.pc, found.units, found.who))
 
     def copied(self, m: Batch, access: Access) -> None:
-        """Record that asynchronous copies are complete for the threads that waited for them."""
+        """Record that asynchronous copies are complete, for the threads that have waited for
+        them."""
         due = m.expand(access.mask).reshape(-1)
         for tensor in self._watched():
             for source in tensor.sources:
@@ -145,7 +148,7 @@ class GlobalCheck:
             tensor.sources = [source for source in tensor.sources if len(source.units)]
 
     def bulk(self, m: Batch, operation: AsyncOperation, clock: Snapshot) -> None:
-        """Record that asynchronous operations start; clocks: the clocks at the start."""
+        """Record that asynchronous operations start. clock: the clocks at the start."""
         for kind, run in operation.runs():
             tensor = self._tensor(run.allocation)
             if tensor is None:
@@ -206,7 +209,8 @@ class GlobalCheck:
         tensor.known[found.units[bad]] = True
 
     def _meet(self, m: Batch, tensor: _Tensor, what: str, found: Reach, clock: Snapshot) -> bool:
-        """Compare an access with earlier ones; return True if there were races."""
+        """Compare an access with earlier accesses and report races; return True if there are
+        any."""
         assert tensor.shadow is not None
         found = found._replace(who=found.who + self._order.base)
         races = False
@@ -237,8 +241,7 @@ class GlobalCheck:
 
 
 def _contents(m: Batch, operation: AsyncOperation) -> Array:
-    """Return one number per store; two numbers are equal if both stores write the same value to the
-    same place."""
+    """Return one hash per store, from the stored bytes and their addresses."""
     source, target = operation.source, operation.target
     assert source is not None
     found = []
@@ -251,7 +254,7 @@ def _contents(m: Batch, operation: AsyncOperation) -> Array:
 def _allocations(
     origins: Origins, program: Code, record: LaunchRecord, memory: GlobalMemory
 ) -> list[Allocation]:
-    """Return the allocations that addresses of these origins may point to."""
+    """Return the allocations to which addresses of these origins may point."""
     if origins is None:
         return memory.allocations
     found = []

@@ -1,8 +1,9 @@
-"""Check `wgmma`: the registers and shared memory that products in flight use, and the fences before
-products.
+"""Check `wgmma`: the registers and the shared memory that products in flight use, and the fences
+before products.
 
-These checks are used only for kernels with `wgmma`. Reads of shared memory by products are tracked
-like those of any other asynchronous operation; steps that touch registers check the registers.
+Only kernels with `wgmma` use these checks. A product's reads of shared memory are tracked like
+those of any other asynchronous operation. Its registers are checked before each instruction that
+uses them.
 """
 
 from __future__ import annotations
@@ -34,17 +35,18 @@ _PIECE = 16  # bytes
 
 @dataclass
 class _Used:
-    """A register of products in flight, or a register that threads wrote: the threads, and the
-    place."""
+    """The use of a register by products in flight, or a write of a register: the threads and the
+    instruction."""
 
     threads: Array
     pc: int
-    product: Product | None = None  # in flight
-    list: tuple[int, ...] = ()  # the accumulators to which it belongs; none for A
+    product: Product | None = None  # None for a write
+    list: tuple[int, ...] = ()  # the accumulators that include the register; empty for A
 
 
 def _registers_of_products(program: Program) -> set[int]:
-    """Return the accumulators and fragments, and their copies by `mov`."""
+    """Return the numbers of the registers of accumulators and fragments, and of their copies by
+    `mov`."""
     found: set[str] = set()
     moves = []
     for i in program.instructions:
@@ -62,10 +64,10 @@ def _registers_of_products(program: Program) -> set[int]:
 
 
 class WarpgroupCheck(Listener):
-    """The products of a launch.
+    """Checks the products of a launch.
 
     Attributes:
-        program: the kernel with steps that check the registers of products.
+        program: the kernel, with added steps that check the registers of products.
     """
 
     def __init__(
@@ -79,8 +81,8 @@ class WarpgroupCheck(Listener):
         self._unit, self._order, self._report = program.unit_bytes, order, report
         self._shared, self._cluster_sync = shared, cluster_sync
         self._in_flight: dict[int, _Used] = {}
-        self._copies: dict[int, _Used] = {}  # copies of registers in flight, made by `mov`
-        self._written: dict[int, _Used] = {}  # since the last product
+        self._copies: dict[int, _Used] = {}  # `mov` copies of registers in flight
+        self._written: dict[int, _Used] = {}  # registers written since the last product
         self._numbers = _registers_of_products(program)
         self.program = copy.copy(program)
         self.program.steps = [
@@ -92,14 +94,14 @@ class WarpgroupCheck(Listener):
         for used in (self._in_flight, self._copies, self._written):
             used.clear()
         n_warps = m.n_blocks * m.n_threads // WARP
-        # Per warp: True if it has executed wgmma.fence since its last group of products; True if it
-        # has multiplied.
+        # Per warp: whether it has executed wgmma.fence since its last group of products, and
+        # whether it has started a product.
         self._fenced = np.zeros(n_warps, bool)
         self._multiplied = np.zeros(n_warps, bool)
 
     # -- registers --------------------------------------------------------------------------------
     def _watched(self, step: Step, ins: Instruction) -> Step:
-        """Return the step, preceded by a check of the registers of products."""
+        """Return the step, preceded by a check if the instruction uses registers of products."""
         reads, writes = (
             [self.program.registers[n] for n in names if n in self.program.registers]
             for names in dataflow.reads_and_writes(ins)
@@ -108,7 +110,7 @@ class WarpgroupCheck(Listener):
         reads = [r for r in reads if r in self._numbers]
         if not (reads or writes) or ins.opcode[0] == "wgmma":
             return step
-        if ins.opcode[0] == "mov":  # the compiler's own instructions, placed anywhere
+        if ins.opcode[0] == "mov":  # the compiler may insert these anywhere
             return self._copying(step, reads, writes)
 
         def run(m: Machine) -> object:
@@ -191,11 +193,12 @@ class WarpgroupCheck(Listener):
         self._fenced &= ~m.lanes(m.mask).any(axis=1)
 
     def _check_fence(self, m: Batch, product: Product, threads: Array) -> None:
-        """Report a missing `wgmma.fence` since the previous group of products: this is a warp's
-        first product, or it uses registers that other instructions have written since then.
+        """Report a missing `wgmma.fence` since the previous group of products. A fence is needed
+        before a warp's first product, and before a product that uses registers that other
+        instructions have written since then.
 
-        The compiler may move the computation of a register across the fence, so its place does not
-        matter.
+        The compiler may move the computation of a register across the fence, so the position of the
+        fence is not checked.
         """
         warps = m.lanes(threads).any(axis=1)
         bare = np.repeat(warps & ~self._fenced & ~self._multiplied, WARP).reshape(m.shape)

@@ -1,4 +1,4 @@
-"""Check that all named threads take part in warp instructions and barriers."""
+"""Check that all required threads take part in warp instructions and barriers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _LANES = np.arange(WARP, dtype=np.uint32)
 
 
 def check_members(m: Batch, members: Array | None, report: Report) -> None:
-    """Check that each executing lane is in its own mask, and that lanes that name each other
-    agree."""
+    """Check that each executing lane is in its own mask, and that lanes in each other's masks pass
+    the same mask."""
     if members is None or names_everyone(members):
         return
     lanes = m.lanes(m.mask)
@@ -39,7 +39,7 @@ def check_members(m: Batch, members: Array | None, report: Report) -> None:
     mixed = np.flatnonzero((lanes & (masks != first)).any(axis=1))
     if not len(mixed):
         return
-    names = (masks[mixed, :, None] >> _LANES & np.uint32(1)).astype(bool)  # lane i names lane j
+    names = (masks[mixed, :, None] >> _LANES & np.uint32(1)).astype(bool)  # mask of lane i, bit j
     both = lanes[mixed, :, None] & lanes[mixed, None, :] & names
     wrong = both & (masks[mixed, :, None] != masks[mixed, None, :])
     if wrong.any():
@@ -67,7 +67,7 @@ def check_matrix(m: Batch, report: Report) -> None:
 
 
 def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report) -> None:
-    """Check that the lanes that are read execute the shuffle and are in the reader's mask."""
+    """Check that each source lane executes the shuffle and is in the reader's mask."""
     if m.mask is None and names_everyone(members):
         return
     lanes = m.expand(m.mask).reshape(m.n_blocks, -1, WARP)
@@ -116,7 +116,7 @@ def check_exited(m: Batch, mask: Array | None, number: int, report: Report) -> N
 def check_lines(
     m: Batch, mask: Array | None, number: int, count: int | None, report: Report
 ) -> None:
-    """Check that threads that meet at a block-wide barrier do so at the same line of code."""
+    """Check that threads arrive at a block-wide barrier from the same line of code."""
     waiting = m.at_barriers.get(number)
     if waiting is None or count is not None:
         return
@@ -130,17 +130,17 @@ def check_lines(
 
 
 def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> None:
-    """Check an opening barrier, which the lanes of a warp had to reach at the same instruction.
+    """Check, when a barrier opens, that the lanes of each warp reached it at the same instruction.
 
-    Only when the barrier opens is it certain that a missing lane will not arrive; until then it may
-    be waiting for a lock, or sleeping.
+    Until the barrier opens, a missing lane may still arrive, for example because it waits for a
+    lock.
     """
     waiting = m.at_barriers.get(number)
     if waiting is None:  # all threads arrived together
         return
     blocks = np.asarray(m.expand(mask).any(axis=1))
     if (waiting.counts[blocks] == EVERYONE).all():
-        # All live threads have arrived; two lines have already been reported.
+        # All live threads have arrived; `check_lines` has already reported different lines.
         if len({a.pc for a in waiting.arrivals}) == 1 or _lines(m, waiting, blocks) > 1:
             return
         needed = m.lanes(m.alive)
@@ -150,16 +150,16 @@ def check_opening(m: Batch, mask: Array | None, number: int, report: Report) -> 
 
 
 def check_never_opened(m: Batch, report: Report) -> None:
-    """Report barriers at which threads still wait at the end of the batch."""
+    """Report incomplete warps at barriers at which threads still wait at the end of the batch."""
     lanes = m.lanes(_existing(m))
     for waiting in m.at_barriers.values():
         _whole_warps(m, waiting, lanes, report)
 
 
 def check_stuck(m: Batch, report: Report) -> None:
-    """Report, in a deadlock, a warp with some lanes at a barrier while the others have exited, or
-    wait at another barrier or for those lanes."""
-    if m.runnable or m.held:  # the kernel is stopped for another reason
+    """Report a deadlocked warp that has some lanes at a barrier while the other lanes have exited,
+    wait at another barrier, or wait for those lanes."""
+    if m.runnable or m.held:  # the kernel stopped for another reason
         return
     gone = _existing(m) & ~m.expand(m.alive)
     for mask in m.parked.values():
@@ -176,8 +176,10 @@ def check_stuck(m: Batch, report: Report) -> None:
 def _whole_warps(
     m: Batch, waiting: Barrier, needed: Array, report: Report, of: Array | None = None
 ) -> None:
-    """Report a warp whose lanes in `needed` have not all arrived equally often; of: the threads
-    whose arrivals count."""
+    """Report a warp whose lanes in `needed` have not all arrived equally often.
+
+    of: the threads whose arrivals count; None for all threads.
+    """
     for pc in dict.fromkeys(a.pc for a in waiting.arrivals):
         opcode = m.program.instructions[pc].opcode
         if "aligned" not in opcode and opcode[0] != "bar":
@@ -197,7 +199,7 @@ def _whole_warps(
 
 
 def _existing(m: Batch) -> Array:
-    """Return the threads of the block; the last warp may have fewer than 32."""
+    """Return a mask of the threads that exist; the last warp of a block may have fewer than 32."""
     return m.expand((np.arange(m.n_threads) < m.block_threads)[None])
 
 
@@ -207,5 +209,5 @@ def _line(m: Batch, pc: int) -> object:
 
 
 def _lines(m: Batch, waiting: Barrier, blocks: Array) -> int:
-    """Return the number of lines at which threads of these blocks have arrived."""
+    """Return the number of lines from which threads of these blocks have arrived."""
     return len({_line(m, a.pc) for a in waiting.arrivals if a.mask[blocks].any()})

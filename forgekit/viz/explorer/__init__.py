@@ -1,1 +1,1 @@
-"""The layout playground: `fk.explore` in a notebook, and a page in the book."""
+"""Open the layout playground: with `fk.explore` in a notebook, or as a page of the book."""

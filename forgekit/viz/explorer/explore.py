@@ -1,4 +1,4 @@
-"""explore(): open the layout playground for a layout, in a notebook or in a separate file."""
+"""Open the layout playground for a layout, in a notebook or in a separate file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Explorer(Shown):
     """The result of `explore`. The last line of a cell shows it; `print` shows its text.
 
     Attributes:
-        data: the playground's initial state, the dictionary that is embedded in it as JSON.
+        data: the playground's initial state, a dictionary that the HTML contains as JSON.
     """
 
     def __init__(self, data: dict[str, Any], layout: Layout | ComposedLayout) -> None:
@@ -34,7 +34,8 @@ class Explorer(Shown):
 
     @functools.cached_property
     def summary(self) -> str:
-        """Describe the steps with their layouts, for the first tile and the first thread."""
+        """Return a description of the steps and their layouts, for the first tile and the first
+        thread."""
         lines = [f"Layout {self.data['layout']}, {self.data['bits']}-bit elements"]
         steps = self.data["steps"]
         for number, step in enumerate(steps, 1):
@@ -61,23 +62,22 @@ class Explorer(Shown):
 def explore(
     layout: Any, *, tile: Any = None, tv: Any = None, dtype: Any = None, memory: str | None = None
 ) -> Explorer:
-    """Open the layout playground for a layout: its offsets, tiles, threads and banks.
+    """Open the layout playground, which shows a layout's offsets, tiles, threads and banks.
 
-    On hover, tap or arrow keys, each element shows its coordinate, offset, bank, 32-byte sector and
-    128-byte line; the first element is assumed to begin a line. The layout, operation and tiler can
-    be edited in their fields.
+    Hover, tap or use the arrow keys to see an element's coordinate, offset, bank, 32-byte sector
+    and 128-byte line; the first element is assumed to be at the start of a line. The layout, the
+    operation and the tiler can be edited in their fields.
 
     Args:
         layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
             a tuple (shape, stride), with up to 65,536 elements.
         tile: the tiler for the zipped_divide step, such as (8, 16).
-        tv: a thread-value layout over the tile (without a tile: over the whole layout) for the
-            steps composition and thread slice; or the result of make_layout_tv, which includes its
-            tile.
-        dtype: the element type: "float16", torch.float16, cutlass.Float16; by default the tensor's
-            own, or float32.
-        memory: "smem" shows banks, sliders that pad rows or swizzle, and the bank conflicts of a
-            warp that reads a row or a column; "gmem" omits them. The default is the tensor's
+        tv: a thread-value layout over the tile (without a tile, over the whole layout), for the
+            composition and thread steps; or the result of make_layout_tv, which includes its tile.
+        dtype: the element type, such as "float16", torch.float16 or cutlass.Float16; by default the
+            tensor's element type, or float32.
+        memory: "smem" shows banks, sliders for padding or swizzling, and the bank conflicts of a
+            warp that reads a row or a column; "gmem" omits these. The default is the tensor's
             memory; a layout with a swizzle is assumed to be in shared memory.
 
     Raises:
@@ -114,7 +114,7 @@ def _bits(dtype: Any, own: str | None) -> int:
     name = (dtype if isinstance(dtype, str) else brief(dtype)).removeprefix("torch.")
     if match := _WIDTH.fullmatch(name):
         return int(match[1])
-    from forgekit.dtypes import dtype_info  # imports torch
+    from forgekit.dtypes import dtype_info  # imports torch, which is slow
 
     return dtype_info(dtype).bits
 

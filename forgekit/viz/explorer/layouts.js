@@ -1,7 +1,7 @@
-// CuTe's layout algebra for the playground, as forgekit.layouts has it, errors included, and the banks
-// of shared memory: tests/book/test_playground.py compares the two.
-// A tuple is an array, `_` is null, 2@1 is {value: 2, mode: [1]}, a layout {shape, stride},
-// S<2,0,3> is {bits, base, shift}, and what it is composed with {inner, offset, outer}.
+// CuTe's layout algebra and the banks of shared memory, for the playground. The results and the
+// errors equal those of forgekit.layouts, as tests/book/test_playground.py checks. A tuple is an
+// array, `_` is null, 2@1 is {value: 2, mode: [1]}, a layout is {shape, stride}, S<2,0,3> is
+// {bits, base, shift}, and a composed layout is {inner, offset, outer}.
 
 const mod = (a, n) => ((a % n) + n) % n;
 const flat = (x) => (Array.isArray(x) ? x.flatMap(flat) : [x]);
@@ -34,7 +34,8 @@ function refuse(what, got, needed, remedy) { throw new LayoutError(what, got, ne
 // -- reading ------------------------------------------------------------------------------------
 const LARGEST = 2 ** 31 - 1; // the largest number that XOR handles in JavaScript
 
-// Reads the text of a field: a layout, a swizzle, a number, or a tuple of them with `_`.
+// Reads the text of a field: a layout, a swizzle, a number, or a tuple of these, which may contain
+// `_`.
 function read(source) {
   const whole = source.trim();
   const printed = /^(?:tensor<ptr<[^S]*?> o |Tensor<0x[0-9a-f]+@\w+ o |!cute\.layout<")(.+?)"?>$/;
@@ -67,7 +68,7 @@ function read(source) {
     const entries = [];
     while (!take("\\)")) {
       if (entries.length) need(",", "',' or ')'");
-      if (words[at] !== ")") entries.push(value()); // (4,) as Python writes a tuple of one
+      if (words[at] !== ")") entries.push(value()); // (4,), Python's tuple with one entry
     }
     return entries;
   };
@@ -82,7 +83,7 @@ function read(source) {
     const base = number("\\d+", "a number");
     need(",", "','");
     const shift = number("-?\\d+", "a number");
-    if (take(">") === undefined && shift >= 0) fail("'>'"); // CuTe omits the one of S<3,4,-3>
+    if (take(">") === undefined && shift >= 0) fail("'>'"); // CuTe omits the `>` of S<3,4,-3>
     return makeSwizzle(bits, base, shift);
   };
   const inner = words.startsWith("S<") ? swizzle() : value();
@@ -136,7 +137,7 @@ function makeComposed(inner, offset, outer) {
   return { inner, offset, outer };
 }
 
-// A shape alone is a layout with its first mode contiguous, as make_layout has it.
+// A shape alone is a layout whose first mode is contiguous, as in make_layout.
 const asWhole = (x) => (isLayout(x) || isComposed(x) ? x : makeLayout(x));
 
 function compactStrides(shape, start = 1) {
@@ -155,7 +156,7 @@ function weaklyCongruent(a, b) {
 const congruent = (a, b) => weaklyCongruent(a, b) && weaklyCongruent(b, a);
 
 // -- coordinates ----------------------------------------------------------------------------------
-// The nested coordinate of a linear index, leftmost mode fastest.
+// The nested coordinate of a linear index; the leftmost mode varies fastest.
 function coordinate(index, shape) {
   if (!Array.isArray(shape)) return index;
   return shape.map((part, i) => {
@@ -213,7 +214,8 @@ function misfit(coord, shape) {
     + "layout.flatten() needs one integer per innermost mode");
 }
 
-// The offset of a coordinate: a linear index, an index for each mode, or nested like the shape.
+// The offset of a coordinate, which is a linear index, one index per mode, or nested like the
+// shape.
 function offsetAt(a, coord) {
   if (!isComposed(a)) return offsetIn(coord, a.shape, a.stride);
   const found = plus(a.offset, offsetIn(coord, a.outer.shape, a.outer.stride));
@@ -227,7 +229,7 @@ function offsetAt(a, coord) {
 
 const indexAt = (shape, coord) => offsetIn(coord, shape, compactStrides(shape));
 
-// The modes at which a coordinate has `_`, and the offset of the others.
+// The modes for which a coordinate has `_`, and the offset of the other modes.
 function slice(a, coord) {
   if (isComposed(a)) {
     const [outer, start] = slice(a.outer, coord);
@@ -339,7 +341,7 @@ function composeLeaf(a, size, stride) {
     "sizes and strides that divide one another",
     "choose a tile that divides the modes of the layout");
   const plain = flatModes(a);
-  if (plain.at(-1)?.[0] === 1) plain[plain.length - 1] = [2, plain.at(-1)[1]]; // continues along it
+  if (plain.at(-1)?.[0] === 1) plain[plain.length - 1] = [2, plain.at(-1)[1]]; // continues the mode
   const modes = merged(plain), found = [];
   if (!modes.length) bad("the left side has no modes");
   let rest = size, step = stride;
@@ -465,7 +467,7 @@ function unzip(divided, tiler) {
   return joined([joined(halves.map((h) => h[0])), joined(over)]);
 }
 
-// The second mode, or both modes, with their own modes at top level.
+// Moves the modes of the second mode, or of both modes, to the top level.
 const opened = (f, both) => within((a, tiler) => {
   const [first, second] = modesOf(f(a, tiler));
   return joined([...(both ? modesOf(first) : [first]), ...modesOf(second)]);
@@ -508,7 +510,7 @@ function paired(first, second) {
 const blockedProduct = interleaved("blocked_product", true);
 const rakedProduct = interleaved("raked_product", false);
 
-// The thread-value layout of values repeated over threads, and the tile's sizes.
+// Returns the sizes of the tile, and the thread-value layout of values repeated over threads.
 function makeLayoutTV(threads, values) {
   requireLayout(threads, "make_layout_tv, thr_layout");
   const tile = rakedProduct(threads, requireLayout(values, "make_layout_tv, val_layout"));
@@ -517,11 +519,11 @@ function makeLayoutTV(threads, values) {
 }
 
 // -- coverage -------------------------------------------------------------------------------------
-const COUNTED = 65536; // up to this size, counting decides whether offsets repeat
+const COUNTED = 65536; // maximum size for which repeated offsets are counted
 const elements = (count, noun = "element") => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const grouped = (words) => `${words}`.replace(/\d{4,}/g, (digits) => Number(digits).toLocaleString("en"));
 
-// Says in forgekit's words which offsets are reached, and whether each is reached once.
+// Describes the offsets of a layout and their repetitions, in the same words as forgekit.
 function coverage(a) {
   if (isComposed(a)) a = a.outer;
   if (flat(a.stride).some(isBasis)) return "";
@@ -561,8 +563,8 @@ function distinctOffsets(a, size) {
 const byteOf = (offset, bits) => Math.floor((offset * bits) / 8);
 const bankOf = (offset, bits) => mod(Math.floor((offset * bits) / 32), 32);
 
-// Words that each bank has to serve when lane i reads offsets[i]. Elements wider than 4 bytes are
-// served in groups of lanes that need 128 bytes together; the worst group counts.
+// The number of words that each bank serves if lane i reads offsets[i]. Elements wider than 4 bytes
+// are served in groups of lanes that together need 128 bytes; the result is for the worst group.
 function wordsOfBanks(offsets, bits) {
   const lanes = Math.max(Math.min(32, Math.floor(1024 / bits)), 1);
   const each = Math.max(Math.floor(bits / 32), 1);
@@ -579,7 +581,8 @@ function wordsOfBanks(offsets, bits) {
   return worst;
 }
 
-// The most words of one bank that a group of lanes needs; lane i of each warp reads offsets[i].
+// The maximum number of words per bank that a group of lanes needs, if lane i of the warps reads
+// offsets[i].
 function conflictWays(offsets, bits) {
   let worst = 1;
   for (let i = 0; i < offsets.length; i += 32) {
@@ -588,7 +591,7 @@ function conflictWays(offsets, bits) {
   return worst;
 }
 
-// The page's operations: name -> function of the layout and of the second field's value.
+// The page's operations: name -> function of the layout and of the value of the second field.
 const OPERATIONS = {
   "": (a) => a,
   coalesce: (a, b) => coalesce(a, b),

@@ -1,8 +1,8 @@
-"""Write the playground as an HTML fragment: its script and style, and a still picture for pages
-without scripts.
+"""Write the playground as an HTML fragment: a script, a style sheet, and a static picture for pages
+that run no scripts.
 
-The script and style are most of the fragment and the same in every one, so they are compressed to a
-third of their size. The browser unpacks them without a network.
+The script and the style sheet make up most of the fragment and are the same in every fragment, so
+they are compressed to a third of their size. The browser unpacks them without a network.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.raster import png_bytes
 
 _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
-_RAMP = 7  # colours of the first and last offsets and some between; the page interpolates
-# maximum cells of the still picture; its rows and columns for a larger layout
+_RAMP = 7  # number of offset colours in the page, which interpolates between them
+# The maximum number of cells of the static picture; the rows and columns that it shows of a larger
+# layout.
 _MOST_DRAWN, _CORNER = 128, 8
 _STILL = (
     "This picture is static, because the page runs no scripts. In JupyterLab, trust the notebook."
 )
-# Unpacks the module, unless another playground on the page has done so, and opens it.
+# Unpacks the module, unless another playground on the page has done so, and starts the playground.
 _OPEN = """(async()=>{
 if(!window[module]){
 const packed=atob(root.querySelector("script[type='application/gzip']").textContent);
@@ -50,10 +51,10 @@ root.append(words);
 
 
 def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
-    """Return the playground opened with `data`: the fields' values, and the steps, if any.
+    """Return the playground as HTML. data: the values of the fields, and the steps, if any.
 
-    `layout` and `words` appear if no script runs; `data["address"]`: True keeps the input in the
-    URL.
+    `layout` is drawn and `words` is shown if scripts do not run. If `data["address"]` is True, the
+    URL keeps the input.
     """
     picture, part = _still(layout, data)
     name, code = _module()
@@ -69,8 +70,8 @@ def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words
 
 @functools.cache
 def _module() -> tuple[str, str]:
-    """Return the global name of the playground's function, which is derived from its text, and the
-    packed text."""
+    """Return the playground's global name, which contains a digest of its text, and the compressed
+    text."""
     scripts = f"{script('forgekit.viz', 'shared.js')}\n{script(__package__, *_SCRIPTS)}"
     text = f"{scripts}\nconst FK_STYLE={json.dumps(_style())};"
     name = "fkPlayground_" + hashlib.sha256(text.encode()).hexdigest()[:10]
@@ -80,7 +81,7 @@ def _module() -> tuple[str, str]:
 
 
 def _still(layout: Layout | ComposedLayout, data: dict[str, Any]) -> tuple[LayoutPicture, str]:
-    """Return the picture of a layout, or of a large layout's corner, and the name of the drawn
+    """Return a picture of a layout or of a large layout's corner, and a text that names the drawn
     part."""
     part = ""
     if layout.rank == 2 and layout.size() > _MOST_DRAWN:

@@ -1,7 +1,7 @@
 // The playground's panels: steps from a tensor to one thread's elements, and banks of shared memory.
 
-// Each step is an operation on the result of the step before. `{tile}` and `{thread}` in its texts are
-// the current choices, `{begin}` is the offset at which its result begins.
+// Each step applies an operation to the result of the previous step. In its texts, `{tile}` and
+// `{thread}` are the current choices, and `{begin}` is the offset at which its result begins.
 function fkSteps(view) {
   const { element, given } = view, { steps = [] } = given, chosen = { tile: 0, thread: 0 };
   const names = steps.map((step, i) => fkNode("button", { type: "button" }, `${i + 1} ${step.name}`));
@@ -53,7 +53,7 @@ function fkSteps(view) {
     go(now);
   }
 
-  // Texts that the fields of a step lack: the tensor, and the place in it that they show.
+  // Texts about the context of a step: the tensor, and the part of the tensor that the fields show.
   function context() {
     if (now === null || steps.length < 2) return {};
     const { start, groups } = trail()[now];
@@ -91,8 +91,9 @@ function fkSteps(view) {
   return { go, choose, context, leave };
 }
 
-// A tile in shared memory as rows: the mode that steps from row to row, how long a row is, its stride
-// without padding and the padding; null for a layout that is not made of such rows.
+// Describes a tile in shared memory as rows: the mode that steps from row to row, the length of a
+// row, its stride without padding, and the padding; null for a layout that does not consist of such
+// rows.
 function fkRows(a) {
   const own = isComposed(a) && isSwizzle(a.inner) && a.offset === 0 ? a.inner : null;
   const outer = isComposed(a) && own ? a.outer : a;
@@ -110,13 +111,14 @@ function fkRows(a) {
 }
 const FK_MOST_PADDING = 8; // elements
 
-// Swizzles that XOR an element's bank with its row's number, or with its 128-byte line's where lines
-// hold several rows; from one bit up to all that help. None unless sizes are powers of two.
+// Swizzles that XOR an element's bank with the number of its row or, if a 128-byte line contains
+// several rows, of its line. They use from one bit up to all useful bits. There are none unless the
+// sizes are powers of two.
 function fkSwizzles({ extent, many, own }, bits) {
   const log = (n) => Math.floor(Math.log2(Math.max(n, 1)));
   const found = [null];
   if (!(extent & (extent - 1)) && !(many & (many - 1))) {
-    const base = log(32 / bits), banks = 5 - log(bits / 32); // elements of one bank stay together
+    const base = log(32 / bits), banks = 5 - log(bits / 32); // keeps the elements of a bank together
     const shift = Math.max(log(extent) - base, banks);
     const most = Math.min(banks, log(extent) - base, log(extent * many) - base - shift);
     for (let b = 1; b <= most; b++) found.push(makeSwizzle(b, base, shift));
@@ -160,7 +162,8 @@ function fkBanks(view) {
     set("swizzle", Math.max(at, 0), at > 0 ? text(choices[at]) : "none");
   }
 
-  // Up to 32 elements of the pointed element's column or row, and the words that banks serve.
+  // Up to 32 elements in the column or row of the selected element, and the words that the banks
+  // serve.
   function warp(along) {
     const { result, bits } = state.found, table = fkTable(result), begin = fkBegin(state.found);
     const index = keys.get(pointed) ?? 0, here = [index % table.rows, Math.floor(index / table.rows)];

@@ -1,7 +1,9 @@
-// The playground's pictures: layouts as tables of cells, memory, and the marks of pointer and keys.
-const FK_HELD = 2048, FK_SIDE = 64; // offsets, and rows and columns, that a picture has room for
+// The playground's pictures: layouts as tables of cells, memory, and the marks set by pointer and
+// keys.
+const FK_HELD = 2048, FK_SIDE = 64; // maximum offsets, and maximum rows and columns, in a picture
 
-// A layout as rows and columns: mode 0 goes down, the others across; a single mode goes across.
+// A layout as rows and columns. Mode 0 runs down and the other modes run across; a single mode runs
+// across.
 function fkTable(a) {
   const shape = (a.outer ?? a).shape;
   const single = !(Array.isArray(shape) && shape.length > 1);
@@ -12,7 +14,8 @@ function fkTable(a) {
     top: (c) => text(coordinate(c, wide)) };
 }
 
-// Offset -> [tile, copy or thread; element in it], for a layout whose modes describe them.
+// Offset -> [tile, copy or thread; element within it], for a layout whose modes describe these
+// groups.
 function fkGroups({ op, a, by, result, start }) {
   let kind = "", pairs = null, turn = false, inside = () => true;
   if (op.endsWith("divide")) {
@@ -38,8 +41,8 @@ function fkGroups({ op, a, by, result, start }) {
   return { kind, of, members, count: modes[turn ? 0 : 1] };
 }
 
-// Separates elements of tiles inside the layout from those beyond its edge, whose offsets belong
-// to other elements; counts all as inside if it cannot separate them.
+// Separates the elements of tiles that are inside the layout from those beyond its edge, whose
+// offsets belong to other elements. If they cannot be separated, all count as inside.
 function fkInside(a, by, divide) {
   const shape = (a.outer ?? a).shape;
   const unit = (part, mode) => (Array.isArray(part)
@@ -54,7 +57,7 @@ function fkInside(a, by, divide) {
   }
 }
 
-// Offset -> indices, for a layout that is small enough and has integer offsets.
+// Offset -> indices, for a layout with integer offsets that is not too large.
 function fkHeld(a, start) {
   const count = sizeOf(a);
   if (count > COUNTED || !Number.isInteger(offsetAt(a, 0))) return null;
@@ -70,7 +73,7 @@ function fkHeld(a, start) {
   return { of, low, span: high - low + 1 };
 }
 
-// The offset of a coordinate, written as a sum: 2×16 + 3×1 = 35, and the swizzle after it.
+// The offset of a coordinate, written as a sum such as 2×16 + 3×1 = 35, followed by the swizzle.
 function fkSum(a, index) {
   const outer = a.outer ?? a, strides = flat(outer.stride);
   if (!strides.every(Number.isInteger) || (isComposed(a) && !isSwizzle(a.inner))) return "";
@@ -78,14 +81,14 @@ function fkSum(a, index) {
   const terms = digits.map((c, k) => `${c}×${strides[k]}`).join(" + ");
   const plain = before + digits.reduce((sum, c, k) => sum + c * strides[k], 0);
   const words = `; ${before ? `${before} + ` : ""}${terms} = ${plain}`;
-  return isComposed(a) ? `${words}, which ${text(a.inner)} makes ${offsetAt(a, index)}` : words;
+  return isComposed(a) ? `${words}, which ${text(a.inner)} maps to ${offsetAt(a, index)}` : words;
 }
 
 function fkPictures(view, steps, banks) {
   const { element, given } = view;
   const byKey = new Map(); // shared by the pictures: key -> cells
-  let describe = new Map(); // cell -> its words
-  let shown = null; // the layout on show, with its groups
+  let describe = new Map(); // cell -> description
+  let shown = null; // the displayed layout and its groups
 
   function cell(key, words, small, colour, says) {
     const made = fkNode("td", { tabindex: -1, class: colour ? "" : "pg-plain" }, words);
@@ -107,7 +110,7 @@ function fkPictures(view, steps, banks) {
     const cells = [...grid.querySelectorAll("td[tabindex]")];
     if (cells.length) cells[0].tabIndex = 0;
     const letters = Math.max(...cells.map((c) => c.firstChild?.textContent.length ?? 0));
-    const dense = columns.length > 18; // narrow cells, but no number is cut off
+    const dense = columns.length > 18; // narrow cells, wide enough for every number
     if (dense) { // 32 banks fit the page up to 4 digits, and scroll beyond
       grid.style.minWidth = `${columns.length * Math.max(22, 6.4 * letters - 3.5) + 42}px`;
       if (letters > 3) grid.classList.add("pg-small");
@@ -129,7 +132,7 @@ function fkPictures(view, steps, banks) {
     return table(title, ` ${text(a)}${single ? "" : ", mode 0 down"}${cut}`, tops, lines);
   }
 
-  // Offsets in rows of 32 banks, each with the index of its coordinate.
+  // Offsets in rows of 32 banks, each with the index of the coordinate that maps to it.
   function memory({ of, low, span }) {
     const { bits } = shown, wide = Math.min(32, Math.max(1024 / bits, 8));
     const most = Math.min(span, FK_HELD), rows = [];
@@ -162,7 +165,7 @@ function fkPictures(view, steps, banks) {
     if (!Number.isInteger(offset)) return null;
     if (colour === "bank") return palette.bank[bankOf(offset, bits)];
     if (colour === "sector") return palette.block[mod(sectorOf(offset), 8)];
-    const stops = palette.offset, last = stops.length - 1; // no step: a row is not cut in two
+    const stops = palette.offset, last = stops.length - 1; // continuous, without steps within a row
     const place = Math.min(Math.max((offset - low) / Math.max(span - 1, 1), 0), 1) * last;
     const from = Math.min(Math.floor(place), last - 1);
     return `color-mix(in srgb, ${stops[from + 1]} ${((place - from) * 100).toFixed(1)}%, ${stops[from]})`;
@@ -226,7 +229,7 @@ function fkPictures(view, steps, banks) {
     if (banks.line()) mark(null);
   }
 
-  // Replaces the pictures; keeps the scroll positions and the focus.
+  // Replaces the pictures, and keeps the scroll positions and the focus.
   function replaced(figures) {
     const pictures = element("pictures"), active = document.activeElement;
     const at = [...pictures.children].findIndex((figure) => figure.contains(active));
@@ -247,7 +250,8 @@ function fkPictures(view, steps, banks) {
   }
 
   // -- pointer and keys -------------------------------------------------------------------------------
-  // Marks an element in every picture, with its tile or thread, or with its warp's other elements.
+  // Marks an element in every picture, together with its tile or thread, or with the other elements
+  // of its warp.
   function mark(key) {
     for (const old of view.root.querySelectorAll("td.pg-on, td.pg-with")) {
       old.classList.remove("pg-on", "pg-with");

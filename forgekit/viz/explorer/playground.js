@@ -1,12 +1,12 @@
-// The layout playground, in the book and in notebooks: reads the fields, computes with layouts.js,
-// draws with pictures.js. `given` holds the initial state: the fields' values, the colours, `steps`
-// to walk through, and `address`, true if the page's address keeps the typed values.
+// The layout playground in the book and in notebooks. It reads the fields, computes with layouts.js
+// and draws with pictures.js. `given` is the initial state: the values of the fields, the colours,
+// the `steps`, and `address`, true if the page's URL keeps the typed values.
 function fkPlayground(root, uid, given) {
   root.innerHTML = `<style>${FK_STYLE}</style>${FK_PAGE.replaceAll("§", uid)}`;
-  root.dataset.lmSuppressShortcuts = "true"; // JupyterLab has keys of its own
+  root.dataset.lmSuppressShortcuts = "true"; // keeps JupyterLab's shortcuts off
   const element = (id) => root.querySelector(`[id="${uid}-${id}"]`);
   const fieldOf = (name) => element("form").elements[name] ?? element("coord");
-  const state = { found: null }; // the last valid result, which the pictures show
+  const state = { found: null }; // the latest valid result, shown in the pictures
 
   // -- the fields and the address ---------------------------------------------------------------------
   function fill(values) {
@@ -30,7 +30,8 @@ function fkPlayground(root, uid, given) {
   }
 
   // -- computing --------------------------------------------------------------------------------------
-  // Runs f; shows its error below the fields, and marks the field that has the mistake.
+  // Runs f. If f raises an error, shows the error below the fields, and marks the field with the
+  // mistake.
   function tried(field, f) {
     const fault = element(`${field}-fault`);
     fault.textContent = "";
@@ -61,7 +62,7 @@ function fkPlayground(root, uid, given) {
       if (a === undefined) return undefined;
       if (!field) return { op, a, by: null, result: OPERATIONS[op](a, null) };
       const optional = op === "coalesce" || op === "complement";
-      if (!words && !optional) refuse(field[0], "nothing", `something such as ${field[1]}`, "type it");
+      if (!words && !optional) refuse(field[0], "nothing", `a value such as ${field[1]}`, "enter a value");
       const typed = words ? read(words) : null, by = op === "make_layout_tv" ? asWhole(typed) : typed;
       if (op === "swizzle" && !isSwizzle(by)) refuse("swizzle", text(by), "a swizzle", "write S<2,0,3>");
       const result = OPERATIONS[op](a, by);
@@ -81,7 +82,7 @@ function fkPlayground(root, uid, given) {
       fkNode("li", words.startsWith("Outside") ? { class: "pg-out" } : {}, words)));
     element("again").hidden = !found.op;
     element("say").textContent = "Point at a cell: its coordinate, index, offset and bank appear here.";
-    banks.update(); // before the pictures, which mark its line
+    banks.update(); // before the pictures, which mark its column or row
     pictures.draw(state.found, fieldOf("colour").value);
     bothWays(state.found);
   }
@@ -151,7 +152,7 @@ function fkPlayground(root, uid, given) {
 }
 
 const FK_FIELDS = ["layout", "op", "by", "bits", "colour", "at"];
-// Name and example of the second field; "" for operations without one.
+// The name and an example of the second field; "" for operations without a second field.
 const FK_BY = {
   "": "", right_inverse: "", left_inverse: "",
   coalesce: ["Profile", "(1,1), or nothing"], complement: ["Of a size, shape or layout", "24"],
@@ -162,18 +163,18 @@ const FK_BY = {
 const fkNamed = (op) =>
   FK_BY[op] ?? (op.endsWith("divide") ? ["Tiler", "(2,4)"] : ["Tiler", "(3,4):(1,3)"]);
 
-// The offset in memory at which the result of an operation begins, and what a slice adds to it; a
-// composed layout keeps it in its own offset.
+// The offset in memory at which the result of an operation begins, including that of a slice. A
+// slice of a composed layout contains this offset itself.
 function fkBegin({ op, a, by, start }) {
   return op === "slice" && !isComposed(a) ? plus(start, slice(a, by)[1]) : start;
 }
 
-// The coordinates that lie beyond their modes, each with its mode's size.
+// The coordinates that are outside their modes, each with the size of the mode.
 const fkOutside = (coord, shape) => (Array.isArray(coord) && Array.isArray(shape)
   ? coord.flatMap((c, i) => fkOutside(c, shape[i]))
   : coord === null || (coord >= 0 && coord < product(shape)) ? [] : [[text(coord), product(shape)]]);
 
-// The text above the pictures about a result.
+// The sentences about a result above the pictures.
 function fkFacts({ op, a, by, result, bits }) {
   const ways = (count) => (count === 1 ? "no conflict" : `a ${count}-way conflict`);
   const outer = result.outer ?? result, said = [], count = sizeOf(result);

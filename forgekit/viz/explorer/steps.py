@@ -1,9 +1,9 @@
-"""Build the explorer's steps: a tensor, zipped_divide, one tile, composition with a TV layout, a
-slice.
+"""Build the playground's steps: a tensor, zipped_divide, one tile, composition with a TV layout,
+and one thread.
 
-A step is a playground operation on the previous result, with a text. The text contains `{tile}`,
-`{thread}` and `{begin}`, the offset at which a tile or a thread begins; the page fills in the
-current choice.
+A step applies one of the playground's operations to the previous result, and has a text. The page
+fills the fields `{tile}`, `{thread}` and `{begin}` (the offset at which the tile or the thread
+begins) of the text with the current choice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
             remedy = "give the tiler once: leave tile out"
-            raise usage_error("tile", brief(tile), f"{tiler}, as tv has", remedy)
+            raise usage_error("tile", brief(tile), f"{tiler}, the tiler of tv", remedy)
         tile = tiler
     steps, block, first = [_first(layout)], layout, ""
     if tile is not None:
@@ -38,15 +38,16 @@ def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
 
 
 def _is_pair(tv: Any) -> bool:
-    """Return True if the value is a result of make_layout_tv: (tiler_mn, layout_tv)."""
+    """Return True if the value is the pair (tiler_mn, layout_tv) that make_layout_tv returns."""
     pair = isinstance(tv, tuple) and len(tv) == 2
     return pair and not isinstance(tv[1], tuple | list | int) and isinstance(tv[0], tuple)
 
 
 def _step(name: str, code: str, result: Any, modes: str, words: str, *,
           op: str = "", by: str = "", colour: str = "", begin: Any = 0) -> Step:  # fmt: skip
-    """Build a step. op, by: the playground's fields; result: their result; code, modes: as written
-    in CuTe; begin: the offset of the first tile or of thread 0.
+    """Build a step. op, by: the values of the playground's fields; result: the result of the
+    operation; code, modes: the step and the modes of its result in CuTe; begin: the offset of the
+    first tile or of thread 0.
     """
     return {"name": name, "code": code, "result": str(result), "modes": modes, "words": words,
             "op": op, "by": by, "colour": colour, "begin": text(begin)}  # fmt: skip
@@ -116,7 +117,7 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
     threads, values, indices = _thread_values(tv, block)
     composed = composition(block, tv)
     if [composed(i) for i in range(len(indices))] != [block(i) for i in indices]:
-        remedy = "choose a TV layout whose strides divide the tile's modes; make_layout_tv does"
+        remedy = "choose strides that divide the tile's modes, such as those from make_layout_tv"
         got = f"{composed}, which is another function"
         needed = "sizes and strides that divide one another"
         raise usage_error(f"composition of {block} with {tv}", got, needed, remedy)
@@ -124,7 +125,7 @@ def _composed(block: Any, tv: Layout | ComposedLayout, name: str) -> list[Step]:
     by = f"({{thread}},{text(kept)})"
     return [
         _step("composition", f"tidA = composition({name}, {tv})", composed, "(thread,value)",
-              "Put the TV layout in front: it maps (thread, value) to an index in the tile, which "
+              "Apply the TV layout first: it maps (thread, value) to an index in the tile, which "
               f"the tile's layout maps to an offset. {threads} threads with "
               f"{plural(values, 'value')} each.",
               op="composition", by=str(tv)),
@@ -160,12 +161,13 @@ def _thread_values(tv: Any, block: Any) -> tuple[int, int, list[int]]:
 
 
 def _all_of(shape: Any) -> Any:
-    """Return the coordinate that keeps a mode whole: `(_,_)` for a mode with two entries."""
+    """Return the coordinate that keeps a whole mode, such as `(_,_)` for a mode with two
+    entries."""
     return tuple(None for _ in shape) if isinstance(shape, tuple) else None
 
 
 def _modes(mode: Any, name: str) -> str:
-    """Return names for a mode's entries: `(TileM,TileN)` for two."""
+    """Return names for a mode's entries, such as `(TileM,TileN)` for two entries."""
     count = len(parts(mode.shape))
     letters = "MNKL"[:count] if count <= 4 else [str(i) for i in range(count)]
     return "(" + ",".join(f"{name}{letter}" for letter in letters) + ")"

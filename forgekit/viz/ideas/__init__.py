@@ -1,10 +1,10 @@
-"""Draw interactive pictures, one idea each: shuffles, the online softmax, traffic, bytes in flight,
-a multiprocessor's capacity.
+"""Draw interactive pictures, one per idea: shuffles, the online softmax, traffic, bytes in flight,
+and the capacity of a multiprocessor.
 
-Plain SVG and one script per idea draw them: 18 to 32 kB each, including the data and a still
-picture, with nothing to fetch. anywidget needs a running kernel, or a widget manager that the page
-fetches; d3 would be embedded in every output, only for scales and joins that take ten lines here.
-Without scripts a still picture shows the same facts.
+Each picture consists of plain SVG and a script: 18 to 32 kB, including the data and a static
+picture, with no downloads. In contrast, anywidget needs a running kernel, or a widget manager that
+the page downloads. With d3, every output would contain the library, for scales and joins that take
+ten lines here. Without scripts, the static picture shows the same facts.
 """
 
 from forgekit.viz.ideas.flight import bytes_in_flight, pipeline

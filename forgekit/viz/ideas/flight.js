@@ -1,4 +1,5 @@
-// Loads in flight as bars over time, and Little's line with its ceiling and the recorded points.
+// Draws loads in flight as bars over time, and Little's line with the ceiling and the recorded
+// points.
 function fk_flight(t, d) {
   const GANTT = 128, CHART = 190, SHOWN = 6, SPAN = 2600; // rows of warps; ns
   const s = { loads: 1, bytes: 4, warps: 16, latency: d.latency };

@@ -25,9 +25,9 @@ def bytes_in_flight(
 ) -> Idea:  # fmt: skip
     """Show Little's law: the speed that bytes in flight allow, up to memory's ceiling.
 
-    points: name -> (bytes in flight per multiprocessor, recorded GB/s); latency_ns: a load's
-    latency, the picture's initial setting; ceiling_gbps: the speed of a copy in the same run; gpu:
-    the GPU that sets the number of multiprocessors.
+    points: maps a name to (bytes in flight per multiprocessor, recorded GB/s); latency_ns: the
+    latency of a load, the initial setting of the slider; ceiling_gbps: the speed of a copy in the
+    same run; gpu: the GPU that determines the number of multiprocessors.
 
     Raises UsageError if the latency or the ceiling is not positive, or the GPU is unknown.
 
@@ -68,10 +68,11 @@ def bytes_in_flight(
 
 @checked()
 def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
-    """Show when cp.async copies are in flight while a warp works, from the warp's own program.
+    """Show when cp.async copies are in flight while a warp works.
 
-    timelines: name -> result of `fk.timeline`, such as one with one buffer and another with two.
-    The order is that of the run; sliders set the times of a copy and of an instruction.
+    timelines: maps a name to a result of `fk.timeline`, for example for kernels with one and with
+    two buffers. The order of events is taken from the run; sliders set the duration of a copy and
+    of an instruction.
 
     Raises UsageError for a timeline without asynchronous copies.
     """
@@ -105,9 +106,9 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
 
 def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
-    """Return warp 0's steps: ("copy", 0) for a committed group, "empty" for a group without copies,
-    ("wait", groups left), ("work", n). A wait whose line contains no number waits for the next
-    group.
+    """Return the steps of warp 0: ("copy", 0) for a committed group, ("empty", 0) for a group
+    without copies, ("wait", number of groups left) and ("work", number of instructions). A wait
+    whose source line contains no number waits for the next group.
     """
     found: list[tuple[str, int]] = []
     copies = committed = waits = 0
@@ -136,10 +137,10 @@ def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
 def run(
     program: list[tuple[str, int]], copy_ns: float, work_ns: float
 ) -> list[tuple[str, float, float]]:
-    """Return (kind, begin, end) in ns of each copy, wait and stretch of work, in the order they
-    begin."""
+    """Return (kind, begin, end) of each copy, wait and stretch of work, with times in ns, in the
+    order in which they begin."""
     now = 0.0
-    pending: list[float] = []  # arrival time of each group in flight
+    pending: list[float] = []  # the arrival time of each group in flight
     found: list[tuple[str, float, float]] = []
     for kind, number in program:
         if kind == "copy":

@@ -1,5 +1,6 @@
-// A picture to play with: controls, a drawing, and a text below it. `make` gets
-// the tools and the data, and returns a function that draws the current state in `t.width()` pixels.
+// An interactive picture: controls, a drawing, and a text below the drawing. `make` receives the
+// tools and the data, and returns a function that draws the current state in a width of `t.width()`
+// pixels.
 function fkIdea(root, d, make) {
   const el = fkNode, style = root.querySelector("style");
   const controls = el("div", { class: "controls" }), box = el("div", { class: "box" });
@@ -15,7 +16,7 @@ function fkIdea(root, d, make) {
   const tools = { el, box, facts, controls,
     width: () => Math.min(Math.max(box.clientWidth || 760, 280), 760),
     many: (n) => Math.round(n).toLocaleString("en"),
-    // A slider; `words` formats its value, `set` stores it.
+    // A slider. `words` formats its value, and `set` stores it.
     slider(name, values, start, words, set) {
       const output = el("output", {}, words(values[start]));
       const input = el("input", { type: "range", min: 0, max: values.length - 1, step: 1, value: start,
@@ -29,7 +30,7 @@ function fkIdea(root, d, make) {
       controls.append(el("label", {}, name, input, output));
       return { input, to(k) { input.value = k; tell(k, true); } };
     },
-    // A group of buttons, one of which is pressed.
+    // A group of buttons of which one is pressed.
     choice(label, names, set) {
       const buttons = names.map((name, k) => el("button", { type: "button", "aria-pressed": String(k === 0),
         onclick: () => choose(buttons, set, k) }, name));
@@ -49,7 +50,7 @@ function fkIdea(root, d, make) {
       return el("rect", { x, y, width: Math.max(width, 0), height: Math.max(height, 0), style: `fill:${fill}`, ...more });
     },
     line(path, more = {}) { return el("path", { d: path, class: "axis", ...more }); },
-    // Replaces the drawing. keys: key -> action; these key presses do not reach the page.
+    // Replaces the drawing. keys: key -> action. The page does not receive these key presses.
     show(svg, keys) {
       const focused = keys && box.contains(document.activeElement);
       if (keys) svg.setAttribute("tabindex", 0);

@@ -1,4 +1,5 @@
-"""The parts common to all interactive pictures: the still picture, the script, the text."""
+"""Provide the parts that all interactive pictures share: the static picture, the script and the
+text."""
 
 from __future__ import annotations
 
@@ -22,13 +23,14 @@ from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH, figure_p
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Idea(Shown):
-    """An interactive picture of one idea; the last expression of a cell shows it.
+    """An interactive picture of one idea. The last expression of a cell shows it.
 
     Attributes:
-        kind: the name of its script. title, note: texts above and below it. data: the script's
-            input.
-            words: a text equivalent of the still picture. draw: a function that draws the still
-                picture on a figure of `height` inches.
+        kind: the name of the script.
+        title, note: the texts above and below the picture.
+        data: the script's input.
+        words: a text equivalent of the static picture.
+        draw: draws the static picture on a figure with a height of `height` inches.
     """
 
     kind: str
@@ -45,7 +47,7 @@ class Idea(Shown):
 
     @functools.cached_property
     def png(self) -> bytes:
-        """Return the still picture."""
+        """Return the static picture."""
         with matplotlib.rc_context(STYLE):
             figure = page(self.title, [self.note], self.height)
             self.draw(figure)

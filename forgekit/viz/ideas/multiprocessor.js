@@ -1,4 +1,4 @@
-// Blocks drop into a multiprocessor's four resources; the text names the one that is full first.
+// Blocks fill a multiprocessor's four resources. The text names the resource that is full first.
 function fk_multiprocessor(t, d) {
   const s = { arch: d.arch, threads: d.threads, registers: d.registers, shared: d.shared };
   const names = Object.keys(d.archs), kB = (v) => `${(v / 1024).toLocaleString("en", { maximumFractionDigits: 1 })} kB`;
@@ -16,7 +16,7 @@ function fk_multiprocessor(t, d) {
     const blocks = Math.min(...Object.values(limits)), warps = Math.ceil(s.threads / 32);
     const full = Object.keys(limits).filter((name) => limits[name] === blocks);
     const W = t.width(), [LEFT, DOWN] = W < 600 ? [0, 20] : [164, 0], ROW = 56 + DOWN, room = W - LEFT;
-    // For each resource: the share that a block takes, and the count in words.
+    // For each resource: the fraction that a block uses, and a text with the amount.
     const perWarp = Math.ceil(s.registers * 32 / 256) * 256;
     const takes = {
       warps: [warps / has.warps, `${warps} of ${has.warps}`],
@@ -42,7 +42,7 @@ function fk_multiprocessor(t, d) {
       + Object.entries(limits).map(([name, many]) => `${many} by ${name}`).join(", ") + ".";
   };
 }
-// Does the same as `Multiprocessor.limits` in Python.
+// Computes the same as `Multiprocessor.limits` in Python.
 fk_multiprocessor.limits = (has, threads, registers, shared) => {
   const up = (v, unit) => Math.ceil(v / unit) * unit, warps = Math.ceil(threads / 32);
   const held = 4 * Math.floor(16384 / up(registers * 32, 256));

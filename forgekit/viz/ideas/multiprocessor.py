@@ -1,4 +1,4 @@
-"""Draw the blocks that fit on a multiprocessor until one of its resources is used up."""
+"""Draw the blocks that fit on a multiprocessor before one of its resources is exhausted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def fill_multiprocessor(
     profile: Any = None, *, threads: int = 128, registers: int = 32, shared_bytes: int = 0,
     arch: str = "sm_90",
 ) -> Idea:  # fmt: skip
-    """Show how many blocks of a kernel fit on a multiprocessor, and which resource runs out first.
+    """Show the number of a kernel's blocks that fit on a multiprocessor, and the resource that
+    limits it.
 
     profile: an `fk.Profile` whose first launch determines threads and shared memory; without a
-    profile, pass them as arguments. threads: per block; registers: per thread, such as a compiled
-    kernel's `registers`; shared_bytes: per block; arch: "sm_80", "sm_86", "sm_89", "sm_90",
-    "sm_100" or "sm_120". The reader can change all four in the picture.
+    profile, pass these as arguments. threads: the number per block; registers: the number per
+    thread, such as a compiled kernel's `registers`; shared_bytes: the shared memory per block;
+    arch: "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or "sm_120". The reader can change these four
+    values in the picture.
 
     Raises UsageError for any other architecture, or for a block that exceeds the architecture's
     limits.

@@ -1,6 +1,6 @@
-// Points to drag; below them the maximum so far as a staircase, the sum as bars, where both sums lie
-// among float32's numbers, and the tree in which parts of the row meet. Steps that a change does not
-// affect are not computed again.
+// Draws points to drag, with the maximum so far as a staircase; below them the sum as bars, the
+// positions of both sums in the range of float32, and the tree that combines parts of the row.
+// Steps that a change does not affect are not computed again.
 function fk_online(t, d) {
   const f = Math.fround, exp = (x) => f(Math.exp(x)), n = d.values.length;
   const TOP = 18, HIGH = 150, GAP = 24, BARS = 90, RANGE = 46, TREE = 150;
@@ -30,7 +30,8 @@ function fk_online(t, d) {
     compute(k);
     t.redraw();
   }
-  // (m, s) of each part, and up the tree: two parts meet at the larger maximum.
+  // (m, s) of each part, and of each node of the tree, which combines two parts at their larger
+  // maximum.
   function tree(leaf) {
     let level = [];
     for (let k = 0; k < n; k += leaf) level.push(x.slice(k, k + leaf).reduce(step, before));
@@ -91,7 +92,8 @@ function fk_online(t, d) {
     svg.append(t.line(stairs, { style: "stroke:var(--fk-series4);stroke-width:2", "data-stairs": "" }), t.line(`M${LEFT} ${base}H${W - 8}`));
     x.forEach((v, k) => svg.append(t.rect(px(k) - 4, py(v) - 4, 8, 8, "var(--fk-series0)", { rx: 4, class: k === s.at ? "on" : "", "data-x": k })));
     x.forEach((v, k) => svg.append(t.rect(px(k) - room / n / 2, py(v) - 22, room / n, 44, "transparent", { class: "move", "data-hit": k })));
-    // float32 from its least to its largest number: a naive sum leaves it, s does not.
+    // The range of float32, from its least to its largest number. A naive sum leaves this range; s
+    // does not.
     const line = base + 26, bad = naive(), lx = (v) => LEFT + (Math.log10(Math.min(Math.max(v, 1e-45), 4e38)) + 45) / 83.6 * room;
     svg.append(t.line(`M${LEFT} ${line}H${W - 8}`));
     word(LEFT, line + 15, "float32: 1e-45", { class: "soft" });
@@ -100,7 +102,7 @@ function fk_online(t, d) {
     svg.append(t.rect(lx(s.steps[n - 1].s) - 3, line - 8, 6, 16, "var(--fk-series1)"),
       t.rect(at_ - 4, line - 4, 8, 8, lost ? "var(--fk-wrong)" : "var(--fk-ink)", { transform: `rotate(45 ${at_} ${line})`, "data-naive": short(bad) }));
     word(Math.min(Math.max(at_, LEFT + 60), W - 68), line - 10, `naive: ${short(bad)}${bad === Infinity ? ", overflow" : bad === 0 ? ", underflow" : ""}`, { "text-anchor": "middle", class: "halo" });
-    // The tree, from parts of the row to the whole.
+    // The tree, from parts of the row to the whole row.
     const levels = tree(Math.max(d.leaf, Math.ceil(n / Math.floor(room / 76))));
     const root = line + 38, deep = (TREE - 30) / Math.max(levels.length - 1, 1);
     const tx = (l, k) => LEFT + (k + 0.5) * room / levels[l].length, ty = (l) => root + l * deep;
@@ -113,7 +115,8 @@ function fk_online(t, d) {
       }
       word(tx(l, k), ty(l), `(${short(node.m)}, ${short(node.s)})`, { "text-anchor": "middle", "data-node": `${l} ${k}` });
     }));
-    // Chromium reads no touch-action inside an SVG: a finger on a point drags it, others scroll.
+    // Chromium ignores touch-action inside an SVG. A finger on a point drags the point; any other
+    // finger scrolls.
     svg.addEventListener("touchstart", (event) => { if (event.target.dataset.hit) event.preventDefault(); }, { passive: false });
     svg.addEventListener("pointerdown", (event) => {
       const k = Number(event.target.dataset.hit ?? -1), { top, width } = svg.getBoundingClientRect();

@@ -1,5 +1,5 @@
-"""Draw the online softmax of a few numbers that the reader can drag: maximum, sum, factors, and the
-reduction tree."""
+"""Draw the online softmax of a few numbers that the reader can drag: the maximum, the sum, the
+factors and the reduction tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST, _LEAF = 64, 8
 
 @checked()
 def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
-    """Show how (m, s), the maximum so far and the sum of exp(x - m), change along a row.
+    """Show how m, the maximum so far, and s, the sum of exp(x - m), change along a row.
 
     values: up to 64 finite numbers, such as the first values of a kernel's row.
 
@@ -33,7 +33,7 @@ def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
     pairs = [pair for pair, _ in steps(row)]
     grew = [k for k, (_, factor) in enumerate(steps(row)) if k and factor != 1]
     words = "\n".join([
-        f"{len(row)} numbers; the maximum grows at {', '.join(map(str, grew)) or 'none of them'}",
+        f"{len(row)} numbers; the maximum grows at {', '.join(map(str, grew)) or 'no number'}",
         *(f"number {k}: m grows from {pairs[k - 1][0]:.3g} to {pairs[k][0]:.3g}, and the sum "
           f"{pairs[k - 1][1]:.4g} is multiplied by {steps(row)[k][1]:.3g}" for k in grew),
         f"at the end m = {pairs[-1][0]:.4g} and s = {pairs[-1][1]:.5g}",

@@ -1,4 +1,4 @@
-// Shows copies in flight above, work and waiting below, for each kernel on a common clock.
+// Shows copies in flight above, and work and waiting below, for each kernel on a common clock.
 function fk_pipeline(t, d) {
   const names = Object.keys(d.programs), ROW = 84, s = { copy: 600, work: 2 };
   t.slider("a copy takes", [100, 200, 400, 600, 800, 1200], 3, (v) => `${v} ns`, (v) => { s.copy = v; });
@@ -28,7 +28,7 @@ function fk_pipeline(t, d) {
     t.facts.textContent = facts.join(" ");
   };
 }
-// Does the same as `run` in Python.
+// Computes the same as `run` in Python.
 fk_pipeline.run = (program, copy, work) => {
   let now = 0, pending = [];
   const found = [];

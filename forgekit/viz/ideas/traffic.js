@@ -1,8 +1,9 @@
-// Accesses of a warp become sectors, which travel between memory and the multiprocessor through L2;
-// unrequested bytes are orange and fall away. Kernels share one clock: one sector per tick.
+// The accesses of a warp become sectors, which travel between memory and the multiprocessor through
+// L2. Unrequested bytes are orange and fall away. All kernels share a clock: each moves one sector
+// per tick.
 function fk_traffic(t, d) {
   const names = Object.keys(d.films), LANE = 104, TICKS = 3;
-  // For each kernel, its sectors in order: access, bytes used.
+  // For each kernel, its sectors in order: the access and the bytes used.
   const queues = names.map((name) => d.films[name].frames.flatMap((frame, f) =>
     frame.used.map((used) => ({ used, f, store: frame.store }))));
   const last = Math.max(...queues.map((q) => q.length)) + TICKS;

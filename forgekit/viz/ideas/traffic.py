@@ -16,16 +16,16 @@ from forgekit.viz.palette import WRONG
 from forgekit.viz.timing.style import SERIES
 
 _SECTOR = 32
-_FRAMES = 24  # accesses per kernel in the film
+_FRAMES = 24  # accesses per kernel in the animation
 
 
 @checked()
 def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
-    """Show the bytes that warps request and the sectors moved to serve them, with kernels side by
-    side.
+    """Show the bytes that warps request and the sectors that are moved to serve them, for one or
+    two kernels.
 
-    profiles: name -> result of `fk.profile`, for one or two kernels. The film shows the first
-    global accesses of block 0; the counters at its end cover the whole run.
+    profiles: maps a name to a result of `fk.profile`, for one or two kernels. The animation shows
+    the first global accesses of block 0; the counters at its end cover the whole run.
 
     Raises UsageError if there are no profiles or more than two, or if a kernel has no global
     access.
@@ -58,11 +58,13 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
 
 
 def _film(name: str, p: Profile) -> dict[str, Any]:
-    """Return a kernel's film: for each access, its line and the bytes used in each sector."""
+    """Return the animation of a kernel: for each access, the source line and the bytes used in each
+    sector."""
     found = [a for accesses in p.first_accesses.values() for a in accesses if a.element[a.lanes[0]]]
     if not found:
-        raise usage_error(f"profiles[{name!r}]", "no access to global memory", "a kernel with some",
-                          "profile a call that launches one")  # fmt: skip
+        raise usage_error(f"profiles[{name!r}]", "no access to global memory",
+                          "a kernel with global accesses",
+                          "profile a call that accesses global memory")  # fmt: skip
     frames = []
     for a in sorted(found, key=lambda a: (a.warp, a.index))[:_FRAMES]:
         touched = (a.address[a.active][:, None] + np.arange(a.width)).ravel()

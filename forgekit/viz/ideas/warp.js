@@ -1,9 +1,10 @@
-// Lanes in columns and shuffles in rows, or the other way round where the page is narrow; pointing
-// at a lane lights the lanes whose numbers it has added up.
+// Draws lanes in columns and shuffles in rows, or the transposed picture on a narrow page. Pointing
+// at a lane highlights the lanes whose numbers its sum contains.
 function fk_warp(t, d) {
   const names = Object.keys(d.sources), s = { way: 0, order: 0, step: 1, lane: null, at: 1 };
   const offsets = (steps) => steps.map((from) => Math.max(...from.map((source, lane) => Math.abs(source - lane))));
-  // For each way and order: after each step, how often each lane's sum contains each lane's number.
+  // For each method and order, after each step: the number of times that each lane's sum contains
+  // each lane's number.
   const ways = names.map((name) => [d.sources[name], [...d.sources[name]].reverse()].map((sources) => {
     const held = [Array.from({ length: d.lanes }, (_, lane) => Array.from({ length: d.lanes }, (_, k) => Number(k === lane)))];
     for (const from of sources) {
@@ -39,7 +40,7 @@ function fk_warp(t, d) {
     const wide = upright ? Math.min(across - 18, 40) : along - 2, high = upright ? 18 : 21;
     const place = (lane, row) => (upright ? [22 + row * across, 20 + lane * along] : [56 + lane * along, 20 + row * across]);
     const named = (lane, row) => (upright ? { "text-anchor": row === null ? "end" : "start" } : { "text-anchor": row === null ? "middle" : "end" });
-    // The lanes of each row whose sums went into the chosen one.
+    // The lanes of each row whose sums are part of the selected lane's sum.
     const lit = s.lane === null ? null : held.map(() => new Set());
     lit?.[s.at].add(s.lane);
     for (let row = s.at; lit && row > 0; row--) for (const lane of lit[row]) lit[row - 1].add(lane).add(sources[row - 1][lane]);

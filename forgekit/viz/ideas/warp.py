@@ -1,4 +1,4 @@
-"""Animate shuffle sums: which numbers each lane's sum contains after each step."""
+"""Animate shuffle sums: the numbers that each lane's sum contains after each step."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from forgekit.errors import usage_error
 from forgekit.viz.ideas.idea import Idea
 from forgekit.viz.palette import WRONG, thread_colour
 
-Counts = list[list[list[int]]]  # [step][lane][lane whose number the sum contains] -> how often
+# [step][lane][k]: the number of times that the sum of `lane` contains the number of lane k.
+Counts = list[list[list[int]]]
 
 
 @checked()
 def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) -> Idea:
-    """Show which lanes' numbers each lane holds after each shuffle and addition.
+    """Show the numbers that each lane's sum contains after each shuffle and addition.
 
-    sources: the name of a method -> one list per step: the lanes from which lanes 0, 1, … received.
-    A kernel that shuffles its own lane number produces such lists. The default is CuTe's three
-    shuffles with offsets 16, 8, 4, 2 and 1. The page can reverse the steps' order.
+    sources: maps the name of a method to one list per step: the source lanes of lanes 0, 1, … A
+    kernel that shuffles the lane number produces such lists. The default is CuTe's three shuffles
+    with offsets 16, 8, 4, 2 and 1. The reader can reverse the order of the steps.
 
-    Raises UsageError for a step that does not name one existing lane per lane.
+    Raises UsageError for a step that does not contain one existing source lane per lane.
     """
     sources = cute_shuffles() if sources is None else sources
     lanes = len(next(iter(sources.values()))[0]) if sources else 0
@@ -49,7 +50,7 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
             axes.set(title=f"{name}: × contains a number twice", xlabel="lane", ylabel="shuffles")
 
     return Idea(
-        "warp", "Whose numbers each lane holds",
+        "warp", "The numbers in each lane's sum",
         "Colour and number of a cell: how many different lanes' numbers are in its sum. A cross: "
         "some number was added more than once.",
         {"sources": {name: [list(map(int, step)) for step in steps]
@@ -59,7 +60,7 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
 
 
 def cute_shuffles() -> dict[str, list[list[int]]]:
-    """Return the lane whose value each lane receives from bfly, down and up; a lane without a
+    """Return the source lane of each lane in the shuffles bfly, down and up. A lane without a
     source keeps its own value."""
     offsets, lanes = (16, 8, 4, 2, 1), range(32)
     return {
@@ -70,8 +71,8 @@ def cute_shuffles() -> dict[str, list[list[int]]]:
 
 
 def counts(steps: Sequence[Sequence[int]]) -> Counts:
-    """Return how many times each lane's sum contains each lane's number, before the first step
-    and after each step."""
+    """Return the number of times that each lane's sum contains each lane's number, before the first
+    step and after each step."""
     lanes = len(steps[0])
     held = [[[int(k == lane) for k in range(lanes)] for lane in range(lanes)]]
     for step in steps:

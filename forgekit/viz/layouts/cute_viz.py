@@ -1,8 +1,8 @@
-"""Offer cute-viz's functions: `render_…` writes a picture to a file, `display_…` shows it in a
-notebook (even from the body of a @cute.jit function while it is traced).
+"""Provide cute-viz's functions: `render_…` writes a picture to a file, `display_…` shows it in a
+notebook (even from the body of a @cute.jit function during tracing).
 
-Names and arguments are those of https://github.com/NTT123/cute-viz, so its tutorials work
-unchanged; arguments after a `*` are forgekit's additions. The pictures are those of the `draw_…`
+The names and arguments are those of https://github.com/NTT123/cute-viz, so its tutorials work
+unchanged; forgekit adds the arguments after a `*`. The pictures are those of the `draw_…`
 functions.
 """
 
@@ -32,8 +32,8 @@ _REMEDY = (
 
 
 def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Callable[..., None]:
-    """Return a function equivalent to `draw`, under this cute-viz name; file: the name of its path
-    argument."""
+    """Return a function with this cute-viz name that writes or shows the picture of `draw`. file:
+    the name of the path argument; "" to show the picture."""
     signature = _signature(draw, file)
     places = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
 
@@ -57,7 +57,8 @@ def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Cal
 
 
 def _signature(draw: Callable[..., LayoutPicture], file: str) -> inspect.Signature:
-    """Return cute-viz's parameters: those of `draw`, the path, and then forgekit's own."""
+    """Return the parameters in cute-viz's order: those of `draw`, the path, and then forgekit's
+    additions."""
     own = [*inspect.signature(draw).parameters.values()]
     needed = [p for p in own if p.default is p.empty]
     usual = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in own
@@ -104,13 +105,13 @@ display_tiled_mma = _named("display_tiled_mma", draw_tiled_mma)
 
 @checked()
 def display_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> None:
-    """Show `draw_mma_from_layouts`'s picture in a notebook."""
+    """Show the picture of `draw_mma_from_layouts` in a notebook."""
     _show(draw_mma_from_layouts(layoutC, layoutA, layoutB, tile_mnk))
 
 
 @checked()
 def display_offsets(table: Any, *, title: str = "offsets") -> None:
-    """Show `draw_offsets`'s picture in a notebook."""
+    """Show the picture of `draw_offsets` in a notebook."""
     _show(draw_offsets(table, title=title))
 
 
@@ -128,7 +129,7 @@ def display_svg(file_path: Path) -> None:
 
 
 def _show(picture: LayoutPicture | dict[str, str]) -> None:
-    """Show the picture in a notebook; print its text elsewhere."""
+    """Show the picture in a notebook; outside a notebook, print its text."""
     raw = isinstance(picture, dict)
     try:
         from IPython.display import display

@@ -1,7 +1,6 @@
-"""Draw layouts and tables of offsets: the offset of every coordinate, as a bar, as grids or as
-tiles.
+"""Draw layouts and tables of offsets: the offset of every coordinate, as a bar, grids or tiles.
 
-A cell's colour shows its element's place in memory, from light (first) to dark (last).
+A cell's colour shows its element's position in memory, from light (first) to dark (last).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Array, Swatch
 
 _NEUTRAL = "#E8F1F8"  # colour of a cell that shows a coordinate
-MOST_SPELT = 64  # cells that a description lists one by one
+MOST_SPELT = 64  # maximum number of cells that a description lists individually
 _BAR = 32  # cells per row for a one-mode layout
 _MOST_PANELS = 64
 _TILES_NOTE = "inside a heavy frame: mode 0, a tile; the frames themselves: mode 1, the tiles"
@@ -38,15 +37,15 @@ _BIGGEST = np.iinfo(np.int64).max
 
 @checked()
 def draw_layout(layout: Any, *, flatten_hierarchical: bool = True) -> LayoutPicture:
-    """Draw the offset of every coordinate: mode 0 runs down, mode 1 across, with one grid per
-    coordinate of the other modes.
+    """Draw the offset of every coordinate. Mode 0 runs down and mode 1 across; each coordinate of
+    the other modes has its own grid.
 
     Args:
         layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
             a tuple (shape, stride).
         flatten_hierarchical: False shows nested modes, with their coordinates on the axes and a
             border around each group. If both modes are nested pairs, mode 0 is drawn as a tile and
-            mode 1 counts tiles, as after zipped_divide.
+            mode 1 as the tiles' index, as after zipped_divide.
 
     Raises:
         UsageError: `layout` is not a layout, has dynamic modes, or has more than 65,536 cells.
@@ -78,7 +77,7 @@ def _axis(shape: Any, nested: bool) -> Axis:
 
 
 def _bar_grid(cells: Cells, nested: bool) -> Grid:
-    """Draw one mode: a bar, broken into rows if it is long."""
+    """Draw a single mode as a bar, which is broken into rows if it is long."""
     size = len(cells.offsets)
     columns = min(size, _BAR)
     rows = -(-size // _BAR)
@@ -95,17 +94,17 @@ def _bar_grid(cells: Cells, nested: bool) -> Grid:
 
 
 def _slices(cells: Cells, nested: bool) -> list[Grid]:
-    """Draw mode 0 down, mode 1 across, and one grid per coordinate of the other modes."""
+    """Draw mode 0 down and mode 1 across, with one grid per coordinate of the other modes."""
     modes = parts(cells.layout.shape)
     rows, columns, *others = map(product, modes)
     count = math.prod(others)
     if count > _MOST_PANELS:
-        remedy = "draw fewer of them: slice the layout, or group its modes into two"
+        remedy = "draw fewer slices: slice the layout, or group its modes into two"
         needed = f"at most {_MOST_PANELS} slices of {rows} × {columns}"
         raise usage_error(f"layout {cells.layout}", f"{count:,}", needed, remedy)
     cell = cell_size(columns * min(count, 3), cells.longest)
     grids = []
-    counts = itertools.product(*map(range, reversed(others)))  # the leftmost mode is the fastest
+    counts = itertools.product(*map(range, reversed(others)))  # the leftmost mode varies fastest
     for part, place in enumerate(counts):
 
         def content(row: int, column: int, start: int = part * rows * columns) -> Content:
@@ -119,7 +118,7 @@ def _slices(cells: Cells, nested: bool) -> list[Grid]:
 
 
 def _tiles_grid(cells: Cells) -> Grid:
-    """Draw the matrix before zipped_divide, with each tile in its place."""
+    """Draw the matrix before zipped_divide, with each tile at its position in the matrix."""
     inner, outer = parts(cells.layout.shape)
     tile_rows, tile_columns = map(product, inner)
     grid_rows, grid_columns = map(product, outer)
@@ -138,15 +137,15 @@ def _tiles_grid(cells: Cells) -> Grid:
 # -- tables of offsets -------------------------------------------------------------------------
 @checked()
 def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
-    """Draw a table of offsets as `draw_layout` draws a layout, but without a layout in the title.
+    """Draw a table of offsets like `draw_layout`, but with `title` in place of the layout.
 
     Args:
         table: rows of integers: nested lists or tuples, or a two-dimensional array.
         title: replaces the layout at the top of the picture.
 
     Raises:
-        UsageError: the table is not made of rows of integers, its rows differ in length, or it has
-            more than 65,536 cells.
+        UsageError: the table does not consist of rows of integers, its rows differ in length, or it
+            has more than 65,536 cells.
     """
     offsets = read_offsets(table)
     rows, columns = offsets.shape
@@ -162,12 +161,12 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
 
 
 def read_offsets(table: Any, what: str = "table of offsets") -> Array:
-    """Return the table as an array of shape (rows, columns). Raise UsageError if it is not a table
-    or is too large."""
+    """Return the table as an array of shape (rows, columns). Raise UsageError if `table` is not a
+    table of integers, or is too large."""
     cells = table.size if isinstance(table, np.ndarray) else 0
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
-    if cells > MOST_CELLS:  # check the size before converting it to a list
+    if cells > MOST_CELLS:  # check the size before the conversion to a list
         raise usage_error(what, brief(table), f"at most {MOST_CELLS:,} cells", _REMEDY)
     rows = table.tolist() if hasattr(table, "tolist") else table
     if not isinstance(rows, list | tuple) or not rows:
@@ -193,10 +192,10 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
 
 # -- the texts of cells and descriptions -------------------------------------------------------
 class Cells:
-    """The cell text for the offset at a linear index.
+    """The texts of cells, by linear index.
 
-    offsets: the result of `reading.offsets_of`; span: the lowest and the highest offset, None for
-    coordinates.
+    offsets: the result of `reading.offsets_of`; span: the lowest and the highest offset, or None if
+    the offsets are coordinates.
     """
 
     def __init__(self, layout: Layout | ComposedLayout, offsets: Array) -> None:
@@ -207,7 +206,7 @@ class Cells:
         return ",".join(map(str, np.atleast_1d(self.offsets[index]).tolist()))
 
     def coordinate(self, index: int) -> str:
-        """Format as CuTe does: `(1,(0,1))`."""
+        """Return the coordinate of an index in CuTe's format, such as `(1,(0,1))`."""
         return cute_text(self.layout.coordinate(index))
 
     def content(self, index: int) -> Content:
@@ -238,7 +237,8 @@ class Cells:
         return [f"{head}: {describe_offsets(self.offsets)}"]
 
     def spelt_out(self) -> str:
-        """Return each coordinate with its offset, if there are few."""
+        """Return text that lists each coordinate with its offset, or no text if there are too
+        many."""
         if len(self.offsets) > MOST_SPELT:
             return ""
         form = "{}" if self.span else "({})"
@@ -248,8 +248,8 @@ class Cells:
 
 
 def describe_offsets(offsets: Array) -> str:
-    """Return text such as `each offset from 0 to 63 once`: the range of offsets, and how many are
-    shared or unused."""
+    """Return text such as `each offset from 0 to 63 once`: the range of the offsets, and the number
+    of shared or unused offsets."""
     found, size = np.unique(offsets), offsets.size
     low, high = int(found[0]), int(found[-1])
     if len(found) < size:

@@ -19,12 +19,12 @@ from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
 from forgekit.viz.scene import Array
 
-MOST_CELLS = 65_536  # 256 × 256; an overview with more cells takes seconds and shows no more detail
+MOST_CELLS = 65_536  # 256 × 256; a larger overview takes seconds, and shows no more detail
 
 
 def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
-    """Return a layout that can be drawn, one without unknown modes. Raise UsageError for any
-    other."""
+    """Return a layout that can be drawn: a layout without unknown modes. Raise UsageError for any
+    other value."""
     layout = read(value).layout
     if not layout.is_static:
         remedy = "draw it for a fixed size: forgekit.layouts.Layout((64, 32), (32, 1)), for example"
@@ -39,13 +39,13 @@ def _require_drawable(what: str, size: int, most: int = MOST_CELLS) -> None:
 
 
 def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayout, Array]:
-    """Return a layout and the offset of each linear index, counted from a coordinate tensor's own
-    origin."""
+    """Return a layout and the offset of each linear index. For a coordinate tensor, offsets are
+    counted from its origin."""
     layout = read_layout(value, what)
     offsets, origin = offsets_of(layout), read(value).origin
     if has_dynamic(origin):
         remedy = "draw the tile of one block: a tensor that begins at (0,0)"
-        raise usage_error(what, f"one that begins at {text(origin)}", "numbers only", remedy)
+        raise usage_error(what, f"a tensor that begins at {text(origin)}", "numbers only", remedy)
     if origin is not None and offsets.ndim == 2:
         start = flat(origin)
         offsets = _widened(offsets, max(offsets.shape[1], len(start)))
@@ -54,8 +54,8 @@ def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayou
 
 
 def offsets_of(layout: Layout | ComposedLayout) -> Array:
-    """Return the offset of each linear index (leftmost mode fastest): shape (size,), or (size, rank
-    of the coordinate) for a layout whose offsets are coordinates."""
+    """Return the offset of each linear index (the leftmost mode varies fastest). The shape is
+    (size,), or (size, rank of the coordinates) for a layout whose offsets are coordinates."""
     size = layout.size()
     _require_drawable(f"layout {layout}", size)
     if isinstance(layout, ComposedLayout):
@@ -66,7 +66,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
         rows = [flat(layout(i)) for i in range(size)]
         return _widened(rows, max(map(len, rows)))
     if 0 < len(modes) < len(leaves):
-        layout(size - 1)  # NumPy refuses mixtures of coordinates and integers
+        layout(size - 1)  # raises an error for a mixture of coordinates and integers
     table = np.zeros((size, 1 + max((mode[0] for mode in modes), default=0)), np.int64)
     index = np.arange(size)
     for extent, stride in leaves:
@@ -77,7 +77,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
 
 
 def _widened(rows: Any, width: int) -> Array:
-    """Return rows of numbers padded with zeros on the right."""
+    """Return rows of numbers, padded with zeros on the right to `width`."""
     out = np.zeros((len(rows), width), np.int64)
     for i, row in enumerate(rows):
         out[i, : len(row)] = row
@@ -112,9 +112,10 @@ def _size_of(mode: Any, what: str) -> int:
 class ThreadValues:
     """A thread-value layout within a tile of rows and columns.
 
-    pattern: the rows and columns that the layout itself covers; the tile repeats them. coords:
-    (threads, values, 2): row and column within the pattern. holders: (row, column) of the pattern
-    -> the (thread, value) pairs there. meant: the layout's original tile, if its shape differs.
+    pattern: the rows and columns that the layout covers; the tile repeats this pattern. coords:
+    each value's row and column within the pattern, (threads, values, 2). holders: maps (row,
+    column) of the pattern to the (thread, value) pairs of that element. meant: the tile for which
+    the layout was made, if its shape differs.
     """
 
     layout: str
@@ -147,8 +148,8 @@ class ThreadValues:
         return self.pattern[0] * self.pattern[1] - len(self.holders)
 
     def at(self, row: int, column: int) -> list[tuple[int, int]]:
-        """Return the (thread, value) pairs that hold an element of the tile; an empty list if there
-        are none."""
+        """Return the (thread, value) pairs of an element of the tile; an empty list if no thread
+        holds the element."""
         return self.holders.get((row % self.pattern[0], column % self.pattern[1]), [])
 
 
@@ -157,9 +158,10 @@ def read_thread_values(
 ) -> ThreadValues:
     """Read a (thread, value) layout over a tile of (rows, columns).
 
-    Its offsets are linear indices of the tile (row fastest), or coordinates; with `pattern`, the
-    tiler of a tiled copy or MMA, they are indices of the pattern, which the tile repeats. Raises
-    UsageError if the layout lacks a thread mode and a value mode, or a value lies outside the tile.
+    The layout's offsets are coordinates, or linear indices of the tile (the row index varies
+    fastest). With `pattern`, the tiler of a tiled copy or MMA, they are indices of the pattern,
+    which the tile repeats. Raises UsageError if the layout lacks a thread mode or a value mode, or
+    a value is outside the tile.
     """
     layout, offsets = read_table(value, what)
     if layout.rank < 2:
@@ -168,7 +170,7 @@ def read_thread_values(
         raise usage_error(what, got, "a thread and a value mode", remedy)
     made_for, pattern = pattern, _pattern(pattern or tile, tile)
     threads, values = layout.size(0), layout.size(1)
-    # A third mode selects a part of a larger tensor; only the first part is drawn.
+    # A third mode selects one part of a larger tensor. Only the first part is drawn.
     offsets = offsets[: threads * values]
     if offsets.ndim == 2:
         coords = offsets[:, :2]
@@ -194,8 +196,8 @@ def read_thread_values(
 
 
 def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the part of the tile that the layout covers; a tile with the same number of elements
-    but a different shape counts as the pattern itself, as in cute-viz."""
+    """Return the part of the tile that the layout covers. As in cute-viz, the layout covers the
+    whole of a tile with the same number of elements but a different shape."""
     if all(t % p == 0 for t, p in zip(tile, pattern, strict=True)):
         return pattern
     if math.prod(tile) == math.prod(pattern):

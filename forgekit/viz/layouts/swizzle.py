@@ -1,10 +1,10 @@
-"""Draw the shared-memory banks of a layout, and compute the conflicts of a warp that reads along
-it.
+"""Draw the shared-memory banks of a layout, and compute the bank conflicts of a warp that reads a
+row or a column.
 
 There are 32 banks of 4 bytes; a bank's number is the byte address divided by 4, modulo 32. Lanes
 that need different words of the same bank are served one after another; lanes that need the same
-word are served together. Loads wider than 4 bytes are served in groups of lanes that need 128 bytes
-together. (CUDA C++ Programming Guide, shared memory.)
+word are served together. Loads wider than 4 bytes per lane are served in groups of lanes that
+together need 128 bytes. (CUDA C++ Programming Guide, shared memory.)
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     reads a row or a column.
 
     Args:
-        layout: a layout of rank 1 or 2, with or without a swizzle; offsets count elements.
-        element_bits: width of an element; by default the tensor's own width, or 32.
+        layout: a layout of rank 1 or 2, with or without a swizzle; offsets are in elements.
+        element_bits: the width of an element in bits; by default the width of the tensor's
+            elements, or 32.
 
     Raises:
-        UsageError: as in `draw_layout`; also for a rank above 2, or a width that no element type
-            has.
+        UsageError: as in `draw_layout`; also if the rank is above 2, or if no element type has this
+            width.
     """
     described, layout = read(layout), read_layout(layout)
     bits = element_width(element_bits, described.dtype)
@@ -125,10 +126,10 @@ def bank_of(offset: int, element_bits: int) -> int:
 
 
 def conflict_ways(offsets: Array, element_bits: int) -> int:
-    """Return the maximum number of words per bank for a group of lanes, with lane i reading element
-    i; 1 is best.
+    """Return the maximum number of words per bank that a group of lanes reads if lane i reads the
+    element at offsets[i]; 1 means no conflict.
 
-    More than 32 elements are read by several warps.
+    If there are more than 32 elements, several warps read them.
     """
     lanes = max(min(_WARP, _SERVED_BITS // element_bits), 1)
     each = max(element_bits // BANK_BITS, 1)  # words per element

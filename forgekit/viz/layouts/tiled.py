@@ -15,8 +15,8 @@ from forgekit.viz.layouts.tv import describe, draw_copy, spell_out, tile_grid, t
 from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Item, Label, text_width
 
-_SIZE, _LEAST = 11.5, 270.0  # px, font size and width of the layouts' text
-_MOST_ACROSS, _MOST_DOWN = 40, 64  # maximum cells of both matrices that are drawn one by one
+_SIZE, _LEAST = 11.5, 270.0  # font size and minimum width of the layouts' text in px
+_MOST_ACROSS, _MOST_DOWN = 40, 64  # maximum cells of adjacent matrices that are drawn individually
 
 
 @checked()
@@ -37,8 +37,8 @@ def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
 
 @checked()
 def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
-    """Draw A, B and C of a `cute.TiledMma`, inside the function that makes it: a row of A and a
-    column of B meet at their element of C. Raises the errors of `draw_tiled_copy`.
+    """Draw A, B and C of a `cute.TiledMma`, inside the function that makes it. A row of A and a
+    column of B meet at their element of C. Raises the same errors as `draw_tiled_copy`.
     """
     made = "cute.make_tiled_mma(op, atom_layout_mnk)"
     _require("tiled_mma", tiled_mma, "tv_layout_C_tiled", f"a tiled MMA, such as {made}")
@@ -48,18 +48,18 @@ def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
 
 
 def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's name, as CUTLASS's
-    """Return a tensor that maps (thread, value) of a tiled copy's source to coordinates in the
+    """Return a tensor that maps (thread, value) of the source of a tiled copy to coordinates in the
     tile.
 
-    Call it in the body of a @cute.jit function. Raises UsageError if it is not a tiled copy or its
-    trace has ended.
+    Call this function in the body of a @cute.jit function. Raises UsageError if the argument is not
+    a tiled copy, or if its trace has ended.
     """
     _require("tiled_copy", tiled_copy, "layout_src_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_src_tv_tiled, tile_mn)
 
 
 def tidfrg_D(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802
-    """Like `tidfrg_S`, for the destination."""
+    """Return the same tensor as `tidfrg_S`, but for the destination."""
     _require("tiled_copy", tiled_copy, "layout_dst_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_dst_tv_tiled, tile_mn)
 
@@ -71,31 +71,31 @@ def _coordinates(layout: Any, tile_mn: Any) -> Any:
 
 
 def _require(what: str, value: Any, attribute: str, needed: str) -> None:
-    """Refuse an object that is not the expected CuTe object or whose trace has ended: CuTe has
-    freed its memory, and reading it would crash the process."""
+    """Refuse an object that is not the expected CuTe object, or whose trace has ended. At the end
+    of a trace, CuTe frees the object's memory, and reading it would crash the process."""
     if not hasattr(type(value), attribute):
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
         raise usage_error(what, type(value).__name__, needed, remedy)
     handle = getattr(getattr(value, "_trait", None), "value", None)
     if handle is not None and has_ended(handle):
         remedy = "draw it inside the @cute.jit function that creates it"
-        got = "one whose @cute.jit function has ended (CuTe has freed it)"
-        raise usage_error(what, got, "one that is being traced", remedy)
+        got = "an object whose @cute.jit function has ended (CuTe has freed it)"
+        raise usage_error(what, got, "an object that is being traced", remedy)
 
 
 # -- the picture of an MMA ------------------------------------------------------------------------
 @checked()
 def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
-    """Draw the picture of `draw_tiled_mma` from thread-value layouts of C (M, N), A (M, K) and B
-    (N, K)."""
+    """Draw the picture of `draw_tiled_mma` from the thread-value layouts of C (M, N), A (M, K) and
+    B (N, K)."""
     return _draw_mma((layoutC, layoutA, layoutB), tile_mnk)
 
 
 def _draw_mma(
     layouts: tuple[Any, Any, Any], tile_mnk: Any, covers: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """Draw the matrices. layouts: of C (M × N), A (M × K), B (N × K); covers: sizes that the tile
-    may repeat."""
+    """Draw the matrices. layouts: the layouts of C (M × N), A (M × K) and B (N × K); covers: the
+    sizes that the layouts cover, which the tile may repeat."""
     m, n, k = read_tile(tile_mnk, 3, "tile_mnk")
     cm, cn, ck = covers or (m, n, k)
     c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))
@@ -132,7 +132,7 @@ def _rows(
 
 
 def _layouts_block(width: float, named: dict[str, ThreadValues]) -> Block:
-    """List the thread-value layouts in the free corner of the arrangement."""
+    """List the thread-value layouts in the free corner of the picture."""
     width = max(width, _LEAST)
     letters = int((width - 24) / text_width("0", _SIZE, mono=True))
     items: list[Item] = [Label(0, 8, "Thread-value layouts", 13, "ink", bold=True)]

@@ -16,22 +16,23 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Swatch
 
 _WARP = 32
-_MOST_THREADS, _MOST_VALUES = 32, 16  # of the drawn table
-_MOST_SPELT = 64  # values that a description lists one by one
+_MOST_THREADS, _MOST_VALUES = 32, 16  # maximum size of the drawn table
+_MOST_SPELT = 64  # maximum number of values that a description lists
 
 
 @checked()
 def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPicture:
-    """Draw which thread holds each element of a tile, and its value number.
+    """Draw the thread that holds each element of a tile, and the element's value number.
 
     Args:
-        layout: maps ((threads),(values)) to linear indices of the tile, rows fastest, or to
-            coordinates (tidfrg_S). tile_mn: rows and columns, as in the result of make_layout_tv.
-        both: also show the other direction: (thread, value) to coordinate.
+        layout: maps ((threads),(values)) to linear indices of the tile (the row index varies
+            fastest) or to coordinates (tidfrg_S).
+        tile_mn: the rows and columns, as in the result of make_layout_tv.
+        both: True also shows the reverse mapping, from (thread, value) to coordinates.
 
     Raises:
-        UsageError: the layout is not of rank 2 or has dynamic modes, a value lies outside the tile,
-            or there are too many cells.
+        UsageError: the layout does not have rank 2 or has dynamic modes, a value is outside the
+            tile, or there are too many cells.
     """
     tv = read_thread_values(layout, read_tile(tile_mn, 2, "tile_mn"), "TV layout")
     lines = describe(tv)
@@ -48,7 +49,7 @@ def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPi
 
 @checked()
 def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPicture:
-    """Draw the source and destination of a copy side by side; the arguments are those of
+    """Draw the source and destination of a copy side by side. The arguments are as for
     `draw_tv_layout`."""
     return draw_copy(layout_s, layout_d, tile_mn)
 
@@ -56,7 +57,7 @@ def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPictur
 def draw_copy(
     source: Any, target: Any, tile_mn: Any, pattern: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """Draw a copy whose layouts cover a pattern that the tile may repeat."""
+    """Draw a copy. Its layouts may cover a pattern that the tile repeats."""
     tile = read_tile(tile_mn, 2, "tile_mn")
     s = read_thread_values(source, tile, "source layout", pattern)
     d = read_thread_values(target, tile, "destination layout", pattern)
@@ -86,7 +87,8 @@ def draw_copy(
 
 # -- words --------------------------------------------------------------------------------------
 def describe(tv: ThreadValues) -> list[str]:
-    """Describe the threads, values and tile, and any shared, omitted or repeated elements."""
+    """Return lines that describe the threads, the values, the tile, and any shared, omitted or
+    repeated elements."""
     rows, columns = tv.tile
     lines = [f"{plural(tv.threads, 'thread')} × {plural(tv.values, 'value')} "
              f"over a tile of {rows} × {columns}"]  # fmt: skip
@@ -107,7 +109,7 @@ def describe(tv: ThreadValues) -> list[str]:
 
 
 def spell_out(tv: ThreadValues) -> str:
-    """List the elements of the first threads, for the description."""
+    """Return text that lists the elements of the first threads, for the description."""
     shown = min(tv.threads, max(_MOST_SPELT // max(tv.values, 1), 1))
     parts = []
     for thread in range(shown):
@@ -173,8 +175,8 @@ def tile_grid(
 
 
 def _table_grid(tv: ThreadValues) -> Grid:
-    """Draw the other direction: one row per thread, one column per value, and the coordinate in
-    each cell. Below a wide tile, threads run across."""
+    """Return a table of coordinates with one row per thread and one column per value. Below a wide
+    tile, the table is transposed."""
     threads, values = min(tv.threads, _MOST_THREADS), min(tv.values, _MOST_VALUES)
     whole = (threads, values) == (tv.threads, tv.values)
 
@@ -198,6 +200,7 @@ def _table_grid(tv: ThreadValues) -> Grid:
 
 
 def _axis(letter: str, size: int, shape: Any) -> Axis:
-    """Draw numbers next to the cells, and lines between the groups of a nested mode."""
+    """Return an axis with numbers next to the cells, and lines between the groups of a nested
+    mode."""
     numbers = tuple((i, i + 1, f"{letter}{i}") for i in range(size))
     return Axis((numbers,), nested_axis(shape).borders)

@@ -1,2 +1,2 @@
-"""Draw a kernel's run: the elements, sectors and banks that it touched, and its order of
+"""Draw a kernel's run: the elements, sectors and banks that the kernel touched, and the order of
 execution."""

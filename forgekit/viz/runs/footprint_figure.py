@@ -1,5 +1,5 @@
-"""Draw a Footprint: one panel per tensor, one cell per element (or per few elements), coloured by
-thread."""
+"""Draw a Footprint, with one panel per tensor and one cell per element or per few elements,
+coloured by thread."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _MAX_SIDE = 16  # maximum number of rows or columns of a picture with labels
 
 # Pixels.
 _CELL = 42.0
-_SQUARE, _STRIP = 316.0, 640.0  # cells of a 2-D tensor, of a long 1-D tensor
+_SQUARE, _STRIP = 316.0, 640.0  # width of the cells of a 2-D tensor, and of a long 1-D tensor
 _PAGE, _TEXT = 760.0, 12.0
-_SMALL, _LARGEST = 8.0, 13.0  # font size in cells
+_SMALL, _LARGEST = 8.0, 13.0  # limits of the font size in cells
 _LEAST = 6.0  # minimum distance between block borders
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """The layout of a tensor in the picture; `beyond`: cells after its end in the last row."""
+    """The layout of a tensor in the picture. beyond: the number of cells after its end in the last
+    row."""
 
     name: str
     shape: tuple[int, ...]
@@ -64,7 +65,7 @@ def draw(fp: Footprint) -> Scene:
     beside = len(panels) > 1 and sum(p.width + 62 for p in panels) <= _PAGE
     across = (_PAGE - 30 * (len(panels) - 1)) / len(panels) - 45 if beside else _PAGE - 45
     heads = [_heads(fp, p, across) for p in panels]
-    if beside:  # all cells begin at the same height
+    if beside:  # align the tops of the cells
         most = max(map(len, heads))
         heads = [[*h, *[Label(0, 0, "", _TEXT)] * (most - len(h))] for h in heads]
     blocks = [_block(p, fp, colours, h) for p, h in zip(panels, heads, strict=True)]
@@ -105,7 +106,7 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
     if not total:
         return 1, 1, "", ""
     if len(shape) > 1:
-        # no room for another
+        # no room for another label
         labels = {2: ("column", "row"), 3: ("column k; in row i, j", "")}
         merged = "column", "row (leading modes merged)"
         return total // shape[-1], shape[-1], *labels.get(len(shape), merged)
@@ -116,12 +117,12 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
 
 
 def _ticks(p: _Panel) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
-    """Return the tick positions, in cells, and labels for both axes."""
+    """Return the positions, in elements, and the labels of the ticks on both axes."""
     across = range(p.columns) if p.labelled else ticks(p.columns)
     x = [(n + 0.5, f"{n:,}") for n in across] if math.prod(p.shape) and p.shape else []
     if p.rows == 1:
         return x, []
-    if len(p.shape) == 1:  # a wrapped row is labelled with its first element
+    if len(p.shape) == 1:  # label a wrapped row with its first element
         starts = ticks(p.rows, max(1, min(8, int(p.height / 20))))
         return x, [(s + 0.5, f"{s * p.columns:,}") for s in starts]
     if len(p.shape) == 3:
@@ -160,7 +161,7 @@ def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
 
 
 def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
-    """Draw lines between the elements of different blocks if the border is straight, and the block
+    """Return lines between the elements of different blocks if the borders are straight, and block
     numbers between the lines if there is room."""
     wide, high = p.cell[0] * steps[1], p.cell[1] * steps[0]
     rows = (np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1).tolist()
@@ -187,8 +188,8 @@ def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) 
 
 
 def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
-    """Label each cell with the first thread, the number of touches if more than one, and a frame
-    for repeated writes."""
+    """Return each cell with its first thread, the number of touches if it exceeds 1, and a frame if
+    it was written repeatedly."""
     found = fp.touched[p.name]
     thread, block = (p.spread(found[c], -2) for c in ("thread", "block"))
     fills = colours.numbers(p.spread(keys(fp, p.name), -2))
@@ -198,7 +199,7 @@ def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
         who = f"{block[y, x]},{thread[y, x]}" if fp.many_blocks else f"{thread[y, x]}"
         texts[y, x] = (who, *([f"×{times[y, x]:,}"] if times[y, x] > 1 else ()))
     size = _letters([*texts.values()], p.cell)
-    if size < _SMALL:  # the block number is written above the thread number
+    if size < _SMALL:  # write the block number above the thread number
         texts = {at: (*who.split(","), *more) for at, (who, *more) in texts.items()}
         size = _letters([*texts.values()], p.cell)
     wide, high = p.cell

@@ -1,4 +1,4 @@
-"""Draw a Timeline: each row is a warp with its 32 lanes, each column a step, and each dark line a
+"""Draw a Timeline: a row is a warp with its 32 lanes, a column is a step, and a dark line is a
 barrier."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
 
-# Okabe and Ito's hues on which dark text is readable; a barrier has the colour of the page's text.
+# Okabe and Ito's hues on which dark text is readable. A barrier has the colour of the page's text.
 _COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",
             "shared": "#56B4E9", "global": "#009E73", "async copy": "#9AD5CA",
             "barrier": "ink"}  # fmt: skip
@@ -27,23 +27,23 @@ _NAMES = {"compute": "arithmetic", "shared": "shared memory", "global": "global 
           "async copy": "asynchronous copy", "warp-wide": "warp-wide (shuffle, vote)"}  # fmt: skip
 _SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
 
-_MOST_LINES = 16  # characters of source in the key
-MOST = 60  # columns of a picture
-_FIRST = 2  # iterations of a long loop that are shown, besides its last
+_MOST_LINES = 16  # maximum source lines below the picture
+MOST = 60  # maximum columns of a picture
+_FIRST = 2  # iterations of a long loop that are drawn, in addition to the last iteration
 
 # Pixels.
 _LEFT, _WIDTH = 75.0, 760.0
-_WIDEST, _LEAST = 40.0, 3.0  # a column's width, a bar's height
+_WIDEST, _LEAST = 40.0, 3.0  # maximum width of a column; minimum height of a bar
 _ROWS = 250.0  # approximate height of all warps together
-_LOOP = 19.0  # a bracket of a loop
-_SMALL = 9.5  # letters
-_GAP = 2.6  # columns for iterations that are not drawn
+_LOOP = 19.0  # height of a loop's bracket
+_SMALL = 9.5  # font size
+_GAP = 2.6  # width, in columns, of a gap for omitted iterations
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Steps drawn as one column: `first` to `last`, by number; `gap`: the text for omitted
-    steps."""
+    """Steps drawn as one column. first, last: the numbers of the first and the last step; gap: the
+    text for omitted steps."""
 
     source: SourceLine | None
     kind: str
@@ -169,12 +169,12 @@ class _Picture:
         lanes = [run for run in runs(column.lanes[warp].tolist()) if run[2]]
         for first, end, _ in lanes:
             top, high = self._y(warp, first), self.row * (end - first) / LANES
-            if len(lanes) == 1:  # a single lane would be easily overlooked
+            if len(lanes) == 1:  # a single lane is easily overlooked
                 high = max(high, min(_LEAST, self._y(warp, LANES) - top))
             self.items.append(Rect(x, top, width, high, _COLOURS[column.kind], sort=column.kind))
 
     def _lane_names(self, warp: int) -> None:
-        """Name the lanes if they are only part of the warp."""
+        """Write the lanes' numbers if only a part of the warp executes a step."""
         part = [[] if c.gap or c.kind == "barrier" or c.lanes[warp].all()
                 else np.flatnonzero(c.lanes[warp]).tolist() for c in self.columns]  # fmt: skip
         for first, end, lanes in runs(part):
@@ -188,8 +188,8 @@ class _Picture:
                            fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
-        """Return the place in a row with room for the names of lanes (preferably the larger side,
-        where other lanes are idle), and whether it is on their bars; else 0."""
+        """Return the y of a place in a warp's row with room for the lanes' numbers, and True if the
+        place is on the lanes' bars. Return 0 and False if there is no room."""
         above, below = lanes[0], LANES - 1 - lanes[-1]
         if self.row * max(above, below) / LANES >= 11:
             lane = (LANES + lanes[-1] + 1) / 2 if below >= above else above / 2
@@ -201,8 +201,8 @@ class _Picture:
 
     # -- barriers -----------------------------------------------------------------------------
     def _meetings(self) -> None:
-        """Draw a line through the warps that meet, and hatching where a warp waited for the
-        others."""
+        """Draw a line through the warps that meet at a barrier, and hatching where a warp waited
+        for the others."""
         place = {n: i for i, c in enumerate(self.columns) for n in range(c.first, c.last + 1)}
         for meeting in self.shown.meetings:
             at = place.get(meeting.step)
@@ -250,9 +250,9 @@ def _fits(number: str, left: float, right: float) -> bool:
     return bool(fitting((number,), 0.9 * (right - left), _SMALL))
 
 
-# -- fewer columns: fold loops, merge steps, drop the rest ---------------------------
+# -- fewer columns: fold loops, merge steps, drop the last steps ---------------------
 def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
-    """Return the columns, and a text about omitted steps."""
+    """Return the columns, and texts about omitted steps."""
     columns = [Column(s.source, s.kind, s.does, s.lanes, s.loops, i, i)
                for i, s in enumerate(shown.steps)]  # fmt: skip
     notes: list[str] = []
@@ -283,7 +283,7 @@ def _light(column: Column) -> bool:
 
 
 def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> list[Column]:
-    """Merge equal neighbours if the same lanes run them in the same iterations."""
+    """Merge similar neighbouring columns if the same lanes execute them in the same iterations."""
     merged: list[Column] = []
     for column in columns:
         last = merged[-1] if merged else None
@@ -299,7 +299,7 @@ def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> li
 
 
 def _fold(columns: list[Column], depth: int) -> list[Column]:
-    """Keep only the first iterations of each loop of this depth, and its last iteration."""
+    """Keep only the first iterations and the last iteration of each loop at this depth."""
     result: list[Column] = []
     for at, end in _loop_runs(columns, depth):
         run = columns[at:end]
@@ -318,7 +318,8 @@ def _fold(columns: list[Column], depth: int) -> list[Column]:
 
 
 def _loop_runs(columns: list[Column], depth: int) -> list[tuple[int, int]]:
-    """Yield ranges of columns within one loop of this depth, entered once, or outside all loops."""
+    """Return the ranges of columns within one execution of a loop at this depth, or outside all
+    such loops."""
 
     def key(c: Column) -> object:
         return (c.loops[:depth], c.loops[depth][0]) if len(c.loops) > depth else None

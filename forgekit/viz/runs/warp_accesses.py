@@ -1,6 +1,7 @@
-"""Draw Coalescing and BankConflicts: one panel per warp access, with a key to the lanes below.
+"""Draw Coalescing and BankConflicts: one panel per warp access, and a key to the lanes' colours
+below.
 
-A row is a 128-byte line of memory, or a wavefront; a cell is the request of one or more lanes.
+A row is a 128-byte line of memory or a wavefront. A cell is the request of one or more lanes.
 """
 
 from __future__ import annotations
@@ -22,20 +23,21 @@ from forgekit.viz.scene import Array, Item, Label, Rect, Scene, Swatch, fitting,
 
 BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWARE.BANK_BYTES
 
-Asked = list[tuple[int, Array]]  # offset in a line of memory, bytes, and the requesting lanes
+Asked = list[tuple[int, Array]]  # byte offset in a line of memory, and the requesting lanes
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
 _HEAD, _TAIL = 6, 2  # rows drawn before and after any omitted rows
 
-# In pixels: the panel's width, the text column before a row, a row's height, two font sizes, and
-# the right column for the distance between lines of memory.
+# In pixels: the width of a panel, the width of the text column to the left of the rows, the height
+# of a row, the usual and the minimum font size, and the width of the right column, which states the
+# distance between lines of memory.
 _WIDTH, _LEFT, _HIGH, _SMALL, _LEAST, _RIGHT = 760.0, 112.0, 17.0, 9.5, 8.0, 66.0
 _BYTE = (_WIDTH - _LEFT - _RIGHT) / (LINE_BYTES + 3)
 _BANK = (_WIDTH - _LEFT) / BANKS
-_BREAK, _BETWEEN = 6.0, 10.0  # space between distant lines, between passes
+_BREAK, _BETWEEN = 6.0, 10.0  # space between distant lines, and between passes
 
 _SECTORS = (
-    Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "requested, by that lane"),
+    Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "requested (coloured by lane)"),
     Swatch(("waste",), "rest of a 32-byte sector, moved but not requested", WRONG),
     Swatch((None,), "sector not touched"),
 )
@@ -47,8 +49,11 @@ _TIMES = "×n: n lanes request the same word and share it"
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of an access: its name, its content (positioned as if at the top), the space above it,
-    and the text to its right if the row above is drawn."""
+    """A row of an access.
+
+    label: the text to the left of the row; items: the content, positioned as if the row were at the
+    top; gap: the space above the row; after: the text to the right, if the row above is drawn.
+    """
 
     label: str
     items: list[Item]
@@ -60,8 +65,11 @@ def _panel(
     access: WarpAccess, title: str, details: str, head: list[Item], rows: list[_Row], called: str,
     *, several: bool, foldable: bool = True,
 ) -> Block:  # fmt: skip
-    """Draw a panel. head: items above the rows, positioned as if at the top; called: the name of
-    its rows; foldable: True if many rows may be omitted."""
+    """Return the panel of an access.
+
+    head: items above the rows, positioned as if at the top; called: the plural name of the rows;
+    foldable: True if rows in the middle may be omitted.
+    """
     texts = [Label(0, 8, text, 13, "ink", bold=True, sort="panel title")
              for text in (wrap(title, _WIDTH, 14) if several else ())]  # fmt: skip
     if access.source is not None and access.source.text:
@@ -97,14 +105,14 @@ def _side_label(text: str, y: float, size: float = _SMALL, sort: str = "") -> La
 
 
 def _lane_label(x: float, width: float, choices: Sequence[str]) -> Label:
-    """Return the first of a cell's names that fits, centred."""
+    """Return a label with the first of a cell's possible texts that fits, centred."""
     text, size = _fitting(choices, width)
     return Label(x + width / 2, _HIGH / 2, text, size, INK, "middle", sort="lane")
 
 
 def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
-    """Return the first text that fits into a width: in the usual small letters if possible, else in
-    smaller letters."""
+    """Return the first text that fits into a width, and its font size: the usual size if possible,
+    else the minimum size."""
     for size in (_SMALL, _LEAST):
         if text := fitting(choices, width, size):
             break
@@ -112,8 +120,8 @@ def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
 
 
 def _lanes(shown: WarpAccesses) -> int:
-    """Return how many lanes the colours are spread over: all up to the last lane that takes part in
-    any access."""
+    """Return the number of lanes over which the colours are distributed: all lanes up to the last
+    lane that takes part in an access."""
     return max((int(np.flatnonzero(a.active)[-1]) + 1 for a in shown.accesses), default=32)
 
 
@@ -150,13 +158,13 @@ def draw_coalescing(shown: Coalescing) -> Scene:
     panels, lanes = [], _lanes(shown)
     for access, (cost, more) in zip(shown.accesses, shown.costs, strict=True):
         rows = _lines(access, lanes)
-        head: list[Item] = [_side_label("first asked", 8)]
+        head: list[Item] = [_side_label("first element", 8)]
         for first in range(0, LINE_BYTES, SECTOR_BYTES):
             middle = _x(first) + SECTOR_BYTES / 2 * _BYTE
             text = f"bytes {first}–{first + SECTOR_BYTES - 1}"
             head.append(Label(middle, 8, text, _SMALL, anchor="middle"))
         if any(row.after for row in rows):
-            head.append(Label(_WIDTH, 8, "bytes further", _SMALL, anchor="end"))
+            head.append(Label(_WIDTH, 8, "bytes apart", _SMALL, anchor="end"))
         panels.append(_panel(access, f"{access.place}: {cost}", f"{access.details}; {more}", head,
                              rows, "lines", several=len(shown.accesses) > 1))  # fmt: skip
     return _scene(shown, panels, _RIGHT, _SECTORS, ())
@@ -180,7 +188,7 @@ def _lines(access: WarpAccess, of_lanes: int) -> list[_Row]:
 
 
 def _sectors(cells: Asked, width: int) -> list[Item]:
-    """Return the sectors, in orange if more bytes are moved than requested."""
+    """Return the sectors of a line; a sector is orange if more bytes are moved than requested."""
     items: list[Item] = []
     for sector in range(LINE_BYTES // SECTOR_BYTES):
         used = sum(at // SECTOR_BYTES == sector for at, _ in cells) * width
@@ -194,7 +202,8 @@ def _sectors(cells: Asked, width: int) -> list[Item]:
 
 
 def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
-    """Draw the lanes' requests; neighbours share a name if a cell has no room for its own."""
+    """Return the lanes' requests. Neighbouring cells share a text if a single cell has no room for
+    its text."""
     gap = min(1.2, 0.12 * width * _BYTE)
     items: list[Item] = []
     runs: list[Asked] = []
@@ -215,7 +224,7 @@ def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
 
 
 def _names(cells: Asked) -> tuple[str, ...]:
-    """Return possible names of neighbouring cells: their lanes, or the number of lanes that share
+    """Return possible texts for neighbouring cells: their lanes, or the number of lanes that share
     them."""
     lanes = np.concatenate([lanes for _, lanes in cells])
     names = spans(sorted(lanes.tolist()))
@@ -223,7 +232,7 @@ def _names(cells: Asked) -> tuple[str, ...]:
 
 
 def _x(byte: int) -> float:
-    """Return the x at which a byte of a line is drawn; sectors have small gaps."""
+    """Return the x at which a byte of a line is drawn. There are small gaps between sectors."""
     return _LEFT + byte * _BYTE + byte // SECTOR_BYTES * _BYTE
 
 
@@ -235,7 +244,7 @@ def draw_banks(shown: BankConflicts) -> Scene:
     panels, notes = [], [_WAVEFRONTS]
     for access, use in zip(shown.accesses, shown.uses, strict=True):
         cells = [lanes for p in use.passes for words in p.words.values() for _, lanes in words]
-        wide = max(access.width // BANK_BYTES, 1)  # neighbouring banks that one lane needs
+        wide = max(access.width // BANK_BYTES, 1)  # number of neighbouring banks that a lane needs
         named = all(_fitting((spans(lanes),), wide * _BANK)[0] for lanes in cells)
         if not named and any(len(lanes) > 1 for lanes in cells):
             notes = [_WAVEFRONTS, _TIMES]
@@ -248,8 +257,11 @@ def draw_banks(shown: BankConflicts) -> Scene:
 
 
 def _wavefronts(use: BankUse, wide: int, named: bool, of_lanes: int) -> list[_Row]:
-    """Return the wavefronts of each pass; named: write the lanes of each cell, else their number;
-    of_lanes: the number of lanes that share the colours."""
+    """Return the rows of the wavefronts of all passes.
+
+    named: True writes the lanes of each cell, False the number of lanes; of_lanes: the number of
+    lanes over which the colours are distributed.
+    """
     rows: list[_Row] = []
     for part in use.passes:
         for turn in range(part.wavefronts):

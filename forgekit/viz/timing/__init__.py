@@ -1,1 +1,1 @@
-"""Draw benchmarks: bars of one size, lines over sizes, rooflines."""
+"""Draw benchmarks: bars for one size, lines over sizes, and rooflines."""

@@ -1,5 +1,5 @@
-"""The parts common to benchmark pictures: the page, a look per variant, labels that do not
-overlap."""
+"""Provide the parts that benchmark pictures share: the page, a look per variant, and labels that do
+not overlap."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from forgekit.viz.timing.style import CSS_PIXELS, INK, SERIES, SMALL, TEXT, WIDT
 
 _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
-MARK: tuple[Any, ...] = (0, (2, 2))  # dashes of a reference value
-SMALL_LINE = 0.147  # inches, height of a line of small text
-_LETTERS = 126  # inches per point
+MARK: tuple[Any, ...] = (0, (2, 2))  # dash pattern of a reference line
+SMALL_LINE = 0.147  # height of a line of small text in inches
+_LETTERS = 126  # letters per inch at a font size of 1 point
 
 
 def look(index: int, count: int) -> dict[str, Any]:
-    """Return the look of variant `index` of `count`, as arguments of `Axes.plot`: with its own
-    marker, and thinner than earlier variants, so that coinciding lines all stay visible."""
+    """Return the look of variant `index` of `count`, as arguments of `Axes.plot`. Each variant has
+    a different marker, and a thinner line than earlier variants, so that all coinciding lines stay
+    visible."""
     share = index / max(count - 1, 1)
     again, hue = divmod(index, len(SERIES))
     return {
         "color": SERIES[hue],
-        # The marker changes when the colours start over, so no pair occurs twice.
+        # When the colours repeat, the markers shift, so no combination occurs twice.
         "marker": _MARKERS[(index + again) % len(_MARKERS)],
         "linestyle": _DASHES[again % len(_DASHES)],
         "linewidth": 4.2 - 2.8 * share,
@@ -43,15 +44,15 @@ def look(index: int, count: int) -> dict[str, Any]:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
-    """Split a text into lines at this font size; long words are split as well."""
+    """Split a text into lines that are at most `inches` wide at this font size. Long words are
+    split."""
     letters = max(int(inches * _LETTERS / size), 6)
     return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
 
 
 # -- the page -------------------------------------------------------------------------------------
 def page(headline: str, notes: Sequence[str], body: float, width: float = WIDTH) -> Figure:
-    """Return a figure with its title, notes in small text, and `body` inches between them for
-    axes."""
+    """Return a figure with a title, notes in small text, and `body` inches for axes in between."""
     title = wrap(headline, CSS_PIXELS * (width - 0.4), 16.8)
     caption = [line for note in notes for line in wrapped(note, width - 0.3)]
     foot = SMALL_LINE * len(caption) + 0.12
@@ -79,13 +80,13 @@ def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
 
 
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> Any:
-    """Place a text `points` to the right of a position; return its Annotation."""
+    """Place a text `points` to the right of a position; return the Annotation."""
     given = {"textcoords": "offset points", "va": "center_baseline", "gid": "value", **style}
     return axes.annotate(text, place, (points, 0), **given)
 
 
 def log_ticks(axis: Axis) -> None:
-    """Format 1, 2, 5, 10, … as plain numbers on a logarithmic axis."""
+    """Label 1, 2, 5, 10, … on a logarithmic axis as plain numbers."""
     low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 2000 * low else (1.0,)
     axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=20))
@@ -94,8 +95,8 @@ def log_ticks(axis: Axis) -> None:
 
 
 def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches: float) -> None:
-    """Set ticks at the sizes on a logarithmic axis of about `inches`. Label every tick or, counting
-    from the last, every second, third, …, so that no labels touch."""
+    """Set ticks at the sizes on a logarithmic axis with a length of about `inches`. Label every
+    tick or, counted from the last, every second, third, …, so that no labels touch."""
     logs = [math.log2(p) for p in places]
     margin = 0.04 * (logs[-1] - logs[0]) or 1.0
     scale = inches / (logs[-1] - logs[0] + 2 * margin)
@@ -114,11 +115,13 @@ def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches
     axes.minorticks_off()
 
 
-# -- names to the right of axes, each as near its point as possible -------------------
+# -- names to the right of axes, as near to their points as possible ------------------
 @dataclass(frozen=True)
 class Name:
-    """lines: the lines of its text; x, y: the labelled point, in units of the axes; look: the look
-    of the labelled line, None for a limit; dotted: draw a line to the point.
+    """A label to the right of axes.
+
+    lines: the lines of the text; x, y: the labelled point, in the units of the axes; look: the look
+    of the labelled line, None for a limit; dotted: True draws a dotted line to the point.
     """
 
     lines: Sequence[str]
@@ -129,7 +132,7 @@ class Name:
 
 
 def name_points(axes: Axes, names: Sequence[Name], inches: float) -> None:
-    """Write the labels; inches: the approximate height of the axes."""
+    """Draw the labels. inches: the approximate height of the axes."""
     heights = [(SMALL_LINE * len(name.lines) + 0.05) / inches for name in names]
     to_axes = axes.transScale + axes.transLimits
     wanted = [1 - float(to_axes.transform((name.x, name.y))[1]) for name in names]
@@ -155,10 +158,10 @@ def key(axes: Axes, x: float, y: float, style: dict[str, Any], **options: Any) -
 def apart(
     wanted: Sequence[float], heights: Sequence[float], low: float, high: float
 ) -> list[float]:
-    """Return centres near `wanted` for labels with these heights, without overlap, within [low,
-    high] if there is room; neighbours that would touch move as a group."""
+    """Return centres near `wanted` for labels with these heights, without overlap, and within [low,
+    high] if there is room. Neighbours that would touch move as a group."""
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
-    groups: list[tuple[list[int], float, float]] = []  # members, their height, the group's start
+    groups: list[tuple[list[int], float, float]] = []  # members, height, start
     for i in order:
         members, height = [i], heights[i]
         start = min(max(wanted[i] - height / 2, low), high - height)

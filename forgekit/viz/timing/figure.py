@@ -1,4 +1,4 @@
-"""Draw a lesson's own plot in the style and the colours of the course's other pictures."""
+"""Draw the plot of a lesson in the style and colours of the course's other pictures."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def figure(
     note: str = "",
     width: float = WIDTH,
 ) -> Any:
-    """Provide matplotlib axes to draw on, then show the picture in the page's colours.
+    """Provide matplotlib axes, then show the plot in the page's colours.
 
         with fk.figure("Errors grow with n", "A line from 1 at n = 2 to 30 at 1,024.") as axes:
             axes.loglog(lengths, errors)
 
     title, note: text above and below the axes; alt: a description for readers who cannot see the
-    picture; height: the height of the axes, in inches; panels: the number of axes side by side,
-    passed to the block as a list if more than one; width: the picture's width in inches; a phone
-    shows 4.2 inches without scrolling. If the block raises, nothing is shown.
+    picture; height: the height of the axes in inches; panels: the number of axes side by side,
+    which the block receives as a list if there are more than one; width: the width of the picture
+    in inches; a phone shows 4.2 inches without scrolling. If the block raises, nothing is shown.
 
     Raises UsageError if `alt` is empty or a number is outside its limits.
     """

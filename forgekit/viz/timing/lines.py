@@ -1,4 +1,5 @@
-"""Draw the lines of a sweep over sizes: rates with a band, below the ceiling, or counts."""
+"""Draw a sweep over sizes as lines: rates with a percentile band, relative to the ceiling, or
+counts."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import SMALL, TEXT, WIDTH, TimingPicture, styled
 
 # Inches.
-_HEIGHT, _LABELS = 3.4, 1.55  # one large chart: its axes, names at the right
-_COLUMNS, _CHART = 3, 2.2  # several small charts, including their axes
+_HEIGHT, _LABELS = 3.4, 1.55  # one large chart: height of the axes; width of the names to the right
+_COLUMNS, _CHART = 3, 2.2  # several small charts: number per row; height of a chart with its axes
 
 
 @styled
@@ -36,7 +37,7 @@ def _places(s: Sweep) -> list[float]:
 
 
 def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[float]:
-    """Return a variant's values over the sizes; NaN for missing values."""
+    """Return a variant's value at each size; NaN for a missing value."""
     found = []
     for m, b in zip(s.measured(name), s.benchmarks, strict=True):
         m = at_percentile(m, percentile) if m is not None and percentile else m
@@ -46,7 +47,7 @@ def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[floa
 
 
 def _draw_curves(axes: Axes, s: Sweep, q: Quantity, inches: float) -> None:
-    """Draw lines, bands and ticks; inches: the approximate width of the axes."""
+    """Draw lines, bands and ticks. inches: the approximate width of the axes."""
     places, seen = _places(s), [0.0]
     chart.size_ticks(axes, places, [size_text(size) for size in s.sizes], inches)
     for k, name in enumerate(s.names):
@@ -79,7 +80,7 @@ def _rates(s: Sweep) -> Figure:
         values = _values(s, PERCENT, name)
         there = [(x, v) for x, v in zip(places, values, strict=True) if not math.isnan(v)]
         if there:
-            early = math.isnan(values[-1])  # the label's leader must not look like a curve
+            early = math.isnan(values[-1])  # the line to the label must not look like a curve
             names.append(chart.Name(text, *there[-1], chart.look(k, len(s.names)), early))
         else:
             missing.append(name)
@@ -97,7 +98,7 @@ def _rates(s: Sweep) -> Figure:
 
 # -- several small charts -------------------------------------------------------------------------
 def _several(s: Sweep) -> Figure:
-    """Draw all counts and recorded rates in small charts below one key."""
+    """Draw all counts and recorded rates as small charts below a common key."""
     b, inches = s.benchmarks[-1], WIDTH / _COLUMNS - 0.6
     titles = [q.title for q in COUNTED]
     if b.recorded is not None and b.recorded_shape is not None:
@@ -144,7 +145,7 @@ def _legend(axes: Axes, s: Sweep, shown: Sequence[str], columns: int) -> None:
 
 
 def _recorded(axes: Axes, s: Sweep) -> None:
-    """Draw bars for the recorded rates at one size, with the variants' markers."""
+    """Draw the recorded rates at one size as bars, with the variants' markers."""
     b = s.benchmarks[-1]
     assert b.recorded is not None
     found = [(k, row) for k, name in enumerate(s.names) if (row := b.recorded_row(name))]

@@ -1,4 +1,4 @@
-"""Draw a roofline: instructions per second against instructions per byte, with their bounds.
+"""Draw a roofline: instructions per second against instructions per byte, and the bounds.
 
 Source: Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model for
 Multicore Architectures", CACM 52(4), 2009; with instructions in place of float operations: Ding,
@@ -27,8 +27,12 @@ _UNIT = "PTX instructions"
 
 @dataclass(frozen=True)
 class _Point:
-    """A variant: its number, instructions per byte, the maximum instructions per second that the
-    GPU would allow, and those of a recorded rate."""
+    """A variant.
+
+    index: the number of the variant; intensity: instructions per byte; rate: the maximum number of
+    instructions per second that the GPU would allow; recorded: the number of instructions per
+    second at a recorded rate.
+    """
 
     name: str
     index: int
@@ -79,14 +83,14 @@ def _point(b: Benchmark, index: int, o: VariantOutcome, gpu: Gpu) -> _Point | No
     operations = m.counters.thread_instructions
     intensity = operations / m.counters.touched_bytes
     row = b.recorded_row(o.name)
-    # Instructions per required byte hardly depend on the size, so use the same number for the
-    # recorded size.
+    # The number of instructions per required byte hardly depends on the size, so use this number
+    # for the recorded size.
     recorded = row.gbps * 1e9 * operations / m.moved_bytes if row is not None else None
     return _Point(o.name, index, intensity, _bound(gpu, intensity), recorded)
 
 
 def _number(rate: float) -> str:
-    """Format in units of 10⁹, with at least three significant digits."""
+    """Return a rate in units of 10⁹, with at least three significant digits."""
     value = rate / 1e9
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
@@ -127,7 +131,7 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], gpu: Gpu) -> None:
     start = max(low, bottom / gpu.bandwidth)
     at = start * (ridge / start) ** 0.3
     text: dict[str, Any] = {"va": "bottom", "gid": "roof"}
-    steep = (max(ys) / bottom) ** 0.015 * gpu.bandwidth / 1e9  # a line a little above the roof
+    steep = (max(ys) / bottom) ** 0.015 * gpu.bandwidth / 1e9  # slightly above the roof
     axes.text(at, steep * at, f"{gpu.rate}: {gpu.name}, data sheet",
               rotation=math.degrees(math.atan(steep)), transform_rotates_text=True,
               rotation_mode="anchor", **text)  # fmt: skip
@@ -136,7 +140,7 @@ def _draw_roof(axes: Axes, points: Sequence[_Point], gpu: Gpu) -> None:
 
 
 def _draw_point(axes: Axes, p: _Point, style: dict[str, Any]) -> None:
-    """Draw recorded rates as filled markers, bounds as rings, and a line joining the two."""
+    """Draw a recorded rate as a filled marker, the bound as a ring, and a line between them."""
     size = style["markersize"] + 1
     filled = {"color": style["color"], "marker": style["marker"], "markersize": size, "zorder": 4}
     ring = {**filled, "fillstyle": "none", "markeredgewidth": 1.4}

@@ -1,4 +1,4 @@
-"""Style plots with axes: the fonts and colours of all pictures, on light and dark pages."""
+"""Style plots with axes, in the fonts and colours of all pictures, for light and dark pages."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from forgekit.viz.raster import small_png
 from forgekit.viz.svg import SANS, responsive
 
 TEXT, INK = THEME["dim"][0], THEME["ink"][0]
-# Visible on light and dark pages; orange is missing because it means waste.
+# Visible on light and dark pages. Orange is missing, because it means waste.
 SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
 SMALL = 8.0  # points
-WIDTH = 8.3  # inches, equal to 797 pixels of a page
-_DPI, CSS_PIXELS = 144, 96  # pixels per inch of the PNG, and of the page
+WIDTH = 8.3  # inches; 797 CSS pixels
+_DPI, CSS_PIXELS = 144, 96  # pixels per inch in the PNG and on the page
 
-# A `$` in a name or a message is printed as a `$`.
+# Print a `$` in a name or a message as a `$`.
 STYLE: Any = {
     "font.size": SMALL, "text.color": TEXT, "text.parse_math": False,
     "axes.titlesize": SMALL, "axes.titlecolor": TEXT, "axes.titlelocation": "left",
@@ -36,12 +36,13 @@ STYLE: Any = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
     "legend.fontsize": SMALL, "legend.labelcolor": TEXT, "legend.frameon": False,
 }  # fmt: skip
-styled = matplotlib.rc_context(STYLE)  # decorates functions that draw
+styled = matplotlib.rc_context(STYLE)  # a decorator for functions that draw
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A matplotlib `figure`, and `words`, which state everything that it shows, with numbers."""
+    """A picture with axes. figure: the matplotlib figure; words: a text with all facts and numbers
+    that the figure shows."""
 
     figure: Figure
     words: str
@@ -52,7 +53,7 @@ class TimingPicture(Picture):
 
     @functools.cached_property
     def svg(self) -> str:
-        """Return the picture as an SVG document that adopts the page's colours."""
+        """Return the picture as an SVG document with the page's colours."""
         drawn = figure_svg(self.figure, hashlib.sha256(self.words.encode()).hexdigest()[:8])
         for role, (light, _) in THEME.items():
             drawn = re.sub(rf"(fill|stroke): {light}", rf"\1: var(--fk-{role},{light})", drawn,
@@ -75,7 +76,7 @@ def timing_html(shown: TimingPicture) -> str:
 
 
 def figure_png(figure: Figure, dpi: int) -> bytes:
-    """Return a figure as a PNG on a white background; equal figures give equal bytes."""
+    """Return a figure as a PNG on a white background. Equal figures give equal bytes."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=dpi)
     drawn = Image.open(file).convert("RGBA")
@@ -83,18 +84,19 @@ def figure_png(figure: Figure, dpi: int) -> bytes:
 
 
 def figure_svg(figure: Figure, key: str) -> str:
-    """Return a figure as SVG with unique ids, its text as text; equal figures give equal bytes."""
+    """Return a figure as SVG, with unique ids and with text as text. Equal figures give equal
+    bytes."""
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
-    # Some names in matplotlib's SVG are derived from memory addresses.
+    # Some names in matplotlib's SVG depend on memory addresses.
     made = dict.fromkeys(re.findall(r'\bid="([mp][0-9a-f]{10})"', svg))
     for number, name in enumerate(made):
         svg = svg.replace(name, f"{name[0]}{number}")
     seen: Counter[str] = Counter()
 
-    def once(found: re.Match[str]) -> str:  # several texts in a figure may share a gid
+    def once(found: re.Match[str]) -> str:  # several texts may share a gid
         seen[found[1]] += 1
         return found[0] if seen[found[1]] == 1 else f'id="{found[1]}-{seen[found[1]]}"'
 

@@ -1,4 +1,4 @@
-"""Show benchmarks, sweeps and recorded times in a notebook as tables."""
+"""Show benchmarks, sweeps and recorded times as tables in a notebook."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def recorded_html(r: Recorded) -> str:
 
 
 def _tables(headline: str, parts: Sequence[tuple[str, Table]], below: Sequence[str]) -> str:
-    """Return tables with a headline above and notes below; several tables appear side by side, with
-    titles."""
+    """Return tables as HTML, with a headline above and notes below. Several tables appear side by
+    side, with titles."""
     bodies = []
     for title, table in parts:
         head = f'<div style="margin:6px 0 2px;font-weight:600">{escape(title)}</div>'
