@@ -101,7 +101,8 @@ def load(key: str) -> dict[str, bytes] | None:
 def _shrink(where: Path) -> None:
     """Remove the least recently used entries beyond the limit, and leftovers of killed processes.
 
-    It runs once per process, because listing thousands of files can take longer than compiling.
+    It runs once per process, because listing thousands of files can take longer than compiling a
+    kernel.
     """
     entries = []
     with contextlib.suppress(OSError):
