@@ -1,4 +1,4 @@
-"""The exceptions of forgekit.
+"""forgekit's exceptions.
 
     ForgekitError(Exception)
     ├── UsageError(.., ValueError)       a forgekit function got an unusable argument
