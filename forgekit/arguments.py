@@ -247,7 +247,7 @@ _KINDS = {
     "int": _WHOLE,
     "float": _NUMBER,
     "bool": _Kind(_is_flag, "True or False", "write one of the two"),
-    "str": _Kind(_of(str), "a text", "write it in quotes"),
+    "str": _Kind(_of(str), "a string", "put it in quotes"),
     "Callable": _Kind(callable, "a function", "pass the function itself, without calling it"),
     "Mapping": _Kind(_of(Mapping), "a dict", "write {1: 4}, for example"),
     "Sequence": _Kind(_of(Sequence, but=(str, bytes)), "a list"),

@@ -138,7 +138,7 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
 def _summary(ended: Ended, counts: str) -> str:
     """Summarise the findings, and name any part that was not checked."""
     if ended.stopped:
-        return f"sanitizer: stopped by the error above, after {counts}; the rest was not checked"
+        return f"sanitizer: stopped by the error above, after {counts}; later code is unchecked"
     if ended.status:
         return f"sanitizer: {counts} before the script ended with status {ended.status}"
     return f"sanitizer: {counts}"

@@ -218,7 +218,7 @@ def test_sanitize_does_not_call_a_kernel_clean_that_was_stopped(before, script, 
     said = capsys.readouterr()
     assert "Out of bounds: script.py, line 10" in said.err
     assert said.out.splitlines()[-1] == (
-        "sanitizer: stopped by the error above, after 0 findings, 0 notes; the rest was not checked"
+        "sanitizer: stopped by the error above, after 0 findings, 0 notes; later code is unchecked"
     )
 
 

@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_with_a_warning(file, content):
     file.parent.mkdir()
     file.write_bytes(content)
     aside = file.with_name("progress.unreadable.json")
-    with pytest.warns(UserWarning, match=r"cannot be read .* kept as progress.unreadable.json"):
+    with pytest.warns(UserWarning, match=r"cannot be read .* renamed to progress.unreadable.json"):
         assert record(NAME) == Record()
     assert aside.read_bytes() == content
     change(NAME, passed)
