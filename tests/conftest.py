@@ -31,7 +31,7 @@ def nothing_is_left_behind() -> Iterator[None]:
     intercept: Any = sys.modules.get("forgekit.vgpu.host.intercept")
     if intercept and intercept.is_installed():
         intercept.uninstall()
-        pytest.fail("the virtual GPU is still installed: forgekit.vgpu.installed() ends by itself")
+        pytest.fail("the virtual GPU is still installed; use `with forgekit.vgpu.installed():`")
 
 
 # Playwright's event loop counts as running in this thread until the fixture ends, so a second loop,

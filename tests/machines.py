@@ -94,10 +94,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(r.name for r in ROWS))
-    parser.add_argument("--out", type=Path, help="a JSON file for the table")
-    parser.add_argument("--logs", type=Path, help="a folder for pytest's output, kept")
+    parser.add_argument("--out", type=Path, help="write the table to this JSON file")
+    parser.add_argument("--logs", type=Path, help="keep pytest's output in this folder")
     parser.add_argument(
-        "--workers", type=int, help="of pytest; by default as many as cores, 8 at most"
+        "--workers", type=int, help="number of pytest's workers; default: one per core, at most 8"
     )
     asked = parser.parse_args()
     options = (f"-n{asked.workers}", f"--maxprocesses={asked.workers}") if asked.workers else ()
@@ -174,7 +174,7 @@ def _why_not(row: Row) -> str:
     if row.user and os.getuid() == 0:
         probe = [sys.executable, "-c", "import torch"]
         if subprocess.run(probe, user=NOBODY, capture_output=True, cwd="/").returncode:
-            return f"another user cannot run {sys.executable}; use a Python outside of /root"
+            return f"another user cannot run {sys.executable}; use a Python outside /root"
     return ""
 
 

@@ -31,8 +31,8 @@ def check(
     """Compare a kernel's result with the expected values, and report the differences.
 
     In a notebook the report is shown, green or red with a picture, and returned; elsewhere wrong
-    values raise. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or "report")
-    overrides this.
+    values raise CheckError. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or
+    "report") overrides this.
 
     Args:
         actual, expected: torch tensors on any device, NumPy arrays, or nested lists; of equal

@@ -1,5 +1,5 @@
-"""compile(): compile a CuTe DSL function once for a family of tensors, for a real or the virtual
-GPU.
+"""compile(): compile a CuTe DSL function once for a family of tensors, for a real GPU or the
+virtual GPU.
 
 The cache key covers everything that can change the machine code: the source text of the function
 and of everything it reaches, the values that these capture (`fingerprint.py`), the argument specs

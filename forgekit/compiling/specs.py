@@ -80,7 +80,7 @@ class TensorSpec:
         return self.align or 1
 
     def _row_divisor(self) -> int:
-        """Return divisors of the dynamic strides: rows start at multiples of the fastest mode's
+        """Return a divisor of all dynamic strides: rows start at multiples of the fastest mode's
         divisor."""
         unit = next((m for m, s in enumerate(self.strides) if s == 1), None)
         return 1 if unit is None else self.divisible.get(unit, 1)

@@ -1,4 +1,4 @@
-"""Explain errors of CuTe DSL's compiler: `explain_compile_error` turns one into a CompileError.
+"""Explain errors of CuTe DSL's compiler: `explain_compile_error` converts them to a CompileError.
 
 `rules.toml` lists the known mistakes; any other error still shows the student's line and the
 compiler's own text.

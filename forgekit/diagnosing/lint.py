@@ -142,8 +142,8 @@ def _prints_in(source: FunctionSource) -> Iterator[SourceLine]:
 
 
 def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
-    """Return True if an expression certainly holds a run-time value: a thread index, a tensor
-    element indexed by one, or a value computed from these."""
+    """Return True if an expression certainly holds a run-time value: a thread index, an element of
+    a tensor, or a value computed from these."""
     match value:
         case ast.Name(id=name):
             return name in known

@@ -1,8 +1,9 @@
 """Recognise mistakes that CuTe DSL's compiler catches; `rules.toml` is the table.
 
 A rule fits when `pattern` matches `ExceptionClass: CODE: text` (white space collapsed) and, if
-given, `line` matches the student's source line and `source` a line of their functions. Named
-groups of `pattern` and `line` fill the braces of `explanation`, `remedy` and `source`.
+given, `line` matches the student's source line and `source` matches a line of the student's
+functions. Named groups of `pattern` and `line` fill the braces of `explanation`, `remedy` and
+`source`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Rule:
     """A mistake's pattern and message.
 
     Attributes:
-        kind: slug, also `CompileError.kind`.
+        kind: a slug, which becomes `CompileError.kind`.
         pattern, line, source: regular expressions, described in the module's docstring.
         explanation, remedy: templates of one or two sentences.
         at: `kernel` if the mistake is in the kernel, `call` if it is in the call that compiles the

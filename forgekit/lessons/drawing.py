@@ -10,7 +10,7 @@ from urllib.parse import quote
 from forgekit.lessons.progress import MARKS, Progress, Row, by_notebook, done, effort, score
 from forgekit.lessons.report import GradeReport, Note
 
-_GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # two are from Okabe and Ito
+_GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # first two: Okabe and Ito
 
 
 # -- the report on a submission -----------------------------------------------------------------

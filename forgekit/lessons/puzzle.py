@@ -77,9 +77,9 @@ class Draw:
         """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all
         -∞.
 
-        The position of the largest element cycles through the first element, the last element, one
-        in the last two of eight warps, and the first of the last 256 elements; the smallest element
-        is one step ahead in this cycle.
+        The position of the largest element cycles through the first element, the last element, an
+        element in the last two of eight warps, and the first of the last 256 elements; the smallest
+        element is one step ahead in this cycle.
 
         finite: True replaces the rows of -∞ with plain rows.
         """
@@ -101,8 +101,8 @@ class Draw:
 
     def places(self, *shape: int) -> torch.Tensor:
         """Return values that identify their position: 1, 2, 3, … in row-major order, up to the
-        largest number below which the type can distinguish them (then they start over). Within
-        `reseeded` they start at another number."""
+        largest number that the type distinguishes from all smaller numbers; then they start over.
+        Within `reseeded` they start at another number."""
         import math
 
         import torch

@@ -74,7 +74,7 @@ def server(command: list[str], *, log: Path, answers: str, **options: Any) -> It
             end = time.monotonic() + START_S
             while not _answers(answers):
                 assert process.poll() is None, f"{command[2]} ended:\n{log.read_text()}"
-                assert time.monotonic() < end, f"{command[2]} is silent:\n{log.read_text()}"
+                assert time.monotonic() < end, f"{command[2]} does not respond:\n{log.read_text()}"
                 time.sleep(0.2)
             yield
         finally:

@@ -1,7 +1,7 @@
 """Read the instructor's additions: a class roster, and `review.toml` next to the results.
 
-[points]                            # the exercises that count, and their points; without this table
-each exercise counts one point "week0/scale" = 2
+[points]                            # the exercises that count; by default all count one point
+"week0/scale" = 2
 
 [[review]]
 student = "ana"

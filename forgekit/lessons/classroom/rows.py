@@ -52,7 +52,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         vars(self).update(printable(vars(self)))
-        self.passed = [(group, seen) for group, seen in self.passed]  # lists after JSON
+        self.passed = [(group, seen) for group, seen in self.passed]  # JSON returns lists
 
     @property
     def share(self) -> float:

@@ -28,7 +28,7 @@ def clean(
 ) -> Group:
     """Return a group that runs the sanitizer in adversarial orders, which differ for each size.
 
-    `values` reuses each run that has a right result and no finding. If there is no such run, the
+    `values` reuses these runs if all results are right and there are no findings. Otherwise, the
     size runs in the usual order and in all adversarial orders, for the report.
 
     make, sizes, misconceptions, look_at: as in `values`. more: returns further calls. seeds: the
