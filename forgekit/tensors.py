@@ -192,7 +192,7 @@ def full(
 
 def _fits(what: str, value: float, dtype: torch.dtype) -> None:
     info = torch.iinfo(dtype)
-    if not info.min <= value <= info.max:  # NaN too
+    if not info.min <= value <= info.max:  # also rejects NaN
         needed = f"a number from {info.min:,} to {info.max:,} ({dtype})"
         raise usage_error(what, brief(value), needed, "use a wider dtype")
 

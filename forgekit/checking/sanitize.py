@@ -194,7 +194,7 @@ def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
         if used.spill_bytes:
             sentences = (
                 f"Each thread spills {used.spill_bytes:,} bytes to local memory, because "
-                f"{used.registers} registers per thread are too few.",
+                f"{used.registers} registers per thread are not enough.",
             )
             advice = "Keep fewer elements per thread, or use a smaller block."
             notes.append(

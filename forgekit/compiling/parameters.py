@@ -103,9 +103,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
             value = p.default
         else:
             remedy = "pass an example tensor, a TensorSpec or a value per parameter"
-            raise usage_error(
-                what, counted, f"an argument for parameter {p.name!r} as well", remedy
-            )
+            raise usage_error(what, counted, f"an argument for parameter {p.name!r}", remedy)
         result.append(_parameter(p.name, annotation, value))
     if remaining:
         remedy = f"remove the last {len(remaining)}"

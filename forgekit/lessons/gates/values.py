@@ -106,7 +106,7 @@ def values(
                         args = submission.run(small)
                         check_values(submission, small, args, device, None, look_at, tolerances)
                     except GateError as smaller:
-                        smaller.happened += f"\nThe result with {case.label} is wrong as well."
+                        smaller.happened += f"\nThe result with {case.label} is also wrong."
                         raise smaller from None
                     raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
