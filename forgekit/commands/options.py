@@ -121,7 +121,7 @@ def _without_dashes(
 
 no_cuda = click.option(
     "--no-cuda", "cuda", flag_value=False, default=True, type=bool,
-    help='keep torch\'s own "cuda"; by default it means the virtual GPU if there is no GPU',
+    help='keep torch\'s "cuda" device; by default, "cuda" is the virtual GPU if there is no GPU',
 )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--kernel",
     default=ncu.CUTE_KERNELS,
     metavar="REGEX",
-    help="kernels to measure; default: those of CuTe DSL, whose names begin with "
+    help="kernels to measure; default: CuTe DSL's kernels, whose names begin with "
     f"{ncu.CUTE_KERNELS}",
 )
 @click.option(
@@ -231,7 +231,7 @@ def _incomplete(whole: Profile, blocks: int) -> str:
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]
     if not parts:
-        return f"--blocks {blocks}: every launch ran in full, because none has many more blocks."
+        return f"--blocks {blocks}: every launch ran in full, because no launch is much larger."
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and last blocks, one block drawn from each equal part between them, and 16 "

@@ -61,8 +61,8 @@ def folder() -> Path | None:
 def _warn_once(path: Path, got: str) -> None:
     needed = "a folder that you own and that only you can write to"
     warnings.warn(
-        f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; choose such a folder, or "
-        "every process compiles its kernels again",
+        f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; choose such a folder; "
+        "until then, every process compiles its kernels again",
         stacklevel=3,
     )
 

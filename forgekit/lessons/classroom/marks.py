@@ -81,7 +81,7 @@ def read_marks(file: Path) -> Marks:
         raise _refused(f"{file}, line {line}: not UTF-8", "save it as UTF-8") from None
     except (ValueError, RecursionError) as error:
         why = str(error).replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
-        raise _refused(f"{file}: {brief(why)}", 'quote texts: student = "ana"') from None
+        raise _refused(f"{file}: {brief(why)}", 'put strings in quotes: student = "ana"') from None
     return _checked(file, text, data)
 
 
@@ -127,7 +127,11 @@ def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None
     exercise, points = entry.get("exercise", ""), entry.get("points")
     most = marks.worth(exercise) if exercise else 0
     if points is not None and not (most and 0 <= points <= most):
-        remedy = f"{exercise} is worth {most:g}" if exercise else "name the exercise for them"
+        remedy = (
+            f"{exercise} is worth {most:g}"
+            if exercise
+            else "name the exercise that gets the points"
+        )
         raise _refused(
             f"{at}: points = {points}", f"{remedy}; set an exercise's points under [points]"
         )

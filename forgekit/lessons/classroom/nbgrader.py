@@ -18,7 +18,7 @@ from forgekit.output_files import write_output
 CONFIG = """\
 c = get_config()
 c.CourseDirectory.course_id = "kernel_forge"
-# Without ClearSolutions: the notebooks have skeletons, and a skeleton is where a student begins.
+# ClearSolutions is omitted, because the notebooks already contain skeletons for the students.
 c.GenerateAssignment.preprocessors = [
     f"nbgrader.preprocessors.{name}"
     for name in ("IncludeHeaderFooter", "LockCells", "ClearOutput", "CheckCellMetadata",

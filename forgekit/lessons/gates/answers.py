@@ -221,7 +221,7 @@ def keys(
             if (one == other) is not same:
                 got = "different keys" if same else "the same key"
                 needed = "share one kernel" if same else "need different machine code"
-                happened = f"{pair.words}: these {needed}, but got {got}.\n{one!r:.160}"
+                happened = f"{pair.words}: these tensors {needed}, but have {got}.\n{one!r:.160}"
                 happened += f"\n{other!r:.160}" if same else ""
                 raise GateError(happened[0].upper() + happened[1:], pair.says)
             count += 1

@@ -197,8 +197,8 @@ def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, mon
 
 
 REMEDIES = {
-    'student = ana': "line 1.*quote texts",
-    '[[review]]\nstudent = "ana': "line 2, the end.*quote texts",
+    'student = ana': "line 1.*put strings in quotes",
+    '[[review]]\nstudent = "ana': "line 2, the end.*put strings in quotes",
     "[[review]]\nstudent = \"Jos\xe9\"": "line 2: not UTF-8.*save it as UTF-8",
     '[[review]]\nstudent = "ana"': "line 1: .*points or a comment",
     '\n[[review]]\ncomment = "x"\npoints = 1': "line 2: .*write student",
