@@ -27,8 +27,8 @@ def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Not
 
 
 def test_to_leave_an_untouched_notebook_asks_nothing(opened):
-    """JupyterLab writes the kernel's language into the notebook, and would ask to save the
-    change."""
+    """Check that JupyterLab does not ask to save the kernel's language, which it writes into the
+    notebook."""
     page = opened.page
     page.wait_for_function(f"{_MODEL}.getMetadata('language_info')?.version")
     assert page.evaluate(f"{_MODEL}.dirty") is False

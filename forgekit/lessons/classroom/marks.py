@@ -127,11 +127,7 @@ def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None
     exercise, points = entry.get("exercise", ""), entry.get("points")
     most = marks.worth(exercise) if exercise else 0
     if points is not None and not (most and 0 <= points <= most):
-        remedy = (
-            f"{exercise} is worth {most:g}"
-            if exercise
-            else "name the exercise that gets the points"
-        )
+        remedy = f"{exercise} is worth {most:g}" if exercise else "name the exercise to grade"
         raise _refused(
             f"{at}: points = {points}", f"{remedy}; set an exercise's points under [points]"
         )
