@@ -3,9 +3,9 @@
     @checked(warps=(1, 32))
     def coalescing(kernel, *args, line: Line | None = None, warps: int = 1): ...
 
-`checked` handles the plain types of `_KINDS`; the decorated function checks arguments with other
-annotations itself. NumPy integers arrive as `int`, other real numbers as `float`. This module does
-not import torch.
+`checked` handles the plain types of `_KINDS`; the decorated function itself must check arguments
+with other annotations. The function receives NumPy integers as `int` and other real numbers as
+`float`. This module does not import torch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Limits = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class _Kind:
-    """The values that an annotation allows: a test for them, their description and a remedy."""
+    """The values that an annotation allows: a test for such values, their description, and a
+    remedy."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -128,7 +129,7 @@ def require_one_of(what: str, got: object, known: tuple[object, ...]) -> None:
 
 
 def integer_or_none(value: object) -> int | None:
-    """Return the integer (of Python or NumPy) as an int; None if it is not one."""
+    """Return a Python or NumPy integer as an int; return None for any other value."""
     if type(value) is int:
         return value
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -137,12 +138,13 @@ def integer_or_none(value: object) -> int | None:
 
 
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
-    """Return the value if it is a dense torch tensor of numbers with memory, contiguous or strided.
+    """Return the value if it is a dense torch tensor of numbers, contiguous or strided, that has
+    memory.
 
     meta: True to accept a tensor without memory.
 
     Raises:
-        UsageError: it is not a tensor, or it is a meta, sparse, quantized or nested tensor.
+        UsageError: the value is not a tensor, or it is a meta, sparse, quantized or nested tensor.
     """
     if not _is_tensor(value):
         raise usage_error(what, brief(value), _TENSOR.words, _TENSOR.remedy)
@@ -168,7 +170,7 @@ def _parameters(
     found = {}
     for p in signature.parameters.values():
         parts = _parts(str(p.annotation))
-        if "os.PathLike" in parts:  # the operating system restricts file names more than other text
+        if "os.PathLike" in parts:  # the operating system does not accept every text as a file name
             parts.remove("str")
         kinds = tuple(map(_KINDS.get, parts))
         if p.kind is not p.VAR_KEYWORD and all(kinds):
@@ -226,7 +228,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _instance(name: str, remedy: str = "") -> _Kind:
-    """Return True for an object of a forgekit class; comparing class names avoids an import."""
+    """Return the check for objects of a forgekit class, by class name, which avoids an import."""
 
     def fits(value: Any) -> bool:
         ours = [c.__name__ for c in type(value).__mro__ if c.__module__.startswith("forgekit.")]
@@ -245,7 +247,7 @@ _KINDS = {
     "int": _WHOLE,
     "float": _NUMBER,
     "bool": _Kind(_is_flag, "True or False", "write one of the two"),
-    "str": _Kind(_of(str), "a text", "write it in quotes"),
+    "str": _Kind(_of(str), "a string", "put it in quotes"),
     "Callable": _Kind(callable, "a function", "pass the function itself, without calling it"),
     "Mapping": _Kind(_of(Mapping), "a dict", "write {1: 4}, for example"),
     "Sequence": _Kind(_of(Sequence, but=(str, bytes)), "a list"),

@@ -22,8 +22,8 @@ _GRADED = re.compile(r'fk\.exercise\(\\?"(\w+)/(\w+)\\?"\)\.grade')
 def find_course(start: Path | None = None) -> Path | None:
     """Return the checkout that holds the course, or None if forgekit was installed without it.
 
-    The search goes upwards from `start`, by default the current folder, then continues next to the
-    package.
+    The search covers `start` (by default the current folder) and the folders above it, then the
+    package's own checkout.
     """
     for folder in _candidates(start):
         if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():
@@ -32,7 +32,7 @@ def find_course(start: Path | None = None) -> Path | None:
 
 
 def week_folders(course: Path) -> Iterator[Path]:
-    """Return the folders of this checkout's weeks, in order."""
+    """Yield the folders of this checkout's weeks, in order."""
     return (course / week for week in WEEKS if (course / week).is_dir())
 
 
@@ -56,8 +56,8 @@ def _candidates(start: Path | None = None) -> list[Path]:
 
 # -- files recorded on a GPU --------------------------------------------------------------------
 def recorded_files() -> dict[str, Path]:
-    """Map `week0/07_transpose` to the JSON file in the week's folder `recorded`, for all files
-    found from the current folder."""
+    """Map `week0/07_transpose` to the JSON file in the week's folder `recorded`, for all files that
+    the search from the current folder finds."""
     return {
         f"{week}/{file.stem}": file
         for week, folder in _weeks_with("recorded")
@@ -66,7 +66,8 @@ def recorded_files() -> dict[str, Path]:
 
 
 def helper_files(week: str) -> list[Path]:
-    """Map `week1` to the modules that its notebooks import from their folder."""
+    """Return the modules that the notebooks of a week, such as `week1`, import from their
+    folder."""
     return [file for name, folder in _weeks_with("exercises") if name == week
             for file in sorted(folder.glob(f"{week}_*.py"))]  # fmt: skip
 
@@ -76,8 +77,8 @@ def exercise_folders() -> dict[str, Path]:
     """Map each exercise's name to its folder, in the order in which the notebooks grade the
     exercises.
 
-    Each week uses its nearest folder: the current one or one above it (such as a student's copy of
-    a single week), then the checkout.
+    For each week, the current folder and the folders above it are searched first (for a student's
+    copy of a single week, for example), then the checkout.
     """
     found: dict[str, Path] = {}
     for week, folder in _weeks_with("exercises"):
@@ -88,7 +89,8 @@ def exercise_folders() -> dict[str, Path]:
 
 
 def exercise_folder(name: str) -> Path | None:
-    """Return the folder of `week0/scale`, if it exists, without searching for all others."""
+    """Return the folder of an exercise such as `week0/scale`, without searching for all exercises;
+    None if it does not exist."""
     week, _, short = name.partition("/")
     place = dict(_weeks_with("exercises")).get(week)
     folder = place / "exercises" / short if place and short.isidentifier() else None
@@ -96,15 +98,16 @@ def exercise_folder(name: str) -> Path | None:
 
 
 def _weeks_with(part: str) -> Iterator[tuple[str, Path]]:
-    """Yield each week with the nearest of its folders that contains such a part, if any."""
+    """Yield each week with the nearest of its folders that contains the file or folder `part`, if
+    any."""
     for week in (name.partition("_")[0] for name in WEEKS):
         if folder := next((f for f in _week_places(week) if (f / part).is_dir()), None):
             yield week, folder
 
 
 def _week_places(week: str) -> Iterator[Path]:
-    """Yield possible folders of a week: `week1_reduce` in any folder above, or the current folder
-    under any name."""
+    """Yield possible folders of a week: `week1_reduce` in the current folder or any folder above
+    it, or the current folder itself, whatever its name."""
     name = _name_of(week)
     for folder in _candidates():
         yield folder / name
@@ -115,8 +118,8 @@ def _week_places(week: str) -> Iterator[Path]:
 
 
 def where_looked(week: str) -> str:
-    """Describe where a week's exercises were searched for, for an error message; return "" if there
-    is no such week."""
+    """Return the folders in which a week's exercises were searched for, as text for an error
+    message; "" if there is no such week."""
     course = Path(__file__).resolve().parents[1]
     name = _name_of(week)
     return name and f"{name}/exercises in {Path.cwd()} or above it, or in {course}"
@@ -126,7 +129,7 @@ def notebooks_of(folder: Path, week: str) -> dict[str, str]:
     """Map each exercise's short name to the notebook that grades it, such as `07_transpose`, in
     order."""
     halves = {p.stem: p for p in sorted(folder.glob("[0-9]*.ipynb"))}
-    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller files, if they exist
+    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller, so preferred
     found: dict[str, str] = {}
     for stem, file in sorted(halves.items()):
         for of_week, short in _graded_in(file, file.stat().st_mtime_ns):
@@ -141,7 +144,7 @@ def _graded_in(file: Path, changed: int) -> list[tuple[str, str]]:
 
 
 def load_part(folder: Path, part: str) -> ModuleType:
-    """Import a module of an exercise's folder, such as `exercise` or `wrong`, or of `exercises`
+    """Import a module from an exercise's folder, such as `exercise` or `wrong`, or from `exercises`
     itself.
 
     The folder `exercises` is a package, so `from ..shared import x` imports code that the exercises

@@ -1,9 +1,9 @@
 """Decide where kernels run: on the GPU or on the virtual GPU.
 
-The first of these that is set decides: a call's argument, `use_target(...)`, the environment
-variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH, and otherwise the
-GPU if there is one. `tensors.py` makes tensors for the same device. This module imports torch only
-when needed.
+The first of these that is set decides: a call's argument; `use_target(...)`; the environment
+variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH. If none is set,
+kernels run on the GPU if there is one. `tensors.py` makes tensors for the same device. This module
+imports torch only when needed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _WITHOUT = "set FORGEKIT_DEVICE=virtual to run on the virtual GPU"
 _KINDS: dict[str, Kind | None] = {
     "gpu": "gpu", "cuda": "gpu", "virtual": "virtual", "cpu": "virtual", "auto": None,
 }  # fmt: skip
-# Compute capability -> the architecture to compile for; `a` enables the features that only that
-# chip family has.
+# Compute capability -> the architecture to compile for; the suffix `a` enables features specific to
+# that chip.
 _GPU_ARCHS = {
     (8, 0): "sm_80", (8, 6): "sm_86", (8, 7): "sm_87", (8, 9): "sm_89", (9, 0): "sm_90a",
     (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a", (12, 1): "sm_121a",
@@ -57,9 +57,9 @@ Request = tuple[str | None, str | None]  # device and architecture; None if not 
 
 
 class _Chosen(threading.local):
-    """The choice of use_target(): the main thread's choice applies to all threads, and any other
-    thread's choice only to itself. It is not a context variable, because notebook cells do not
-    share context variables."""
+    """The choice made with use_target(): the main thread's choice applies to all threads; any other
+    thread's choice applies only to that thread. It is not a context variable, because notebook
+    cells do not share context variables."""
 
     of_all: Request = (None, None)
     own: Request | None = None
@@ -68,8 +68,8 @@ class _Chosen(threading.local):
         return self.own or _Chosen.of_all
 
     def put(self, request: Request | None) -> Request | None:
-        """Set the choice for this thread or, in the main thread, for all; return the previous
-        choice."""
+        """Set the choice for this thread or, in the main thread, for all threads; return the
+        previous choice."""
         if threading.current_thread() is threading.main_thread():
             before: Request | None = _Chosen.of_all
             _Chosen.of_all = request or (None, None)
@@ -109,8 +109,8 @@ def _resolve(given: Request, chosen: Request) -> Target:
 def _first(
     name: str, given: str | None, chosen: str | None, variable: str
 ) -> tuple[str | None, str]:
-    """Return the requested device and architecture, from the call, use_target or the environment,
-    with their names for messages."""
+    """Return the value that the call, use_target or the environment requests for a device or an
+    architecture, and its name for messages."""
     asked = chosen if given is None else given
     if asked is None and os.environ.get(variable):
         return os.environ[variable], variable
@@ -165,7 +165,7 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
 
 
 class TargetChoice:
-    """The result of `use_target`. The choice already applies; as a context manager, it applies
+    """The result of `use_target`. The choice applies immediately; as a context manager, it applies
     until the end of the block.
 
     Attributes:
@@ -202,8 +202,8 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
 
 @dataclass(frozen=True)
 class GpuReport:
-    """The facts that `forgekit doctor` reports about this machine: names, versions, nvdisasm's
-    path; None for missing parts. target_problem: the reason why kernels have no target."""
+    """The data that `forgekit doctor` reports about this machine: names, versions, and the path of
+    nvdisasm; None for missing parts. target_problem: the reason why kernels have no target."""
 
     gpu: str | None
     driver: str | None
@@ -218,7 +218,7 @@ class GpuReport:
 
 
 def gpu_report() -> GpuReport:
-    """Inspect this machine. It never raises; it imports torch and queries the driver."""
+    """Inspect this machine without raising; this imports torch and queries the driver."""
     import platform
 
     torch_version = torch_cuda = gpu = target = problem = None
@@ -270,7 +270,7 @@ def _driver_version() -> str | None:
 
 
 def find_disassembler() -> str | None:
-    """Return the path of nvdisasm: on PATH, in the CUDA toolkit, or in its own package."""
+    """Return the path of nvdisasm: on PATH, in the CUDA toolkit, or in NVIDIA's Python package."""
     if found := shutil.which("nvdisasm"):
         return found
     roots = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]

@@ -3,8 +3,8 @@
 A tolerance (rtol, atol) is for comparing a kernel's result in this type with a reference computed
 in fp32 or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the rounding of the
 result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 come from
-`torch.testing.assert_close`, about 4 and 2 units in the last place. The fp32 tolerances are ten
-times those of `assert_close`, because a row sum or a softmax adds in a different order from the
+`torch.testing.assert_close`, and are about 4 and 2 units in the last place. The fp32 tolerances are
+ten times those of `assert_close`, because a row sum or a softmax adds in a different order from the
 reference. Integers and booleans are exact.
 """
 
@@ -22,8 +22,8 @@ from forgekit.errors import usage_error
 
 @dataclass(frozen=True)
 class DType:
-    """An element type. cute_name: its name in the `cutlass` module. rtol, atol: 0 for exact
-    types."""
+    """An element type. cute_name: its name in the `cutlass` module. rtol, atol: its tolerances, 0
+    for exact types."""
 
     torch_dtype: torch.dtype
     cute_name: str
@@ -32,7 +32,7 @@ class DType:
 
     @property
     def name(self) -> str:
-        """Return `float32`, without `torch.`."""
+        """Return the dtype's name without `torch.`, such as `float32`."""
         return str(self.torch_dtype).removeprefix("torch.")
 
     @property
@@ -41,7 +41,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Return the width of an element in memory."""
+        """Return the size of an element in bytes."""
         return self.torch_dtype.itemsize
 
     @property
@@ -63,8 +63,8 @@ class DType:
 
     @property
     def numpy_view(self) -> np.dtype[Any]:
-        """Return a NumPy dtype of the same width to view the bits with, uint16 for bfloat16;
-        equivalent unless `numpy_is_bits`."""
+        """Return the NumPy dtype that represents this type, or, if `numpy_is_bits`, one of the same
+        width that shows the bits, such as uint16 for bfloat16."""
         return np.dtype(f"uint{self.bits}" if self.numpy_is_bits else self.name)
 
 
@@ -92,7 +92,8 @@ _BY_NUMPY = {row.numpy_view: row for row in _ROWS if not row.numpy_is_bits}
 
 
 def dtype_info(dtype: object) -> DType:
-    """Return the table's row for a torch dtype, a NumPy dtype, a CuTe DSL type or the name of one.
+    """Return the table's row for a torch dtype, a NumPy dtype, a CuTe DSL type, or the name of such
+    a type.
 
     Raises:
         UsageError: the table lacks the type (complex numbers, for example).
@@ -133,7 +134,7 @@ def scaled_atol(dtype: object, scale: float) -> float:
 
 
 def tolerance(dtype: object) -> tuple[float, float]:
-    """Return (rtol, atol) for results of this dtype against an fp32 or fp64 reference; (0, 0) if
-    exact."""
+    """Return (rtol, atol) for comparing results of this dtype with an fp32 or fp64 reference; (0,
+    0) if the dtype is exact."""
     row = dtype_info(dtype)
     return row.rtol, row.atol

@@ -10,7 +10,8 @@ __all__ = ["is_on", "path_or_off"]
 
 
 def path_or_off(name: str) -> str | None:
-    """Return the path in a variable: empty for the default, None for off."""
+    """Return the path in a variable, "" if the default applies, or None if the variable is
+    `off`."""
     said = os.environ.get(name, "").strip()
     if said.lower() in OFF:
         return None

@@ -1,4 +1,4 @@
-"""The exceptions of forgekit.
+"""forgekit's exceptions.
 
     ForgekitError(Exception)
     ├── UsageError(.., ValueError)       a forgekit function got an unusable argument
@@ -20,7 +20,7 @@
 Messages state what was passed, what is needed, and a remedy (`got_needed`). A notebook shows only
 the message and the student's own line, never the frames of libraries; in a script and in pytest the
 traceback ends at that line, unless FORGEKIT_TRACEBACK=full. `forgekit.vgpu.errors` defines the
-virtual GPU's exceptions and their base; the others are here.
+virtual GPU's exceptions and their base class; this module defines the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check output files named by options before the work starts; write them completely or not at
+"""Check output files named by options before the work starts; write each file completely or not at
 all."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
     try:
         if _is_device(path):
             sys.stdout.flush()
-            with path.open("ab") as out:  # append to the printed text if stdout is the same file
+            with path.open("ab") as out:  # if stdout is the same file, append to the printed text
                 out.write(content.encode() if isinstance(content, str) else content)
             return
         shared_files.replace(path, content, private=False)

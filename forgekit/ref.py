@@ -1,6 +1,7 @@
 """Reference implementations of the operators in PyTorch, for tests and benchmarks.
 
-They compute in float64, so the effect of the CPU's order of additions is far below every tolerance.
+They compute in float64, so the error that depends on the CPU's order of additions is far below
+every tolerance.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return a new contiguous tensor with exp(x) / sum of exp(x) along dim, for x of any shape,
     strides and float type.
 
-    They are computed in float64 and rounded once to x's type.
+    The values are computed in float64 and rounded once to x's type.
     """
     dim = _row_wise(dim, x=x)
     return torch.softmax(x, dim, dtype=torch.float64).to(x.dtype).contiguous()
@@ -47,7 +48,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 @checked()
 def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """Return y * (grad - sum of grad * y along dim): the gradient of x from that of y = softmax(x).
+    """Return y * (grad - sum of grad * y along dim), the gradient of x if grad is the gradient of y
+    = softmax(x).
 
     grad and y have the same shape and float type, with any strides; the result is new and
     contiguous, computed in float64 and rounded once.
@@ -59,8 +61,8 @@ def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torc
 
 
 def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
-    """Return `dim` as a nonnegative index, after checking that the tensors have the same shape,
-    hold floats, and have this dimension.
+    """Return `dim` as a nonnegative index, after checking that the tensors contain floats and have
+    the same shape and this dimension.
 
     Raises:
         UsageError: the tensors do not fit, or `dim` is not one of their dimensions.

@@ -1,7 +1,8 @@
 """Read, lock, atomically replace and set aside files that other processes may read at the same
 time.
 
-A FIFO in place of a file never blocks, and another user's file is never truncated or lost.
+A FIFO in place of a file does not block these functions, and they never truncate or lose another
+user's file.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from pathlib import Path
 
 
 def _open_regular(path: Path, flags: int) -> int:
-    """Return the descriptor of a regular file, private to its owner; raise OSError for anything
-    else."""
+    """Return the descriptor of a regular file, created private to its owner; raise OSError for
+    anything else."""
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -46,7 +47,8 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
-    """Write a file, or the target of a link; a reader sees either the old or the new file.
+    """Replace the content of a file, or of a link's target; a reader sees either the old or the new
+    content.
 
     private: True makes it readable only by its owner; False keeps its current permissions, or uses
     the defaults for a new file.
@@ -61,7 +63,7 @@ def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
             out.write(content.encode() if isinstance(content, str) else content)
         os.replace(partial, file)
     finally:
-        with contextlib.suppress(OSError):  # no longer exists after success
+        with contextlib.suppress(OSError):  # after success, this name no longer exists
             partial.unlink()
 
 

@@ -1,8 +1,9 @@
 """Show a result: as text everywhere, and in a notebook with its type's drawer.
 
-Results are data and import no drawing code. Drawers are plug-ins: `forgekit/drawers.py` has one
-table, from the name of a type to the functions that draw it, which are imported by name when a
-result is first shown. Drawing therefore depends on results, but results do not depend on drawing.
+Results are data and import no drawing code. Drawers are plug-ins: the table in
+`forgekit/drawers.py` maps the name of a type to the functions that draw it, which are imported by
+name when a result is first shown. Drawing therefore depends on results, but results do not depend
+on drawing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Shown(ABC):
 
     @property
     def alt(self) -> str:
-        """Return the same text in one line, for readers who cannot see the picture."""
+        """Return the text in one line, for readers who cannot see the picture."""
         return "; ".join(line.strip() for line in self.summary.split("\n") if line.strip())
 
     def __repr__(self) -> str:
@@ -48,7 +49,7 @@ class Picture(Shown):
 
     @functools.cached_property
     def scene(self) -> Any:
-        """Return the picture's content as data: texts and boxes of `forgekit.viz.scene.Scene`."""
+        """Return the picture's content as data: a `forgekit.viz.scene.Scene` of texts and boxes."""
         return draw(self, "scene")
 
     @functools.cached_property
@@ -68,7 +69,7 @@ class Picture(Shown):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, as a PNG if the name ends in .png, else as an SVG.
 
-        Raises UsageError if the file cannot be written.
+        Raise UsageError if the file cannot be written.
         """
         as_png = os.fspath(path).lower().endswith(".png")
         write_output("output file", path, self.png if as_png else self.svg)
@@ -84,7 +85,7 @@ def draw(result: Any, form: str, **options: Any) -> Any:
     """Return the output of the drawer for the result's type.
 
     form: `html` (text), `scene`, `svg` or `png` (for a picture), `bundle` (MIME type -> data), or
-    another form that the table lists for the type, such as `bars`.
+    another form that the table has for the type, such as `bars`.
     """
     found = drawer(type(result), form)
     if found is None:
@@ -94,8 +95,8 @@ def draw(result: Any, form: str, **options: Any) -> Any:
 
 
 def drawer(kind: type, form: str) -> str | None:
-    """Return `module:function` for a type or the nearest of its bases; None if the table has
-    none."""
+    """Return `module:function` for a type or its nearest base class; None if the table has
+    neither."""
     for base in kind.__mro__:
         if form in (forms := DRAWERS.get(f"{base.__module__}.{base.__qualname__}", {})):
             return forms[form]

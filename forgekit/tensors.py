@@ -1,8 +1,8 @@
-"""Make torch tensors on the device that kernels run on, with equal values on every device.
+"""Create torch tensors on the device on which kernels run, with equal values on every device.
 
 Shapes are given as separate numbers or as one tuple. Random values come from a separate generator
-on the CPU, seeded with `seed`: two calls with the same seed, shape and dtype give the same values
-(pass seed=1 for the second tensor), and torch's global generator is never touched.
+on the CPU, seeded with `seed`: two calls with the same seed, shape and dtype return the same values
+(pass seed=1 for the second tensor), and torch's global generator is never used.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _shift = 0  # a number added to every seed
 
 @contextlib.contextmanager
 def reseeded(secret: int) -> Iterator[None]:
-    """Make every seed draw different values, depending on `secret`; 0 restores the usual values."""
+    """Make every seed draw other values, which depend on `secret`; 0 restores the usual values."""
     global _shift
     before, _shift = _shift, secret
     try:
@@ -80,7 +80,7 @@ def reseeded(secret: int) -> Iterator[None]:
 
 
 def shifted(seed: int) -> int:
-    """Return the seed to draw from: `seed`, or within `reseeded` a different one."""
+    """Return the seed to draw from: `seed`, or a different seed within `reseeded`."""
     return (seed + _shift) % 2**64 if _shift else seed
 
 
@@ -93,7 +93,7 @@ def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torc
 
 
 def _randn(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Return normal values in float32, equal on every CPU.
+    """Return normally distributed values in float32, equal on every CPU.
 
     PyTorch's normal float32 values depend on the CPU's vector instructions. Its float64 values
     depend on them only in the last bit, which the rounding to float32 removes.
@@ -102,7 +102,8 @@ def _randn(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _rand(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Return uniform values in float32: integer multiples of 2⁻²⁴, equal on every CPU."""
+    """Return uniformly distributed values in float32: integer multiples of 2⁻²⁴, equal on every
+    CPU."""
     return torch.rand(sizes, dtype=torch.float32, generator=generator)
 
 
@@ -130,7 +131,7 @@ def randn(
     """Return normally distributed values with mean 0 and standard deviation 1.
 
     The same seed gives the same values on every machine, with float32's precision for every dtype;
-    pass seed=1 for a second tensor of the same shape, or the two will be equal. Raises UsageError
+    pass seed=1 for a second tensor of the same shape, or it will equal the first. Raise UsageError
     for integer dtypes.
     """
     return _drawn(_randn, shape, dtype, seed, device)
@@ -140,10 +141,10 @@ def randn(
 def rand(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
-    """Return values uniform in [0, 1), with float32's precision for every dtype.
+    """Return values uniformly distributed in [0, 1), with float32's precision for every dtype.
 
     The same seed gives the same values on every machine. Pass seed=1 for a second tensor. In dtypes
-    narrower than float32, rounding may return 1. Raises UsageError for integer dtypes.
+    narrower than float32, a value may round to 1. Raise UsageError for integer dtypes.
     """
     return _drawn(_rand, shape, dtype, seed, device)
 
@@ -191,7 +192,7 @@ def full(
 
 def _fits(what: str, value: float, dtype: torch.dtype) -> None:
     info = torch.iinfo(dtype)
-    if not info.min <= value <= info.max:  # NaN too
+    if not info.min <= value <= info.max:  # also rejects NaN
         needed = f"a number from {info.min:,} to {info.max:,} ({dtype})"
         raise usage_error(what, brief(value), needed, "use a wider dtype")
 
@@ -213,7 +214,7 @@ def ones(
 
 
 def poison(dtype: torch.dtype) -> float | int | bool:
-    """Return the fill value of `empty`: one that a correct kernel is unlikely to store."""
+    """Return the fill value of `empty`, a value that a correct kernel is unlikely to store."""
     if dtype == torch.bool:
         return True
     if dtype.is_floating_point or dtype.is_complex:
@@ -226,10 +227,11 @@ def poison(dtype: torch.dtype) -> float | int | bool:
 def empty(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """Return a tensor for a kernel to fill, poisoned to make unwritten elements visible.
+    """Return a tensor for a kernel to fill, with fill values that make unwritten elements visible.
 
-    Floats are NaN, signed integers their type's minimum, unsigned ones their maximum, booleans
-    True. True is also a common result, so use uint8 for booleans if that matters.
+    The fill value is NaN for floats, the type's minimum for signed integers, its maximum for
+    unsigned integers, and True for booleans. True is also a common result, so use uint8 for
+    booleans if unwritten elements must be visible.
     """
     _check_dtype(dtype)
     made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)

@@ -12,7 +12,7 @@ from html import escape
 
 # -- numbers ------------------------------------------------------------------------------------
 def plural(count: int, noun: str) -> str:
-    """Return `1 sector`, `2,560 sectors`, `3 branches`, `2 copies`."""
+    """Return text such as `1 sector`, `2,560 sectors`, `3 branches` or `2 copies`."""
     if count == 1:
         return f"1 {noun}"
     if noun.endswith("y") and noun[-2] not in "aeiou":
@@ -21,19 +21,20 @@ def plural(count: int, noun: str) -> str:
 
 
 def times(count: int) -> str:
-    """Return `once`, `twice`, `1,000 times`."""
+    """Return text such as `once`, `twice` or `1,000 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def size(count: float, *, exact: bool = False) -> str:
-    """Return bytes in decimal units, `2.62 MB`; with exact=True, `1,280 bytes`."""
+    """Return a byte count in decimal units, such as `2.62 MB`, or with exact=True, such as `1,280
+    bytes`."""
     if exact or count < 1000:
         return plural(int(count), "byte") if exact else f"{int(count)} B"
     return _scaled(count, ("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
 
 
 def seconds(value: float) -> str:
-    """Return `0.14 µs`, `1.2 ms`."""
+    """Return text such as `0.14 µs` or `1.2 ms`."""
     if not value:
         return "0 s"
     return _scaled(value, ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
@@ -49,14 +50,15 @@ def _scaled(value: float, *units: tuple[str, float]) -> str:
 
 
 def extent(dims: tuple[int, int, int], noun: str) -> str:
-    """Return `8 blocks`, or `1,024 blocks (32 × 32)`."""
+    """Return text such as `8 blocks`, or `1,024 blocks (32 × 32)` for several dimensions."""
     used = dims[: max((i + 1 for i, n in enumerate(dims) if n > 1), default=1)]
     shape = f" ({' × '.join(f'{n:,}' for n in used)})" if len(used) > 1 else ""
     return plural(math.prod(dims), noun) + shape
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Return `0–15, 24` for ascending numbers; a stride is shown as `0, 2, … 30`."""
+    """Return ascending numbers as text such as `0–15, 24`, or `0, 2, … 30` for a constant
+    stride."""
     steps = {b - a for a, b in itertools.pairwise(numbers)}
     if len(numbers) > 3 and len(steps) == 1 and steps != {1}:
         return f"{numbers[0]}, {numbers[1]}, … {numbers[-1]}"
@@ -72,12 +74,12 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def without_colours(text: str) -> str:
-    """Return the text without a terminal's escape sequences."""
+    """Return the text without terminal escape sequences."""
     return _ESCAPES.sub("", text)
 
 
 def shortened(text: str, width: int) -> str:
-    """Return the text, or its beginning and `…`."""
+    """Return the text, or its beginning and `…` if it is longer than `width`."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -86,8 +88,8 @@ def shortened(text: str, width: int) -> str:
 class Cell:
     """A cell with formatting.
 
-    span: the number of columns; style: its own CSS; title: a tooltip; link: the link target of its
-    text, in HTML.
+    span: the number of columns it covers; style: its CSS; title: its tooltip; link: the link target
+    of its text, in HTML.
     """
 
     text: str
@@ -110,11 +112,11 @@ _HEAD = "border-bottom:1px solid currentColor;font-weight:600;"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of strings or `Cell`s below column heads (empty for none; a head may have several
-    lines).
+    """Rows of strings or `Cell`s below column headings (empty for a table without headings; a
+    heading may have several lines).
 
-    left: the columns of words; the others hold numbers, aligned right. styles: CSS of whole rows,
-    by row number.
+    left: the left-aligned columns, which contain words; all others contain numbers and are
+    right-aligned. styles: row number -> CSS for the whole row.
     """
 
     heads: Row
@@ -123,8 +125,8 @@ class Table:
     styles: Mapping[int, str] | None = None
 
     def lines(self, *, widest: Mapping[int, int] | None = None) -> list[str]:
-        """Return the table as plain text. widest: column -> the number of characters after which
-        its cells are cut."""
+        """Return the table as plain text. widest: column -> the maximum number of characters per
+        cell; longer cells are cut."""
         head = [_cell(h).text.split("\n") for h in self.heads]
         deep = max(map(len, head), default=0)
         tops = [[*[""] * (deep - len(parts)), *parts] for parts in head]
@@ -137,7 +139,7 @@ class Table:
                 if cell.span == 1:
                     most = (widest or {}).get(at, len(cell.text))
                     widths[at] = max(widths[at], min(len(cell.text), most))
-        for row in rows:  # a cell that spans several columns may widen the last of them
+        for row in rows:  # a cell that spans several columns may widen its last column
             for at, cell in _placed(row):
                 if cell.span > 1:
                     last = at + cell.span - 1
@@ -190,7 +192,7 @@ def _cell(cell: str | Cell) -> Cell:
 
 
 def _placed(row: Row) -> Iterable[tuple[int, Cell]]:
-    """Return each cell with the number of its first column."""
+    """Yield each cell with the number of its first column."""
     at = 0
     for cell in map(_cell, row):
         yield at, cell

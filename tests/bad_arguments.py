@@ -1,11 +1,11 @@
-"""Call every public function and method of forgekit with arguments that it cannot accept.
+"""Call every public function and method of forgekit with arguments that it does not accept.
 
 `attempts` makes the calls from the signatures: it takes a correct call and replaces one argument at
-a time with each of `BAD`. The outcome may be a result, a ForgekitError with a readable message, or
-one of two errors that are not forgekit's:
+a time with each value in `BAD`. The outcome may be a result, a ForgekitError with a readable
+message, or one of two errors that are not forgekit's:
 
-- TypeError if Python itself refuses the call, in which case no frame of forgekit has run;
-- torch's own RuntimeError if a result of an operator does not fit into memory.
+- TypeError if Python itself rejects the call, before any forgekit code runs;
+- torch's own RuntimeError if an operator's result does not fit into memory.
 
 Constructors of results (Footprint, Profile, Sweep) are not meant for users and are omitted.
 """
@@ -29,7 +29,7 @@ import torch
 
 import forgekit as fk
 
-SECONDS = 10.0  # a call takes milliseconds; a machine may be busy
+SECONDS = 10.0  # a call takes milliseconds, but the machine may be busy
 
 
 class Odd:
@@ -131,9 +131,9 @@ BAD: dict[str, Callable[[], Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Right:
-    """A correct call. of: the called function; skip: parameters that are not replaced (the reason
-    is next to the entry); functions: parameters that take a user's function, whose own errors pass
-    through."""
+    """A correct call. of: the called function; skip: the parameters that are not replaced (the
+    reason is next to the entry). functions: the parameters that take a user's function, whose
+    errors forgekit does not catch."""
 
     name: str
     of: Callable[..., Any]
@@ -154,8 +154,8 @@ class Attempt:
 
 
 def attempts(right: Right, one_in: int = 1) -> Iterator[Attempt]:
-    """Yield the calls made from a correct call: one call for every `each` values, and others per
-    parameter."""
+    """Yield wrong calls made from a correct call: for each parameter, one in `one_in` bad values,
+    and calls with too many or too few arguments."""
     parameters = list(inspect.signature(right.of).parameters.values())
     for number, p in enumerate(parameters):
         if p.name in right.skip or p.kind is p.VAR_KEYWORD:
@@ -207,7 +207,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def problem(attempt: Attempt) -> str:
-    """Describe a call's outcome if it should not happen; otherwise, return an empty string."""
+    """Describe a call's outcome if it is not allowed; otherwise, return an empty string."""
     try:
         with limit(SECONDS), contextlib.redirect_stdout(io.StringIO()):
             shown(attempt.of(*attempt.args, **attempt.named))

@@ -1,4 +1,4 @@
-"""List the correct calls from which the sweep of bad arguments starts: all public names."""
+"""List a correct call of every public name; the sweep of bad arguments starts from these calls."""
 
 from __future__ import annotations
 

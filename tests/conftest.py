@@ -12,7 +12,7 @@ import pytest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # messages are the same with and without uv
+os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # makes messages the same with and without uv
 
 
 def _settings() -> dict[str, str]:
@@ -21,8 +21,8 @@ def _settings() -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
-    """Check that each test restores forgekit's settings, so that a test that leaves the virtual GPU
-    installed fails itself instead of a later test."""
+    """Check that each test restores forgekit's settings. A test that leaves the virtual GPU
+    installed then fails itself, instead of causing a failure in a later test."""
     before = _settings()
     yield
     for name in _settings().keys() - before.keys():
@@ -31,15 +31,14 @@ def nothing_is_left_behind() -> Iterator[None]:
     intercept: Any = sys.modules.get("forgekit.vgpu.host.intercept")
     if intercept and intercept.is_installed():
         intercept.uninstall()
-        pytest.fail("the virtual GPU is still installed: forgekit.vgpu.installed() ends by itself")
+        pytest.fail("the virtual GPU is still installed; use `with forgekit.vgpu.installed():`")
 
 
-# Playwright's event loop counts as running in this thread while the fixture lives, so a second
-# loop, or asyncio.run in another module's test, would fail. The fixture therefore ends with the
-# module.
+# Playwright's event loop counts as running in this thread until the fixture ends, so a second loop,
+# or asyncio.run in another module's test, would fail. The fixture therefore ends with the module.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Return Debian's Chromium or Google's Chrome, driven by Playwright without downloading a
+    """Yield Debian's Chromium or Google's Chrome, driven by Playwright without downloading a
     browser."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is missing: uv sync")
     path = next(filter(None, map(shutil.which, BROWSERS)), None)

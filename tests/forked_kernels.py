@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Only modules that do not read a kernel's environment on import, so neither Matplotlib nor
+# Only modules that do not read a kernel's environment when imported, which excludes Matplotlib and
 # forgekit.
 PRELOADED = ["torch", "cutlass.cute", "ipykernel.kernelapp"]
 
@@ -29,7 +29,7 @@ class ForkedKernel:
         arguments = command[command.index("ipykernel_launcher") + 1 :]
         self._process = _FORKS.Process(target=_run, args=(arguments, env, cwd, there))
         self._process.start()
-        ready.recv()  # its process group is needed immediately
+        ready.recv()  # the kernel's process group must exist now
         self.pid = self._process.pid
 
     def poll(self) -> int | None:

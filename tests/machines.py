@@ -1,13 +1,14 @@
-"""Run the notebooks and the tests that compare numbers under the conditions of other machines.
+"""Run the notebooks and the tests that compare numbers under the conditions of other machines, one
+row per machine.
 
-    python -m tests.machines                    # every row that this machine can simulate
-    python -m tests.machines default-3 locale   # these rows
+    python -m tests.machines                    # all rows that this machine can simulate
+    python -m tests.machines default-3 locale   # only these rows
     python -m tests.machines --out FILE         # also write the table as JSON
 
 A row sets the properties that differ between machines: the vector instructions that PyTorch may
 use, the number of threads, the path of the course, the user, and the available programs. Notebooks
 are compared strictly. The exit status is 1 if a row fails; for a row that this machine cannot
-simulate, the reason is printed.
+simulate, the command prints the reason.
 """
 
 from __future__ import annotations
@@ -36,17 +37,18 @@ NUMBERS = ("tests/checking", "tests/kernels", "tests/ops", "tests/test_devices.p
            "tests/tracing", "tests/vgpu")  # fmt: skip
 PLACES = ("tests/checking", "tests/commands", "tests/compiling", "tests/profiling",
           "tests/test_errors.py")  # fmt: skip
-PROGRAMS = ("git", "chromium", "google-chrome")  # possibly missing on a machine
+PROGRAMS = ("git", "chromium", "google-chrome")  # programs that a machine may lack
 NOBODY = 65534
 
 
 @dataclass(frozen=True)
 class Row:
-    """A machine: environment variables, and the surroundings of the course.
+    """A machine to simulate: environment variables, and the surroundings of the course.
 
-    capability: PyTorch's name for the vector instructions, which the CPU must have; copied: the
-    course is in a path with a space and a non-ASCII letter, without `.git`; without: programs that
-    are not on PATH; read_only_home: HOME is not writable; user: a user other than root.
+    capability: PyTorch's name for the vector instructions, which the CPU must have. copied: True if
+    the path of the course contains a space and a non-ASCII letter, and the course has no `.git`.
+    without: the programs that are not on PATH. read_only_home: True if HOME is not writable. user:
+    a user other than root.
     """
 
     name: str
@@ -87,15 +89,15 @@ ROWS = (
 
 
 def main() -> None:
-    """Run the requested rows, print a line for each, and exit with 1 if one failed."""
+    """Run the requested rows, print a line per row, and exit with 1 if a row failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(r.name for r in ROWS))
-    parser.add_argument("--out", type=Path, help="a JSON file for the table")
-    parser.add_argument("--logs", type=Path, help="a folder for pytest's output, kept")
+    parser.add_argument("--out", type=Path, help="write the table to this JSON file")
+    parser.add_argument("--logs", type=Path, help="keep pytest's output in this folder")
     parser.add_argument(
-        "--workers", type=int, help="of pytest; by default as many as cores, 8 at most"
+        "--workers", type=int, help="number of pytest's workers; default: one per core, at most 8"
     )
     asked = parser.parse_args()
     options = (f"-n{asked.workers}", f"--maxprocesses={asked.workers}") if asked.workers else ()
@@ -116,7 +118,7 @@ def main() -> None:
 def played(
     row: Row, logs: Path | None = None, options_of_pytest: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Run a row and return its counts, its seconds and the names of the failed tests."""
+    """Run a row; return its counts, its time in seconds and the names of the failed tests."""
     if why := _why_not(row):
         return {"row": row.name, "left_out": why, "failed": []}
     started = time.monotonic()
@@ -172,13 +174,13 @@ def _why_not(row: Row) -> str:
     if row.user and os.getuid() == 0:
         probe = [sys.executable, "-c", "import torch"]
         if subprocess.run(probe, user=NOBODY, capture_output=True, cwd="/").returncode:
-            return f"another user cannot run {sys.executable}; use a Python outside of /root"
+            return f"another user cannot run {sys.executable}; use a Python outside /root"
     return ""
 
 
 @contextmanager
 def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, Any]]]:
-    """Return the folder, the environment and further options of `subprocess.run` for a row."""
+    """Yield the folder, the environment and further options of `subprocess.run` for a row."""
     options: dict[str, Any] = {}
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FORGEKIT_")}
     environment |= row.environment
@@ -212,15 +214,16 @@ def _surroundings(row: Row) -> Iterator[tuple[Path, dict[str, str], dict[str, An
 
 
 def _left_behind(folder: str, names: list[str]) -> set[str]:
-    """Return the files to omit from a copy of the course: git's, environments, caches, builds."""
+    """Return the names to omit from a copy of the course: git's files, environments, caches,
+    builds."""
     hidden = {name for name in names if name.startswith(".") and name not in (".ci", ".github",
               ".gitignore", ".devcontainer", ".pre-commit-config.yaml")}  # fmt: skip
     return hidden | ({"_build", "__pycache__", "uv.lock"} & set(names))
 
 
 def _programs(folder: Path, without: tuple[str, ...]) -> Path:
-    """Make a folder with a link to each program on PATH, except those whose names begin with
-    `without`."""
+    """Create a folder with a link to each program on PATH, except programs whose names begin with
+    an entry of `without`."""
     folder.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
         for program in Path(place).glob("*") if Path(place).is_dir() else ():

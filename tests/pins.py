@@ -1,10 +1,10 @@
 """Pin, in pyproject.toml, every package of the environment in which the tests ran.
 
     uv run --no-project python -m tests.pins           # the newest versions that resolve together
-    uv run --no-project python -m tests.pins --drop    # no pins: `uv run` takes the newest
+    uv run --no-project python -m tests.pins --drop    # no pins: `uv run` uses the newest
 
-The pins are `constraint-dependencies`, which `uv run` and `uv sync` obey. They replace a lock file,
-which would name the hosts of its packages.
+The pins are `constraint-dependencies`, which `uv run` and `uv sync` obey. They are used instead of
+a lock file, which would name the hosts of its packages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PINS = re.compile(r"(?<=\nconstraint-dependencies = \[)[^\]]*(?=\])")
 
 
 def main(arguments: list[str]) -> None:
-    """Rewrite the pins in pyproject.toml; `--drop` leaves none."""
+    """Rewrite the pins in pyproject.toml; `--drop` removes all pins."""
     project = ROOT / "pyproject.toml"
     project.write_text(PINS.sub("", project.read_text("utf-8"), count=1), "utf-8")
     if arguments == ["--drop"]:
@@ -37,8 +37,8 @@ def main(arguments: list[str]) -> None:
 def resolved(lock: dict[str, Any]) -> dict[str, str]:
     """Return name -> version of each package in a lock file's data.
 
-    Builds of one version (torch's for a CPU) count as one. A package that is locked in several
-    versions, one per kind of machine, is omitted, because no single pin fits it.
+    Builds of the same version, such as torch's CPU build, count as one version. A package that is
+    locked in several versions, one per kind of machine, is omitted, because no single pin fits it.
     """
     versions: dict[str, set[str]] = {}
     for package in lock["package"]:
@@ -49,7 +49,7 @@ def resolved(lock: dict[str, Any]) -> dict[str, str]:
 
 
 def pinned(root: Path = ROOT) -> dict[str, str]:
-    """Return name -> version as pyproject.toml pins them."""
+    """Return name -> version of each package that pyproject.toml pins."""
     with (root / "pyproject.toml").open("rb") as file:
         pins = tomllib.load(file)["tool"]["uv"]["constraint-dependencies"]
     return dict(pin.split("==") for pin in pins)

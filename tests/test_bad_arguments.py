@@ -1,7 +1,7 @@
-"""Test that every public function returns, and raises only forgekit's own exceptions.
+"""Test that every public function returns or raises one of forgekit's own exceptions.
 
-The tests make one in five of the calls from `bad_arguments`; FORGEKIT_SWEEP=all makes all calls, in
-a minute.
+The tests make one in five of the calls from `bad_arguments`; with FORGEKIT_SWEEP=all they make all
+calls, which takes a minute.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GIB = 2**30
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give each test a separate folder, cache and backends, and limit its memory to 1 GiB beyond
+    """Give the tests a separate folder, cache and backends, and limit their memory to 1 GiB beyond
     the current use."""
     folder = tmp_path_factory.mktemp("bad_arguments")
     known = {op: dict(table) for op, table in backends.functions.items()}
@@ -63,7 +63,7 @@ def test_nothing_but_errors_of_forgekit(home: str, kernel: tuple[Any, ...]) -> N
 
 
 def test_every_public_function_is_tried(kernel: tuple[Any, ...]) -> None:
-    """A new function of `forgekit` must be added to the table."""
+    """Check that the table of calls contains every public function of `forgekit`."""
     tried = {id(right.of) for make in bad_calls.HOMES.values() for right in make(kernel)}
     for home in bad_calls.MODULES:
         for name in home.__all__:

@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def make_week(folder: Path) -> Path:
-    """Make a student's copy of a week: two exercises, graded in reverse order, and a record."""
+    """Create a student's copy of a week: two exercises, graded in reverse order, and a recorded
+    file."""
     for name in ("first", "second"):
         (folder / "exercises" / name).mkdir(parents=True)
         (folder / "exercises" / name / "exercise.py").write_text(f"NAME = {name!r}\n")

@@ -23,7 +23,7 @@ def clean(monkeypatch):
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """Simulate a GPU; calling the fixture's value changes the capability."""
+    """Simulate a GPU; return a function that changes its compute capability."""
 
     def pretend(capability=(9, 0), name="NVIDIA H200"):
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -170,7 +170,8 @@ def test_narrow_types_are_rounded_from_the_same_values():
 
 
 def test_known_values():
-    """Notebooks compare printed values, so these must not change between versions of forgekit."""
+    """Check values that must not change between versions of forgekit, because notebooks print
+    them."""
     expected = torch.randn(3, generator=torch.Generator().manual_seed(7))
     assert torch.equal(tensors.randn(3, seed=7), expected)
 
@@ -236,8 +237,8 @@ def test_randn_says_that_a_seed_repeats_itself():
     [(5, "210d4d6ce714"), (16, "0553bdca78c6"), (17, "9b1d95647b2e"), (1000, "764a468147f0")],
 )
 def test_normal_values_are_the_same_on_every_machine(count, digest):
-    """The values were recorded on x86-64 with AVX-512; they are the same with AVX2, without AVX,
-    and on arm64."""
+    """Compare with digests recorded on x86-64 with AVX-512; the values are the same with AVX2,
+    without AVX, and on arm64."""
     for dtype in (torch.float32, torch.float64):
         values = tensors.randn(count, dtype=dtype, device="virtual").float()
         assert hashlib.sha256(values.numpy().tobytes()).hexdigest()[:12] == digest

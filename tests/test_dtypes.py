@@ -40,8 +40,8 @@ def test_found_by_all_names(row):
 
 @pytest.mark.parametrize("row", [r for r in ROWS if r.is_float], ids=lambda r: r.name)
 def test_tolerance_covers_one_rounding_and_little_more(row):
-    """Rounding once to nearest has an error of up to eps/2; a smaller tolerance rejects correct
-    results."""
+    """Compare tolerances with eps/2, the largest error of one rounding to nearest; a smaller
+    tolerance would reject correct results."""
     eps = torch.finfo(row.torch_dtype).eps
     assert eps / 2 <= row.rtol <= max(100_000 * eps if row.bits == 64 else 100 * eps, 2 * eps)
     assert tolerance(row.torch_dtype) == (row.rtol, row.atol)

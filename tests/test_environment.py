@@ -1,4 +1,4 @@
-"""Test environment variables: the same values everywhere, and errors that name the variable."""
+"""Test environment variables: all modules accept the same values, and errors name the variable."""
 
 from __future__ import annotations
 

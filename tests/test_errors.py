@@ -1,4 +1,4 @@
-"""Test the exception hierarchy, and the part of an exception that a student sees in a notebook."""
+"""Test the exception hierarchy, and the part of an exception that a notebook shows to a student."""
 
 import ast
 import linecache
@@ -94,7 +94,7 @@ def test_frames_of_libraries_are_skipped_wherever_they_are_installed(library):
 
 
 def cell(source, number="/tmp/ipykernel_77/1234.py", name="__main__"):
-    """Run a cell as a notebook does, under a pseudo path and with its text in linecache."""
+    """Run a cell as a notebook does: under a pseudo path, and with its text in linecache."""
     linecache.cache[number] = (len(source), None, source.splitlines(keepends=True), number)
     scope = {"__name__": name, "UsageError": UsageError}
     try:
@@ -124,7 +124,8 @@ def test_compile_error_shows_the_kernels_line_only():
 
 
 def test_attributes_survive_pickling():
-    """Processes that run notebooks in parallel pickle the exceptions that they exchange."""
+    """Pickle the exceptions, as processes do that run notebooks in parallel and exchange
+    exceptions."""
     error = CompileError(
         "message", kind="index-rank", filename="k.py", line=3, compiler_text="words"
     )
@@ -259,7 +260,7 @@ def test_a_kernel_stopped_by_hand_shows_the_users_line(outputs):
 def test_another_handler_of_ipythons_errors_is_left_alone():
     from forgekit.diagnosing import tracebacks
 
-    assert tracebacks._install_handler() is False  # no shell runs here
+    assert tracebacks._install_handler() is False  # no IPython shell runs here
 
 
 MINE = """
@@ -291,7 +292,8 @@ def test_a_traceback_ends_at_the_users_line_unless_all_is_wanted(command, tmp_pa
 
 
 def test_the_exception_keeps_its_frames_and_its_cause(monkeypatch):
-    """A debugger needs the frames and the cause; the hook shortens only the printed text."""
+    """Check that the hook shortens only the printed text, because a debugger needs the frames and
+    the cause."""
     from forgekit.diagnosing import tracebacks
 
     shown = []

@@ -1,4 +1,4 @@
-"""Test output files named by options: early refusals, and the state after a failed write."""
+"""Test output files named by options: early errors, and the state after a failed write."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_write_that_fails_leaves_what_was_there(
 
 
 def test_neighbours_stay(tmp_path: Path) -> None:
-    """Only the named file changes, and it keeps its permissions."""
+    """Check that only the named file changes, and that it keeps its permissions."""
     neighbour, file = tmp_path / "keep.md.partial", tmp_path / "keep.md"
     neighbour.write_text("precious")
     file.write_text("old")

@@ -1,5 +1,5 @@
-"""Test that the compiler's files go to a folder with free space; if there is none, the message
-reports it."""
+"""Test that the compiler's files are written to a folder with free space, and that a message
+reports if there is none."""
 
 from __future__ import annotations
 

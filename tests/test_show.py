@@ -1,5 +1,5 @@
-"""Test that every type in the table of drawers exists, uses its base class to show itself, and has
-a drawer."""
+"""Test that every type in the table of drawers exists, inherits the code that shows it, and has a
+drawer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Test that forgekit's files have no circular imports, even in annotations.
 
-`uv run lint-imports` checks packages; this test checks files, and a package's `__init__.py` counts
-as a file next to the files in the package.
+`uv run lint-imports` checks packages; this test checks files. A package's `__init__.py` counts as
+one of the files in the package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import forgekit
 
 ROOT = Path(forgekit.__file__).parent
 
-# Files with imports by name in a string, which no graph shows, and the named modules.
+# Files that import modules by a name in a string, which import graphs do not show, and these
+# modules.
 BY_NAME = {
     "__init__.py": "public names, imported when they are first used",
     "benching/suites/peers.py": "another project",
@@ -33,7 +34,7 @@ BY_NAME = {
 
 
 def circle(imports: dict[str, set[str]]) -> str:
-    """Describe a circular import, or return None."""
+    """Describe a circular import, or return an empty string."""
     try:
         TopologicalSorter(imports).prepare()
     except CycleError as error:

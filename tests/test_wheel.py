@@ -1,5 +1,5 @@
-"""Test the wheel alone: build it, install it into an empty environment, use it in a scratch
-notebook."""
+"""Test the wheel without the course: build it, install it into an empty environment, and use it in
+a new notebook."""
 
 import importlib.metadata
 import os
@@ -78,7 +78,7 @@ def run(*command: object, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """Return the wheel that FORGEKIT_WHEEL names, for a release, or build a wheel."""
+    """Return the wheel that FORGEKIT_WHEEL names, as for a release, or build one."""
     if given := os.environ.get("FORGEKIT_WHEEL"):
         return Path(given).resolve(strict=True)
     if UV is None:

@@ -31,15 +31,15 @@ def check(
     """Compare a kernel's result with the expected values, and report the differences.
 
     In a notebook the report is shown, green or red with a picture, and returned; elsewhere wrong
-    values raise. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or "report")
-    overrides this.
+    values raise CheckError. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or
+    "report") overrides this.
 
     Args:
         actual, expected: torch tensors on any device, NumPy arrays, or nested lists; of equal
             shape. `expected` may have a wider type of the same kind (float32 for float16, int64
             for int32).
-        rtol, atol: tolerances; None selects the defaults for `actual`'s dtype (see
-        `forgekit/checking/compare.py`).
+        rtol, atol: tolerances; None selects the defaults for the dtype of `actual` (see
+            `forgekit/checking/compare.py`).
         name: the name of `actual` in the report.
         max_shown: the number of wrong elements to list.
         tile: the kernel's tile, used to list and draw wrong tiles; an int, or one int per trailing
@@ -52,13 +52,13 @@ def check(
         seeds: the number of adversarial schedules, or a list of their seeds; default 3.
 
     Returns:
-        The report, which is true if all values are right.
+        The report; its truth value is True if all values are right.
 
     Raises:
         CheckError: values are wrong, and this is not a notebook; the error's `report` attribute
             holds the report.
-        UsageError: the two cannot be compared because their shapes or kinds of dtype differ or
-            their values are complex.
+        UsageError: `actual` and `expected` cannot be compared: their shapes or kinds of dtype
+            differ, or they contain complex values.
     """
     raises = _raises(on_fail)
     if again is None and seeds is not None:
@@ -71,7 +71,7 @@ def check(
     report = compared(name=name)
     if again is not None and report.ok:
         wrong = _adversarial(again, seeds, compared, name or "actual")
-        report = report if wrong is None else wrong  # a wrong report is false
+        report = report if wrong is None else wrong  # a report of wrong values is false
     if not report.ok and raises:
         raise CheckError(str(report), report)
     if in_notebook():
@@ -85,8 +85,8 @@ def _adversarial(
     compared: Callable[..., CheckReport],
     name: str,
 ) -> CheckReport | None:
-    """Return the report of the first adversarial schedule with wrong values; None if there is
-    none."""
+    """Return the report of the first adversarial schedule that gives wrong values; None if all
+    values are right."""
     from forgekit import vgpu
     from forgekit.checking.sanitize import seed_numbers
 
@@ -100,8 +100,8 @@ def _adversarial(
 
 
 def _raises(on_fail: str | None) -> bool:
-    """Return True if wrong values raise: as requested, or by default everywhere except in a
-    notebook."""
+    """Return True if wrong values raise an error: as `on_fail` requests, or by default everywhere
+    except in a notebook."""
     said_by = "on_fail" if on_fail is not None else "FORGEKIT_CHECK"
     choice = os.environ.get("FORGEKIT_CHECK") or None if on_fail is None else on_fail
     if choice not in (None, "raise", "report"):

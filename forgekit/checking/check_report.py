@@ -16,7 +16,8 @@ EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One element's index and both of its values; `place` is text such as `[3, 5]`."""
+    """The index of a wrong element with its actual and expected values; `place` is text such as
+    `[3, 5]`."""
 
     index: tuple[int, ...]
     got: float | int | bool
@@ -50,11 +51,11 @@ def _where(m: Mismatch) -> str:
 
 @dataclass(repr=False)
 class CheckReport(Shown):
-    """The result of a comparison, which is true if all values are right.
+    """The result of a comparison; its truth value is True if all values are right.
 
     Attributes:
-        name, shape, dtype: of `actual` (dtype as in `float32`).
-        total, wrong: element counts.
+        name, shape, dtype: the name, shape and dtype (such as `float32`) of `actual`.
+        total, wrong: the numbers of all elements and of wrong elements.
         rtol, atol: the tolerances used; both are 0 for integers and booleans.
         worst_absolute, worst_relative: the elements with the largest error, right or wrong; None if
             all are equal. NaNs and infinities are excluded.
@@ -64,7 +65,7 @@ class CheckReport(Shown):
         codes: uint8 array of `shape`: EQUAL, WRONG, MISSING (0 or the integer fill value of
             fk.empty, so perhaps never written) or NAN (NaN instead of a number).
         tile: the kernel's tile, if given.
-        useless: why `expected` is unusable; empty if it is usable.
+        useless: the reason why `expected` is unusable; empty if it is usable.
     """
 
     name: str | None

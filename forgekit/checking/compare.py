@@ -5,8 +5,8 @@ come from the table in `dtypes.py` and depend on the dtype of `actual`. The tabl
 values of about 1 or more; for smaller values it shrinks with the root mean square of `expected` (a
 softmax over 1000 columns has values near 0.001, so an atol of 1e-5 would hide errors of 1 %).
 Integers and booleans must be equal. NaN equals only NaN; infinity equals only infinity of the same
-sign. If all of `expected` is `empty`'s poison, no kernel computed it, and no element counts as
-right.
+sign. If every element of `expected` is the fill value of `empty`, no kernel computed `expected`,
+and no element counts as right.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def compare(
     max_shown: int = 5,
     tile: int | tuple[int, ...] | None = None,
 ) -> CheckReport:
-    """Return the report of `forgekit.check`, which documents the arguments, without showing or
-    raising it.
+    """Return the report of `forgekit.check` without showing or raising it; `check` documents the
+    arguments.
 
     Raises:
-        UsageError: the two cannot be compared.
+        UsageError: `actual` and `expected` cannot be compared.
     """
     got, dtype = _read(actual, None, "actual")
     want, want_dtype = _read(expected, dtype, "expected")
@@ -51,7 +51,7 @@ def compare(
     atol = _scaled_atol(dtype, want) if atol is None else float(atol)
     scan = _Scan(got, want, dtype, rtol, atol)
     useless = _nothing_to_compare(want, want_dtype)
-    if useless and not scan.codes.any():  # both are poison: equal, but never computed
+    if useless and not scan.codes.any():  # neither was ever computed, so they are equal
         scan.codes[:] = NAN if dtype.is_float else MISSING
     codes = scan.codes.reshape(got.shape)
     wrong = int(np.count_nonzero(codes))
@@ -107,7 +107,8 @@ def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]
     try:
         array = np.asarray(values)
         if like is not None and not hasattr(values, "dtype"):
-            # Bare numbers and lists have no dtype, so they get the other side's dtype.
+            # Bare numbers and lists have no dtype, so they get the dtype of the values they are
+            # compared with.
             array = array.astype(np.float64 if like.is_float else like.numpy_view)
         return array, dtype_info(array.dtype)
     except (TypeError, ValueError) as exc:
@@ -178,14 +179,14 @@ def _chunks(size: int) -> list[slice]:
 
 
 def _added(counts: tuple[int, int], *masks: Array) -> tuple[int, int]:
-    """Return one pair of counts (in got, in want) per mask."""
+    """Return the two counts (in got, in want), each increased by the true elements of its mask."""
     got, want = (count + np.count_nonzero(mask) for count, mask in zip(counts, masks, strict=True))
     return int(got), int(want)
 
 
 class _Scan:
     """Compare both arrays in one pass, chunk by chunk: find the code of every element, and the
-    worst elements.
+    elements with the largest errors.
 
     worst_absolute, worst_relative: (error, position). nans, infs: the counts in (got, want).
     """

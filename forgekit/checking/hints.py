@@ -33,7 +33,8 @@ def hints(
 
     Args:
         got, want: actual and expected values, of the same shape.
-        codes: uint8 of that shape, nonzero where an element is wrong; at least one element must be.
+        codes: a uint8 array of that shape, nonzero for wrong elements; at least one element must be
+            wrong.
         rtol, atol: tolerances for comparing with a transposed or shifted `want`.
         tile: the kernel's tile over the last dimensions.
     """
@@ -84,7 +85,7 @@ def _of_values(got: Array, want: Array, codes: Array, rtol: float, atol: float) 
 
 
 def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
-    """Yield a hint if actual holds expected's values in another order."""
+    """Return a hint if `actual` contains the values of `expected` in another order."""
     flat, expected = got.reshape(-1), want.reshape(-1)
     if got.ndim == 2 and min(got.shape) > 1:
         if _close(flat, want.T, rtol, atol):
@@ -102,8 +103,8 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
 
 
 def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
-    """Yield a hint if actual is expected times a single factor, as when a scale is applied twice or
-    not at all."""
+    """Return a hint if `actual` is `expected` times a single factor, for example because a scale is
+    applied twice or not at all."""
     at = int(np.argmax(np.abs(np.where(np.isfinite(expected), expected, 0))))
     a, e = float(flat[at]), float(expected[at])
     if flat.size < 3 or e == 0 or not np.isfinite(a) or a == 0:
@@ -120,7 +121,7 @@ def _formatted(value: np.generic) -> str:
 
 
 def _same_everywhere(wrong_values: Array) -> list[str]:
-    """Yield a hint if all wrong elements hold the same value, as unwritten elements do."""
+    """Return a hint if all wrong elements have the same value, as unwritten elements do."""
     if wrong_values.size < 2:
         return []
     if wrong_values.dtype.kind == "f" and np.isnan(wrong_values).all():
@@ -131,7 +132,7 @@ def _same_everywhere(wrong_values: Array) -> list[str]:
 
 
 def of_places(wrong: Array) -> list[str]:
-    """Yield hints on where the elements marked in `wrong` lie."""
+    """Return hints about the positions of the elements marked in `wrong`."""
     total = int(np.count_nonzero(wrong))
     if total == wrong.size:
         return []  # the report's headline states this
@@ -150,8 +151,8 @@ def of_places(wrong: Array) -> list[str]:
 
 
 def _along(what: str, hit: Array) -> list[str]:
-    """Describe where the mismatches are along one axis; return an empty string if they cover the
-    whole axis."""
+    """Describe the positions of the mismatches along one axis; return an empty list if they cover
+    the whole axis."""
     places = np.flatnonzero(hit)
     first, last, size = int(places[0]), int(places[-1]), hit.size
     count = last - first + 1
@@ -174,7 +175,7 @@ def _along(what: str, hit: Array) -> list[str]:
 
 def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
     """Describe mismatches at exactly every n-th index (n > 1) after the first; otherwise return an
-    empty string."""
+    empty list."""
     places = np.flatnonzero(hit)
     if places.size < 3:
         return []
@@ -204,6 +205,6 @@ def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
         each = int(counts.reshape(-1)[0])
         alike = hit.size > 1 and bool((counts == each).all())
         return [f"each of the {hit.size:,} tiles has {plural(each, 'wrong element')}"] * alike
-    whole = ", each wrong throughout" if bool((counts[hit] == elements[hit]).all()) else ""
+    whole = ", covering each completely" if bool((counts[hit] == elements[hit]).all()) else ""
     named = "x".join(str(size) for size in sizes)
     return [f"mismatches are in {int(hit.sum()):,} of {hit.size:,} tiles ({named}){whole}"]

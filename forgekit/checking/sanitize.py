@@ -29,10 +29,10 @@ SEEDS = 3  # default number of adversarial schedules
 
 @dataclass(frozen=True)
 class Difference:
-    """A result that depends on the order in which threads run.
+    """An output that depends on the order in which threads run.
 
     seed: the seed of the adversarial schedule; tensor: the argument's name; wrong: the number of
-    its `total` elements that differ from the usual order's result by more than rounding.
+    its `total` elements that differ by more than rounding from the result in the usual order.
     """
 
     seed: int
@@ -49,13 +49,13 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class SanitizerReport(Shown):
-    """The findings of the sanitizer; the report is true if they are only notes.
+    """The findings of the sanitizer; the report's truth value is True if it contains only notes.
 
     Attributes:
         name: the host function's name.
-        findings: each with `kind`, `severity`, `lines`, `block`, `thread`, `place`, `count` and
-            `message`; errors first.
-        differences: outputs that changed with the order in which threads ran.
+        findings: the findings, errors first; each has `kind`, `severity`, `lines`, `block`,
+            `thread`, `place`, `count` and `message`.
+        differences: the outputs that depend on the order in which threads run.
         schedules: the completed runs, such as `default` and `adversarial, seed 0`.
     """
 
@@ -117,9 +117,9 @@ def sanitize(
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        schedule: "adversarial" also runs it in adversarial orders, with asynchronous copies that
-            arrive early or late and noise in unwritten memory and registers, and compares the
-            results.
+        schedule: "adversarial" also runs the kernel in adversarial orders, in which asynchronous
+            copies arrive early or late and unwritten memory and registers contain noise, and
+            compares the results.
         seeds: the number of adversarial orders, or a list of their seeds; default 3.
 
     Raises:
@@ -147,7 +147,7 @@ def sanitize(
 
 
 def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
-    """Return the seeds for a count, a list, or None."""
+    """Return the seeds that a count, a list or None (the default) selects."""
     seeds = SEEDS if seeds is None else seeds
     if type(seeds) is int and 1 <= seeds <= MOST_SEEDS:
         return list(range(seeds))
@@ -163,7 +163,7 @@ def in_another_order(
     kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], seed: int
 ) -> tuple[tuple[Any, ...], KernelError | None]:
     """Run the kernel in an adversarial order on fresh copies and add its findings. Return the
-    arguments after it, and the error that stopped the kernel."""
+    arguments after the run, and the error that stopped the kernel, if any."""
     copies: tuple[Any, ...] = ()
     error = None
     try:
@@ -194,7 +194,7 @@ def _of_the_compiler(kernel: CompiledKernel) -> list[Finding]:
         if used.spill_bytes:
             sentences = (
                 f"Each thread spills {used.spill_bytes:,} bytes to local memory, because "
-                f"{used.registers} registers per thread are too few.",
+                f"{used.registers} registers per thread are not enough.",
             )
             advice = "Keep fewer elements per thread, or use a smaller block."
             notes.append(

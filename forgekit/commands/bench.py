@@ -68,10 +68,10 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
               help="measure only the host time per call, in microseconds, for 64×64 elements; a "
               "suite runs only if you name one")  # fmt: skip
 @click.option("--read", type=Path,
-              help="report or compare this file written by --out, without measuring")  # fmt: skip
+              help="report or compare a file written by --out, without measuring")  # fmt: skip
 @click.option("--out", type=Path, help="write the results to this JSON file")
 @click.option("--markdown", help="write the report to this file, not to stdout")
-@click.option("--plot", type=Path, help="draw the results in this .png or .svg file")
+@click.option("--plot", type=Path, help="draw the results to this .png or .svg file")
 @click.option("--compare", type=Path, help="compare with this JSON file, written by --out")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
               help="with --compare: exit with 1 if a row is slower by more than this percentage "
@@ -89,7 +89,7 @@ def bench(context: click.Context, **options: Any) -> int:
     from forgekit.viz.timing.suite import save
 
     chosen = SimpleNamespace(**options)
-    elsewhere: Measure | None = context.obj  # modal_app's function; None measures here or with Dask
+    elsewhere: Measure | None = context.obj  # modal_app's function; None: measure here or with Dask
     if chosen.read:
         _check_read(context)
     _check_early(chosen, elsewhere)
@@ -117,7 +117,7 @@ def bench(context: click.Context, **options: Any) -> int:
 
 
 def _check_read(context: click.Context) -> None:
-    """Raise UsageError for options that --read cannot apply to a stored file."""
+    """Raise UsageError for options that cannot be combined with --read."""
     given = [
         param.opts[0]
         for param in context.command.params
@@ -131,7 +131,7 @@ def _check_read(context: click.Context) -> None:
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
-    """Reject invalid options now, before half an hour of measuring."""
+    """Reject invalid options before the measurements, which can take half an hour."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.viz.timing.suite import check_plot_file
 
@@ -157,10 +157,11 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
 
 
 def _is_slower(results: SuiteResults, baseline: SuiteResults, gate: float | None) -> bool:
-    """Print the comparison; return True if there is a gate and it fails.
+    """Print the comparison; return True if `gate` is given and a row is slower by more than it
+    allows.
 
     Raises:
-        UsageError: the other results are from another GPU, or the gate compares no row.
+        UsageError: the baseline is from another GPU, or the gate compares no row.
     """
     from forgekit.benching.suites.compare import check_baseline, compare
 
@@ -235,5 +236,5 @@ def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
         device=device,
         arch=arch,
     )
-    settings.contenders()  # reports the unknown name
+    settings.contenders()  # raises the error for the unknown name
     return settings

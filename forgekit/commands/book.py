@@ -24,7 +24,7 @@ REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"  # read by book/forgebook
 @click.command(cls=Command)
 @click.option("--output", help="create _build in this folder instead of book/")
 @click.option(
-    "--repository", help="URL of the sources; adds buttons that open a notebook elsewhere"
+    "--repository", help="URL of the repository; adds buttons that open notebooks elsewhere"
 )
 @click.option("--fresh", is_flag=True, help="rebuild all pages")
 def book(output: str | None, repository: str | None, fresh: bool) -> int:
@@ -65,7 +65,8 @@ def book(output: str | None, repository: str | None, fresh: bool) -> int:
 
 
 def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
-    """Return the command line of Jupyter Book 1: warnings are errors, and all of them are shown."""
+    """Return the command line of Jupyter Book 1: it treats warnings as errors, and reports all of
+    them."""
     book = course / "book"
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
     command += [str(course), "--config", str(book / "_config.yml"), "--toc", str(book / "_toc.yml")]
@@ -74,7 +75,7 @@ def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
 
 
 def _faults(text: str, course: Path) -> str:
-    """Return the warnings and errors of Jupyter Book's output, without colours and machine
+    """Return the warnings and errors in Jupyter Book's output, without colours and machine
     paths."""
     lines = [line.rstrip() for line in without_colours(text).splitlines()]
     faults = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]rror:|Exception", line)]

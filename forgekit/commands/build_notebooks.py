@@ -17,7 +17,7 @@ from forgekit.commands.options import Command
 from forgekit.course import find_course, week_folders
 from forgekit.errors import ForgekitError, PlatformError, UsageError, as_typed
 
-HEADER = "# ---\n# jupyter:\n"  # the first lines of a percent-format .py that is a notebook
+HEADER = "# ---\n# jupyter:\n"  # the first lines of every percent-format notebook
 METADATA = {
     "jupytext": {"formats": "ipynb,py:percent"},
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -27,11 +27,9 @@ METADATA = {
 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1)
-@click.option(
-    "--check", is_flag=True, help="only compare each .py with its .ipynb, without running them"
-)
+@click.option("--check", is_flag=True, help="only compare each .py with its .ipynb; run nothing")
 @click.option("--nbgrader", type=Path, metavar="FOLDER",
-              help="only write nbgrader's assignments to this folder")  # fmt: skip
+              help="only write nbgrader assignments to this folder")  # fmt: skip
 def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) -> int:
     """Build each .ipynb, with outputs, from the .py with the same name.
 
@@ -76,7 +74,7 @@ def _is_notebook_source(path: Path) -> bool:
 
 
 def _notebooks_below(folder: Path) -> Iterator[Path]:
-    """Return every notebook .py, and the .py expected for every .ipynb."""
+    """Yield every notebook .py in a folder, and the .py expected for every .ipynb."""
     for path in folder.rglob("*"):
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
@@ -87,9 +85,9 @@ def _notebooks_below(folder: Path) -> Iterator[Path]:
 
 
 def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
-    """Return the .py halves of the pairs under `paths` (files of either kind, folders), sorted.
+    """Return the sorted .py files of the pairs in `paths` (folders, and files of either kind).
 
-    If `paths` is empty, return those of every week. Raises UsageError for a path that is not a
+    If `paths` is empty, return those of every week. Raise UsageError for a path that is not a
     notebook.
     """
     wanted = [Path(path) for path in paths]
@@ -132,13 +130,13 @@ def _read_source(source: Path) -> Any:
     notebook = jupytext.read(source, fmt="py:percent")
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for cell in notebook.cells:
-        cell.metadata.pop("lines_to_next_cell", None)  # the .py's blank lines
+        cell.metadata.pop("lines_to_next_cell", None)  # the number of blank lines in the .py
     notebook.metadata = nbformat.from_dict(METADATA)
     return notebook
 
 
 def _new_id(cell: Any, taken: set[str]) -> str:
-    """Return an id computed from the cell's content, equal on all machines."""
+    """Return an id computed from the cell's content, so that it is the same on all machines."""
     salt = 0
     while True:
         text = f"{cell.cell_type}\n{cell.source}\n{salt}"
@@ -168,7 +166,7 @@ def build(source: Path) -> bool:
     """Execute the notebook in `source` and write its .ipynb; return True if that file changed.
 
     Outputs that differ from the stored outputs only in timings keep the stored text, so a second
-    build changes nothing. Raises ForgekitError if a cell fails; then no file is written.
+    build changes nothing. Raise ForgekitError if a cell fails; no file is written in that case.
     """
     from forgekit.lessons.notebook_cells import filled
 
@@ -176,7 +174,7 @@ def build(source: Path) -> bool:
     if problem := _missing_source(source):
         raise ForgekitError(problem)
     text = source.read_text(encoding="utf-8")
-    if (new := filled(text)) != text:  # cells generated from exercises
+    if (new := filled(text)) != text:  # cells generated from exercises have changed
         source.write_text(new, encoding="utf-8")
     notebook = _read_source(source)
     built = source.with_suffix(".ipynb")
@@ -194,7 +192,7 @@ def build(source: Path) -> bool:
         old = old_code.get(cell.id)
         if old and comparable(old.outputs, course) == comparable(cell.outputs, course):
             cell.outputs = old.outputs
-    notebook.metadata = nbformat.from_dict(METADATA)  # the kernel has added its own version
+    notebook.metadata = nbformat.from_dict(METADATA)  # without the kernel's own version
     text = nbformat.writes(notebook).rstrip("\n") + "\n"
     if text == before:
         return False
@@ -203,9 +201,9 @@ def build(source: Path) -> bool:
 
 
 def first_difference(source: Path) -> str | None:
-    """Describe the first difference between the .py and the .ipynb of a pair, or return None. It
-    compares the cells' types, texts and tags, checks that the .ipynb was run from top to bottom,
-    and executes nothing."""
+    """Describe the first difference between the .py and the .ipynb of a pair, or return None.
+    Compare the cells' types, texts and tags, and check that the .ipynb was run from top to bottom,
+    without executing anything."""
     from forgekit.lessons.notebook_cells import first_stale
 
     _, nbformat = _tools()
@@ -241,8 +239,8 @@ def first_difference(source: Path) -> str | None:
 
 
 def _both(left: Any, right: Any) -> str:
-    """Return the first line in which the texts differ, from the .py and from the .ipynb, one below
-    the other."""
+    """Return the first differing line of the two texts: the line from the .py above the line from
+    the .ipynb."""
     lefts, rights = str(left).splitlines(), str(right).splitlines()
     pairs = zip([*lefts, "(nothing)"], [*rights, "(nothing)"], strict=False)
     here, there = next(((a, b) for a, b in pairs if a != b), (left, right))

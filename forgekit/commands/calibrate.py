@@ -16,7 +16,7 @@ from forgekit.commands.options import Command
 from forgekit.errors import PlatformError
 from forgekit.output_files import check_output, write_output
 
-BLOCKS = 64  # blocks of each launch that the virtual GPU counts
+BLOCKS = 64  # the number of blocks per launch that the virtual GPU counts
 _REPEATS = 12
 
 
@@ -24,7 +24,7 @@ _REPEATS = 12
 @click.option("--out", default="calibration.toml", show_default=True,
               help="write the constants to this file, for `Profile.time(FILE)`")  # fmt: skip
 @click.option("--data", help="also save the measurements and counts to this JSON file")
-@click.option("--read", "read_", help="fit to this file written by --data, without measuring")
+@click.option("--read", "read_", help="fit to a file written by --data, without measuring")
 @click.option("--count", is_flag=True, help="with --read: recount the kernels but keep their times")
 def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int:
     """Measure about 150 kernels at three sizes each on this machine's GPU, profile them on the
@@ -85,7 +85,7 @@ def samples_of(found: dict[str, Any]) -> list[Any]:
 
 
 def _measured(gpu: str) -> dict[str, Any]:
-    """Return the times and facts of all kernels."""
+    """Return the measured times and the counts of all kernels."""
     import torch
     from tqdm import tqdm
 
@@ -111,7 +111,7 @@ def _microseconds(kernel: Any, args: tuple[Any, ...]) -> float:
 
 
 def _count(cases: list[dict[str, Any]]) -> None:
-    """Add the facts of each kernel to its times."""
+    """Add the counts of each kernel to its times."""
     from tqdm import tqdm
 
     workers = max(min((os.cpu_count() or 2) - 1, 16), 1)
@@ -122,7 +122,7 @@ def _count(cases: list[dict[str, Any]]) -> None:
 
 
 def count_case(number: int, sizes: int = 3) -> list[list[dict[str, Any]]]:
-    """Return one kernel's facts at each of its sizes, or at the first few."""
+    """Return one kernel's counts at the first `sizes` of its sizes."""
     import torch
 
     from forgekit.compiling.compiled import compile

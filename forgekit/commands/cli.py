@@ -16,7 +16,7 @@ from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 
 # The commands, in the order in which the help lists them. `build-notebooks` is the function
 # `build_notebooks` in the module with the same name. A module is imported when its command is
-# called, and none imports torch or the compiler at its top, so `forgekit --help` is quick.
+# called, and imports torch and the compiler only inside functions, so `forgekit --help` is quick.
 COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "calibrate", "grade",
             "build-notebooks", "book")  # fmt: skip
 
@@ -54,8 +54,8 @@ def forgekit(context: click.Context) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, 1 (failure), 2 (wrong usage), 130 (Ctrl-C) or 141 (the reader
-    of its output has exited).
+    """Run the command line; return 0, 1 (failure), 2 (wrong usage), 130 (Ctrl-C) or 141 (the
+    process that reads the output has exited).
 
     Every forgekit error is a single message on stderr, never a traceback.
     """
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _status(list(sys.argv[1:] if argv is None else argv))
         finally:
-            # Prevent failures when Python exits. A script may have closed or replaced the stream.
+            # Prevent failures when Python exits; a script may have closed or replaced the stream.
             with contextlib.suppress(ValueError, AttributeError):
                 sys.stdout.flush()
     except OSError as error:
@@ -92,6 +92,6 @@ def _status(arguments: list[str]) -> int:
 
 
 def _drop_stdout() -> None:
-    """Discard unprinted output; otherwise Python would try again on exit."""
+    """Discard buffered output, which Python would otherwise try to write again on exit."""
     with contextlib.suppress(OSError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

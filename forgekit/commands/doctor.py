@@ -1,4 +1,5 @@
-"""`forgekit doctor`: report this machine's equipment, where kernels will run, and remedies."""
+"""`forgekit doctor`: report this machine's hardware and software, where kernels will run, and
+remedies."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from forgekit.errors import as_typed
 if TYPE_CHECKING:
     from forgekit.devices import GpuReport
 
-PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: do not import files of the current folder
+PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: do not import files from the current folder
 PROBE_TIMEOUT_S = 120
 NAME_WIDTH = len("disassembler")  # length of the longest finding's name
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
@@ -63,10 +64,10 @@ def doctor(as_json: bool) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """Yield the findings in the order of the report, each as soon as it is known, with the slow
-    check last.
+    """Yield the findings in the order of the report, each as soon as it is known; the slow check
+    comes last.
 
-    The check is skipped if it cannot succeed.
+    Skip the check if it cannot succeed.
     """
     from forgekit.devices import gpu_report
 
@@ -135,7 +136,7 @@ def _jupyter() -> Finding:
 def _target(machine: GpuReport) -> Finding:
     """Describe where kernels will run, for which architecture, and which setting chose it."""
     if machine.target is None:
-        return Finding("kernels", "have nowhere to run", machine.target_problem or "", fatal=True)
+        return Finding("kernels", "cannot run here", machine.target_problem or "", fatal=True)
     chosen = [f"{name}={os.environ[name]}" for name in CHOICES if os.environ.get(name)]
     reason = f" ({', '.join(chosen)})" if chosen else ""
     place = machine.target.name if machine.target.kind == "gpu" else "virtual GPU"
@@ -151,7 +152,7 @@ def _check(device: str) -> Finding:
     if device == "gpu" and try_kernel("virtual")[0]:
         remedy = "set FORGEKIT_DEVICE=virtual to use the virtual GPU, which works"
         return Finding("check", f"failed on the GPU ({outcome})", remedy)
-    remedy = f"run `python {' '.join(PROBE)}` to see the whole error"
+    remedy = f"run `python {' '.join(PROBE)}` to see the complete error"
     return Finding("check", f"failed ({outcome})", remedy, fatal=True)
 
 

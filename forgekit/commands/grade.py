@@ -1,4 +1,5 @@
-"""`forgekit grade`: run every notebook of a class in a sandbox and judge it from outside."""
+"""`forgekit grade`: run every notebook of a class in a sandbox and judge it from outside the
+sandbox."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _PAGE = "book/classroom.md"
 @click.argument("submissions", nargs=-1)
 @click.option("--out", type=Path, default=Path("grades"),
               help="folder for the results; default: grades")  # fmt: skip
-@click.option("--again", is_flag=True, help="regrade notebooks that have not changed")
+@click.option("--again", is_flag=True, help="also regrade notebooks that have not changed")
 @click.option(
     "--cores", type=AtLeast(1), help="number of notebooks graded in parallel; default: all cores"
 )
@@ -50,12 +51,12 @@ _PAGE = "book/classroom.md"
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
           scheduler: str | None, seconds: int, seed: int | None, best: bool,
           roster: Path | None, exit_code: bool, no_sandbox: bool) -> int:  # fmt: skip
-    """Run each notebook in a sandbox, judge its exercises from outside, and write tables, one page
-    per student, and a picture of the class.
+    """Run each notebook in a sandbox, judge its exercises from outside the sandbox, and write
+    tables, one page per student, and a picture of the class.
 
     SUBMISSIONS are notebooks, or folders with one folder per student (nbgrader's `submitted`).
     """
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # prefer the virtual GPU's text
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # messages come from the virtual GPU
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
@@ -101,7 +102,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             store(out, row)
             left.discard(k)
     except KeyboardInterrupt:
-        pass  # the others may have an earlier row
+        pass  # notebooks without new verdicts may have a row from an earlier run
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
     report = ClassReport(now, listed, marks, best)
@@ -130,8 +131,7 @@ def _graded(
 
 
 def _digest_of_graders() -> bytes:
-    """Return a digest of forgekit and the exercises; a stored row is valid until one of them
-    changes."""
+    """Return a digest of forgekit and the exercises; stored rows are valid until it changes."""
     folders = {folder.parent for folder in course.exercise_folders().values()}
     folders.add(Path(__file__).resolve().parents[1])
     digest = hashlib.sha256()

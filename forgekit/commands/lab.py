@@ -15,7 +15,7 @@ from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
 _HERE = Path(__file__).parent
-# JupyterLab settings that the course needs, however JupyterLab is started.
+# JupyterLab settings that the course needs in every installation.
 COURSE_OPTIONS = (
     # A folded output would show its first line, which may be the answer to a prediction; without
     # the second setting, closing an unedited notebook would prompt to save it.
@@ -25,14 +25,14 @@ COURSE_OPTIONS = (
     # Open a student's notebook unpaired. A notebook paired with its .py does not open if only one
     # of the two has changed (after `git pull`, for example, or in another editor).
     "--ServerApp.jpserver_extensions=jupyterlab_jupytext=False",
-    # With these hidden, the file browser shows each lesson once; JupyterLab's own hidden files
+    # Hiding these lets the file browser show each lesson once; JupyterLab's default hidden files
     # follow.
     *(
         f"--ContentsManager.hide_globs={name}"
         for name in ("[0-9][0-9]_*.py", "__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~")
     ),
 )
-# In the course's folder, students need only the weeks and the README.
+# In the course folder, students need only the weeks and the README.
 _NO_LESSONS = (
     *("exercises", "recorded", "forgekit", "tests", "book", "conftest.py", "pyproject.toml"),
     *("uv.lock", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"),
@@ -49,7 +49,8 @@ class AllWords(Command):
 
 @click.command(cls=AllWords)
 def lab(options: list[str]) -> int:
-    """Open JupyterLab at the first notebook; it receives options such as --no-browser."""
+    """Open JupyterLab at the first notebook; options such as --no-browser are passed to
+    JupyterLab."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise PlatformError(
             "JupyterLab is not installed in this environment; run `uv run forgekit lab` in the "
@@ -77,7 +78,7 @@ def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str])
     if notebook:
         command += [f"--ContentsManager.hide_globs={name}" for name in _NO_LESSONS]
         command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
-    if os.geteuid() == 0:  # containers often run as root, which JupyterLab refuses without this
+    if os.geteuid() == 0:  # as root, common in containers, JupyterLab needs this
         command.append("--ServerApp.allow_root=True")
     return [*command, *options]
 

@@ -1,4 +1,4 @@
-"""Run a notebook's cells, and decide which outputs are stored and compared."""
+"""Run a notebook's cells, and prepare the outputs that are stored and compared."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ MAY_FAIL = "raises-exception"
 # forgekit settings that make a notebook print the same text on every machine.
 KERNEL_ENVIRONMENT = {
     "FORGEKIT_DEVICE": "virtual",
-    # each notebook begins with no exercise passed, and stores no progress
+    # each notebook starts without passed exercises, and stores no progress
     "FORGEKIT_PROGRESS": "off",
     "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel reports whether it came from the disk cache
 }
 
-# (regex, replacement), applied when a notebook is built, for places and numbers that depend on the
-# process or the machine. Applying one a second time changes nothing.
+# (regex, replacement) pairs, applied when a notebook is built, for paths and numbers that depend on
+# the process or the machine. Applying a pair twice has the same effect as applying it once.
 PLACES = (
-    (r"(?:/[\w.+-]+)*/ipykernel_\d+/", "/tmp/ipykernel_0/"),  # the folder of a cell's source
+    (r"(?:/[\w.+-]+)*/ipykernel_\d+/", "/tmp/ipykernel_0/"),  # the folder with the source of cells
     (r"\bat 0x[0-9a-fA-F]+", "at 0x0"),  # <function f at 0x7f...>
     (r"\b0x[0-9a-f]{12,16}@", "0x0@"),  # a host address in a CuTe tensor's text
 )
@@ -35,7 +35,7 @@ PLACES = (
 TIMINGS = (
     (r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|min)\b", "TIME"),
     (r"\b\d+(?:\.\d+)? ?[kMGT]?(?:B|FLOP|it|elements)/s", "RATE"),
-    # Pictures within HTML, whose bytes differ between versions of matplotlib and of fonts. The text
+    # Pictures in HTML, whose bytes differ between versions of matplotlib and of fonts. The text
     # next to them describes their content.
     (r"data:image/png;base64,[A-Za-z0-9+/=]+", "PICTURE"),
     (r'"application/gzip">[A-Za-z0-9+/=]+', "SCRIPT"),  # bytes that differ between versions of zlib
@@ -48,12 +48,13 @@ def execute(notebook: Any, source: Path) -> None:
     """Run all cells in a fresh kernel, in the folder of the .py.
 
     Raises:
-        ForgekitError: a cell without the tag fails, or a cell with the tag does not fail.
+        ForgekitError: a cell without the tag for expected failures fails, or a cell with that tag
+            does not fail.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    begun = [0]  # the cells, in the order they ran
+    begun = [0]  # the cells that have started, in order
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
@@ -65,8 +66,8 @@ def execute(notebook: Any, source: Path) -> None:
     )
     try:
         with TemporaryDirectory(prefix="forgekit-ipython-") as folder:
-            # A cell's output reaches the notebook through the client, not through these two
-            # streams.
+            # A cell's output reaches the notebook through the client, not through stdout and
+            # stderr.
             client.execute(env=_environment(folder), stdout=DEVNULL, stderr=DEVNULL)
     except CellExecutionError as error:
         raise ForgekitError(
@@ -94,8 +95,8 @@ def _environment(ipython_folder: str) -> dict[str, str]:
 
 
 def _folders(course: Path) -> tuple[tuple[str, str], ...]:
-    """Return this machine's folders that appear in messages, packages first, because they may be
-    nested in others."""
+    """Return this machine's folders that appear in messages. Package folders come first, because
+    they may be inside the others."""
     packages = sysconfig.get_path("purelib")
     return ((re.escape(packages), "site-packages"), (re.escape(f"{course}/"), ""))
 
@@ -106,7 +107,7 @@ def volatile_patterns(course: Path) -> dict[str, str]:
 
 
 def _rewrite_output(output: Any, patterns: dict[str, str]) -> Any:
-    """Return `output` with all its texts rewritten and pictures unchanged."""
+    """Return `output` with all its texts rewritten and its pictures unchanged."""
     if isinstance(output, str):
         for regex, replacement in patterns.items():
             output = re.sub(regex, replacement, output)
@@ -145,7 +146,7 @@ def _in_order(outputs: list[Any]) -> list[Any]:
 def normalise(outputs: list[Any], course: Path) -> list[Any]:
     """Return a cell's outputs as they are stored, without this machine's paths and without stderr.
 
-    stderr carries progress bars and libraries' warnings, which differ between runs and machines.
+    stderr contains progress bars and library warnings, which differ between runs and machines.
     """
     kept = [out for out in outputs if out.get("name") != "stderr"]
     return _rewrite_output(_in_order(kept), dict((*_folders(course), *PLACES)))

@@ -1,4 +1,4 @@
-"""Share option parsing and command-line errors between the commands."""
+"""Parse options and report command-line errors for all commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Shortened(click.Command):
     """A command with unambiguous short options: `--dev` for `--device`.
 
-    click's errors become a UsageError in the library's form: got, needed, remedy.
+    It converts click's errors to a UsageError in the library's form: got, needed, remedy.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -55,7 +55,7 @@ class Command(Shortened):
         return super().make_context(info_name, args, parent, **extra)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the whole help; click would truncate it at the limit."""
+        """Return the complete help text, which click would truncate at the limit."""
         text = self.short_help or (self.help or "").partition("\n\n")[0]
         return " ".join(text.split()).rstrip(".")
 
@@ -107,7 +107,7 @@ def _no_program(called: str, command: Sequence[str]) -> UsageError:
 def _without_dashes(
     called: str, words: Sequence[str], own: Sequence[str], meant: Sequence[str]
 ) -> UsageError:
-    """Suggest the intended call: the tool's options, `--`, the command."""
+    """Return the error that suggests the intended call: the tool's options, `--`, the command."""
     meant = meant or ["my_program.py"]
     example = ["python", *meant] if meant[0].endswith(".py") else meant
     got = f"`{' '.join([called, *words])}`" if words else "no command"
@@ -121,7 +121,7 @@ def _without_dashes(
 
 no_cuda = click.option(
     "--no-cuda", "cuda", flag_value=False, default=True, type=bool,
-    help='keep torch\'s own "cuda"; by default it means the virtual GPU if there is no GPU',
+    help='keep torch\'s "cuda" device; by default, "cuda" is the virtual GPU if there is no GPU',
 )  # fmt: skip
 
 
@@ -132,7 +132,7 @@ strict = click.option(
 
 # -- types of options -----------------------------------------------------------------------------
 class AtLeast(click.ParamType):
-    """An integer that is at least `least`. remedy: advice for other values."""
+    """An integer that is at least `least`. remedy: the advice for other values."""
 
     name = "integer"
 
@@ -173,7 +173,7 @@ def _options(command: click.Command, ctx: click.Context) -> list[click.Option]:
 def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
     what = ctx.command_path.partition(" ")[2] or "the command"
     if isinstance(error, click.NoSuchOption):
-        # click mistook an unknown short option for the beginning of a long option.
+        # click parsed an unknown short option as the beginning of a long option.
         got = error.option_name if error.option_name[:2] == "--" else error.option_name[:2]
         names = (max(option.opts, key=len) for option in _options(ctx.command, ctx))
         needed = f"any of {', '.join(names)}"
@@ -199,7 +199,7 @@ def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError
 
 
 def chosen_target(device: str | None) -> Target:
-    """Return where kernels run according to --device; None keeps the default choice.
+    """Return the target that --device selects; None keeps the default choice.
 
     Raises:
         UsageError: the device is unknown or lacks the architecture.

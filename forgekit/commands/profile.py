@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forgekit.profiling.predicting.predicted import PredictedTime
     from forgekit.profiling.profile import Profile
 
-_out = click.option("--out", help="save the report to this file; default: a temporary file")
+_out = click.option("--out", help="save the report in this file; default: a temporary file")
 _json = click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 
 
@@ -38,7 +38,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--kernel",
     default=ncu.CUTE_KERNELS,
     metavar="REGEX",
-    help="kernels to measure; default: those of CuTe DSL, whose names begin with "
+    help="kernels to measure; default: CuTe DSL's kernels, whose names begin with "
     f"{ncu.CUTE_KERNELS}",
 )
 @click.option(
@@ -108,7 +108,7 @@ def _report_path(out: str | None, suffix: str) -> Path | None:
     """
     if out is None:
         return None
-    if not Path(out).is_dir():  # the message about a folder uses the name as given
+    if not Path(out).is_dir():  # the error about a folder shows the name as given
         out = out if out.endswith(suffix) else out + suffix
     check_output("--out", out)
     return Path(out).resolve()
@@ -120,12 +120,12 @@ def _print_measured(
     """Move the report to `out`, if given, and print the data or the table.
 
     Raises:
-        UsageError: the report could not be moved and stays where it was.
+        UsageError: the report could not be moved; it remains in the temporary file.
     """
     place = out or report
     if out is not None:
         try:
-            shutil.move(report, out)  # replace an existing file now, not before the run
+            shutil.move(report, out)  # an existing file is replaced only after the run
         except OSError as error:
             got, remedy = f"{out} ({error.strerror or error})", f"find the report at {report}"
             raise usage_error("--out", got, "a writable file", remedy) from None
@@ -177,14 +177,14 @@ def profile(
         remedy = f"see `forgekit profile {script} --help`"
         raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
-    # The script's output must not be mixed with the JSON.
+    # Keep the script's output separate from the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
     paced = gpu is not None
     options: dict[str, Any] = {"all_threads": True, "launched": launched, "blocks": blocks}
     with aside, Recording(keep=False, shares=paced, **options) as recording:
         ended = run_script(script, arguments, device="virtual", cuda=cuda)
-    paced = paced and not ended.stopped  # no time is predicted if a launch was stopped
+    paced = paced and not ended.stopped  # a stopped launch has no predicted time
     whole = of_recording(Path(script).name, recording, chosen, pace=paced)
     kernels = dict.fromkeys(launch.kernel for launch in whole.launches)
     profiles = {name: whole.filter(kernel=name) for name in kernels}
@@ -225,12 +225,13 @@ def _time(kernel: str, p: Profile, gpu: str | None) -> PredictedTime:
 
 
 def _incomplete(whole: Profile, blocks: int) -> str:
-    """Describe which blocks --blocks skipped, and the effect on the script."""
+    """Describe the blocks that --blocks ran, and the effect of skipping the others on the
+    script."""
     from forgekit.profiling.table import WIDTH
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]
     if not parts:
-        return f"--blocks {blocks}: every launch ran in full, because none has many more blocks."
+        return f"--blocks {blocks}: every launch ran in full, because no launch is much larger."
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and last blocks, one block drawn from each equal part between them, and 16 "

@@ -15,7 +15,7 @@ from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda, str
 from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
-# torch's errors when a script places tensors on a GPU that does not exist.
+# torch's errors when a script places tensors on a missing GPU.
 _NO_CUDA = (
     "Torch not compiled with CUDA enabled",
     "No CUDA GPUs are available",
@@ -66,9 +66,9 @@ def run_script(
     """Run `script` like `python script arguments...`; return its outcome.
 
     device: "gpu" or "virtual"; it overrides FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's
-    "cuda" means the virtual GPU, unless torch has a real GPU. strict: a finding of the sanitizer
-    stops the script; otherwise it continues, and the findings are printed at its end. An exception
-    raised by the script is shown starting at the script's own frame.
+    "cuda" means the virtual GPU, unless torch has a real GPU. strict: True if the sanitizer's first
+    finding stops the script; otherwise the script continues, and the findings are printed at its
+    end. The traceback of an exception that the script raises starts at the script's own frame.
 
     Raises:
         UsageError: the file or device does not exist.
@@ -114,7 +114,7 @@ def _ended(path: Path) -> Ended:
     except ForgekitError as error:
         _refuse(error, error._where())
         return Ended(1, stopped=isinstance(error, KernelError))
-    except BrokenPipeError:  # the reader of its output has exited
+    except BrokenPipeError:  # the process that reads the output has exited
         raise
     except Exception as error:
         if _wants_a_gpu(error):
@@ -126,8 +126,8 @@ def _ended(path: Path) -> Ended:
 
 
 def _run_as_main(path: Path) -> None:
-    """Execute the file as `__main__`, under its full path, because the DSL reads kernels' source
-    from it."""
+    """Execute the file as `__main__` under its full path, from which the DSL reads the kernels'
+    source."""
     module = ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
@@ -137,8 +137,8 @@ def _run_as_main(path: Path) -> None:
 
 
 def _show(error: Exception, script: Path) -> None:
-    """Print the script's exception as Python does, but without the frames above the script or those
-    that modules hide with pytest's `__tracebackhide__`."""
+    """Print the script's exception as Python does, but without the frames that called the script
+    and the frames that modules hide with pytest's `__tracebackhide__`."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
         trace = trace.tb_next

@@ -55,7 +55,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
 def _print_results(
     results: list[sanitizer.Result], command: list[str], logs: Path, *, as_json: bool
 ) -> None:
-    """Print the results; keep any logs that are not empty."""
+    """Print the results; keep the logs that are not empty."""
     wrong = any(r.errors or r.warnings for r in results)
     if not wrong:
         shutil.rmtree(logs)
@@ -68,8 +68,8 @@ def _print_results(
 
 # -- a script -------------------------------------------------------------------------------------
 class ScriptOrCommand(ScriptCommand):
-    """A command that runs a script or, after `--`, a command line with compute-sanitizer's
-    options."""
+    """A command that runs a script or, after compute-sanitizer's options and `--`, a command
+    line."""
 
     def make_context(
         self,
@@ -136,9 +136,9 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
 
 
 def _summary(ended: Ended, counts: str) -> str:
-    """Summarise the findings and the unchecked parts."""
+    """Summarise the findings, and name any part that was not checked."""
     if ended.stopped:
-        return f"sanitizer: stopped by the error above, after {counts}; the rest was not checked"
+        return f"sanitizer: stopped by the error above, after {counts}; later code is unchecked"
     if ended.status:
         return f"sanitizer: {counts} before the script ended with status {ended.status}"
     return f"sanitizer: {counts}"

@@ -1,8 +1,9 @@
 """Compile, store, load and call a function, on the GPU or on the virtual GPU.
 
-On the GPU: TVM-FFI (C++ checks the arguments; a stream parameter is torch's current stream); the
-cache stores the exported object file. On the virtual GPU: the DSL's host code is linked against the
-interceptor; the cache stores the compiled MLIR module and the PTX.
+On the GPU, calls go through TVM-FFI, which checks the arguments in C++ and passes torch's current
+stream for a stream parameter; the cache stores the exported object file. On the virtual GPU, the
+DSL's host code is linked against the interceptor; the cache stores the compiled MLIR module and the
+PTX.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from forgekit.errors import PlatformError, UsageError, got_needed, usage_error
 from forgekit.vgpu import HOST
 
 Launch = Callable[..., None]
-Parts = dict[str, bytes]  # stored parts of a compiled function, by name
+Parts = dict[str, bytes]  # name -> a stored part of a compiled function
 
 _EXPORTED = "forgekit_entry"
 
@@ -36,8 +37,8 @@ _EXPORTED = "forgekit_entry"
 class Artefacts:
     """The DSL's output for a function.
 
-    ptx: text of the PTX. cubin: machine code. ptxas: the assembler's report. executable: the host
-    function, in its backend's form.
+    ptx: the PTX text. cubin: the machine code. ptxas: the assembler's report. executable: the host
+    function, in the form that its backend calls.
     """
 
     ptx: str
@@ -47,13 +48,14 @@ class Artefacts:
 
 
 class Backend(ABC):
-    """The part common to both backends: the call to the DSL's compiler, and its artefacts."""
+    """The base class of both backends, which calls the DSL's compiler and collects its
+    artefacts."""
 
     extra_options = ""
 
     @abstractmethod
     def stream(self) -> Any:
-        """Return the compiler's argument for a stream parameter."""
+        """Return the argument that stands for a stream parameter at compile time."""
 
     def compile(self, job: Job) -> Artefacts:
         """Run the DSL's compiler and return its artefacts.
@@ -150,7 +152,7 @@ class GpuBackend(Backend):
         raw_stream = torch._C._cuda_getCurrentRawStream
         device = torch.cuda.current_device()
         has_stream = any(p.kind == "stream" for p in job.parameters)
-        # TVM-FFI refuses sizes beyond 32 bits, but does not check offsets.
+        # TVM-FFI rejects sizes beyond 32 bits, but does not check offsets.
         may_wrap = [
             (place, mode, most)
             for place, p in enumerate(job.runtime)
@@ -253,8 +255,9 @@ def backend_for(kind: str) -> Backend:
 
 @functools.cache
 def _refuse_overlaps() -> None:
-    """Make `make_layout_tv` and `make_tiled_copy_tv` refuse a thread layout with a stride within
-    the span of a smaller one. CuTe DSL 4.8.1 divides by zero there, which ends the process."""
+    """Make `make_layout_tv` and `make_tiled_copy_tv` reject a thread layout in which a stride is
+    smaller than the span of the modes with smaller strides. For such a layout, CuTe DSL 4.8.1
+    divides by zero, which ends the process."""
     from cutlass.cute import core
 
     raked_product = core.raked_product

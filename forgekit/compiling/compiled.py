@@ -1,8 +1,8 @@
-"""compile(): compile a CuTe DSL function once for a family of tensors, for a real or the virtual
-GPU.
+"""compile(): compile a CuTe DSL function once for a family of tensors, for a real GPU or the
+virtual GPU.
 
-The cache key holds everything that can change the machine code: the source text of the function and
-of everything it reaches, the values they capture (`fingerprint.py`), the argument specs
+The cache key covers everything that can change the machine code: the source text of the function
+and of everything it reaches, the values that these capture (`fingerprint.py`), the argument specs
 (`specs.py`), architecture, options, and the versions of the DSL and of forgekit. A memory hit costs
 one digest of the source; a hit on disk (`store.py`) saves the next process a compiler run.
 """
@@ -36,13 +36,13 @@ class CompiledKernel:
     """A compiled function; call it with tensors that fit its specs.
 
     Attributes:
-        ptx: text of the PTX. cubin: machine code. ptxas: the report of the assembler.
+        ptx: the PTX text. cubin: the machine code. ptxas: the assembler's report.
         key: the cache key. compile_ms: milliseconds from the request until the function could be
             called.
-        origin: where the last `compile` found it: "compiled", "memory" or "disk". target: where it
-            runs.
+        origin: the source of the function in the last `compile`: "compiled", "memory" or "disk".
+        target: the device and architecture on which it runs.
         runtime: the parameters that a call passes: tensors and scalars. launch: the fastest way to
-            call it, with the tensors and scalars in order.
+            call the function; takes the tensors and scalars in order.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class CompiledKernel:
         return compile(self.fn, *values, options=self.options, device="virtual", arch=arch)
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentMismatchError for the first argument that does not fit."""
+        """Raise ArgumentMismatchError if an argument does not fit; it names the first one."""
         self.job.check_arguments(args)
 
     def __repr__(self) -> str:
@@ -129,9 +129,9 @@ def compile(
 
     Args:
         fn: the host function that launches the kernels.
-        args: one per parameter except the stream: a torch tensor or `TensorSpec` (`forgekit.spec`
-            fixes sizes or promises divisibility), a number for a scalar that each call passes, or
-            any value for a parameter annotated `Constexpr`.
+        args: one value per parameter except the stream: a torch tensor or `TensorSpec`
+            (`forgekit.spec` fixes sizes or promises divisibility), a number for a scalar parameter,
+            or any value for a parameter annotated `Constexpr`.
         options: more options for CuTe DSL's compiler, such as `"--opt-level 2"`.
         device, arch: see `forgekit.devices.current_target`.
         cache: False compiles again, even if the function is in memory or on disk.
@@ -167,7 +167,7 @@ def compile(
 
 
 def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKernel:
-    """Read the function from disk if it may be there; else compile and store it."""
+    """Read the function from disk if allowed and possible; otherwise compile and store it."""
     began = time.perf_counter()
     backend = backend_for(job.target.kind)
     found = _from_disk(backend, job, key) if on_disk else None
@@ -184,7 +184,7 @@ def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKern
 
 
 def _from_disk(backend: Backend, job: Job, key: str) -> tuple[Artefacts, Launch] | None:
-    """Return the function stored on disk, ready to call; None if missing or unusable."""
+    """Return the function stored on disk, ready to call; None if it is missing or unusable."""
     parts = store.load(key)
     if parts is None:
         return None

@@ -2,9 +2,9 @@
 
 Compiling traces a function in Python, so the result depends on the text of the function and of
 every function and class it reaches by name, and on the values of the globals, closure cells,
-defaults and instance attributes it reads. All of that goes into the digest. Libraries (any
-installed package, the standard library) count by name only, because their versions are part of the
-cache key.
+defaults and instance attributes it reads. The digest covers all of these. Library functions (from
+an installed package or the standard library) contribute only their names, because the cache key
+contains the libraries' versions.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def fingerprint(*values: object) -> Fingerprint:
 
 
 def files_of(value: object) -> set[str]:
-    """Return the files of all functions that a function reaches by name, except libraries'."""
+    """Return the files of all functions that a function reaches by name, except library files."""
     walker = _Walker()
     walker.describe(value, 0)
     return walker.files
@@ -59,7 +59,7 @@ def files_of(value: object) -> set[str]:
 class _Walker:
     """Walk through values depth first and add their parts to `parts`.
 
-    It appends rather than yields, because each level of nested generators would be resumed for each
+    It appends instead of yielding, because nested generators would resume every level for each
     part.
     """
 
@@ -68,7 +68,7 @@ class _Walker:
         self.files: set[str] = set()
         self.portable = True
         self.seen: dict[int, int] = {}
-        self.keep: list[object] = []  # keeps ids unique during the walk
+        self.keep: list[object] = []  # alive, so that their ids stay unique
 
     def describe(self, value: Any, depth: int) -> None:
         if isinstance(value, enum.Enum):
@@ -151,11 +151,11 @@ class _Walker:
             lines, first = source_lines(function)
         except (OSError, TypeError):
             self.parts.append(_instructions(function.__code__))
-            text = "lambda"  # no statement
+            text = "lambda"  # not a statement, so `_names_in` returns None
         else:
             # Start at `def`: the DSL drops a function's decorators when it first compiles it. The
-            # function's place is part of the text because messages and profiles name lines of the
-            # file or cell.
+            # function's location is part of the text, because messages and profiles name lines of
+            # the file or cell.
             skip = next((i for i, t in enumerate(lines) if _DEF.match(t)), 0)
             text = textwrap.dedent("".join(lines[skip:]))
             self.parts += [f"{portable_path(function.__code__.co_filename)}:{first + skip}", text]
@@ -177,13 +177,13 @@ class _Walker:
         return f"identity:{id(value)}"
 
 
-# Objects known by identity are kept alive so that no other object can get their id.
+# Objects identified by their id are kept alive, so that no other object can get the same id.
 _IDENTIFIED: dict[int, object] = {}
 
 
 def _counts(module: str | None, file: str | None) -> bool:
-    """Return True for code whose text is part of the digest: the user's functions and forgekit's
-    kernels."""
+    """Return True if the code's text is part of the digest, as for the user's functions and
+    forgekit's kernels."""
     top = (module or "").partition(".")[0]
     if top == "forgekit":
         return True
@@ -221,7 +221,7 @@ def _names_in(text: str) -> frozenset[str] | None:
     """Return the global names and the attributes in a function's text; None if the text is not a
     whole statement.
 
-    The code object cannot serve instead of the text, because the DSL replaces it when it first
+    The code object cannot replace the text, because the DSL replaces the code object when it first
     compiles the function.
     """
     try:
@@ -240,9 +240,9 @@ def _names_in(text: str) -> frozenset[str] | None:
 
 
 def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dict[str, Any]:
-    """Yield the globals and closure cells that a function (or a function nested in it) names.
+    """Return the globals and closure cells that a function, or a function nested in it, uses.
 
-    names: the names in its text; None: use its code.
+    names: the names in the function's text; None uses the names in its code object.
     """
     found: dict[str, Any] = {}
     if names is None:

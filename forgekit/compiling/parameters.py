@@ -41,7 +41,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Job:
-    """A function to compile: its parameters, the target, and options for CuTe DSL's compiler."""
+    """A function to compile, with its parameters, the target, and options for CuTe DSL's
+    compiler."""
 
     fn: Any
     parameters: tuple[Parameter, ...]
@@ -59,7 +60,7 @@ class Job:
         return self.target.torch_device.type
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentMismatchError for the first argument that does not fit."""
+        """Raise ArgumentMismatchError if an argument does not fit; it names the first one."""
         if not isinstance(args, tuple | list) or len(args) != len(self.runtime):
             needed = f"a tuple of {len(self.runtime)}, one value per tensor or scalar"
             raise _mismatch("check_arguments", brief(args), needed, "pass exactly these values")
@@ -69,14 +70,14 @@ class Job:
 
 
 def function_name(fn: Any) -> str:
-    """Return the display name: a function's own, or that of an object's class."""
+    """Return the display name: a function's name, or the name of an object's class."""
     if inspect.isroutine(fn) or hasattr(fn, "__wrapped__"):
         return str(getattr(fn, "__name__", "kernel"))
     return type(fn).__name__
 
 
 def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
-    """Return the kind of each parameter of `fn`, from example arguments and annotations.
+    """Return the parameters of `fn`, whose kinds follow from example arguments and annotations.
 
     Raises:
         UsageError: `fn` is not a function, or there are too many or too few arguments.
@@ -102,9 +103,7 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
             value = p.default
         else:
             remedy = "pass an example tensor, a TensorSpec or a value per parameter"
-            raise usage_error(
-                what, counted, f"an argument for parameter {p.name!r} as well", remedy
-            )
+            raise usage_error(what, counted, f"an argument for parameter {p.name!r}", remedy)
         result.append(_parameter(p.name, annotation, value))
     if remaining:
         remedy = f"remove the last {len(remaining)}"
@@ -189,10 +188,10 @@ def _mismatch(what: str, got: str, needed: str, remedy: str) -> ArgumentMismatch
 
 def _same(one: Any, other: Any) -> bool:
     if getattr(one, "is_meta", False):
-        return False  # decide without `numbers`, because torch needs seconds for that
+        return False  # comparing tensors without values takes torch seconds
     try:
         return bool(one == other)
-    except Exception:  # arrays with several elements, objects that refuse to compare
+    except Exception:  # an array with several elements, or an object that cannot be compared
         return False
 
 
@@ -201,7 +200,8 @@ def check_argument(
 ) -> None:
     """Raise ArgumentMismatchError if a call's argument does not fit its parameter.
 
-    device: torch's device type. sizes: named sizes seen so far in this call (updated).
+    device: torch's device type. sizes: the named sizes seen so far in this call, which this
+    function extends.
     """
     if p.kind == "scalar":
         _check_scalar(p, value)

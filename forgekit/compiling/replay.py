@@ -40,8 +40,7 @@ def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> 
     """Run the kernel on copies of the arguments and return the copies. Its prints are hidden.
 
     options: those of `forgekit.vgpu.options`. By default the kernel runs in the usual order and
-    without the sanitizer, regardless of the user's options, because this run is not meant to judge
-    it.
+    without the sanitizer, regardless of the user's options, because this run is not a check.
 
     Raises:
         KernelError: the virtual GPU stopped the kernel.
@@ -84,8 +83,8 @@ def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> 
 
 
 def _clone(original: torch.UntypedStorage) -> torch.UntypedStorage:
-    """Copy a tensor in a single thread; torch's own copy takes milliseconds when other work keeps
-    the cores busy."""
+    """Copy a storage in a single thread, because torch's own copy takes milliseconds when other
+    work keeps the cores busy."""
     import torch
 
     made = torch.UntypedStorage(original.nbytes())

@@ -36,8 +36,8 @@ def parse_ptxas(text: str) -> dict[str, Resources]:
 
 
 def code_bytes(cubin: bytes) -> int:
-    """Return the bytes of machine code in a cubin: its executable sections (headers as in
-    ELF-64)."""
+    """Return the machine-code size of a cubin in bytes: the total size of its executable sections
+    (a cubin is an ELF-64 file)."""
     if not cubin:
         return 0
     (table,) = struct.unpack_from("<Q", cubin, 40)

@@ -3,7 +3,8 @@ alignment.
 
 A `TensorSpec` describes every tensor that fits it. A spec made from a tensor leaves all sizes
 dynamic, so one compiled kernel serves them all, and fixes only the memory order: the mode with
-stride 1. `spec(x, static=…, divisible=…)` fixes more, for code that needs fixed values.
+stride 1. `spec(x, static=…, divisible=…)` fixes more values, for code that needs them at compile
+time.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ _MAX_ALIGN = 16  # the widest access of one thread, in bytes
 class TensorSpec:
     """The description of a tensor argument of a compiled kernel.
 
-    dtype: torch dtype. shape: one entry per mode: an int is static, None dynamic, a string dynamic
-    and equal wherever the name is used. stride: the same, in elements; None instead of a tuple
-    means row-major. align: the alignment in bytes of the first element. divisible: mode -> divisor
-    of its (dynamic) size. read_only: the kernel must not write to it (checked on the virtual GPU).
+    dtype: torch dtype. shape: one entry per mode: an int is a static size; None is a dynamic size;
+    a string names a dynamic size, which must be equal wherever the name is used. stride: the
+    strides in elements, in the same form; None instead of a tuple means row-major. align: the
+    alignment in bytes of the first element. divisible: mode -> divisor of its (dynamic) size.
+    read_only: True if the kernel must not write to the tensor (checked on the virtual GPU).
     """
 
     dtype: torch.dtype
@@ -78,7 +80,7 @@ class TensorSpec:
         return self.align or 1
 
     def _row_divisor(self) -> int:
-        """Return divisors of the dynamic strides: rows start at multiples of the fastest mode's
+        """Return a divisor of all dynamic strides: rows start at multiples of the fastest mode's
         divisor."""
         unit = next((m for m, s in enumerate(self.strides) if s == 1), None)
         return 1 if unit is None else self.divisible.get(unit, 1)
@@ -100,8 +102,8 @@ class TensorSpec:
 
     # -- for the compiler ---------------------------------------------------------------------
     def fake(self, symbols: dict[str, Any]) -> Any:
-        """Return CuTe DSL's stand-in for such a tensor; `symbols` connects modes with the same
-        name."""
+        """Return CuTe DSL's placeholder for such a tensor; `symbols` holds the symbol of each named
+        size."""
         import cutlass.cute as cute
         from cutlass.cute.runtime import make_fake_tensor
 
@@ -121,13 +123,14 @@ class TensorSpec:
 
     # -- for calls ----------------------------------------------------------------------------
     def check(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> None:
-        """Refuse a tensor that does not fit this spec.
+        """Reject a tensor that does not fit this spec.
 
-        sizes: the named sizes found so far in this call, and where; updated here.
+        sizes: the named sizes found so far in this call, with the places where they were found;
+        this function extends it.
 
         Raises:
             ArgumentMismatchError: the tensor does not fit; the message names the argument, the
-            passed value, the requirement and a remedy.
+                passed value, the requirement and a remedy.
         """
         is_tensor = isinstance(tensor, torch.Tensor)
         if not is_tensor or tensor.is_nested or tensor.layout is not torch.strided:
@@ -157,7 +160,7 @@ class TensorSpec:
         if (problem := self.size_problem(tensor)) is not None:
             yield problem
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
-            # The stride of a mode with a single element is only ever multiplied by 0.
+            # The stride of a mode with a single element is multiplied only by 0.
             if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
                 remedy = f"pass {name}.contiguous(), or compile for this tensor"
                 yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
@@ -181,8 +184,7 @@ class TensorSpec:
                 yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
-        """Describe the part of a tensor's layout that exceeds the range of a kernel's 32-bit
-        numbers."""
+        """Describe the part of a tensor's layout that does not fit a kernel's 32-bit numbers."""
         dynamic = [not isinstance(size, int) for size in self.shape]
         stride_bits = [None if isinstance(step, int) else 64 for step in self.strides]
         found = HOST.beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
@@ -190,9 +192,9 @@ class TensorSpec:
 
     @functools.cached_property
     def safe_sizes(self) -> tuple[tuple[int, int], ...]:
-        """Return (mode, size) pairs: up to these sizes, no offset in a fitting tensor can exceed 32
-        bits. Return an empty tuple if no offset ever can. Check longer modes with
-        `size_problem`."""
+        """Return (mode, size) pairs such that no offset exceeds 32 bits in a fitting tensor up to
+        these sizes; check longer modes with `size_problem`. Return an empty tuple if no offset can
+        exceed 32 bits at any size."""
         fixed = [
             (m, n, abs(s))
             for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))
@@ -220,11 +222,11 @@ def spec(
 ) -> TensorSpec:
     """Return a spec for tensors like this one.
 
-    static: modes with a compiled-in size (True: all sizes and strides). divisible:
-    mode -> divisor of its dynamic size. align: bytes; by default the alignment of this tensor's
-    address, at most 16. names: names for dynamic modes; modes with the same name must have the same
-    size in a call. read_only: the virtual GPU stops a kernel that writes to such a tensor; a GPU
-    does not.
+    static: the modes whose sizes are compiled in; True compiles in all sizes and strides.
+    divisible: mode -> divisor of its dynamic size. align: the alignment in bytes; by default that
+    of this tensor's address, at most 16. names: the names of dynamic modes; modes with the same
+    name must have the same size in a call. read_only: the virtual GPU stops a kernel that writes to
+    such a tensor; a GPU does not.
 
     Raises:
         UsageError: the tensor lacks a mode, a size or stride is not a multiple of its divisor, or a
@@ -259,8 +261,8 @@ def _alignment(tensor: torch.Tensor) -> int:
 
 
 def _known_strides(tensor: torch.Tensor, shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
-    """Return the compiled-in strides: 1 for the fastest mode, and those that follow from fixed
-    sizes."""
+    """Return the compiled-in strides: stride 1 for the fastest mode, and the strides that follow
+    from fixed sizes."""
     if all(isinstance(size, int) for size in shape):
         return tuple(map(int, tensor.stride()))
     unit = _unit_mode(tensor)

@@ -61,8 +61,8 @@ def folder() -> Path | None:
 def _warn_once(path: Path, got: str) -> None:
     needed = "a folder that you own and that only you can write to"
     warnings.warn(
-        f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; choose such a folder, or "
-        "every process compiles its kernels again",
+        f"FORGEKIT_CACHE_DIR: got {path} ({got}), needed {needed}; choose such a folder; "
+        "until then, every process compiles its kernels again",
         stacklevel=3,
     )
 
@@ -101,7 +101,8 @@ def load(key: str) -> dict[str, bytes] | None:
 def _shrink(where: Path) -> None:
     """Remove the least recently used entries beyond the limit, and leftovers of killed processes.
 
-    It runs once per process, because listing thousands of files can take longer than compiling.
+    It runs once per process, because listing thousands of files can take longer than compiling a
+    kernel.
     """
     entries = []
     with contextlib.suppress(OSError):

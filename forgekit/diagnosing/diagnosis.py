@@ -1,4 +1,4 @@
-"""Explain errors of CuTe DSL's compiler: `explain_compile_error` turns one into a CompileError.
+"""Explain errors of CuTe DSL's compiler: `explain_compile_error` converts them to a CompileError.
 
 `rules.toml` lists the known mistakes; any other error still shows the student's line and the
 compiler's own text.
@@ -45,11 +45,12 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
 
     Args:
         exc: the exception raised by `cute.compile` or by a direct call of a jit function.
-        fn: the compiled function; used to find mistakes for which the compiler reports no line.
+        fn: the compiled function; searched for the line of a mistake if the compiler reports none.
 
     Returns:
         The error; raise it `from None`. Its `kind` is `unrecognised` if no rule fits. Call this
-        inside the `except` block, so that it can find the calling line of mistakes in the call.
+        function inside the `except` block, so that it can find the calling line if the mistake is
+        in the call.
     """
     texts = [_text(one) for one in _chain(exc)]
     place = _place_of(exc, "\n".join(texts))
@@ -65,7 +66,8 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
 
 
 def older_name(exc: BaseException) -> str | None:
-    """Return the text for a missing name that an older CuTe DSL had; None for other errors."""
+    """Return the explanation for a name that only older versions of CuTe DSL have; None for other
+    errors."""
     rule, fields = recognise([_text(exc)], None, [], getattr(exc, "obj", None))
     if rule.kind != "renamed-api":
         return None
@@ -91,8 +93,8 @@ def _text(exc: BaseException) -> str:
 
 
 def _place_of(exc: BaseException, text: str) -> SourceLine | None:
-    """Find the student's line in the exception's attributes, else in its text, else in its
-    traceback."""
+    """Find the student's line in the exception's attributes, otherwise in its text, otherwise in
+    its traceback."""
     for one in _chain(exc):
         filename, line = getattr(one, "filename", None), getattr(one, "line", None)
         if isinstance(filename, str) and isinstance(line, int) and is_user_file(filename):
@@ -129,7 +131,7 @@ def _without_suggestions(text: str) -> str:
 
 def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
     """Return the compiler's text without colours, source excerpts, internal frames, folders and
-    addresses. Drop its suggestions if forgekit has a remedy, because the two may contradict."""
+    addresses. Drop its suggestions if forgekit has a remedy, because they may contradict it."""
     text = without_colours(str(exc))
     own = type(exc).__module__.partition(".")[0] == "cutlass"
     if not own or not text.strip():

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from forgekit.diagnosing.sources import FunctionSource, reached_functions
 from forgekit.errors import SourceLine
 
-# Calls that return different values in different threads, so they are never known at compile time.
+# Calls that return different values in different threads, so the values are never known at compile
+# time.
 _THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
 # Attributes of a tensor that may be static, and calls that inspect a value without needing its
 # run-time content.
@@ -29,7 +30,7 @@ def find_mistakes(fn: object) -> list[str]:
     compared by `<`, registers that are read but never written, a cluster's barrier or shared memory
     without a launch with `cluster=`.
 
-    A function may fill any tensor argument, except a source or a predicate.
+    A call counts as filling each of its tensor arguments except a source or a predicate.
     """
     sources = list(reached_functions(fn))
     launches = [n for s in sources for n in ast.walk(s.tree)
@@ -49,7 +50,7 @@ def find_prints(fn: object) -> list[str]:
     """Return a warning per line on which `fn`, or a function that it reaches, prints a run-time
     value. `print(x)` runs at compile time and shows `?`; for the compiler it is not an error.
 
-    Such a value comes from thread_idx, block_idx, lane_idx or warp_idx, or from indexing a
+    A run-time value comes from thread_idx, block_idx, lane_idx or warp_idx, or from indexing a
     parameter annotated as a tensor.
     """
     return [
@@ -141,8 +142,8 @@ def _prints_in(source: FunctionSource) -> Iterator[SourceLine]:
 
 
 def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
-    """Return True if an expression certainly holds a run-time value: a thread index, a tensor
-    element indexed by one, or a value computed from these."""
+    """Return True if an expression certainly holds a run-time value: a thread index, an element of
+    a tensor, or a value computed from these."""
     match value:
         case ast.Name(id=name):
             return name in known

@@ -1,8 +1,9 @@
 """Recognise mistakes that CuTe DSL's compiler catches; `rules.toml` is the table.
 
 A rule fits when `pattern` matches `ExceptionClass: CODE: text` (white space collapsed) and, if
-given, `line` matches the student's source line and `source` a line of their functions. Named
-groups of `pattern` and `line` fill the braces of `explanation`, `remedy` and `source`.
+given, `line` matches the student's source line and `source` matches a line of the student's
+functions. Named groups of `pattern` and `line` fill the braces of `explanation`, `remedy` and
+`source`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ class Rule:
     """A mistake's pattern and message.
 
     Attributes:
-        kind: slug, also `CompileError.kind`.
-        pattern, line, source: regular expressions, see the module's docstring.
+        kind: a slug, which becomes `CompileError.kind`.
+        pattern, line, source: regular expressions, described in the module's docstring.
         explanation, remedy: templates of one or two sentences.
-        at: `kernel` if the mistake is in the kernel, `call` if it is in the call that compiles it.
+        at: `kernel` if the mistake is in the kernel, `call` if it is in the call that compiles the
+            kernel.
         find: if the compiler names no line, the message names the first line in the functions that
             matches this expression.
     """
@@ -40,7 +42,7 @@ class Rule:
     find: str = ""
 
     def match(self, text: str, line: str, lines: Iterable[str]) -> dict[str, str] | None:
-        """Return the fields for the templates if the rule matches, else None.
+        """Return the fields that fill the templates if the rule matches, else None.
 
         text: the compiler's error. line: the student's line; empty if unknown. lines: the lines of
         the compiled functions.
@@ -77,8 +79,8 @@ RULES = tuple(Rule(**{k: _written_out(v) for k, v in row.items()}) for row in _T
 def recognise(
     texts: Iterable[str], place: SourceLine | None, lines: Iterable[SourceLine], obj: object
 ) -> tuple[Rule, dict[str, str]]:
-    """Return the first rule that matches one of the texts (most specific first), with its fields;
-    else UNRECOGNISED, which has no remedy.
+    """Return the first rule that matches one of the texts (most specific first), with its fields.
+    If none matches, return UNRECOGNISED, which has no remedy.
 
     obj: the object that lacks an attribute; None if there is none.
     """
@@ -92,8 +94,8 @@ def recognise(
 
 
 def _with_derived(fields: dict[str, str], obj: object) -> dict[str, str]:
-    """Add fields that a pattern cannot capture: CuTe's type names, bits converted to bytes, new
-    names."""
+    """Add fields that a pattern cannot capture: CuTe's type names, bits converted to bytes, and
+    replacements of removed names."""
     for key, value in list(fields.items()):
         fields[key] = _MLIR_TYPES.get(value, value).strip()
         if value.isdecimal():

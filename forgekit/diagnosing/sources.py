@@ -78,7 +78,7 @@ def _read(function: FunctionType) -> FunctionSource | None:
 
 
 def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
-    """Return the objects to which names, `self.x` and `module.x` refer in a function."""
+    """Return the objects to which the names, `self.x` and `module.x` in a function refer."""
     function = source.function
     cells = function.__closure__ or ()
     scope = dict(function.__globals__)
@@ -99,7 +99,7 @@ def reached_functions(fn: object) -> list[FunctionSource]:
     """Return the sources of `fn` and of every student function that it names, directly or
     indirectly.
 
-    Functions of libraries and functions without source are omitted.
+    Library functions and functions without source are omitted.
     """
     if isinstance(fn, FunctionType):
         owner = None
@@ -127,8 +127,8 @@ def reached_functions(fn: object) -> list[FunctionSource]:
 
 
 def kernel_names_beyond_ascii(fn: object) -> list[str]:
-    """Return the names that no GPU compiler accepts, among those of `fn`'s class and the kernels it
-    reaches."""
+    """Return the non-ASCII names, which no GPU compiler accepts, among the names of `fn`'s class
+    and of the kernels that `fn` reaches."""
     named: list[str] = []
     for source in reached_functions(fn):
         for node in ast.walk(source.tree):

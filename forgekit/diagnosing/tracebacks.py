@@ -1,10 +1,10 @@
 """Make errors from forgekit and CuTe DSL end at the user's own line, not in a library file.
 
-In a script, `install` adds a hook in front of Python's hook, which prints uncaught exceptions; the
-exception keeps all its frames for a debugger. In a notebook it adds a handler in front of
-IPython's, so that an error of a direct DSL call reads like an error of `compile`; IPython handles
-everything else unchanged. FORGEKIT_TRACEBACK=full shows all frames. `ForgekitError` itself hides
-frames from pytest's report. This module imports neither torch nor CuTe DSL.
+In a script, `install` adds a hook that runs before Python's hook for uncaught exceptions; the
+exception keeps all its frames for a debugger. In a notebook, `install` adds a handler that runs
+before IPython's, so that an error from a direct DSL call reads like an error from `compile`;
+IPython handles everything else as usual. FORGEKIT_TRACEBACK=full shows all frames. `ForgekitError`
+itself hides frames from pytest's report. This module imports neither torch nor CuTe DSL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SIMULATOR = "forgekit.vgpu"
 
 
 def install() -> None:
-    """Install the hook in front of the current hook and, in a notebook, the handler."""
+    """Install the hook so that it runs before the current hook and, in a notebook, the handler."""
     _install_hook()
     if "IPython" in sys.modules:
         _install_handler()
@@ -92,7 +92,7 @@ def _show(
 def _briefly(
     error: BaseException, trace: TracebackType | None
 ) -> tuple[BaseException, list[str]] | None:
-    """Return the exception to name and the lines to show; None to leave it to IPython."""
+    """Return the exception to name and the lines to show; None if IPython should show the error."""
     if isinstance(error, KeyboardInterrupt):
         if not _passes_through(trace, _SIMULATOR):
             return None

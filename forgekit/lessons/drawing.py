@@ -10,18 +10,18 @@ from urllib.parse import quote
 from forgekit.lessons.progress import MARKS, Progress, Row, by_notebook, done, effort, score
 from forgekit.lessons.report import GradeReport, Note
 
-_GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # the first two are Okabe and Ito's
+_GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # first two: Okabe and Ito
 
 
 # -- the report on a submission -----------------------------------------------------------------
 def report_html(report: GradeReport) -> str:
-    """Return a report as HTML: passed groups, the failed group with the reason, groups still to
-    come."""
+    """Return a report as HTML: the passed groups, the failed group with the reason, and the
+    remaining groups."""
     colour = _GREEN if report else (_GREY if report.untouched else _RED)
     parts = [
         f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:880px;'
         'font-size:13px;line-height:1.45">',
-        # not coloured, because colour would be too faint on white
+        # no colour, which would be too faint on white
         f"<div><b>{escape(report.headline)}</b></div>",
     ]
     parts += [_group(_GREEN, "&#10003;", group.name, group.seen) for group in report.passed]
@@ -50,12 +50,12 @@ def _group(colour: str, mark: str, name: str, seen: str = "") -> str:
 
 
 def _happened(text: str) -> str:
-    """Return the first line unchanged, and the rest, which quotes a tool, with its own line
+    """Return the first line as text, and the other lines, which quote a tool, with their line
     breaks."""
     first, _, rest = text.partition("\n")
     quoted = (
         '<pre style="margin:4px 0;padding:6px 8px;font-size:12px;white-space:pre-wrap;'
-        "word-break:normal;"  # JupyterLab would break lines within words
+        "word-break:normal;"  # by default, JupyterLab breaks lines within words
         f'background:rgba(127,127,127,.12)">{escape(rest)}</pre>'
         if rest
         else ""
@@ -64,7 +64,7 @@ def _happened(text: str) -> str:
 
 
 def _with_code(text: str) -> str:
-    """Return forgekit's own text with its `code` and line breaks as HTML."""
+    """Return forgekit's own text as HTML, with its `code` and line breaks."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")
 
 
@@ -113,7 +113,8 @@ def _bar(part: float) -> str:
 
 
 def _notebook(rows: Sequence[Row]) -> str:
-    """Return a line: the notebook, its exercises' marks, and the number passed."""
+    """Return a line with the notebook, the marks of its exercises, and the number of passed
+    exercises."""
     return (
         f'<div><span style="display:inline-block;width:190px">{_link(rows[0])}</span>'
         f'{_dots(rows)} <span style="{_SMALL}">{done(rows)} of {len(rows)}</span></div>'

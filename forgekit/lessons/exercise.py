@@ -1,10 +1,9 @@
-"""Define exercises, each of which has a task, a solution with marked lines, hints, and gates to
-pass.
+"""Define exercises; an exercise has a task, a solution with marked lines, hints, and gates.
 
-An exercise `week0/scale` is a folder of its week, `week0_copy_transpose/exercises/scale`:
-`exercise.py` holds `EXERCISE` (texts and gates), `solution.py` the solution, written as a student
-would write it, with marks around the lines that students write (`skeleton.py`), and `wrong.py` some
-wrong solutions. The notebook's cells are generated from them.
+The exercise `week0/scale` is the folder `week0_copy_transpose/exercises/scale`. `exercise.py`
+defines `EXERCISE` (texts and gates), `solution.py` contains the solution, written as a student
+would write it, with marks around the lines that students write (`skeleton.py`), and `wrong.py`
+contains some wrong solutions. The notebook's cells are generated from these files.
 """
 
 from __future__ import annotations
@@ -28,18 +27,17 @@ NOTHING = object()  # marks an omitted argument
 
 @dataclass(frozen=True)
 class Exercise(Definition):
-    """An exercise; `fk.exercise("week0/scale")` finds it by its name.
+    """An exercise; `fk.exercise("week0/scale")` finds it by name.
 
     Attributes:
-        title: what to do, beginning with a verb. task: Markdown. hints: three, each revealing more.
-        analysis: Markdown, shown under the solution. entry: the name that is submitted, a function
-            or a variable in the skeleton. groups: the gates to pass, in order. praise: one line
-            after a pass. given: an object that the notebook shows next to the task, such as puzzles
-            in a table.
-        arch: the virtual GPU's architecture if the usual one is not enough; else None.
-        stays: True if the submission cannot leave its process, so that no other process can judge
-            it.
-        name, folder: set when the exercise is found.
+        title: the student's goal, beginning with a verb. task: the task, in Markdown. hints: three
+            hints, each more detailed than the one before. analysis: the Markdown text below the
+            solution. entry: the name that is submitted, a function or a variable in the skeleton.
+        groups: the gates to pass, in order. praise: the line shown after a pass. given: an object
+            that the notebook shows next to the task, such as a table of puzzles.
+        arch: the virtual GPU's architecture; None for the usual architecture.
+        stays: True if the submission cannot be sent to another process, so no judge can grade it.
+        name, folder: the exercise's name and folder, set when it is found.
     """
 
     def __repr__(self) -> str:
@@ -55,12 +53,14 @@ class Exercise(Definition):
         submission is the course's own solution.
 
         Args:
-            submission: the object that the task asks for: a `@cute.jit` function, a Python function
+            submission: the object that the task requires: a `@cute.jit` function, a Python function
                 or a value.
-            arch: the virtual GPU's architecture, such as "sm_80"; omit it for the usual one.
+            arch: the virtual GPU's architecture, such as "sm_80"; omit it for the usual
+                architecture.
 
         Returns:
-            A report, which is true if the submission passed all groups; a notebook shows it.
+            A report, which a notebook shows; its truth value is True if the submission passed all
+            groups.
 
         Raises:
             UsageError: there is no submission, or the virtual GPU lacks the architecture.
@@ -69,7 +69,7 @@ class Exercise(Definition):
             remedy = f"write .grade({self.entry})"
             raise usage_error("grade", "nothing", "a submission", remedy)
         if arch is not None:
-            # reject it here; later it would look like the kernel's mistake
+            # rejected here, because later it would look like a mistake in the kernel
             current_target("virtual", arch)
 
         report = grade(self, submission, arch or self.arch, untouched=self.is_skeleton(submission))
@@ -97,8 +97,7 @@ class Exercise(Definition):
         return FAILED[self.name]
 
     def hint(self) -> Note:
-        """Return the next hint: the first call returns the first of three hints, and each further
-        call reveals more."""
+        """Return the next of the three hints; each call reveals one more hint."""
         with records.changing(self.name) as known:
             number = known.hints = min(known.hints + 1, len(self.hints))
         more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
@@ -107,11 +106,12 @@ class Exercise(Definition):
     def solution(self) -> Note:
         """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # after a pass, this is not help
+            known.solution_seen |= not known.passed  # no help after a pass
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
-        """Forget tries and the pass, but not the help used; return the skeleton."""
+        """Delete the record of tries and of the pass, but not of the help used; return the
+        skeleton."""
         with records.changing(self.name) as known:
             known.tries = known.passed_at_try = 0
             known.passed_on = ""
@@ -130,10 +130,12 @@ def exercise(name: str) -> Exercise:
     """Find the exercise with a name such as "week0/scale"; `fk.progress("week0")` lists a week's
     exercises.
 
-    The search goes upwards from the current folder, then continues next to forgekit.
+    The search covers the current folder and the folders above it, then the checkout that contains
+    forgekit.
 
     Raises:
-        UsageError: there is none; the message lists similar names, or the searched folders.
+        UsageError: no exercise has this name; the message lists similar names, or the searched
+            folders.
     """
     if isinstance(name, str) and (folder := course.exercise_folder(name)):
         return _load(name, folder)
@@ -158,5 +160,6 @@ def _load(name: str, folder: Path) -> Exercise:
 
 
 def all_exercises() -> list[Exercise]:
-    """Return all exercises found from the current folder, in the order of the notebooks."""
+    """Return all exercises that a search from the current folder finds, in the order of the
+    notebooks."""
     return [_load(name, folder) for name, folder in course.exercise_folders().items()]

@@ -1,4 +1,5 @@
-"""Hold an exercise's texts, solution and gates, and run a submission through the gates."""
+"""Define the parts of an exercise (texts, solution, gates), and run a submission through the
+gates."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Definition:
 
     @property
     def notebook(self) -> str:
-        """Return the notebook that grades it, such as `07_transpose`; "" if none does."""
+        """Return the notebook that grades the exercise, such as `07_transpose`; "" if none does."""
         week, _, short = self.name.partition("/")
         return course.notebooks_of(self.folder.parents[1], week).get(short, "")
 
@@ -61,11 +62,11 @@ class Definition:
         return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
 
     def reference(self) -> Any:
-        """Return the solution's entry, whose counts gates use for comparison."""
+        """Return the entry defined by the solution, with which gates compare counts."""
         return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
 
     def as_given(self) -> Any:
-        """Return the skeleton's entry, whose time gates use for comparison."""
+        """Return the entry defined by the skeleton, with which gates compare times."""
         return operator.attrgetter(self.entry)(self.source.skeleton_module())
 
     def solution_text(self) -> str:
@@ -81,7 +82,7 @@ class Definition:
 class FailedCall:
     """A compiled kernel and its arguments: `fk.footprint(*failed)`, `fk.profile(*failed)`.
 
-    Iterating yields the kernel, then copies of the arguments of its call. `show()` runs the call
+    Iteration yields the kernel, then copies of the call's arguments. `show()` runs the call
     and compares its result.
     """
 
@@ -96,7 +97,7 @@ class FailedCall:
         """Run the call on the virtual GPU and check its first wrong result, or its last result.
 
         Raises:
-            KernelError: the kernel is stopped, as it was when graded.
+            KernelError: the virtual GPU stops the kernel, as it did during grading.
         """
         from forgekit.checking.compare import compare
         from forgekit.show import in_notebook
@@ -126,7 +127,8 @@ FAILED: dict[str, FailedCall] = {}  # exercise name -> the call at which its las
 
 
 def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
-    """Return the report on a submission. untouched: True if it is still the skeleton."""
+    """Return the report on a submission. untouched: True if the submission is the unchanged
+    skeleton."""
     names = [group.name for group in exercise.groups]
     passed: list[Pass] = []
 
@@ -156,9 +158,9 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
             passed += others
             left = [g.name for g in rest if g.name not in {o.name for o in others}]
             return report([group.name, *left], failure, failure.unanswered)
-        except ForgekitError as error:  # an error that no gate expected, but with a message
+        except ForgekitError as error:  # no gate expected this error, but its message is clear
             return report(names[number:], GateError(str(error)), False)
-        # for example an unusual value in an answer; students see no traceback
+        # for example, an unusual value in an answer; students must see no traceback
         except Exception as error:
             return report(names[number:], _unexpected(error), False)
     FAILED.pop(exercise.name, None)
@@ -181,13 +183,13 @@ def _replaced() -> str:
 
 
 def _borrowed(value: Any) -> str:
-    """Return the place of a `solution.py` of the course with code that a submission reaches; "" if
-    there is none."""
+    """Return the path of the course's `solution.py` whose code a submission reaches; "" if there is
+    none."""
     from forgekit.compiling.fingerprint import files_of
 
     try:
         files = [Path(file) for file in sorted(files_of(value))]
-    except Exception:  # an unusual value, which the gates judge
+    except Exception:  # an unusual value, which the gates will judge
         return ""
     for file in files:
         if file.name == "solution.py" and file.with_name("exercise.py").is_file():
@@ -199,7 +201,7 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
     """Return a group's summary of a pass; None if the group fails."""
     try:
         return Pass(group.name, group.run(submission))
-    except Exception:  # the reason is reported once the groups before it have passed
+    except Exception:  # the reason is reported once the earlier groups have passed
         return None
 
 

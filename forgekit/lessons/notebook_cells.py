@@ -1,6 +1,6 @@
 """Generate the exercise cells in a notebook's .py, so that they cannot diverge from the exercise.
 
-For each exercise, the .py has four cells that name it and their part:
+For each exercise, the .py has four cells, whose headers name the exercise and the part:
 
     # %% [markdown] exercise="week0/scale" part="task"
     # %% exercise="week0/scale" part="skeleton"
@@ -26,15 +26,15 @@ _OURS = re.compile(
     r'^# %%(?P<markdown> \[markdown\])?.*\bexercise="(?P<name>[^"]*)".*\bpart="(?P<part>[^"]*)"'
 )
 _WIDTH = 98  # width of a line after "# "
-_MARKUP = re.compile(  # no line in a plain paragraph begins like this
+_MARKUP = re.compile(  # a line in a plain paragraph must not begin like this
     r"\s*([-+*>] |[#|<]|```|\d+[.)] )|    "
 )
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of a .py that belongs to an exercise: its text from `start` to `end`, and its intended
-    content."""
+    """A cell of a .py that belongs to an exercise: the positions `start` and `end` of its text, and
+    its intended content."""
 
     name: str
     part: str
@@ -53,7 +53,7 @@ def filled(text: str) -> str:
     """Return the .py with the cells of its exercises filled in.
 
     Raises:
-        UsageError: an exercise or part is unknown, or a part is missing or occurs twice.
+        UsageError: an exercise or part is unknown, missing or repeated.
     """
     out, last = "", 0
     for cell in _cells(text):
@@ -139,7 +139,7 @@ def _fitted(text: str) -> str:
 
 
 def _wrapped(block: str) -> str:
-    """Return a paragraph in the widest lines that fit, such that none begins like markup."""
+    """Return a paragraph wrapped at the largest width at which no line begins like markup."""
     for width in range(_WIDTH, _WIDTH - 20, -1):
         lines = textwrap.wrap(block, width, break_long_words=False, break_on_hyphens=False)
         if not any(map(_MARKUP.match, lines)):

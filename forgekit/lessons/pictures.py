@@ -1,4 +1,4 @@
-"""Draw where elements go, for a puzzle's task: coloured tensors with a few cells."""
+"""Draw small tensors with coloured cells, to show in a puzzle's task where elements go."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from forgekit.viz.grid import Axis, Content, Grid, plain_axis
 from forgekit.viz.palette import NOTHING, thread_colour
 from forgekit.viz.picture import LayoutPicture
 
-Cell = str | tuple[str, int]  # its text, optionally with the number of its colour
+Cell = str | tuple[str, int]  # the cell's text, optionally with the number of its colour
 Rows = Sequence[Sequence[Cell]]
 
 
 def numbers(rows: int, columns: int, prefix: str = "") -> list[list[str]]:
-    """Return cells labelled with their position in row-major order: `x0`, `x1`, … with the prefix
-    "x"."""
+    """Return rows of cells labelled with their position in row-major order: `x0`, `x1`, … for the
+    prefix "x"."""
     return [[f"{prefix}{r * columns + c}" for c in range(columns)] for r in range(rows)]
 
 
 def coloured(values: Sequence[object], hues: dict[int, int]) -> list[Cell]:
-    """Return a row of cells, some of them coloured: index -> colour number."""
+    """Return a row of cells. hues: index -> the cell's colour number."""
     return [(str(v), hues[i]) if i in hues else str(v) for i, v in enumerate(values)]
 
 
 def picture(
     title: str, panels: dict[str, Rows], hue: Callable[[str], int | None] = lambda text: None
 ) -> LayoutPicture:
-    """Draw tensors side by side, or below each other if they are single rows.
+    """Draw tensors side by side, or one below the other if they are single rows.
 
     Args:
-        panels: name -> its cells. hue: computes the colour number of a cell without one from its
-            text; None leaves it grey. Cells of the same colour belong together.
+        panels: name -> the tensor's cells. hue: computes a colour number from the text of a cell
+            that has none; a cell with None stays grey. Cells of the same colour belong together.
     """
     used = [_hue(cell, hue) for rows in panels.values() for row in rows for cell in row]
     hues = 1 + max((number for number in used if number is not None), default=0)

@@ -15,7 +15,7 @@ from forgekit.lessons.records import Record
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-MARKS = {  # marks for a whole kernel and for any other exercise; CSS
+MARKS = {  # (marks for a whole kernel and for any other exercise, CSS)
     "passed": ("■●", "background:#009E73"),
     "passed (solution seen)": ("◧◐", "box-shadow:inset 0 0 0 3px #009E73"),
     "started": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
@@ -54,7 +54,8 @@ class Row:
 
     @property
     def address(self) -> str:
-        """Return the path from here to its notebook, for a link; "" if there is no such file."""
+        """Return the path from the current folder to the exercise's notebook, for a link; "" if
+        there is no such file."""
         file = self.exercise.folder.parents[1] / f"{self.exercise.notebook}.ipynb"
         return os.path.relpath(file) if file.is_file() else ""
 
@@ -91,7 +92,7 @@ class Progress(Shown):
 
     @property
     def closing(self) -> str:
-        """Return a line with the next exercise and the day of the latest pass."""
+        """Return a line that names the next exercise and the day of the latest pass."""
         if not self.rows:
             return "No exercises found here: run this in the course's or a week's folder."
         said = "All exercises passed."
@@ -102,7 +103,7 @@ class Progress(Shown):
         return f"{said} Latest pass: {latest}." if latest else said
 
     def reset(self) -> None:
-        """Forget the progress shown here."""
+        """Delete the progress that this object shows."""
         records.forget({row.exercise.name for row in self.rows})
 
     @property
@@ -123,8 +124,8 @@ class Progress(Shown):
 
 
 def progress(week: str | None = None) -> Progress:
-    """Show the exercises you have passed and tried: over all weeks, or for one week, exercise by
-    exercise; its `.reset()` forgets them.
+    """Show the exercises that you have passed and tried, in all weeks or exercise by exercise in
+    one week; the result's `.reset()` deletes this progress.
 
     Raises:
         UsageError: the week does not exist.
@@ -156,7 +157,7 @@ def score(rows: Sequence[Row], passed: str = "", written: str = "") -> str:
 
 
 def effort(rows: Sequence[Row]) -> str:
-    """Describe the number of tries, and all help used."""
+    """Return text about the number of tries and the help used."""
     known = [row.record for row in rows]
     first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
     hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)

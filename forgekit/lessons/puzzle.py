@@ -1,9 +1,9 @@
-"""Define puzzles: whole kernels to write, whose result is specified by a line of torch.
+"""Define puzzles: the student writes a whole kernel whose result a line of torch specifies.
 
 `puzzle` makes an exercise from its texts, a function that draws inputs, and the expected result. It
-adds the usual gates: values at awkward sizes, with types and sizes drawn from the submission's
+adds the usual gates: values at awkward sizes, with types and sizes that depend on the submission's
 text; the sanitizer in adversarial schedules; the task's facts; and waste relative to the solution's
-own counts. The sanitizer and the counts cover each type and a size that no submission can know.
+counts. The sanitizer and the counts cover each type and a size that no submission can know.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Promise = Mapping[int, Mapping[int, int]]
 
 
 class Draw:
-    """Makes a puzzle's inputs on the CPU. Each call draws different values, which are the same in
-    every run except within `forgekit.tensors.reseeded`.
+    """Creates a puzzle's inputs on the CPU. Each call draws different values; they are the same in
+    every run, except within `forgekit.tensors.reseeded`.
 
-    dtype: the case's torch dtype. size: the case's size, on which numbers depend.
+    dtype: the case's torch dtype. size: the case's size, on which the drawn numbers depend.
     """
 
     def __init__(self, dtype: torch.dtype, *size: int) -> None:
@@ -50,23 +50,24 @@ class Draw:
     def integers(
         self, low: int, high: int, *shape: int, dtype: torch.dtype | None = None
     ) -> torch.Tensor:
-        """Draw integers from `low` to `high` (exclusive); a narrow float type holds them exactly
-        within its range."""
+        """Draw integers from `low` to `high` (exclusive); a narrow float type represents them
+        exactly within its integer range."""
         import forgekit as fk
 
         of = dtype or self.dtype
         return fk.randint(low, high, *shape, dtype=of, seed=self._next(), device="virtual")
 
     def number(self, low: float, high: float) -> float:
-        """Draw a number from `low` to `high` that float32 holds exactly."""
+        """Draw a number from `low` to `high` that float32 represents exactly."""
         import forgekit as fk
 
         unit = fk.rand(1, seed=self._next() + 100 * abs(sum(self.size)), device="virtual")
         return float(low + (high - low) * unit)
 
     def fractions(self, *shape: int) -> torch.Tensor:
-        """Draw values between -8 and 8 for sums. float32 adds them exactly in every order; narrower
-        types do not add them exactly, and represent them exactly only within their precision."""
+        """Draw values between -8 and 8 for sums. In float32, their sums are exact in every order.
+        Narrower types round the sums, and the values themselves if these exceed the type's
+        precision."""
         import torch
 
         bits = {torch.float16: 11, torch.bfloat16: 8}.get(self.dtype, 14)
@@ -76,9 +77,9 @@ class Draw:
         """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all
         -∞.
 
-        The position of the largest element cycles through the first, the last, one in the last two
-        of eight warps, and the first of the last 256; the smallest element is one step further in
-        this cycle.
+        The position of the largest element cycles through the first element, the last element, an
+        element in the last two of eight warps, and the first of the last 256 elements; the smallest
+        element is one step ahead in this cycle.
 
         finite: True replaces the rows of -∞ with plain rows.
         """
@@ -99,9 +100,9 @@ class Draw:
         return x.to(self.dtype)
 
     def places(self, *shape: int) -> torch.Tensor:
-        """Return values that identify their position: 1, 2, 3, … in row-major order, as far as the
-        type can tell them apart (then they start over). Within `reseeded` they start at another
-        number."""
+        """Return values that identify their position: 1, 2, 3, … in row-major order, up to the
+        largest number that the type distinguishes from all smaller numbers; then they start over.
+        Within `reseeded` they start at another number."""
         import math
 
         import torch
@@ -141,25 +142,26 @@ def puzzle(
     """Make an exercise whose entry takes the inputs, then the outputs.
 
     Args:
-        inputs: `inputs(draw, *size)` returns the inputs, tensors of a `Draw` or numbers.
-        result: computes the outputs from the inputs; one tensor or a tuple of them. It receives
-        floating-point tensors in float64 unless `exact`; float64 outputs are then converted to
-            the case's dtype, others keep theirs.
+        inputs: `inputs(draw, *size)` returns the inputs: numbers, or tensors drawn with the `Draw`.
+        result: computes the outputs from the inputs; returns one tensor or a tuple of tensors. It
+            receives floating-point tensors in float64 unless `exact`; float64 outputs are then
+            converted to the case's dtype, and other outputs keep theirs.
         task: the `Exercise`'s task. asked: the facts that the task's last line states and a gate
-            checks, as in `words_of`. praise: the `Exercise`'s praise; by default the facts are
-            repeated.
-        sizes: for the values, the easiest to read first; the sanitizer uses the last two.
+            checks, as in `words_of`. praise: the `Exercise`'s praise; the default repeats the
+            facts.
+        sizes: the sizes for the comparison of values, the easiest to read first; the sanitizer uses
+            the last two.
         count: a small size and a large size, for the counts.
-        dtypes: names. exact: True if results must be equal bit for bit.
+        dtypes: the names of the dtypes. exact: True if results must be equal bit for bit.
         in_place: True if there is no output and the result overwrites the first input.
         legal: turns a drawn size into an allowed size, such as whole tiles.
-        promise: argument's position -> {mode: the number that its size is a multiple of}; or a
-            function of the size that returns such a dict.
-        waste: as in `economical`. misconceptions: recognised by values and findings. more: takes a
-            function that makes a Case, as in `values`, and returns the groups after the usual ones.
-            rtol, atol: as in `fk.check`; rtol for results in a narrow type allows for a single
-            rounding.
-        texts: title, hints, analysis, entry, given of the `Exercise`.
+        promise: argument position -> {mode: divisor of its size}; or a function of the size that
+            returns such a dict.
+        waste: as in `economical`. misconceptions: the misconceptions to recognise by values and
+            findings. more: takes a function that makes a Case, as in `values`, and returns the
+            groups that follow the usual groups. rtol, atol: as in `fk.check`; the default rtol for
+            a narrow type allows a single rounding.
+        texts: the title, hints, analysis, entry and given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
     tolerances |= {k: v for k, v in (("rtol", rtol), ("atol", atol)) if v is not None}

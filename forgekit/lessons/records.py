@@ -2,8 +2,8 @@
 
 FORGEKIT_PROGRESS names the file (default: forgekit/progress.json in the user's data folder);
 FORGEKIT_PROGRESS=off keeps everything in memory only. Writes are atomic and made under a lock, so
-several notebooks may be open at the same time. An unreadable file is set aside, never overwritten;
-if FORGEKIT_PROGRESS names a file with other content, the file is left alone.
+several notebooks may be open at the same time. An unreadable file is renamed, never overwritten; if
+FORGEKIT_PROGRESS names a file with other content, that file is not changed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _threads = threading.RLock()
 
 @dataclass
 class Record:
-    """The record of an exercise: the number of grades, the try at which it first passed (0: not
-    yet), the number of hints used, whether the solution was viewed before that, and the day of the
-    pass."""
+    """The record of an exercise: the number of tries, the try at which it first passed (0 if it has
+    not passed), the number of hints used, a flag that is True if the solution was viewed before the
+    first pass, and the day of that pass."""
 
     tries: int = 0
     passed_at_try: int = 0
@@ -44,7 +44,7 @@ class Record:
 
 
 def path() -> Path | None:
-    """Return the file, or None if progress is kept only in memory."""
+    """Return the path of the progress file, or None if progress is kept only in memory."""
     wish = environment.path_or_off("FORGEKIT_PROGRESS")
     if wish is None:
         return None
@@ -82,7 +82,7 @@ def all_records() -> dict[str, Record]:
     except PermissionError as error:
         _set_aside(file, error)
         return {}
-    except OSError:  # there is no file yet, or no writable one
+    except OSError:  # there is no file yet, or it is not writable
         return {}
     try:
         data = json.loads(content)
@@ -101,7 +101,7 @@ def _is_progress(file: Path, content: bytes) -> bool:
 
 
 def _require_own(file: Path) -> None:
-    """Raise OSError if the file holds something else."""
+    """Raise OSError if the file exists and is not a progress file."""
     try:
         content = shared_files.read(file)
     except FileNotFoundError:
@@ -121,8 +121,8 @@ def _set_aside(file: Path, error: Exception) -> None:
     with contextlib.suppress(OSError):
         aside = shared_files.set_aside(file)
         warnings.warn(
-            f"the progress file {file} cannot be read ({error}); it was kept as {aside.name}, and "
-            "a new file was created",
+            f"the progress file {file} cannot be read ({error}); it was renamed to "
+            f"{aside.name}, and a new file was created",
             stacklevel=6,
         )
 
@@ -153,7 +153,7 @@ def _write(records: dict[str, Record]) -> None:
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    """Allow one writer at a time."""
+    """Allow one writer of the progress file at a time."""
     file = path()
     with _threads, contextlib.ExitStack() as stack:
         if file is not None:

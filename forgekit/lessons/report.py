@@ -1,4 +1,5 @@
-"""Write texts for a student: the report on a submission, and notes with a hint or the solution."""
+"""Define the texts that students see: the report on a submission, and notes with a hint or the
+solution."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from forgekit.show import Shown
 if TYPE_CHECKING:
     from forgekit.lessons.gates.gate import GateError
 
-_WIDTH = 102  # tools' output in 96 columns, plus the indent
+_WIDTH = 102  # 96 columns of tool output, plus the indent
 _PRAISE = "All gates passed."
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A passed group. name: its name; seen: its summary, such as `8 sizes in 3 types`."""
+    """A passed group. name: the group's name. seen: its summary, such as `8 sizes in 3 types`."""
 
     name: str
     seen: str
@@ -26,12 +27,13 @@ class Pass:
 
 @dataclass(frozen=True, repr=False)
 class GradeReport(Shown):
-    """The outcome of a grade; true if the submission passed all groups.
+    """The outcome of a grade; its truth value is True if the submission passed all groups.
 
     Attributes:
-        name, title: of the exercise. passed: groups passed, in order. left: the names of the other
-            groups; the first one failed. untouched: True if the submission is the unchanged
-            skeleton or lacks an answer. standing: such as `3 of 12 of week0`.
+        name, title: the exercise's name and title. passed: the groups that passed, in order. left:
+            the names of the other groups; the first of them failed. untouched: True if the
+            submission is the unchanged skeleton or lacks an answer. standing: the progress, such as
+            `3 of 12 of week0`.
     """
 
     name: str
@@ -58,7 +60,7 @@ class GradeReport(Shown):
 
     @property
     def open_groups(self) -> tuple[str, ...]:
-        """Return the groups still to come, including one that only lacks an answer."""
+        """Return the remaining groups, including a group that only lacks an answer."""
         return self.left if self.untouched else self.left[1:]
 
     @property
@@ -69,7 +71,7 @@ class GradeReport(Shown):
 
     @property
     def advice(self) -> str:
-        """Return the last line of a report that is not a pass yet."""
+        """Return the last line of a report on a submission that has not passed."""
         if self.failure is None or self.untouched:
             return ""
         return f'Stuck? fk.exercise("{self.name}").hint()'

@@ -1,7 +1,7 @@
-"""Read wrong solutions: each exercise's folder has a `wrong.py` with WRONG, a tuple of `Wrong`.
+"""Read wrong solutions from WRONG, a tuple of `Wrong` in the `wrong.py` of each exercise's folder.
 
 A wrong solution is the exercise's solution with some text replaced, so it remains a solution of the
-current task with a single mistake. An `alternatives.py` with ALTERNATIVES has other correct
+current task with a single mistake. ALTERNATIVES in an `alternatives.py` lists other correct
 solutions in the same form.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A mistake with the text that its report must contain, or an alternative solution.
+    """A wrong solution with the text that its report must contain, or an alternative solution.
 
     Attributes:
         name: the mistake. swaps: text in the solution, which must occur exactly once -> its

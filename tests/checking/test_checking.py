@@ -416,7 +416,7 @@ def test_tiles():
     actual = expected.clone()
     actual[32:, 64:] += 1
     report = compare(actual, expected, tile=(32, 32))
-    assert "mismatches are in 1 of 6 tiles (32x32), each wrong throughout" in report.hints
+    assert "mismatches are in 1 of 6 tiles (32x32), covering each completely" in report.hints
     actual[::32, ::32] += 1
     actual[32:, 64:] = expected[32:, 64:]
     actual[32, 64] += 1

@@ -14,8 +14,9 @@ Script = Callable[[str], str]
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
-    """Write script.py into the current folder, and undo the changes that running it makes in this
-    process. (A script keeps the virtual GPU until its process ends.)"""
+    """Return a function that writes script.py to the current folder; afterwards, undo the changes
+    that running it makes in this process. (A script keeps the virtual GPU until its process
+    ends.)"""
     vgpu = pytest.importorskip("forgekit.vgpu", reason="CuTe DSL has wheels for Linux only")
     for name in ("argv", "path"):
         monkeypatch.setattr(sys, name, [*getattr(sys, name)])

@@ -159,7 +159,7 @@ def test_a_gate_that_compares_nothing_does_not_pass(suite, base, tmp_path, monke
     assert gate(["--read", other], base) == 2
     printed = capsys.readouterr()
     assert "(suite mine, 2 rows) without any row from mine, needed rows in both" in printed.err
-    monkeypatch.delattr(running, "run_case")  # refused before anything is measured
+    monkeypatch.delattr(running, "run_case")  # a run would now fail
     same = ["--device", "virtual", "--suite", suite]
     assert gate([*same, "--dtype", "float32"], base) == 2
     with edited(base) as saved:
@@ -218,7 +218,7 @@ def test_bad_options_are_refused_at_once(words, said, capsys):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
 def test_host_times_need_a_gpu(suite, monkeypatch, capsys):
-    monkeypatch.delattr(running, "run_case")  # it is refused before anything is measured
+    monkeypatch.delattr(running, "run_case")  # a run would now fail
     for words in ([], ["--suite", suite]):
         assert main(["bench", "--host-times", *words]) == 1
         assert "--host-times: got virtual GPU" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Test the command line: the called function, the output, the exit status."""
+"""Test the command line: the function that it calls, the output, and the exit status."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def changed(machine: GpuReport, **changes: object) -> GpuReport:
 
 
 def test_help_waits_for_no_library():
-    """Commands import slow packages only if they need them."""
+    """Check that --help imports no slow package."""
     command = """import sys
 from forgekit.commands.cli import COMMANDS, main
 for name in COMMANDS:
@@ -61,7 +61,7 @@ def test_no_command_prints_the_help(capsys):
     assert "Usage: forgekit" in listed and main(["-h"]) == 0
     assert capsys.readouterr().out == listed
     assert re.findall(r"^  ([a-z-]+)  +[A-Z]", listed, flags=re.MULTILINE) == list(COMMANDS)
-    assert "..." not in listed.partition("Commands:")[2]  # no sentence is cut off
+    assert "..." not in listed.partition("Commands:")[2]  # no sentence is truncated
 
 
 CALLS = [[name] for name in COMMANDS if name != "lab"] + [
@@ -160,7 +160,7 @@ def test_weeks_are_what_pytest_collects():
 
 @pytest.fixture
 def started(monkeypatch):
-    """Return the command that would have replaced this process: (command, folder)."""
+    """Return a list of the calls that would have replaced this process, as (command, folder)."""
     calls = []
     monkeypatch.setattr(lab, "_replace_process", lambda *call: calls.append(call))
     return calls
@@ -168,7 +168,7 @@ def started(monkeypatch):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Make a folder that looks like the course, with a first notebook."""
+    """Create a folder that looks like the course, with a first notebook."""
     first = tmp_path / course.FIRST_NOTEBOOK
     first.parent.mkdir()
     first.write_text("{}")
@@ -215,7 +215,8 @@ def test_lab_without_jupyterlab_names_the_remedy(started, monkeypatch, capsys):
 
 @pytest.fixture
 def on_machine(monkeypatch):
-    """Make doctor see the given machine, and its check succeed on the given devices."""
+    """Return a function that makes doctor see the given machine, with a check that succeeds on the
+    given devices."""
 
     def arrange(machine: GpuReport, works: tuple[str, ...] = ("gpu", "virtual")) -> None:
         monkeypatch.setattr("forgekit.devices.gpu_report", lambda: machine)
@@ -279,7 +280,7 @@ def test_doctor_s_names_fit_their_column(on_machine):
 
 
 def test_doctor_runs_a_real_kernel_here(tmp_path, monkeypatch, capsys):
-    """The kernel's run imports no file from the current folder."""
+    """Check that the kernel's process imports no file from the current folder."""
     for name in ("cuda", "torch"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not the real one')\n")
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,5 @@
-"""Test the suites on Modal by calling its function locally. Without Modal, a stand-in replaces the
-names that the module imports from it."""
+"""Test the suites on Modal by calling its function locally. If Modal is not installed, fakes
+replace the names that the module imports from it."""
 
 from __future__ import annotations
 

@@ -87,7 +87,8 @@ def test_a_name_that_no_version_had_has_no_hint(script, capsys):
 
 
 def test_run_executes_kernels_that_know_nothing_of_forgekit(script):
-    """The script runs in a separate process, and a pipe without a reader is not its error."""
+    """Run the script in a separate process; a pipe without a reader is not an error of the
+    script."""
     text = """
         import cutlass.cute as cute
         import torch
@@ -187,7 +188,7 @@ def test_what_cuda_means_is_said_once_and_only_where_it_is_used(script, capsys):
 
 
 def test_a_script_s_annotations_are_its_own(script):
-    """`cute.struct` reads annotations, and rejects strings."""
+    """Check annotations through `cute.struct`, which rejects strings."""
     assert run(script, "class A:\n    x: int\nassert A.__annotations__['x'] is int\n") == 0
 
 
@@ -218,7 +219,7 @@ def test_sanitize_does_not_call_a_kernel_clean_that_was_stopped(before, script, 
     said = capsys.readouterr()
     assert "Out of bounds: script.py, line 10" in said.err
     assert said.out.splitlines()[-1] == (
-        "sanitizer: stopped by the error above, after 0 findings, 0 notes; the rest was not checked"
+        "sanitizer: stopped by the error above, after 0 findings, 0 notes; later code is unchecked"
     )
 
 
@@ -292,7 +293,7 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
 def test_profile_of_a_sample_that_is_all_says_so(script, capsys):
     assert main(["profile", "--blocks", "64", script(f"{KERNEL}copy(x, y, 0)\n")]) == 0
     printed = capsys.readouterr().out
-    assert "--blocks 64: every launch ran in full, because none has many more blocks." in printed
+    assert "--blocks 64: every launch ran in full, because no launch is much larger." in printed
     assert "estimates" not in printed
     assert main(["profile", "--blocks", "7", script("x = 1")]) == 2
     said = "--blocks: got 7, needed 8 or more; leave it out to run all"
@@ -382,7 +383,7 @@ INSTALLED = f"""{RACE}
 import os, threading, forgekit.vgpu
 forgekit.vgpu.install(cuda=True)
 """
-FORKED = "os.fork() or run(x, y); os.wait()"  # the child raises, and has no child to wait for
+FORKED = "os.fork() or run(x, y); os.wait()"  # the child has no child to wait for
 
 
 @pytest.mark.parametrize(

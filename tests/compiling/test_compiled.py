@@ -179,7 +179,7 @@ def test_printing_a_runtime_value_warns():
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda x: fk.compile(simple.copy, x), "an argument for parameter 'mY' as well"),
+        (lambda x: fk.compile(simple.copy, x), "an argument for parameter 'mY'"),
         (lambda x: fk.compile(simple.copy, x, x, x), "got 3 arguments, needed 2"),
         (lambda x: fk.compile(simple.copy, x, None), "mY: got None, .* writes to its arguments"),
         (lambda x: fk.compile(simple.copy, x.numpy(), x), r"mX: got a NumPy array.*from_numpy"),

@@ -31,17 +31,17 @@ START_S = 120
 
 
 def free_port() -> int:
-    """Return a port on which nothing on this machine listens."""
+    """Return a port on which no process on this machine listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def copy_course(folder: Path) -> Path:
-    """Copy the files that a student gets: the weeks, and the file by which forgekit recognises the
-    course.
+    """Copy the files that a student receives: the weeks, and the file by which forgekit recognises
+    the course.
 
-    Each notebook is newer than its text, as after a `git pull` with new outputs.
+    Each .ipynb is newer than its .py, as after a `git pull` with new outputs.
     """
     for week in WEEKS:
         ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
@@ -60,21 +60,21 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "FORGEKIT_DEVICE": "virtual",
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "JUPYTER_DATA_DIR": str(folder / "data"),  # notebooks that this user trusts: none
+        "JUPYTER_DATA_DIR": str(folder / "data"),  # this user trusts no notebook
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     }  # fmt: skip
 
 
 @contextlib.contextmanager
 def server(command: list[str], *, log: Path, answers: str, **options: Any) -> Iterator[None]:
-    """Run a server process; it is ready when the address `answers` responds."""
+    """Run a server process, which is ready when the address `answers` responds."""
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **options)
         try:
             end = time.monotonic() + START_S
             while not _answers(answers):
                 assert process.poll() is None, f"{command[2]} ended:\n{log.read_text()}"
-                assert time.monotonic() < end, f"{command[2]} is silent:\n{log.read_text()}"
+                assert time.monotonic() < end, f"{command[2]} does not respond:\n{log.read_text()}"
                 time.sleep(0.2)
             yield
         finally:
@@ -116,13 +116,13 @@ class Pages:
         folder.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"\W+", "_", name).strip("_")
         for number, page in enumerate(self.open):
-            with contextlib.suppress(Exception):  # a page that cannot provide these
+            with contextlib.suppress(Exception):  # a page may be unable to provide them
                 page.screenshot(path=folder / f"{name}_{number}.png", timeout=10_000)
         for log in self.logs:
             shutil.copy(log, folder / f"{name}_{log.name}")
 
 
-_OPEN: list[Pages] = []  # a hook cannot request a fixture, least of all a failed one
+_OPEN: list[Pages] = []  # a hook cannot request a fixture
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def pages(browser: Any) -> Iterator[Pages]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
-    """Return the pages' contents when a test failed."""
+    """Save the pages' contents if a test failed."""
     report = yield
     if report.failed and report.when != "teardown":
         for pages in _OPEN:
@@ -156,13 +156,13 @@ class Classroom:
     progress: Path
 
     def open(self, notebook: str | None = None, **options: Any) -> NotebookPage:
-        """Open a notebook by its path below the course; None opens JupyterLab's default."""
-        workspace = f"lab/workspaces/w{len(self.pages.open)}"  # with no other notebook open in it
+        """Open a notebook by its path below the course; None opens JupyterLab's default page."""
+        workspace = f"lab/workspaces/w{len(self.pages.open)}"  # without other open notebooks
         path = f"{workspace}/tree/{notebook}" if notebook else ""
         return NotebookPage(self.pages.new(**options), f"{self.address}/{path}?token={self.token}")
 
     def asked(self, path: str) -> Any:
-        """Return the server's answer to a page's script."""
+        """Return the server's answer to a request from a page's script."""
         with urllib.request.urlopen(f"{self.address}/{path}?token={self.token}") as answer:
             return json.load(answer)
 
@@ -173,7 +173,8 @@ class Classroom:
 
 @contextlib.contextmanager
 def lab(folder: Path, progress: str) -> Iterator[tuple[str, str, Path]]:
-    """Run `forgekit lab` in a copy of the course; no file of the repository or the user changes."""
+    """Run `forgekit lab` in a copy of the course, without changing files of the repository or the
+    user."""
     course, port, token = copy_course(folder / "course"), free_port(), secrets.token_hex(16)
     command = [sys.executable, "-m", "forgekit", "lab", "--no-browser", f"--port={port}",
                "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",

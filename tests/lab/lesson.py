@@ -37,7 +37,7 @@ def grade(notebook: NotebookPage, line: str, becomes: str) -> str:
 
 
 def progress_of(notebook: NotebookPage) -> str:
-    """Return the exercise's row in its week's table."""
+    """Return the exercise's row in the progress table of its week."""
     cell = notebook.find("fk.progress(")
     notebook.replace_line(cell, "fk.progress()", 'fk.progress("week0")')
     notebook.run(cell)

@@ -1,8 +1,8 @@
-"""Control a notebook in JupyterLab, in a browser: open it, run it, write into it, read its display.
+"""Control a notebook in JupyterLab in a browser: open it, run it, edit it, and read its display.
 
-Actions use a student's means if possible: menus, mouse and keyboard. Facts that are invisible from
-outside, such as the end of a run and the content of cells, come from JupyterLab itself, which
-scripts can access under --LabApp.expose_app_in_browser.
+If possible, actions use menus, mouse and keyboard, like a student. State that a page does not show,
+such as the end of a run and the content of cells, comes from JupyterLab itself, which scripts can
+access under --LabApp.expose_app_in_browser.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ _LINE = f"""async ([i, text]) => {{
     return [...notebook.widgets[i].node.querySelectorAll(".cm-line")]
         .find((line) => line.isConnected && line.innerText.trim() === text);
 }}"""
-# If it must run all cells, JupyterLab sends them together. The kernel refuses cells after an error.
-# After an error that the cell's tag allows, the command ends, but the other cells still run.
+# When JupyterLab runs all cells, it sends them together. After an error, the kernel refuses the
+# remaining cells. After an error that the cell's tag allows, the command ends, but the remaining
+# cells still run.
 _OVER = f"""() => {{
     const {{content, sessionContext}} = {_PANEL};
     const cells = [...content.model.cells].filter((cell) => cell.type === "code");
@@ -77,8 +78,8 @@ def _text(source: str | list[str]) -> str:
 class Cell:
     """A cell as JupyterLab stores it: its index, kind, text, tags and outputs.
 
-    folded: True if only a line with three dots shows in place of its outputs; pictures: the number
-    of outputs with a picture.
+    folded: True if a line with three dots replaces its outputs. pictures: the number of outputs
+    with a picture.
     """
 
     index: int
@@ -120,7 +121,7 @@ class NotebookPage:
         return cell
 
     def trusted(self) -> bool:
-        """Return True if JupyterLab trusts that this user made the outputs."""
+        """Return True if JupyterLab trusts the outputs as this user's own."""
         return bool(self.page.evaluate(
             f"[...{_PANEL}.content.model.cells].filter((c) => c.type === 'code')"
             ".every((c) => c.trusted)"))  # fmt: skip
@@ -133,12 +134,12 @@ class NotebookPage:
         return node.as_element()
 
     def shown(self, cell: Cell) -> str:
-        """Return the text below a cell."""
+        """Return the text of a cell's outputs."""
         outputs = self.node(cell).query_selector_all(".jp-OutputArea-output")
         return "\n".join(out.inner_text() for out in outputs if out.is_visible())
 
     def fold(self, cell: Cell) -> str:
-        """Return the texts that the browser and the style sheet show at a folded output."""
+        """Return the texts that the page and its style sheet show for a folded output."""
         line = self.node(cell).query_selector(".jp-OutputPlaceholder .jp-PlaceholderText")
         return str(
             line.evaluate("""(line) => {
@@ -153,7 +154,8 @@ class NotebookPage:
         self.node(cell).query_selector(".jp-OutputPlaceholder").click()
 
     def picture_widths(self, cell: Cell) -> list[int]:
-        """Return the widths in CSS pixels of the pictures below a cell; 0 for a hidden picture."""
+        """Return the widths, in CSS pixels, of the pictures in a cell's outputs; 0 for a hidden
+        picture."""
         images = self.node(cell).query_selector_all(".jp-OutputArea-output img")
         loaded = "(image) => image.decode().then(() => image.naturalWidth, () => 0)"
         return [image.evaluate(loaded) if image.is_visible() else 0 for image in images]
@@ -169,7 +171,7 @@ class NotebookPage:
         self.wait()
 
     def run(self, cell: Cell) -> None:
-        """Click into a cell, press Shift+Enter, and wait for its end."""
+        """Click into a cell, press Shift+Enter, and wait until the cell has run."""
         self.node(cell).query_selector(".cm-content").click()
         self._begin(lambda: self.page.keyboard.press("Shift+Enter"))
         self.wait()
@@ -182,13 +184,14 @@ class NotebookPage:
         self.page.keyboard.type(becomes)
 
     def wait(self) -> None:
-        """Wait until everything started is done and the kernel is idle."""
+        """Wait until every started command is done and the kernel is idle."""
         self.page.wait_for_function(_OVER)
 
     def _until(self, function: str, arg: object = None) -> Any:
         """Return a handle of the function's first true result.
 
-        Playwright's `wait_for_function` takes the promise of an `async` function for a result.
+        Playwright's `wait_for_function` cannot do this, because it treats the promise of an `async`
+        function as a true result.
         """
         end = time.monotonic() + SLOW_MS / 1000
         while True:

@@ -1,5 +1,5 @@
-"""Test a student's first hour in JupyterLab: open, run all, solve an exercise wrongly, then
-correctly."""
+"""Test a student's first hour in JupyterLab: open the notebook, run all cells, solve an exercise
+wrongly, then correctly."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def opened(classroom: Classroom, request: pytest.FixtureRequest) -> Iterator[Not
 
 
 def test_to_leave_an_untouched_notebook_asks_nothing(opened):
-    """JupyterLab writes the kernel's language into the notebook, and would ask to save the
-    change."""
+    """Check that JupyterLab does not ask to save the kernel's language, which it writes into the
+    notebook."""
     page = opened.page
     page.wait_for_function(f"{_MODEL}.getMetadata('language_info')?.version")
     assert page.evaluate(f"{_MODEL}.dirty") is False
@@ -38,7 +38,7 @@ def test_to_leave_an_untouched_notebook_asks_nothing(opened):
 
 
 def test_no_fold_shows_what_is_to_be_predicted(opened):
-    """By default JupyterLab shows the first line of a folded output."""
+    """Check folded outputs, of which JupyterLab shows the first line by default."""
     shown = {opened.fold(cell) for cell in opened.cells() if cell.folded}
     assert shown == {"folded away: predict, then run this cell"}
 

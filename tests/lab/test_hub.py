@@ -1,5 +1,5 @@
-"""Test the recipe of book/classroom: two users of a JupyterHub work concurrently without
-interfering."""
+"""Test the recipe in book/classroom: two users of a JupyterHub work concurrently without
+interference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ USERS = ("alice", "bob")
 
 
 def find_proxy() -> str:
-    """Find JupyterHub's proxy in this environment, or Node's proxy on PATH."""
+    """Return the path of JupyterHub's proxy in this environment, or of Node's proxy on PATH."""
     places = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     if found := shutil.which("configurable-http-proxy", path=places):
         return found
@@ -45,8 +45,8 @@ def digest(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Hub:
-    """A running JupyterHub, the folder of its users' homes, and the course that is copied to
-    them."""
+    """A running JupyterHub, the folder with its users' homes, and the course that is copied to each
+    home."""
 
     pages: Pages
     address: str

@@ -22,7 +22,7 @@ def copy_missing() -> Callable[[Path, Path], None]:
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
-    """Make a course that users cannot write to."""
+    """Create a course that users cannot write to."""
     for name in (NOTEBOOK, NUMBERS, "pyproject.toml", "week1_reduce/.ipynb_checkpoints/a.ipynb"):
         file = tmp_path / "shared" / name
         file.parent.mkdir(parents=True, exist_ok=True)

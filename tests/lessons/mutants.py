@@ -1,10 +1,10 @@
-"""Make mechanical mutants of every solution, each with a small change that its exercise must
+"""Create mechanical mutants of every solution; each has a small change that its exercise must
 reject.
 
     python -m tests.lessons.mutants [NAME…]    all mutants, as a table; names such as week0/scale
 
 A mutant with the same results or the same costs is not a mistake; `EQUIVALENT` in the exercise's
-wrong.py lists it by name, with the reason.
+wrong.py lists the names of such mutants, with reasons.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IDENTITY = re.compile(r"(?<![\w.])(-?(?:0\.0|1\.0|0|1))(?![\w.])")
 
 
 def mutants(solution: str) -> dict[str, str]:
-    """Map names, such as `line 9: no predicate`, to the text with that change."""
+    """Map the name of each change, such as `line 9: no predicate`, to the changed text."""
     lines = solution.splitlines()
     found: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
@@ -70,12 +70,12 @@ def _of_line(line: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def equivalent(e: Exercise) -> dict[str, str]:
-    """Return the mutants of an exercise that are not mistakes, each with the reason."""
+    """Map the name of each mutant of an exercise that is not a mistake to the reason."""
     return getattr(load_part(e.folder, "wrong"), "EQUIVALENT", {})
 
 
 def survives(e: Exercise, text: str) -> bool:
-    """Return True if a mutant passes."""
+    """Return True if a mutant passes the exercise's gates."""
     try:
         return bool(e.grade(load(e, text)))
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""Make a student's submission from the text of a cell."""
+"""Create a student's submission from the text of a cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def load(e: Exercise, code: str, name: str = "cell") -> Any:
     entry.
 
     The code runs as a separate module, after the imports of the solution file. Like a cell, it has
-    no file; its folder derives from the text, so kernels from an earlier run are found on disk.
+    no file; the name of its folder depends on the text, so kernels from an earlier run are found on
+    disk.
     """
     text = f"{e.source.imports}\n\n\n{code}"
     file = f"/notebook/{hashlib.sha256(text.encode()).hexdigest()[:12]}/{name}.py"

@@ -18,13 +18,13 @@ KEPT = ast.Import | ast.ImportFrom | ast.FunctionDef
 
 
 def functions(notebook: str) -> ModuleType:
-    """Return a notebook's imports and definitions, without running the rest."""
+    """Return a module with a notebook's imports and definitions, without running its other code."""
     path = ROOT / notebook
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tree.body = [node for node in tree.body if isinstance(node, KEPT)]
     module = ModuleType(path.stem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(path.parent))  # the folder of its week's helpers
+        patch.syspath_prepend(str(path.parent))  # the folder with the week's helper modules
         exec(compile(tree, str(path), "exec"), vars(module))
     return module
 
@@ -101,8 +101,8 @@ def test_one_launch_or_bytes(call):
 @pytest.mark.weekly
 @pytest.mark.parametrize("step", ["warp_a_row", "elements_unrolled", "vectors", "unrolled"])
 def test_recorded_times_of_a_notebook_are_predicted(step):
-    """None of the notebook's kernels is in the calibration; `book/virtual_gpu.md` states the
-    errors."""
+    """Predict the times of kernels that are not part of the calibration; `book/virtual_gpu.md`
+    states the errors."""
     import torch
 
     from forgekit.benching.recorded import recorded

@@ -27,9 +27,9 @@ exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
 def bank() -> Iterator[object]:
-    """Return every wrong solution; mark solutions with the same kind of explanation as an earlier
-    one as weekly. An exercise's own text counts as a kind, and so does a gate's text, regardless of
-    numbers."""
+    """Yield every wrong solution; mark a solution as weekly if an earlier one has the same kind of
+    explanation. Each of the exercise's own texts is a kind, and so is each text of a gate,
+    regardless of its numbers."""
     seen: set[object] = set()
     for e in EXERCISES:
         own = words_of(e)
@@ -54,7 +54,7 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def polite(report: GradeReport) -> bool:
-    """Check that a text for students shows no library internals and is not too long."""
+    """Return True if a text for students shows no library internals and is not too long."""
     text = repr(report)
     inside = ("Traceback", "site-packages", "forgekit/", "object at 0x")
     return not any(word in text for word in inside) and len(text.splitlines()) < 60
@@ -69,7 +69,7 @@ def test_skeleton_fails_politely(e):
     assert e.source.skeleton.count(PLACEHOLDER) >= 1
     if callable(submission):
         assert report.untouched
-        # no longer the given skeleton
+        # the text differs from the given skeleton
         swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")
         again = e.grade(load(e, swapped))
         assert not again and not again.untouched and polite(again)
@@ -78,8 +78,8 @@ def test_skeleton_fails_politely(e):
 @exercises
 @pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.weekly), None])
 def test_solution_passes(e, arch):
-    submission = e.reference()  # kernels for comparison in gates, compiled once for both
-    if e.arch or not callable(submission):  # requires a certain architecture, or is not a kernel
+    submission = e.reference()  # compiled only once, also as the kernel with which gates compare
+    if e.arch or not callable(submission):  # it needs a certain architecture, or is not a kernel
         arch = None
     report = e.grade(submission, arch=arch)
     assert report, report
@@ -112,7 +112,7 @@ def test_wrong_solution_is_told_its_mistake(e, wrong):
 
 
 OTHERS = [(e, other) for e in EXERCISES for other in alternatives(e)]
-DAILY = {e.week: other for e, other in reversed(OTHERS)}.values()  # one of each week
+DAILY = {e.week: other for e, other in reversed(OTHERS)}.values()  # one per week
 OTHERS = [pytest.param(*x, marks=() if x[1] in DAILY else pytest.mark.weekly) for x in OTHERS]
 
 
@@ -129,7 +129,7 @@ def test_a_whole_kernel_has_two_alternatives(e):
 
 
 def used(table: symtable.SymbolTable) -> set[str]:
-    """Return the global names that code needs but does not bind."""
+    """Return the global names that code uses but does not bind."""
     names = {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
     return names.union(*map(used, table.get_children()))
 
@@ -150,7 +150,7 @@ def test_solutions_use_names_that_their_notebook_has_by_then(e):
 
 
 def answer_table(e: Exercise) -> dict[tuple[str, object], str]:
-    """Map (question, wrong answer) to its explanation, over all groups of `answers` and
+    """Map each (question, wrong answer) to its explanation, for all groups of `answers` and
     `choices`."""
     tables: dict[tuple[str, object], str] = {}
     for group in e.groups:

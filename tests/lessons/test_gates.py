@@ -1,4 +1,5 @@
-"""Test gates: the submissions that they accept, and their messages about the others."""
+"""Test gates: the submissions that they accept, and their messages about submissions that they
+reject."""
 
 from __future__ import annotations
 
@@ -46,8 +47,8 @@ STORE = "mY[i] = 3.0 * mX[i] + 1.0"
 
 @pytest.fixture
 def scale() -> Any:
-    """Return a function that makes a submission from the solution of week0/scale, with
-    replacements."""
+    """Return a function that makes a submission from the solution of week0/scale, with some text
+    replaced."""
 
     def make(**swaps: str) -> Any:
         e, code = exercise("week0/scale"), exercise("week0/scale").source.solution
@@ -73,8 +74,8 @@ def stopped(group: Group, submission: Any) -> GateError:
 
 # -- runs -------------------------------------------------------------------------------------
 def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
-    """The group Values also uses a run in another order; the usual order runs once for values and
-    counts."""
+    """Check that the group Values also uses a run in another order, and that the usual order runs
+    only once, for values and counts."""
     calls, call = [], CompiledKernel.__call__
     monkeypatch.setattr(CompiledKernel, "__call__", lambda *args: calls.append(call(*args)))
     monkeypatch.setattr(recordings, "_kept", [])
@@ -142,7 +143,7 @@ def test_values_tells_how_many_sizes_and_types(scale):
 
 
 def test_a_nan_that_was_computed_is_not_called_unwritten():
-    """If the wrong rows come last, it looks as if only the first rows had been written."""
+    """The wrong rows come last, so it looks as if only the first rows had been written."""
     e = exercise("week0/add_row")
     nan = e.source.solution.replace("mX[i, j] +", "mX[i, j] * cute.math.log(1.5 - i) +")
     report = e.grade(load(e, nan))
@@ -150,7 +151,8 @@ def test_a_nan_that_was_computed_is_not_called_unwritten():
 
 
 class WithGpu(Submission):
-    """Simulate a machine with a GPU, played by the virtual GPU, which adds `wrong` to results."""
+    """Simulate a machine with a GPU: the virtual GPU takes its role, and adds `wrong` to
+    results."""
 
     ran: list[str]
     wrong = 0.0
@@ -426,7 +428,7 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
         ({"a": "8"}, "'a': '8' is not right", ""),
         ({"c": False}, "'c': False is not right", "c again"),
-        ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first wrong answer
+        ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # only the first error
     ],
 )
 def test_a_wrong_answer_is_told_its_misconception(change, says, likely):
@@ -498,7 +500,7 @@ def test_the_failing_call_can_be_drawn_again(monkeypatch):
 
 
 def test_small_sizes_are_drawn_as_often_as_large_ones():
-    """Half of the sizes are below the square root of the largest."""
+    """Check that half of the sizes are below the square root of the largest size."""
     drawn = [n for seed in range(300) for (n,) in drawn_sizes([(7,), (10_000,)], 1, seed)]
     assert min(drawn) >= 1 and max(drawn) <= 10_000
     assert 120 <= sum(n <= 100 for n in drawn) <= 180
@@ -542,4 +544,4 @@ def test_an_atomic_operation_reads_its_counter():
     e = exercise("week1/fix_the_counter")
     report = e.grade(load(e, e.source.solution.replace("mY[0] = best", "mY[0] = best + 1.0")))
     assert "result is wrong" in repr(report) and "no thread reads" not in repr(report)
-    assert "expected" in report.failure.happened  # got above expected, if the reason is unknown
+    assert "expected" in report.failure.happened  # the values are shown if the reason is unknown

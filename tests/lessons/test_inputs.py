@@ -1,4 +1,4 @@
-"""Test that a puzzle's inputs distinguish its right result from the results of the standard
+"""Test that a puzzle's inputs distinguish the right result from the results of standard
 mistakes."""
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SMALL = 150_000  # elements; larger calls are omitted
 
 
 class Mistake(TorchFunctionMode):
-    """Torch's reductions with a mistake. read: the type through which inputs are read. start: the
-    initial value of a maximum. narrow: the type in which numbers are added. part: the fraction of a
-    row's elements that take part. equal: > becomes >=."""
+    """Torch's reductions with a mistake. read: the type to which inputs are rounded when read.
+    start: the initial value of a maximum. narrow: the type in which numbers are added. part:
+    selects the elements of a row that take part. equal: True if >= replaces >."""
 
     def __init__(
         self,
@@ -137,7 +137,8 @@ class Mistake(TorchFunctionMode):
 
 
 def without(last: Callable[[int], int]) -> Callable[[torch.dtype], Mistake]:
-    """Omit this many elements at the end of a row, if others remain."""
+    """Return the mistake of omitting `last(n)` elements at the end of a row of n, if others
+    remain."""
     return lambda of: Mistake(part=lambda n: torch.arange(n) < (n - last(n) if last(n) < n else n))
 
 
@@ -156,7 +157,7 @@ MISTAKES: dict[str, Callable[[torch.dtype], Mistake]] = {
     **{f"a pass of {t} fewer": without(lambda n, t=t: (n - 1) % t + 1) for t in PASSES},
     ">= for >": lambda of: Mistake(equal=True),
 }  # fmt: skip
-# (exercise, the beginning of a mistake's name) -> why its inputs need not reveal the mistake
+# (exercise, beginning of a mistake's name) -> the reason why the inputs need not reveal the mistake
 EXCEPTIONS = {
     ("week0/ramp", "reads"): "only the length of x counts",
     ("week0/clamp", "reads through bfloat16"): "the result is a bfloat16",
@@ -183,7 +184,7 @@ def puzzles() -> list[Exercise]:
 
 
 def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
-    """Return the calls whose values the grader compares at listed sizes."""
+    """Yield the calls at listed sizes whose values the grader compares."""
     of, orders = gates(e), {s: t for g in e.groups for m, s, t in g.orders()}
     calls = shared_out(of["Values"]["sizes"], of["Values"]["dtypes"], orders)
     counted = held(of["Nothing wasted"]["calls"])
@@ -194,8 +195,8 @@ def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
 
 
 def mistaken(e: Exercise, case: Case, mistake: Mistake) -> dict[int, Tensor] | None:
-    """Return the outputs of a call if `result` is computed with a mistake; None if the mistake is
-    impossible."""
+    """Return the outputs of a call with `result` computed with a mistake; None if the mistake
+    cannot occur."""
     of = held(gates(e)["Values"]["make"])
     inputs = list(case.args[: len(case.args) - len(case.expected) * (not of["in_place"])])
     for k, x in enumerate(inputs):
@@ -237,7 +238,7 @@ def test_inputs_tell_mistakes_apart(e):
 
 @pytest.mark.parametrize("e", puzzles(), ids=lambda e: e.name)
 def test_numbers_are_not_constant(e):
-    """No number passed to a kernel is the same in every call."""
+    """Check that no number passed to a kernel is the same in every call."""
     calls = [[x for x in case.args if isinstance(x, float)] for _, case in cases(e)]
     assert all(len(set(values)) > 1 for values in zip(*calls, strict=True))
 

@@ -1,4 +1,5 @@
-"""Test exercises on offsets and layouts: every wrong answer in a bank gets its own message."""
+"""Test exercises on offsets and layouts: every wrong answer in a bank gets a message that explains
+it."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ WRONG_OFFSETS = [
     (7, 19, FROM_THE_RIGHT),
     ((2, 3), 7, NOT_SPLIT),
     ((0, 6), 6, NOT_SPLIT),
-    (7, 4, NOT_SPLIT),  # only computed (1,2)
+    (7, 4, NOT_SPLIT),  # this answer computes only (1,2)
     (7, 7, INDEX),
     ((1, 0), 1, ADDED),
     ((1, (0, 2)), 3, ADDED),

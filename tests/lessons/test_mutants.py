@@ -1,7 +1,7 @@
 """Test mechanical mutants of solutions: their construction and their rejection by the exercises.
 
 The suite runs one mutant per exercise; `python -m tests.lessons.mutants`, which the weekly workflow
-calls, runs all.
+calls, runs all mutants.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOLUTION = """
 
 
 def chosen(e: Exercise) -> tuple[str, str] | None:
-    """Choose a mutant that is a mistake, the same in every run."""
+    """Return a mutant that is a mistake; every run chooses the same mutant."""
     made = [(n, t) for n, t in mutants(e.source.solution).items() if n not in equivalent(e)]
     return made[zlib.crc32(e.name.encode()) % len(made)] if made else None
 

@@ -1,4 +1,5 @@
-"""Test the cells of an exercise in a notebook's .py file: filled, found to be outdated, refused."""
+"""Test the cells of an exercise in a notebook's .py: how they are filled, reported as out of date,
+or refused."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def cell(name: str, part: str) -> str:
 
 
 def empty(*names: str) -> str:
-    """Make a notebook with empty cells of exercises, and other cells around them."""
+    """Return the text of a notebook with empty cells for these exercises, and other cells around
+    them."""
     cells = ["".join(cell(name, part) for part in PARTS) for name in names]
     between = "# %%\nprint('between')\n"
     return HEADER + "# %% [markdown]\n# # Title\n" + between.join(cells) + "# %%\nlast = 1\n"
@@ -80,7 +82,7 @@ def test_what_is_filled_is_formatted_and_valid(names, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        ("mY[i] = mX[i]\n", "mY[i] = 3.0 * mX[i] + 1.0\n", "skeleton"),  # solved, and saved
+        ("mY[i] = mX[i]\n", "mY[i] = 3.0 * mX[i] + 1.0\n", "skeleton"),  # a solved exercise, saved
         ("scale a vector", "scale the vector", "task"),
         (".grade(scale)", ".grade(guarded_copy)", "grade"),
         ("rounds once", "rounds twice", "solution"),
@@ -161,7 +163,7 @@ def names_of(source: str) -> tuple[set[str], set[str]]:
 
 
 def not_known(notebook: str) -> dict[str, set[str]]:
-    """Map each exercise in a notebook's .py to names that its solution uses but no cell above
+    """Map each exercise in a notebook's .py to the names that its solution uses but no earlier cell
     binds."""
     known, found = set(dir(builtins)), {}
     for cell in jupytext.reads(notebook, fmt="py:percent").cells:
@@ -191,7 +193,8 @@ def test_a_solution_without_its_import_is_found():
 
 
 def notebooks() -> Iterator[object]:
-    """Return each notebook with exercises; the first of each week runs daily, the others weekly."""
+    """Yield each notebook with exercises; the first notebook of each week runs daily, the others
+    weekly."""
     seen: set[Path] = set()
     for path in find_pairs():
         if 'part="skeleton"' in path.read_text(encoding="utf-8"):
@@ -201,7 +204,7 @@ def notebooks() -> Iterator[object]:
 
 
 def other_solutions(name: str) -> dict[str, str]:
-    """Map labels to the code of an exercise's alternatives."""
+    """Map a label to the code of each alternative solution of an exercise."""
     e = exercise(name)
     return {f"{name}, {other.name}": other.of(e.source.solution) for other in alternatives(e)}
 
@@ -218,7 +221,7 @@ def test_alternatives_and_folded_solutions_pass_in_their_notebook(source, monkey
     for c in notebook.cells:
         name, part = (c.metadata.get(key, "") for key in ("exercise", "part"))
         if part == "skeleton":
-            for label, code in other_solutions(name).items():  # before the folded solution
+            for label, code in other_solutions(name).items():  # inserted before the folded solution
                 grade = f'fk.exercise("{name}").grade({exercise(name).entry})'
                 cells.append(nbformat.v4.new_code_cell(code))
                 cells.append(nbformat.v4.new_code_cell(grade, metadata={"graded": label}))

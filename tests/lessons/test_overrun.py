@@ -1,4 +1,5 @@
-"""Test the reason for an overrun of a tensor: the grader states it only if the numbers prove it."""
+"""Test the explanation of an overrun of a tensor, which the grader gives only if the indices prove
+it."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ def vector(threads: list[int], numbers: list[int], elements: int = 8) -> Overrun
 
 
 def matrix(places: list[tuple[int, int]], row: int, column: int) -> Overrun:
-    """Make an overrun by threads (x, y) in a 3 × 4 matrix; row, column: the one of x and y that
-    each index uses."""
+    """Return an overrun by threads (x, y) in a 3 × 4 matrix. row, column: 0 if the index is
+    computed from x, 1 if it is computed from y."""
     numbers = [4 * place[row] + place[column] for place in places]
     threads = np.arange(len(places))
     return Overrun("mX", (3, 4), (4, 1), threads, np.array(places), np.array(numbers), 1, threads)

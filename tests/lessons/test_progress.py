@@ -1,4 +1,4 @@
-"""Test progress, which several processes write to one file, in any state of the file."""
+"""Test progress, which several processes write to the same file, for any state of the file."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_with_a_warning(file, content):
     file.parent.mkdir()
     file.write_bytes(content)
     aside = file.with_name("progress.unreadable.json")
-    with pytest.warns(UserWarning, match=r"cannot be read .* kept as progress.unreadable.json"):
+    with pytest.warns(UserWarning, match=r"cannot be read .* renamed to progress.unreadable.json"):
         assert record(NAME) == Record()
     assert aside.read_bytes() == content
     change(NAME, passed)
@@ -174,7 +174,7 @@ def test_a_field_of_tomorrow_is_no_reason_to_begin_again(file):
     known = {"tries": 3, "stars": 5}
     file.write_text(json.dumps({"version": 1, "exercises": {NAME: known, "week9/x": {}}}))
     assert record(NAME) == Record(tries=3)
-    assert len(progress().rows) == len(all_exercises())  # removed exercises are not shown
+    assert len(progress().rows) == len(all_exercises())  # without removed exercises
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(file, monkeypatch):
@@ -296,7 +296,7 @@ def test_its_links_lead_to_the_notebooks_from_where_one_is(monkeypatch):
 
 
 def test_the_day_of_a_pass_shows_where_it_was_recorded():
-    change(NAME, passed)  # in the format of an older forgekit
+    change(NAME, passed)  # in the format of an older version of forgekit
     assert "Latest pass" not in repr(progress())
     exercise("week0/four_loads").grade(exercise("week0/four_loads").reference())
     on = record("week0/four_loads").passed_on

@@ -1,4 +1,4 @@
-"""Test that the recorded values of notebook 09 equal the virtual GPU's counts, and are for the
+"""Test that the recorded values in notebook 09 equal the virtual GPU's counts and belong to the
 current kernels."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 NUMBERS = load_part(exercise("week0/read_the_report").folder, "exercise").NUMBERS
 RECORDED = Path(__file__).parents[2] / "week0_copy_transpose" / "recorded"
-SIZE = 256  # the recordings are for 1024 and 8192, with 16 and 1,024 times as many elements
+SIZE = 256  # the recordings are for 1024 and 8192, with 16 and 1,024 times this number of elements
 
 
 def _load(file: Path) -> ModuleType:
@@ -42,7 +42,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def raw(name: str) -> dict[str, dict[str, float]]:
-    """Map kernel -> metric -> number."""
+    """Map each kernel to its metrics and their values."""
     return {
         row["Kernel Name"].removesuffix("_0"): {
             m: float(v.replace(",", "") or 0) for m, v in row.items() if "__" in m
@@ -104,8 +104,8 @@ def test_lines_are_equal(profiles):
 
 
 def test_large_matrices_are_as_the_book_says():
-    """At 8192 x 8192, counts of shared memory are too high, and those of global memory are right
-    except for scattered stores."""
+    """Check that, at 8192 x 8192, ncu's counts for shared memory are too high and its counts for
+    global memory are right except for scattered stores."""
     loads = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
     assert round(100 * COUNTED["transpose_padded"][loads] / 32768) == 105
     assert round(100 * MEASURED["transpose_padded"][loads] / (64 * 32768)) == 109
@@ -148,7 +148,8 @@ def test_numbers_of_the_five_reports():
 
 
 def test_the_slow_kernel_is_the_skeleton(profiles):
-    """The report in exercise fix_the_turn is about the kernel that a student gets."""
+    """Check that the report in exercise fix_the_turn is about the kernel that a student
+    receives."""
     body = exercise("week0/fix_the_turn").source.skeleton.splitlines()
     ours = {line.strip().replace("TILE", "32") for line in
             (RECORDED / "kernels.py").read_text().splitlines()}  # fmt: skip

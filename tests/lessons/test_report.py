@@ -1,4 +1,4 @@
-"""Test grading and its report: where it stops, its text, and the stored part."""
+"""Test grading and its report: the group at which it stops, its text, and the stored record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ OF_WEEK_0 = sum(e.week == "week0" for e in all_exercises())
 
 
 def made(*outcomes: Any, praise: str = "") -> tuple[Exercise, list[int]]:
-    """Make an exercise whose groups pass (with a text) or raise, and the list of those that ran."""
+    """Return an exercise whose groups return a text (a pass) or raise, and the list of groups that
+    ran."""
     ran: list[int] = []
 
     def group(number: int, outcome: Any) -> Group:

@@ -1,5 +1,5 @@
-"""Test skeletons from solutions: the blanked and the remaining lines, and marks that do not pair
-up."""
+"""Test how skeletons are derived from solutions: the removed and the remaining lines, and marks
+that do not pair up."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_one_line_is_one_line_and_several_places_are_marked_each(tmp_path):
     [
         ("a = 1\n", "got no marked lines"),
         ("", "got no marked lines"),
-        ("# [fill]\na = 1\n", "got no marked lines"),  # opened but never closed
+        ("# [fill]\na = 1\n", "got no marked lines"),  # the mark is opened but never closed
         ("a = 1\n# [/fill]\n", "x.py, line 9: got '# [/fill]', needed marks in pairs"),
         ("# [fill]\n# [fill]\na = 1\n# [/fill]\n", "x.py, line 9: got '# [fill]', needed marks in"),
     ],

@@ -34,12 +34,12 @@ class SubmittedNotebook:
     """A student's notebook.
 
     name: the notebook's name, without .ipynb. cells: its code cells, in order. tasks: title -> the
-    exercise text in this notebook. exercises: the exercises to grade, in order. unknown: names
-    graded in it that are not exercises in this course. problem: why it cannot be graded at all.
-    seed: determines the values that its kernels get; the judge's secret. time_s: when it was
-    written, in seconds since 1970. handed_in: name and time of each submission for these exercises,
-    this one last. files: the week's helper files and the files next to the notebook, by name, in
-    Base64.
+    exercise text in this notebook. exercises: the exercises to grade, in order. unknown: names that
+    the notebook grades but that are not exercises in this course. problem: the reason why it cannot
+    be graded, or "". seed: the judge's secret, which determines the input values of its kernels.
+    time_s: the time at which it was written, in seconds since 1970. handed_in: the name and time of
+    each submission for these exercises; this submission is the last entry. files: name -> content
+    in Base64, for the week's helper files and the files next to the notebook.
     """
 
     student: str
@@ -60,15 +60,15 @@ class SubmittedNotebook:
 def find_submissions(
     paths: Sequence[str], *, best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Find the notebooks in these files and folders; return them ordered by student and time, with
-    remarks.
+    """Find the notebooks in these files and folders; return them, ordered by student and time, and
+    a list of remarks.
 
-    If a student has submitted several notebooks for the same exercises, the latest one is returned;
-    best: True to return all of them.
+    If a student has submitted several notebooks for the same exercises, only the latest notebook is
+    returned; best: True to return all of them.
 
-    The student's name is the name of the folder below `submitted`, else of the first folder below
-    the given one. For a notebook directly in the given folder it is the file's name or, if that is
-    a name from the course (`10_practice`), the folder's name.
+    The student's name is the name of the folder directly in `submitted` or, without `submitted`,
+    directly in the given folder. For a notebook directly in the given folder, it is the file's name
+    or, if the course has a notebook of that name (`10_practice`), the folder's name.
 
     Raises:
         UsageError: a path does not exist, or contains no notebook.
@@ -92,9 +92,9 @@ def find_submissions(
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """Return everything below a folder that is named .ipynb, whatever its kind, and the folders
-    that were skipped: unreadable folders, and links to folders that stand for a student or contain
-    notebooks, which are not followed."""
+    """Yield every path below a folder whose name ends in .ipynb, whatever its type, and the folders
+    that are not searched: unreadable folders, and links to a student's folder or to a folder that
+    contains notebooks."""
     closed: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=closed.append):
         yield from (Path(place, name) for name in [*folders, *names] if name.endswith(".ipynb"))
@@ -130,8 +130,8 @@ def _course_notebooks() -> dict[str, list[str]]:
 def _latest(
     found: list[SubmittedNotebook], best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Return the latest of a student's notebooks for the same exercises, which lists all of
-    them."""
+    """Return the latest notebook of each student for the same exercises, with all submissions
+    listed in its `handed_in`, and a list of remarks."""
     groups: dict[object, list[SubmittedNotebook]] = {}
     for h in sorted(found, key=_order):
         alone = best or not h.exercises
@@ -160,8 +160,8 @@ def _when(time_s: float) -> str:
 def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
     """Return a regular file's status and its first `most` + 1 bytes.
 
-    Raises OSError for a link, which may lead to another student's file, and for a file whose
-    reading could block.
+    Raise OSError for a link, which may lead to another student's file, and for a file that could
+    block a read.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(file, flags), "rb") as opened:
@@ -183,9 +183,9 @@ def _beside(file: Path) -> dict[str, str]:
 
 
 def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
-    """Read a notebook, or explain in `problem` why it cannot be read.
+    """Read a notebook; if it cannot be read, its `problem` gives the reason.
 
-    alone: True if the folder, and hence the files next to the notebook, belong to the student.
+    alone: True if the folder belongs to the student, and with it the files next to the notebook.
     """
     submitted = SubmittedNotebook(student, file.stem, str(file))
     try:
@@ -213,7 +213,7 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
     graded = list(dict.fromkeys(GRADES.findall("\n".join(code))))
     own = _course_notebooks().get(file.stem, ())
     weeks = {name.partition("/")[0] for name in graded or own}
-    if not graded and len(weeks) > 1:  # its week cannot be determined
+    if not graded and len(weeks) > 1:  # the week is ambiguous
         weeks = set()
     wanted = {*graded, *(name for name in own if name.partition("/")[0] in weeks)}
     exercises = tuple(name for name in folders if name in wanted)
@@ -227,19 +227,18 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
 
 
 def without_grades(text: str) -> str:
-    """Return a cell's code without the statements that grade an exercise; lines keep their numbers.
-
-    Parsing can take any amount of time and memory, so only the student's process does it.
+    """Return a cell's code without the statements that grade an exercise; line numbers do not
+    change. Parsing can take any amount of time and memory, so only the student's process does it.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     text = "\n".join(lines)
     ends = list(accumulate(len(line) + 1 for line in lines))
-    graded = [bisect(ends, m.start()) for m in GRADES.finditer(text)]  # lines, from 0
+    graded = [bisect(ends, m.start()) for m in GRADES.finditer(text)]  # 0-based lines
     if not graded:
         return text
     try:
         spans = [(node.lineno - 1, node.end_lineno or 0) for node in ast.parse(text).body]
-    # the cell contains a magic or a mistake
+    # the cell contains a magic or a syntax error
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         spans = [(line, line + 1) for line in graded]
     for begin, end in spans:

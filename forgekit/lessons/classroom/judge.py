@@ -1,4 +1,5 @@
-"""Run a judge: the process that holds exercises, references and seeds, but no student code.
+"""Run a judge, a process that has the exercises, their references and the seeds, but runs no
+student code.
 
 It receives submissions as JSON through a pipe and returns verdicts. A student's process can
 influence a verdict only by sending different PTX, launches or answers.
@@ -45,7 +46,8 @@ _STAYS = (
 
 
 def main() -> None:
-    """Serve until the pipe ends. The argument is the pipe's number; the limits arrive first."""
+    """Serve requests until the pipe closes. The command-line argument is the pipe's file
+    descriptor; the first message contains the limits."""
     sandbox.die_with_parent()
     sandbox.not_to_be_traced()
     pipe = Connection(int(sys.argv[1]))
@@ -73,7 +75,7 @@ def main() -> None:
 
 
 def _import_all() -> None:
-    """Import the modules that notebooks use, once for all of them, but nothing that contains an
+    """Import the modules that notebooks use, once for all notebooks, but no module that contains an
     exercise."""
     import forgekit
     from forgekit.vgpu import HOST
@@ -94,7 +96,7 @@ class Sitting:
         self.control, self.limits, self.submitted = control, limits, submitted
         self.end = time.monotonic() + limits.total_seconds
         self.errors: list[str] = []  # exceptions that cells raised
-        self.why = ""  # why the student's process has ended
+        self.why = ""  # the reason why the student's process has ended
         self.slow = ""  # the interrupted cells and grades
         self.peer: JudgeEnd
 
@@ -126,7 +128,8 @@ class Sitting:
         return [found[name] for name in wanted] + unknown
 
     def _run(self, where: str, what: str, *args: Any) -> None:
-        """Have the student's process do something within the time limit, before it is judged."""
+        """Send the student's process a request, with a time limit, before its exercises are
+        judged."""
         if self.why or not args[-1]:
             return
         if isinstance(text := args[-1], str):
@@ -134,7 +137,7 @@ class Sitting:
             linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             self._in_time()
-            with self._in_all():  # includes the work that the cell requests from the judge
+            with self._in_all():  # includes the judge's work for the cell
                 error = str(self.peer.ask(what, *args) or "")
         except LostError as lost:
             self._lost(lost, f" in {where}")
@@ -159,7 +162,7 @@ class Sitting:
         return f"it took more than {self.limits.total_seconds:g} s in total"
 
     def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
-        """Limit the seconds to the submission's remaining time."""
+        """Limit a block to these seconds and to the submission's remaining time."""
         left = max(self.end - time.monotonic(), 0.01)
         if seconds < left:
             return _at_most(seconds, f"grading took more than {seconds:g} s")
@@ -194,7 +197,7 @@ class Sitting:
             said = [f"The name `{e.entry}` is not defined.", *self.errors]
             verdict = "stopped" if self.slow else "missing"
             return Verdict(name, verdict, e.title, happened="\n".join([*said, self.slow])[:_WORDS])
-        if self.slow and not report:  # it may be fast enough next time
+        if self.slow and not report:  # another run may be fast enough
             return replace(_verdict(report), verdict="stopped", notes=[self.slow])
         text, found = dict(self.submitted.tasks).get(e.title), _verdict(report)
         if text is not None and _plain(e.task) not in _plain(text):
@@ -208,7 +211,7 @@ class Sitting:
 
 
 class _TooLongError(LostError):
-    """The judge's own work has taken too long, because of an endless kernel for example."""
+    """The judge's own work has taken too long, for example because a kernel never ends."""
 
 
 @contextlib.contextmanager
@@ -229,8 +232,8 @@ def _plain(text: str) -> str:
 
 
 def _called(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call a function that a gate passed to the student's function. Students may not set compiler
-    options, because some of them name files."""
+    """Call a function that a gate passed to the student's function. Reject compiler options from
+    students, because some options name files."""
     if "options" in kwargs:
         raise usage_error("options", "compiler options", "none while grading", "omit them")
     return function(*args, **kwargs)

@@ -1,7 +1,6 @@
 """Read the instructor's additions: a class roster, and `review.toml` next to the results.
 
-[points]                            # the exercises that count, and their points; without it each
-counts one point
+[points]                            # the exercises that count; by default all count one point
 "week0/scale" = 2
 
 [[review]]
@@ -35,8 +34,9 @@ _Key = tuple[str, str]  # student, exercise or ""
 class Marks:
     """The content of `review.toml`.
 
-    points: exercise -> its points; empty if each counts one point. reviews: (student, exercise) ->
-    points, or None to keep them, and a comment. where: each review's place in the file.
+    points: exercise -> its points; empty if each exercise counts one point. reviews: (student,
+    exercise) -> new points (None keeps the old points) and a comment. where: (student, exercise) ->
+    the review's location in the file.
     """
 
     points: dict[str, float] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Marks:
 
 
 def read_marks(file: Path) -> Marks:
-    """Read `review.toml`; without that file no verdict changes.
+    """Read `review.toml`. If the file does not exist, no verdict changes.
 
     Raises:
         UsageError: the file cannot be read; the message names the line and a remedy.
@@ -81,7 +81,7 @@ def read_marks(file: Path) -> Marks:
         raise _refused(f"{file}, line {line}: not UTF-8", "save it as UTF-8") from None
     except (ValueError, RecursionError) as error:
         why = str(error).replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
-        raise _refused(f"{file}: {brief(why)}", 'quote texts: student = "ana"') from None
+        raise _refused(f"{file}: {brief(why)}", 'put strings in quotes: student = "ana"') from None
     return _checked(file, text, data)
 
 
@@ -89,8 +89,8 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
     lines = ["".join(line.split()) for line in text.splitlines()]
 
     def where(begin: str, number: int = 0) -> str:
-        """Find the line that begins with this text, ignoring spaces; if there are several, the one
-        with this number."""
+        """Return the location of the line that begins with this text, ignoring spaces; `number`
+        selects one of several such lines."""
         at = [k for k, line in enumerate(lines, 1) if line.startswith(begin)][number : number + 1]
         return f"{file}, line {at[0]}" if at else str(file)
 
@@ -127,7 +127,7 @@ def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None
     exercise, points = entry.get("exercise", ""), entry.get("points")
     most = marks.worth(exercise) if exercise else 0
     if points is not None and not (most and 0 <= points <= most):
-        remedy = f"{exercise} is worth {most:g}" if exercise else "name the exercise for them"
+        remedy = f"{exercise} is worth {most:g}" if exercise else "name the exercise to grade"
         raise _refused(
             f"{at}: points = {points}", f"{remedy}; set an exercise's points under [points]"
         )
@@ -143,8 +143,8 @@ def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]
     """Read a roster: student -> the student's entries by column, in roster order.
 
     A roster is a list of names, or a table whose first line names the columns. The column `student`
-    holds the names of the folders; without that column, the column that contains the most of these
-    students does.
+    holds the names of the folders; without that column, the column that contains the largest number
+    of these students is used.
 
     Raises:
         UsageError: the roster cannot be read, or names a student twice.

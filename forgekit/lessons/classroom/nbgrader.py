@@ -1,8 +1,8 @@
 """Write the course's notebooks for nbgrader: answers to fill in, locked grade cells with points.
 
-A grade cell raises if its exercise is not passed, because nbgrader counts exceptions. Solutions are
-omitted. The output is `source/ASSIGNMENT/NAME.ipynb` and a configuration that makes `nbgrader
-generate_assignment` keep the skeletons unchanged.
+A grade cell raises an exception if its exercise is not passed, because nbgrader counts exceptions.
+Solutions are omitted. This module writes `source/ASSIGNMENT/NAME.ipynb` and a configuration that
+makes `nbgrader generate_assignment` keep the skeletons unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forgekit.output_files import write_output
 CONFIG = """\
 c = get_config()
 c.CourseDirectory.course_id = "kernel_forge"
-# Without ClearSolutions: the notebooks have skeletons, and a skeleton is where a student begins.
+# ClearSolutions is omitted, because the notebooks already contain skeletons for the students.
 c.GenerateAssignment.preprocessors = [
     f"nbgrader.preprocessors.{name}"
     for name in ("IncludeHeaderFooter", "LockCells", "ClearOutput", "CheckCellMetadata",
@@ -56,8 +56,8 @@ def write_assignments(notebooks: list[Path], folder: Path) -> list[str]:
 
 
 def assignment(book: Any) -> Any:
-    """Return the notebook with nbgrader's metadata, without solutions; None if it grades
-    nothing."""
+    """Return the notebook with nbgrader's metadata and without solutions; None if it grades no
+    exercise."""
     cells: list[Any] = []
     graded = 0
     for cell in book.cells:

@@ -102,7 +102,7 @@ def _of_notebook(row: Row) -> list[str]:
 
 
 def _notes(report: ClassReport, student: Student, v: Verdict) -> list[str]:
-    """Return a verdict's notes, then its points, or the reason why it does not count."""
+    """Return a verdict's notes, then its points or the reason why it does not count."""
     if v.name not in report.worth:
         return v.notes
     if student.verdicts[v.name] is not v:
@@ -123,10 +123,10 @@ def _report(v: Verdict) -> GradeReport:
 def _of_roster(
     report: ClassReport, heads: Sequence[str], own: str
 ) -> list[tuple[Student, list[str]]]:
-    """Yield a row for each student on the roster (without a roster, for every student): the
+    """Return a row for each student on the roster (without a roster, for every student): the
     roster's columns, then the total.
 
-    own: the column for the student's name if the roster lacks one.
+    own: the heading of the column for the student's name, added if the roster has no such column.
     """
     students = [s for s in report.students if report.roster is None or s.entry is not None]
     known = [{heads[0]: s.name, own: s.name, **(s.entry or {})} for s in students]
@@ -142,7 +142,7 @@ def _canvas(report: ClassReport) -> str:
 
 
 def _moodle(report: ClassReport) -> str:
-    """Return a CSV file for Moodle's grade import, with comments and open exercises."""
+    """Return a CSV file for Moodle's grade import, with comments and the exercises still open."""
     rows = []
     for s, row in _of_roster(report, _MOODLE, "Username"):
         open_ = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]

@@ -1,4 +1,4 @@
-"""Draw a ClassReport: a bar for each exercise and, below it, the misconceptions with their
+"""Draw a ClassReport: one bar per exercise and, below the bar, the misconceptions with their
 counts."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def draw(shown: ClassReport) -> Scene:
 def _exercise(
     name: str, verdicts: list[Verdict], said: list[tuple[str, int]], unit: float
 ) -> Block:
-    """Draw an exercise; unit: pixels per student."""
+    """Draw an exercise. unit: the number of pixels per student."""
     items: list[Item] = [Label(_LEFT - 10, _BAR / 2, name, 12, "ink", "end", sort="name")]
     kinds = Counter(v.verdict if v.verdict in _LOOKS else "no answer" for v in verdicts)
     x = _LEFT

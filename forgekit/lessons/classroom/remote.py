@@ -1,5 +1,5 @@
-"""Stand in for a student's function in the judge: compiled in the student's process; launched, run
-and counted here."""
+"""Represent a student's function in the judge. The student's process compiles it; the judge
+launches, runs and counts it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PACKAGE = Path(forgekit.__file__).parent
 
 
 class RemoteFunction(RefFunction, Elsewhere):
-    """A student's function, in the student's process."""
+    """A function in the student's process."""
 
     def __init__(self, peer: JudgeEnd, number: int, about: Mapping[str, Any]) -> None:
         super().__init__(peer, number, about)
@@ -52,7 +52,7 @@ class RemoteFunction(RefFunction, Elsewhere):
 
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
         """Compile in the student's process, from the arguments' specs and never from their values;
-        run here."""
+        return a kernel that runs in this process."""
         specs = [spec(a) if isinstance(a, torch.Tensor) else a for a in example]
         said = self.peer.ask("compile", self, specs, arch)
         with reading():
@@ -66,8 +66,8 @@ class RemoteFunction(RefFunction, Elsewhere):
 def _with_known_files(ptx: str) -> str:
     """Return PTX in which every `.file` names a cell or a file of forgekit; drop all others.
 
-    Messages show the lines that PTX names, and this process can read more files than the student
-    can.
+    Messages show the source lines that PTX names, and this process can read files that the student
+    must not see.
     """
 
     def kept(directive: re.Match[str]) -> str:
@@ -79,8 +79,8 @@ def _with_known_files(ptx: str) -> str:
 
 
 def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Parameter:
-    """Decode a parameter. Its spec is built from the arguments here, never from the student
-    process's data."""
+    """Decode a parameter. Its spec is built from this process's arguments, never from data of the
+    student's process."""
     value = None if kind == "stream" else next(given, None)
     if isinstance(value, torch.Tensor | TensorSpec):
         return Parameter(str(name), "tensor", spec(value))
@@ -90,8 +90,8 @@ def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Param
 
 
 class _Launcher:
-    """Runs a kernel whose PTX the student's process has produced. It requests the launches from
-    that process, without sending any data, and runs them on this process's virtual GPU."""
+    """Runs a kernel that the student's process has compiled. It requests the launches from that
+    process, without sending any tensor data, and runs them on this process's virtual GPU."""
 
     def __init__(self, job: Job, held: Any, ptx: str) -> None:
         self.job, self.held, self.ptx = job, held, ptx
@@ -132,8 +132,8 @@ def _layout(x: torch.Tensor, storages: dict[int, tuple[int, torch.UntypedStorage
 
 
 def _translated(params: bytes, slots: Any, moved: list[tuple[int, int, int]]) -> bytes:
-    """Translate pointers into the other process's tensors to pointers into this one's; keep any
-    other value."""
+    """Translate pointers to the other process's tensors into pointers to this process's tensors;
+    keep all other values."""
     words = bytearray(params)
     for at in slots:
         value = int.from_bytes(words[at : at + 8], "little")

@@ -19,7 +19,7 @@ from forgekit.text import Cell, Table, plural, shortened
 
 @dataclass
 class Student:
-    """A student. rows: one per notebook. entry: the student's line in the roster, by column; None
+    """A student. rows: one per notebook. entry: column -> the student's entry in the roster; None
     if the roster lacks the student. verdicts: exercise -> the verdict that counts; points: exercise
     -> its points."""
 
@@ -43,7 +43,7 @@ class Student:
 
     @property
     def handed_in(self) -> list[str]:
-        """Return the name and time of each submission, and any reason why a notebook was not
+        """Return the name and time of each submission, with the reason if a notebook was not
         graded."""
         found = [time for row in self.rows for time in row.handed_in]
         found += [f"{row.notebook}: {row.problem}" for row in self.rows if row.problem]
@@ -54,9 +54,9 @@ class Student:
 class ClassReport(Picture):
     """The results of a class, shown as a picture that counts exercises and misconceptions.
 
-    rows: one per notebook, each student's in chronological order; marks: the instructor's
-    additions. roster: student -> the roster's entries. best: True if a student's best result for an
-    exercise counts; otherwise the latest counts.
+    rows: one per notebook, in chronological order for each student. marks: the instructor's
+    additions. roster: student -> the student's entries in the roster. best: True if a student's
+    best result for an exercise counts; otherwise the latest counts.
     """
 
     rows: list[Row]
@@ -72,7 +72,7 @@ class ClassReport(Picture):
 
     @functools.cached_property
     def students(self) -> list[Student]:
-        """Return one entry per student: first those on the roster, in its order."""
+        """Return one entry per student: first the students on the roster, in roster order."""
         rows: dict[str, list[Row]] = {name: [] for name in self.roster or ()}
         for row in self.rows:
             rows.setdefault(row.student, []).append(row)
@@ -89,13 +89,13 @@ class ClassReport(Picture):
 
     @functools.cached_property
     def worth(self) -> dict[str, float]:
-        """Return the points of each exercise: those in `review.toml`, else one."""
+        """Return the points of each exercise, from `review.toml` or one point each."""
         answered = [v for row in self.rows for v in row.verdicts if v.verdict != "unknown"]
         return dict(self.marks.points) or dict.fromkeys(_in_order(v.name for v in answered), 1.0)
 
     @property
     def most(self) -> float:
-        """Return the points for passing every exercise."""
+        """Return the total points of all exercises."""
         return sum(self.worth.values())
 
     @property
@@ -124,7 +124,8 @@ class ClassReport(Picture):
 
     @property
     def remarks(self) -> list[str]:
-        """List students without a submission or a roster entry, and reviews without an answer."""
+        """Return remarks on students without a submission or without a roster entry, and on reviews
+        that match no answer."""
         nothing = [s.name for s in self.students if not s.rows]
         strange = [s.name for s in self.students if s.entry is None and self.roster is not None]
         lists = {"submitted nothing": nothing, "not on the roster": strange}
@@ -143,7 +144,8 @@ class ClassReport(Picture):
         return "\n".join(lines)
 
     def mistakes(self, name: str) -> list[tuple[str, int]]:
-        """Return (group and text of a mistake in an exercise, its count), most frequent first."""
+        """Return (group and mistake as a text, count) for each mistake in an exercise, most
+        frequent first."""
         failed = [v for v in self.exercises[name] if v.verdict == "failed"]
         said = Counter(f"{v.group}: {v.words}" for v in failed)
         return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -155,7 +157,8 @@ class ClassReport(Picture):
 
     @property
     def table(self) -> Table:
-        """Return a table of students × exercises: `passed`, or the group that failed and how."""
+        """Return a table of students × exercises; a cell contains `passed`, or the group that
+        failed and the mistake."""
         names, none = list(self.exercises), Verdict("", "")
         rows = []
         for s in self.students:
@@ -179,7 +182,7 @@ class ClassReport(Picture):
         return Table(["student", "points", "not passed"], rows, left=(0, 2)).lines()
 
     def csv(self) -> str:
-        """Return a CSV line for each exercise of each notebook."""
+        """Return CSV with one line per exercise and notebook."""
         rows = []
         for row in self.rows:
             times = "; ".join(row.handed_in)
@@ -193,27 +196,29 @@ class ClassReport(Picture):
         return as_csv([*heads, "points"], rows)
 
     def grades(self) -> str:
-        """Return a CSV line for each student: total points, points by exercise, times, comment."""
+        """Return CSV with one line per student: total points, points per exercise, submission
+        times, comment."""
         rows = [[s.name, number(s.total), number(self.most), "; ".join(s.handed_in), s.comment,
                  *(number(s.points.get(name, 0)) for name in self.worth)]
                 for s in self.students]  # fmt: skip
         return as_csv(["student", "points", "of", "submitted", "comment", *self.worth], rows)
 
     def markdown(self) -> str:
-        """Return the table, then the count of each misconception, in Markdown."""
+        """Return Markdown: the table, then the count of each misconception."""
         seen = marked(self.summary).replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
         rows = [[marked(c.text) for c in row if isinstance(c, Cell)] for row in self.table.rows]
         words = replace(self.table, rows=rows).markdown()
         return f"# {self.headline}\n\n{words}\n\n{seen}\n"
 
     def json(self) -> str:
-        """Return all results; equal submissions and seeds give equal text on every machine."""
+        """Return all results as JSON; equal submissions and seeds give equal text on every
+        machine."""
         data = {"version": 1, "rows": [asdict(row) for row in self.rows]}
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    """Return each name once, by week, in the order of first appearance."""
+    """Return each name once, grouped by week, in the order of first appearance."""
     return sorted(dict.fromkeys(names), key=lambda name: name.partition("/")[0])
 
 

@@ -1,5 +1,5 @@
-"""Hold verdicts on exercises and the rows that contain them, as data and on disk; make texts safe
-for any file."""
+"""Hold verdicts on exercises and the rows that contain them, as data and on disk; escape texts for
+files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forgekit.output_files import check_output
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # leaves room for wide characters
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # also in full width
 _LINES, _BEGINS = "results.jsonl", b'{"student": '
 VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
 
@@ -30,12 +30,12 @@ VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown
 class Verdict:
     """The result of an exercise.
 
-    verdict: "passed", "failed", "open" (the skeleton, or no answer yet), "missing" (nothing is
-    defined under its name), "stopped" (no answer could be obtained), "review" (a person must look
-    at it), "unknown" (not an exercise of this course). group: the group that failed. happened,
-    likely, look_at: as in `GateError`. passed: (group, its summary). left: the groups after the
-    failed one. notes: further remarks.
-    settled: the share of its points that a review gave, None without a review.
+    verdict: "passed", "failed", "open" (the skeleton, or no answer yet), "missing" (the name is not
+    defined), "stopped" (no answer could be obtained), "review" (a person must judge it), "unknown"
+    (not an exercise of this course). group: the group that failed. happened, likely, look_at: as in
+    `GateError`. passed: (group, its summary). left: the groups after the failed one. notes: further
+    remarks.
+    settled: the share of the exercise's points that a review gave; None without a review.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         vars(self).update(printable(vars(self)))
-        self.passed = [(group, seen) for group, seen in self.passed]  # JSON turned them into lists
+        self.passed = [(group, seen) for group, seen in self.passed]  # JSON returns lists
 
     @property
     def share(self) -> float:
@@ -71,8 +71,8 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """Return the misconception, else the pattern of wrong values, else the beginning of
-        `happened`."""
+        """Return the misconception; if there is none, the pattern of wrong values; otherwise the
+        beginning of `happened`."""
         pattern = re.search(r"^ *pattern: (.*)", self.happened, re.MULTILINE)
         if said := self.likely or (pattern and pattern[1]):
             return " ".join(said.split())
@@ -83,9 +83,9 @@ class Verdict:
 
 @dataclass
 class Row:
-    """The result of a student's notebook. key: a digest of its content and of its graders; problem:
-    why nothing in it was graded, else empty; seed: the seed of its kernels' values; handed_in: name
-    and time of each submission, the one that counts last."""
+    """The result of a student's notebook. key: a digest of its content and of its graders. problem:
+    the reason why it was not graded, or "". seed: the seed of its kernels' input values. handed_in:
+    the name and time of each submission; the submission that counts comes last."""
 
     student: str
     notebook: str
@@ -102,8 +102,8 @@ class Row:
 
     @property
     def settled(self) -> bool:
-        """Return True if another run would give the same result, because time and memory did not
-        affect it."""
+        """Return True if time and memory did not affect the result, so another run would give the
+        same result."""
         return all(v.verdict != "stopped" for v in self.verdicts)
 
 
@@ -113,7 +113,7 @@ def stored(folder: Path) -> list[Row]:
     one for the same student and notebook.
 
     Raises:
-        UsageError: the folder holds other files' results, or cannot be written to.
+        UsageError: the folder contains other files, or cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -126,12 +126,12 @@ def stored(folder: Path) -> list[Row]:
         raise _unwritable(folder, error) from None
     except ValueError:
         pass
-    got, remedy = f"{folder}, which holds other files", "name another folder or move this one away"
+    got, remedy = f"{folder}, which holds other files", "name another folder or move this folder"
     raise usage_error("--out", got, "a folder created by this command", remedy)
 
 
 def read_lines(data: bytes) -> list[Row]:
-    """Return the rows in a file, without an incomplete last line.
+    """Return the rows in a file, except an incomplete last line.
 
     Raises:
         ValueError: a line is not a row.
@@ -151,7 +151,7 @@ def read_lines(data: bytes) -> list[Row]:
 def store(folder: Path, row: Row) -> None:
     """Append a row to the folder's file. Raise UsageError if it cannot be written.
 
-    The line break comes first, because the line before may be incomplete.
+    The line break is written first, because the previous line may be incomplete.
     """
     try:
         with (folder / _LINES).open("ab") as out:
@@ -169,8 +169,8 @@ def _unwritable(folder: Path, error: OSError) -> UsageError:
 
 # -- texts ----------------------------------------------------------------------------------------
 def printable(value: Any) -> Any:
-    """Return the data with control characters, lone surrogates and changes of direction escaped in
-    its texts, so that no file, page or terminal interprets them."""
+    """Return the data with its texts' control characters, lone surrogates and direction changes
+    escaped, so that no file, page or terminal interprets them."""
     if isinstance(value, str):
         return _ODD.sub(lambda found: ascii(found[0])[1:-1], value.replace("\r\n", "\n"))
     if isinstance(value, dict):
@@ -181,7 +181,7 @@ def printable(value: Any) -> Any:
 
 
 def one_line(text: str) -> str:
-    """Return `printable` with line breaks escaped, for names."""
+    """Return `printable(text)` with line breaks escaped as well, for names."""
     return str(printable(text)).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -191,8 +191,8 @@ def number(value: float) -> str:
 
 
 def as_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as CSV in which no cell is a formula, even if a student's text looks like
-    one."""
+    """Return a table as CSV in which no cell is a formula, even if a student's text looks like a
+    formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in (heads, *rows):
@@ -201,5 +201,5 @@ def as_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def marked(text: str) -> str:
-    """Escape text for Markdown, so that it contains neither HTML nor links."""
+    """Escape text for Markdown, so that it is not interpreted as HTML or a link."""
     return re.sub(r"([\\\[\]`])", r"\\\1", escape(text, quote=False))

@@ -19,7 +19,7 @@ from forgekit.lessons.classroom.found import SubmittedNotebook
 from forgekit.lessons.classroom.sandbox import Limits
 
 _JUDGE = [sys.executable, "-m", "forgekit.lessons.classroom.judge"]
-_SLACK_S = 300  # seconds for a judge's own work and start-up, in addition to a submission's
+_SLACK_S = 300  # seconds beyond a submission's limit for a judge's start-up and its own work
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
     "FORGEKIT_DEVICE": "virtual", "FORGEKIT_PROGRESS": "off", "MPLBACKEND": "agg",
@@ -39,7 +39,7 @@ class Judge:
         self._pipe: Connection
 
     def verdicts(self, submitted: SubmittedNotebook) -> Verdicts | None:
-        """Return the verdicts on a submission's exercises; None if the judge's process ended
+        """Return the verdicts on a submission's exercises; None if the judge's process ends
         meanwhile."""
         try:
             self._start()
@@ -75,7 +75,7 @@ class Judge:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 env=kept | _ENVIRONMENT, start_new_session=True,  # only this process handles Ctrl-C
             )  # fmt: skip
-        if _ended.is_set():  # started after the call that killed all judges
+        if _ended.is_set():  # this judge started after the call that killed all judges
             raise OSError("ended")
         self._tell(asdict(self.limits))
         self._hear(0)
@@ -96,8 +96,8 @@ _ended = threading.Event()
 
 
 def judged(piece: Piece) -> Verdicts:
-    """Get the verdicts on a submission from this thread's judge. A judge whose process ends
-    meanwhile is replaced, and the submission is judged once more."""
+    """Return the verdicts on a submission from this thread's judge. If the judge's process ends
+    meanwhile, a new judge judges the submission once more."""
     submitted, limits = piece
     if getattr(_judges, "limits", None) != limits:
         _judges.limits, _judges.one = limits, Judge(limits)

@@ -1,10 +1,9 @@
-"""Limit what a student's process can reach to system libraries and Python (read-only) and a scratch
-folder.
+"""Limit a student's process to system libraries and Python, both read-only, and a scratch folder.
 
 Linux namespaces, without root, isolate processes, network, file system and inter-process
-communication. The file system consists of the listed paths, read-only, and a small one in memory
-for HOME and temporary files. It does not contain the course's exercises, other submissions or the
-user's files.
+communication. The file system consists of the listed paths, read-only, and a small in-memory file
+system for HOME and temporary files. It does not contain the course's exercises, other submissions
+or the user's files.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from forgekit import course
 
 HOME = "/tmp/home"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/opt", "/nix/store")
-# /dev/zero is missing, because a shared mapping of it is memory
+# without /dev/zero, because shared mappings of it would provide unlimited memory
 _DEVICES = ("null", "full", "random", "urandom")
 _NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
@@ -34,8 +33,8 @@ _AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
 _MOUNT_SETATTR, _PIVOT_ROOT, _CAPSET = (
     (442, 155, 126) if os.uname().machine == "x86_64" else (442, 41, 91))  # fmt: skip
 _PARENT_DEATH, _DUMPABLE, _SECCOMP, _NO_NEW_PRIVILEGES = 1, 4, 22, 38
-# For the system-call filter: the architecture, the highest call number, mmap; and the refused
-# calls: memfd_create, memfd_secret, shmget, semget, msgget.
+# For the system-call filter: the architecture, the highest call number, mmap's number, and the
+# denied calls memfd_create, memfd_secret, shmget, semget and msgget.
 _CALLS = (
     (0xC000003E, 0x3FFFFFFF, 9, 319, 447, 29, 64, 68) if os.uname().machine == "x86_64"
     else (0xC00000B7, 0xFFFFFFFF, 222, 279, 447, 194, 190, 186))  # fmt: skip
@@ -46,9 +45,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a submission. seconds: for a cell; total_seconds: for all cells and grades;
-    memory_mib: for all its processes, beyond an idle one; files_mib: for HOME and temporary files;
-    processes: the maximum number. sandbox: False if the submissions are trusted."""
+    """The limits of a submission. seconds: the time for a cell. total_seconds: the time for all
+    cells and grades. memory_mib: the memory of all its processes, beyond that of an idle process.
+    files_mib: the size of HOME and temporary files. processes: the maximum number of processes.
+    sandbox: False if the submissions are trusted."""
 
     seconds: float = 120
     total_seconds: float = 1800
@@ -64,7 +64,7 @@ def die_with_parent() -> None:
 
 
 def not_to_be_traced() -> None:
-    """Forbid the user's other processes to inspect this one."""
+    """Prevent the user's other processes from inspecting this process."""
     _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
 
 
@@ -75,7 +75,7 @@ def readable() -> list[str]:
     recorded = [file.parent for file in course.recorded_files().values()]
     wanted = [*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), package, *recorded]
     wanted += [Path(p) for p in sys.path if p and Path(p) != Path.cwd()]
-    # A whole checkout, with its solutions, may be on the path; allow only forgekit from it.
+    # A complete checkout, with its solutions, may be on the path; allow only its forgekit.
     solutions = [*course.exercise_folders().values(), *course.week_folders(package.parent)]
     found: list[str] = []
     for path in sorted({p.absolute() for p in wanted if p.exists()}):
@@ -106,7 +106,7 @@ def available() -> str:
 
 def enter(limits: Limits, paths: Iterable[str]) -> None:
     """Isolate this process permanently; it must have a single thread. Its children are in a
-    separate process namespace, so all of them end when the first one ends.
+    separate process namespace, so all children end when the first child ends.
 
     Raises:
         OSError: the system does not allow it.
@@ -122,12 +122,12 @@ def enter(limits: Limits, paths: Iterable[str]) -> None:
 
 def _new_root(limits: Limits, paths: list[str]) -> None:
     """Build a file system from these paths, harmless devices and /tmp."""
-    root = "/tmp"  # the new /tmp covers it during the setup
+    root = "/tmp"  # the new /tmp hides this /tmp during the setup
     _mount("tmpfs", root, "tmpfs", _NO_SUID_NO_DEV, f"size={limits.files_mib}m,nr_inodes=100k")
     old = f"{root}/old"
     os.mkdir(old)
     links = {p: os.readlink(p) for p in paths if os.path.islink(p)}
-    # /tmp's content is covered now; it is reachable through the old root after the switch.
+    # The content of /tmp is hidden now; after the switch, it is reachable through the old root.
     _check(_libc.syscall(_PIVOT_ROOT, root.encode(), old.encode()), "pivot_root")
     os.chdir("/")
     for path in paths:
@@ -143,14 +143,14 @@ def _new_root(limits: Limits, paths: list[str]) -> None:
 
 
 def seal() -> None:
-    """Give the first child its own view of processes, hide the rest, and drop all rights.
+    """Give the first child its own /proc, hide the old root, and drop all privileges.
 
     Raises:
         OSError: the system does not allow it.
     """
     with contextlib.suppress(OSError):  # allow no nested namespaces
         Path("/old/proc/sys/user/max_user_namespaces").write_text("0")
-    # Read-only, because root may write its files in /proc/sys even without any capability.
+    # Read-only, because root may write to files in /proc/sys even without any capability.
     if _libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_NO_DEV | _READ_ONLY, None):
         _bind("/old/proc", "/proc")  # in a container
     _check(_libc.umount2(b"/old", _DETACH), "umount")
@@ -161,7 +161,7 @@ def seal() -> None:
 
 
 def limit(limits: Limits) -> None:
-    """Set the limits of this process and of its descendants."""
+    """Set resource limits for this process and its descendants."""
     data = _status("VmData") + (limits.memory_mib << 20)
     for what, most in (
         (resource.RLIMIT_DATA, data), (resource.RLIMIT_CORE, 0),
@@ -172,11 +172,11 @@ def limit(limits: Limits) -> None:
 
 
 def no_hidden_memory() -> None:
-    """Deny this process and its descendants memory that no process owns and to which no process
-    limit applies: files in memory, System V objects, shared anonymous maps.
+    """Deny this process and its descendants memory that belongs to no process and therefore escapes
+    the limits: in-memory files, System V objects, shared anonymous mappings.
 
-    A filter of system calls returns EPERM for these, and ends the process for a call of another
-    architecture.
+    A system-call filter returns EPERM for such calls, and ends the process for a system call of
+    another architecture.
 
     Raises:
         OSError: the system does not allow it.
@@ -240,8 +240,8 @@ def _status(name: str, pid: int | str = "self") -> int:
 
 
 def usage(pid: int, idle: int) -> tuple[int, int]:
-    """Return (bytes of memory beyond `idle` each, number of processes) for a process and its
-    descendants."""
+    """Return (bytes of memory, number of processes) for a process and its descendants; the first
+    `idle` bytes of each process are not counted."""
     todo, memory, count = [pid], 0, 0
     while todo:
         one = todo.pop()

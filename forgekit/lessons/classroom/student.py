@@ -1,8 +1,7 @@
 """Run the student's process: it runs the cells of a notebook and answers the judge's requests.
 
-`template` is a process that has imported the modules that notebooks use and nothing about the
-exercises. For each submission it forks a process that enters a sandbox before the student's code
-runs.
+The `template` process has imported the modules that notebooks use, but no exercises. For each
+submission it forks a process that enters a sandbox before the student's code runs.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from forgekit.lessons.classroom.found import without_grades
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.wire import StudentEnd
 
-FOLDER = "/notebook/"  # the apparent folder of cells, which messages call `cell [7]`
+FOLDER = "/notebook/"  # the folder in the file names of cells; messages show `cell [7]`
 _LOOK_S = 0.2
 
 
 def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
-    """Serve a judge: `start` with a socket begins a submission, `stop` ends it and reports why it
-    had already ended, if so, and `interrupt` sends Ctrl-C."""
+    """Serve a judge. `start` with a socket begins a submission; `stop` ends it, or reports the
+    reason if it has already ended; `interrupt` sends Ctrl-C."""
     idle = sandbox._status("VmRSS")
     pid, why = 0, ""
     while True:
@@ -75,8 +74,8 @@ def _excess(pid: int, idle: int, limits: Limits) -> str:
 
 
 def _start(descriptor: int, limits: Limits, paths: list[str]) -> int:
-    """Fork a process that enters the sandbox and forks the process that runs cells; return its
-    number."""
+    """Fork a process that enters the sandbox and forks the process that runs cells; return the
+    process ID of the first."""
     read, write = os.pipe()
     keeper = os.fork()
     if keeper == 0:
@@ -158,7 +157,8 @@ class Cells:
             setattr(part, name, replaced)
 
     def run(self, number: int, text: str) -> str:
-        """Run a cell without its grades; return its exception in one line, or an empty string."""
+        """Run a cell without its grade statements; return its exception in one line, or an empty
+        string."""
         self.cell = number
         result = self.shell.run_cell(without_grades(text), store_history=False)
         error = result.error_before_exec or result.error_in_exec
@@ -168,7 +168,7 @@ class Cells:
         return f"{type(error).__name__}: {words[0]}"[:300] if words else type(error).__name__
 
     def take(self, entry: str) -> Any:
-        """Return the object with a name such as `scale` or `Softmax.forward`."""
+        """Return the object with this name, such as `scale` or `Softmax.forward`."""
         first, *rest = entry.split(".")
         value = self.shell.user_ns[first]
         for name in rest:
@@ -201,15 +201,15 @@ def _mistakes(function: Any) -> list[str]:
 
 # -- kernels: compiled here, launched by the judge ------------------------------------------------
 class Compiled:
-    """Keeps a compiled kernel for `launch`; the judge holds a reference to it."""
+    """Keeps a compiled kernel for `launch`; the judge has a reference to this object."""
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
 
 
 def _compile(function: Any, example: list[Any], arch: str | None) -> Any:
-    """Compile a kernel, which stays here; return a reference to it, its PTX and its parameters
-    (name, kind, type of a scalar)."""
+    """Compile a kernel, which stays in this process; return a reference to it, its PTX and its
+    parameters (name, kind, type of a scalar)."""
     from forgekit.compiling.compiled import compile
 
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
@@ -220,9 +220,10 @@ def _compile(function: Any, example: list[Any], arch: str | None) -> Any:
 
 def _launch(compiled: Compiled, layouts: list[Any]) -> Any:
     """Return the launches of a call, recorded but not run, and the addresses of the call's tensors
-    here.
+    in this process.
 
-    layouts: for each argument a number, or (dtype, shape, stride, offset, storage's number, bytes).
+    layouts: one entry per argument: a number, or (dtype, shape, stride, offset, number of the
+    storage, bytes).
     """
     from forgekit.vgpu import Call
 

@@ -1,7 +1,7 @@
 """Exchange values as JSON between a judge and a student's process; reading JSON runs no code.
 
 Numbers, texts, containers, tensors with their layout, dtypes and specs are sent. Functions and
-objects of user-defined classes stay where they are; the other side receives a `Ref`.
+objects of user-defined classes stay in their process; the other side receives a `Ref`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIELDS = {
 }
 
 
-class LostError(BaseException):  # a gate must not mistake it for an error in a kernel
+class LostError(BaseException):  # a gate must not handle it as an error in a kernel
     """The other side has ended, does not answer, or sends unreadable data."""
 
 
@@ -63,10 +63,10 @@ class RefFunction(Ref):
 
 
 class Values(ABC):
-    """Encodes the values that a connection sends and decodes those it receives, and keeps the
-    objects that stay here.
+    """Encodes the values that a connection sends, decodes the values that it receives, and keeps
+    the objects that stay in this process.
 
-    about: returns a function's description for the other side. found: makes a stand-in for a
+    about: returns a function's description for the other side. found: creates the proxy for a
     function of the other side.
     """
 
@@ -74,7 +74,7 @@ class Values(ABC):
         self, about: Callable[[Any], dict[str, Any]], found: Callable[..., RefFunction]
     ) -> None:
         self.about, self.found = about, found
-        self._kept: list[Any] = []  # objects of which the other side has a Ref
+        self._kept: list[Any] = []  # objects for which the other side has a Ref
         self._tensors: dict[int, torch.Tensor] = {}  # tensors of the other side, by number
         self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
         self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
@@ -91,7 +91,7 @@ class Values(ABC):
             array = np.asarray(value)
             return {"array": [array.dtype.str, array.shape, _text(array.tobytes())],
                     "scalar": isinstance(value, np.generic)}  # fmt: skip
-        for kind, plain in _PLAIN.items():  # its class may be a student's
+        for kind, plain in _PLAIN.items():  # the class of `value` may be a student's subclass
             if isinstance(value, kind):
                 return plain(value)
         if isinstance(value, bytes | bytearray):
@@ -170,18 +170,18 @@ class Values(ABC):
         return simple[kind](held)
 
     def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
-        """Write into our tensors the data that the other side reports having written to them."""
+        """Copy the data that the other side has written to our tensors into these tensors."""
         with reading():
             for tensor, one in zip(tensors, said, strict=True):
                 if "meta" in one:
                     continue
                 if id(tensor) in self._own:
                     _write(tensor, _raw(one["tensor"][-1]))
-                else:  # one of their tensors, of which this side holds a copy
+                else:  # a tensor of the other side, of which this side has a copy
                     self._decode(one)
 
     def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> Any:
-        """Decode a tensor of the other side, or return one of ours, unchanged."""
+        """Decode a tensor of the other side, or return one of our own tensors unchanged."""
         if not mine:
             return self._kept[int(number)]
         dtype, shape, stride, offset, data = held
@@ -193,7 +193,7 @@ class Values(ABC):
             raise ValueError("outside its memory")
         last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
         if 0 not in shape and (last + 1) * _dtype(dtype).itemsize > len(raw):
-            raise ValueError("outside its memory")  # set_ would enlarge it
+            raise ValueError("outside its memory")  # set_ would enlarge the storage
         # aligned like torch's tensors
         made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)
         made.copy_(raw[: made.numel()])

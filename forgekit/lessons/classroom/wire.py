@@ -1,9 +1,9 @@
-"""Connect a judge and a student's process. A message consists of a length and a JSON text.
+"""Connect a judge with a student's process. A message consists of a length and a JSON text.
 
-The judge asks and the student's process only answers, one message at a time in each direction. An
-answer is a result, an error, or a need: student code has called a function that stays with the
-judge. The judge calls the function, may send another request before it replies, and then receives
-the next answer.
+The judge sends requests and the student's process only answers, one message at a time in each
+direction. An answer is a result, an error, or a need, which means that student code has called a
+function in the judge. The judge calls the function, may send another request before it replies, and
+then receives the next answer.
 
     {"do": "call", …}  ->
                        <-  {"need": "call", …}
@@ -29,15 +29,15 @@ import torch
 from forgekit import errors
 from forgekit.lessons.classroom.values import LostError, RefFunction, Values, reading
 
-_MOST_BYTES = 64 << 20  # maximum number of bytes of a message
-_ORIGIN = "_forgekit_origin"  # attribute of an error from the other side: its number there
+_MOST_BYTES = 64 << 20  # maximum bytes per message
+_ORIGIN = "_forgekit_origin"  # attribute of an error from the other side: its number on that side
 _GRACE_S = 5  # seconds allowed after an interrupt
 _SILENT, _ENDED = "it did not answer in time", "its process has ended"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class _End(Values):
-    """The part common to both ends.
+    """The base class of both ends.
 
     serves: name -> a function that the other side may call here. about, found: as in `Values`.
     on_silence: interrupts the other side when it has not answered in time.
@@ -68,7 +68,7 @@ class _End(Values):
             result = self.encode(self.serves[what](*decoded))
             # Include the arguments of a call, which the function may have changed in place.
             return {"return": result, "tensors": [self.encode(t) for t in tensors]}
-        except LostError:  # unlike all other errors, not the student's
+        except LostError:  # the only error that is not the student's
             raise
         # KeyboardInterrupt and SystemExit also count as the student's errors
         except BaseException as error:
@@ -78,7 +78,7 @@ class _End(Values):
             return {"raise": [*words, len(self._kept) - 1, origin]}
 
     def _outcome(self, message: Mapping[str, Any], what: str, args: tuple[Any, ...]) -> Any:
-        """Reverse `_done`: return the other side's result, or raise its error.
+        """Reverse `_done`: return the result in the other side's message, or raise its error.
 
         Only the answer to "call" changes tensors, and only those among the call's arguments.
         """
@@ -89,7 +89,7 @@ class _End(Values):
         return self.decoded(message.get("return"))
 
     def _error(self, said: Any) -> BaseException:
-        """Return the other side's exception, or our own if it came from here."""
+        """Return the other side's exception, or this side's exception if it originated here."""
         with reading():
             name, text, number, origin = said
             if isinstance(origin, int) and isinstance(self._kept[origin], Exception):
@@ -104,7 +104,8 @@ class _End(Values):
 
     # -- frames ---------------------------------------------------------------------------------
     def _wait(self) -> None:
-        """Let the socket wait until the deadline; raise TimeoutError once it has passed."""
+        """Set the socket's timeout to the deadline; raise TimeoutError if the deadline has
+        passed."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -151,8 +152,8 @@ class _End(Values):
 class JudgeEnd(_End):
     """The end that sends requests.
 
-    seconds: the time that an answer may take, including any needs. waiting: True while the other
-    side must answer.
+    seconds: the time that an answer may take, including its needs. waiting: True while an answer
+    from the other side is due.
     """
 
     seconds = math.inf
@@ -188,7 +189,7 @@ class StudentEnd(_End):
     """The end that answers."""
 
     def serve(self) -> None:
-        """Answer until the other side closes."""
+        """Answer requests until the other side closes the connection."""
         with contextlib.suppress(LostError):
             while True:
                 self._answer(self._receive())

@@ -1,4 +1,4 @@
-"""Judge answers that are not kernels: numbers, words from a list, a Python function, a key."""
+"""Judge answers that are not kernels: numbers, words from a list, Python functions, cache keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at:
             raise GateError(_OPEN, unanswered=True)
         try:
             wrong = check(submission.value)
-        except Exception as error:  # a check's operations may fail on an unusual answer
+        except Exception as error:  # the check may fail on an unusual answer
             raise GateError(
                 f"{submission.value!r:.200} cannot be used as an answer: {error}"
             ) from None
@@ -72,7 +72,7 @@ def answers(
 
 
 def _given(value: Any, questions: Iterable[str]) -> Mapping[str, Any]:
-    """Return the skeleton's dict, with an answer to each question."""
+    """Return the skeleton's dict, if it has an answer to each question."""
     if not isinstance(value, Mapping):
         raise GateError(f"Expected the skeleton's dict, got {value!r:.200}.")
     missing = [repr(q) for q in questions if _unanswered(value.get(q))]
@@ -90,7 +90,7 @@ def _unanswered(value: Any) -> bool:
 
 
 def _equal(got: Any, want: Any) -> bool:
-    import torch  # answers without tensors do not wait for it
+    import torch  # imported late, because answers without tensors do not need it
 
     if isinstance(got, torch.Tensor) and got.dim() == 0:
         got = got.item()
@@ -98,7 +98,7 @@ def _equal(got: Any, want: Any) -> bool:
         return got is want
     if isinstance(want, int | float) and isinstance(got, Real):
         of: Any = next((t for t in (float, int) if isinstance(got, t)), None)
-        number = of.__float__(got) if of else float(got)  # not the subclass's method
+        number = of.__float__(got) if of else float(got)  # the base class's method
         return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
     if isinstance(want, str) and isinstance(got, float) and math.isnan(got):
         got = "nan"
@@ -108,14 +108,14 @@ def _equal(got: Any, want: Any) -> bool:
         return len(got) == len(want) and all(map(_equal, got, want))
     try:
         return type(got) is type(want) and bool(want == got)
-    except (ValueError, RuntimeError):  # an array of several elements
+    except (ValueError, RuntimeError):  # an array with several elements
         return False
 
 
 def one_of(
     question: str, got: Any, words: Sequence[str], names: Mapping[str, str] | None = None
 ) -> str:
-    """Return the word that an answer means, ignoring case and blanks.
+    """Return the word that an answer matches, ignoring case and blanks.
 
     Raises:
         GateError: the answer is not one of `words`.
@@ -139,11 +139,12 @@ def choices(
 ) -> Group:
     """Return a group of questions; the submission is a dict of words.
 
-    It reports the number of wrong answers and explains the first without naming the others, because
-    with few words to choose from, trial and error teaches nothing.
+    The group reports the number of wrong answers and explains only the first, because students
+    could find the others by trial and error among a few words.
 
     Args:
-        right: question -> the word. words: the possible answers; names: their other names.
+        right: question -> the word. words: the possible answers. names: other names for these
+            words.
         misconceptions: (question, wrong word) -> the evidence against it.
     """
 
@@ -168,10 +169,10 @@ def choices(
 def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]:
     """Return the submission if it is a function that can be called like the skeleton's.
 
-    skeleton: its first line, such as "cache_key(x)".
+    skeleton: the skeleton's first line, such as "cache_key(x)".
 
     Raises:
-        GateError: it is not a function, or takes other arguments.
+        GateError: the submission is not a function, or takes other arguments.
     """
     value = submission.value
     name, _, parameters = skeleton.rstrip(")").partition("(")
@@ -189,8 +190,8 @@ def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tensors, described in words; says: the explanation if their keys wrongly differ or
-    agree."""
+    """Two tensors and their description in words. says: the explanation if their keys wrongly
+    differ or agree."""
 
     one: torch.Tensor
     other: torch.Tensor
@@ -220,7 +221,7 @@ def keys(
             if (one == other) is not same:
                 got = "different keys" if same else "the same key"
                 needed = "share one kernel" if same else "need different machine code"
-                happened = f"{pair.words}: these {needed}, but got {got}.\n{one!r:.160}"
+                happened = f"{pair.words}: these tensors {needed}, but have {got}.\n{one!r:.160}"
                 happened += f"\n{other!r:.160}" if same else ""
                 raise GateError(happened[0].upper() + happened[1:], pair.says)
             count += 1
@@ -230,7 +231,7 @@ def keys(
 
 
 def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
-    """Return the key of a tensor. Raise GateError if a dict cannot use it."""
+    """Return the student's key for a tensor. Raise GateError if a dict cannot use it."""
     import torch
 
     name = getattr(function, "__name__", "it")

@@ -1,6 +1,6 @@
-"""Check the launch and the run against the facts that a task states in its last line.
+"""Compare a launch and its run with the facts that a task's last line states.
 
-The task's line, the gate and the praise come from the same dict, so they cannot differ.
+The task's last line, the gate and the praise come from the same dict, so they cannot differ.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ Asked = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact that a task can ask for.
+    """A fact that a task can require.
 
     Attributes:
         noun, rest: "thread" and " per block" make "128 threads per block". measure: computes the
             number from a profile.
-        most: True if a smaller number also passes. none: the text for 0, if not "no threads per
-            block".
+        most: True if a smaller number also passes. none: the text for 0, if it differs from "no
+            threads per block".
         ptx: the counted instructions, whose lines a failure names. enough: the fraction of the
-            value that suffices, if a larger number also passes. look_at: a call that draws it.
+            required number that suffices, if a larger number also passes. look_at: the suggested
+            call that shows the fact.
     """
 
     noun: str
@@ -68,7 +69,8 @@ def _main(p: Profile) -> Launch:
 
 
 def _per_warp(ptx: str) -> Callable[[Profile], float]:
-    """Count how often a warp executes these instructions, in the launch with the most of them."""
+    """Return a function that counts these instructions per warp, in the launch with the largest
+    count."""
 
     def measure(p: Profile) -> float:
         found = [0.0]
@@ -87,7 +89,8 @@ def _width(i: ProfiledInstruction, kind: str) -> float:
 
 
 def _mean_width(kind: str) -> Callable[[Profile], float]:
-    """Measure the bytes that a thread moves at once, as the mean over all bytes."""
+    """Return a function that computes the bytes that a thread moves per access, averaged over all
+    bytes."""
 
     def measure(p: Profile) -> float:
         each = [(i[f"{kind}_bytes_asked"], _width(i, kind)) for line in p.all_lines
@@ -97,10 +100,10 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
     return measure
 
 
-_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier
+_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # but not the barrier of a warp or a cluster
 _CLUSTER = r"barrier\.cluster\.arrive"
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.f32"
-# not the shuffle that broadcasts the warp's index
+# except the shuffle that broadcasts the warp's index
 _SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"
 
 FACTS: dict[str, Fact] = {
@@ -143,16 +146,16 @@ FACTS: dict[str, Fact] = {
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
 _WORK = re.compile(r"(\S+) (lane|thread|warp|block|cluster)s? per (?:([\w,]+) )?(\w+?)s?")
-_MODES = {"row": "m", "column": "n", "segment": "m"}  # other facts are named for what they count
+_MODES = {"row": "m", "column": "n", "segment": "m"}  # others are mode names
 
 
 def words_of(asked: Asked) -> str:
-    """Write the facts in one line: `one warp per row, 256 threads per block, no barriers`.
+    """Return the facts in one line, such as `one warp per row, 256 threads per block, no barriers`.
 
     asked: `work`, such as "one warp per row" or "one block per 32 columns", and names from `FACTS`,
     each with a number, or with a text and a function that computes the number from the size. The
-    function's parameters name its inputs: modes of the size, `itemsize`, `block` for the threads
-    per block.
+    function's parameter names select its arguments: a mode of the size, `itemsize`, or `block` for
+    the threads per block.
     """
     found = []
     for key, value in asked.items():
@@ -175,12 +178,13 @@ def as_asked(
     modes: Sequence[str],
     legal: Callable[..., tuple[int, ...]] | None = None,
 ) -> Group:
-    """Return a group that counts calls, compares their values, and then compares the task's facts
-    with the counts.
+    """Return a group that profiles calls, compares their results, and then compares their counts
+    with the task's facts.
 
-    The first call also runs at a size that fills all blocks, which reveals an extra block.
+    The first call also runs at a size that fills all blocks, at which an extra block would be
+    noticed.
 
-    asked: as in `words_of`. modes: the names of a size's numbers. legal: as in `values`.
+    asked: as in `words_of`. modes: the names of the modes of a size. legal: as in `values`.
     """
 
     def every() -> list[CallKey]:
@@ -230,7 +234,8 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
 
 
 def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
-    """Compare how warps, or threads, share the loads of the largest input with the solution's."""
+    """Compare the distribution of the largest input's loads over warps, or threads, with the
+    solution's distribution."""
     if submission.solution is None:
         return
     case = submission.case(*call)
@@ -254,8 +259,8 @@ def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
 
 
 def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> Any:
-    """Return, for each element, the number of the thread or warp that loads it first; -1 for
-    none."""
+    """Return, for each element, the number of the thread or warp that loads it first; -1 if none
+    does."""
     from forgekit.tracing.footprint import footprint
 
     run = submission.compiled(case)
@@ -267,7 +272,8 @@ def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> 
 
 
 def _blocks(work: str, known: dict[str, int]) -> int:
-    """Count the blocks that `one warp per row` requires, given the launch's block and cluster."""
+    """Return the number of blocks that work such as `one warp per row` requires, given the launch's
+    block and cluster."""
     count, unit, per, mode = _parsed(work, known)
     block = known["block"]
     threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(unit, 1)
@@ -286,7 +292,8 @@ def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, 
 
 
 def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
-    """Parse `one warp per two rows`: the number, the unit, its share, and the mode that counts."""
+    """Parse work such as `one warp per two rows`: the number of units, the unit, the size of its
+    share, and the mode that is shared out."""
     found = _WORK.fullmatch(work)
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
@@ -295,7 +302,7 @@ def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
 
 
 def _lines(profile: Profile, ptx: str) -> str:
-    """List the lines that execute these instructions."""
+    """Return the lines that execute these instructions, as text."""
     where = [f"{line.where}: {line.text}" for line in profile.all_lines if ptx and line.source
              and any(re.match(ptx, i.text) for i in line.instructions)]  # fmt: skip
     return "".join(f"\n{text}" for text in where[:4])

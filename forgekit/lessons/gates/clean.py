@@ -1,4 +1,4 @@
-"""Gate on the sanitizer: a kernel must be right in every order that a GPU might choose."""
+"""Gate on the sanitizer: a kernel must be correct in every order that a GPU might choose."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def clean(
 ) -> Group:
     """Return a group that runs the sanitizer in adversarial orders, which differ for each size.
 
-    `values` reuses a run whose result is right and that has no finding. Otherwise the size runs in
-    the usual order and in all adversarial orders, for the report.
+    `values` reuses these runs if all results are right and there are no findings. Otherwise, the
+    size runs in the usual order and in all adversarial orders, for the report.
 
     make, sizes, misconceptions, look_at: as in `values`. more: returns further calls. seeds: the
-    number of orders over all calls; each call has at least one.
+    total number of orders over all calls; each call runs in at least one.
     """
 
     def orders() -> dict[CallKey, range]:

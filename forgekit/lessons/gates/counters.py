@@ -1,4 +1,4 @@
-"""Gates on a profile's counts. They never use time, so their verdict is the same on every
+"""Gates on a profile's counts, which do not depend on time, so the verdict is the same on every
 machine."""
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Counter:
 
     Attributes:
         measure: a metric of `fk.Profile`, or a function of the profile.
-        at_most, at_least: the threshold, one or both.
-        called: the number's name, which precedes "is 12", such as "sectors per store request".
+        at_most, at_least: the thresholds; at least one is given.
+        called: the number's name, such as "sectors per store request".
         baseline: the given skeleton's value; ideal: the best possible value.
-        misconceptions: reasons for a number that is too large or too small.
+        misconceptions: the misconceptions that can cause a number that is too large or too small.
         look_at: the call to suggest if no misconception fits.
     """
 
@@ -57,10 +57,10 @@ def counters(
     name: str,
     look_at: str = "",
 ) -> Group:
-    """Return a group that profiles a call, compares its result, and then compares its numbers with
+    """Return a group that profiles a call, compares its result, and then compares its counts with
     thresholds.
 
-    make: as in `values`. size: a size with whole tiles, at which the numbers are regular.
+    make: as in `values`. size: a size with only full tiles, for which the counts are regular.
     """
 
     def run(submission: Submission) -> str:
@@ -108,8 +108,9 @@ def _describe(gate: Counter, value: float, label: str) -> str:
 
 
 def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> str:
-    """Return the lines that use more of a metric than they need or that access elements again, with
-    the reason; if there are none, the line that accounts for at least half of the metric.
+    """Return the lines that use more of a metric than they need or that access elements repeatedly,
+    with the reason. If there are none, return the line that accounts for at least half of the
+    metric.
 
     excess: the superfluous part of the metric. Lines with less than a tenth of it are omitted, and
     no line is named only for its share if the excess is less than a tenth of the metric.
@@ -138,7 +139,7 @@ def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> s
 
 
 def _excess(a: AccessCounts | None, measure: str) -> list[str]:
-    """Return the ways in which a line's accesses exceed their ideal."""
+    """Return descriptions of the ways in which a line's accesses exceed the ideal."""
     found = [access_reason(a)] if a is not None and a.units > a.ideal else []
     if a is not None and measure.endswith("requests") and a.width < 16:
         found.append(f"{plural(a.width, 'byte')} per lane")
@@ -146,7 +147,7 @@ def _excess(a: AccessCounts | None, measure: str) -> list[str]:
 
 
 def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[Place, list[str]]:
-    """Count, per line, the elements that it accesses several times or that another line also
+    """Describe, per line, the elements that it accesses several times or that another line also
     accesses."""
     from forgekit.tracing.footprint import footprint
 
@@ -172,7 +173,8 @@ def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[P
 
 
 def exact(value: float) -> str:
-    """Format a number so that a value just beyond a limit does not look equal to the limit."""
+    """Format a number precisely, so that a value just beyond a limit does not look equal to the
+    limit."""
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 

@@ -1,4 +1,5 @@
-"""Detect waste: compare the bytes a call moves, its stores and its launches with the solution's.
+"""Detect waste: compare the bytes that a call moves, its stores and its launches with those of the
+solution.
 
 The limits are not written by hand: the course's own solution is counted on the same call, and a
 submission may use a stated multiple of each quantity. A new exercise therefore gets its limits
@@ -42,12 +43,12 @@ class Quantity:
     """A quantity that a call may not waste.
 
     Attributes:
-        called: the text before "are 12". measure: computes it from a profile. factor, slack:
-            the limit is `factor` times the solution's value plus `slack`. line: the metric whose
-            line is named.
-        says: the meaning of exceeding the limit, true for every kernel; {mine} and {best} are the
-        bytes
-            that a thread moves here and in the solution. look_at: a call that draws it.
+        called: the quantity's name, in the plural. measure: computes the quantity from a profile.
+            factor, slack: the limit is `factor` times the solution's value plus `slack`. line: the
+            metric whose most expensive lines a failure names.
+        says: the explanation if a call exceeds the limit, valid for every kernel; {mine} and {best}
+            are the bytes per thread in the submission and in the solution. look_at: the suggested
+            call that shows the waste.
     """
 
     called: str
@@ -64,7 +65,7 @@ def _sum(*metrics: str) -> Callable[[Profile], float]:
 
 
 def launched_threads(p: Profile) -> int:
-    """Return the threads of all launches."""
+    """Return the number of threads in all launches."""
     return sum(math.prod(x.grid) * math.prod(x.block) for x in p.launches)
 
 
@@ -79,8 +80,8 @@ def bytes_per_thread(p: Profile) -> float:
     return moved / max(launched_threads(p), 1)
 
 
-# Bytes of shared memory per thread with which a multiprocessor of any GPU still holds as many
-# blocks as without: 100 KiB serve 12 blocks of 128 threads, each with 1 KiB for the system.
+# Bytes of shared memory per thread that do not reduce the number of resident blocks on any GPU's
+# multiprocessor: 100 KiB suffice for 12 blocks of 128 threads, with 1 KiB per block for the system.
 _FREE = 48
 
 
@@ -142,16 +143,16 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
-# In the first, small call, idle threads of the last block may load again what others load: too much
-# there is no failure if it is not too much in any later call.
+# In the first, small call, idle threads in the last block may repeat the loads of other threads.
+# Excess loads in that call fail only if a later call also has excess loads.
 _LOADS = {"loaded", "load_sectors"}
 
-# The solution's threads divided by the submission's, beyond the factor that vectors explain; a GPU
-# would be idle.
+# The limit of the solution's threads divided by the submission's, beyond the factor that vectors
+# explain. Above it, most of a GPU would be idle.
 _FEW = 16
 
-# The submission's unevenness divided by the solution's; here a single warp of four does all the
-# work.
+# The limit of the submission's unevenness divided by the solution's. One warp that does the work of
+# four exceeds it.
 _UNEVEN = 2.5
 
 
@@ -166,7 +167,7 @@ class WarpShares(Listener):
         self._warps: dict[int, tuple[Array | None, Array]] = {}
 
     def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
-        if id(mask) not in self._warps:  # few masks differ; a kept mask's id stays unique
+        if id(mask) not in self._warps:  # each mask is kept, so its id stays unique
             self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
         self._batches[-1][self._warps[id(mask)][1]] += stop - start
 
@@ -185,12 +186,12 @@ def economical(
     more: Callable[[], Sequence[CallKey]] = list,
     waste: Mapping[str, float | None] | None = None,
 ) -> Group:
-    """Return a group that counts calls and, after their values, compares the counts with the
-    solution's.
+    """Return a group that profiles calls, compares their results, and then compares their counts
+    with the solution's counts.
 
     Args:
         make: as in `values`. sizes: a small size and a large size, so that the grid must adapt. A
-            size whose values were already compared costs no further run. more: returns further
+            size whose result was already compared needs no further run. more: returns further
             calls.
         waste: a quantity from `QUANTITIES` -> the allowed factor instead of the usual one; None
             omits the quantity.
@@ -267,7 +268,7 @@ def _compare(
         return
     why, bytes_ = quantity, QUANTITIES["loaded"]
     if key == "load_sectors" and bytes_.measure(profile) > bytes_.factor * ideal["loaded"]:
-        why = bytes_  # not caused by alignment: more bytes are requested
+        why = bytes_  # more bytes are requested, so alignment is not the cause
     called = quantity.called[0].upper() + quantity.called[1:]
     raise GateError(
         f"{called}: {value:,.0f} with {label}; the limit is {most:,.0f} (solution: "
@@ -301,7 +302,7 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
 def _ideal(
     solution: Callable[[], Any], call: CallKey, arch: str | None, secret: int
 ) -> dict[str, Any]:
-    """Return the solution's quantities for a call, whose inputs may depend on the secret."""
+    """Return the solution's quantities for a call; its inputs may depend on the secret."""
     case = case_of(*call)
     shares = WarpShares()
     profile, _ = Submission(solution(), arch).counted(case, shares)

@@ -10,7 +10,7 @@ from typing import Any
 from forgekit.errors import KernelError, is_user_file
 from forgekit.text import without_colours
 
-# A place in the compiler's text, `--> file:line`, and the source lines shown there.
+# A location in the compiler's text, `--> file:line`, and the source lines that follow.
 _PLACE = re.compile(
     r"^[ \t]*--> *(?P<file>[^\n]+?\.py):\d+[^\n]*(\n[ \t>]*\d*[ \t]*\|[^\n]*)*\n?", re.M
 )
@@ -20,9 +20,9 @@ _PLACE = re.compile(
 class GateError(Exception):
     """A failed gate, explained to a student.
 
-    happened: what was expected, what happened and where; likely: the misconception behind it, if
-    known; look_at: what to look at next. Each is a text of one or more lines. unanswered: True if
-    the only problem is a missing answer, which does not count as a try.
+    happened: the expectation, the failure and its location. likely: the misconception that probably
+    caused it, if known. look_at: the suggested next step. Each is a text of one or more lines.
+    unanswered: True if the only problem is a missing answer, which does not count as a try.
     """
 
     happened: str
@@ -35,11 +35,11 @@ class GateError(Exception):
 
 
 class UnexplainedError(GateError):
-    """A wrong result whose cause is not proved."""
+    """A wrong result whose cause is not proven."""
 
 
 def _plain(text: str) -> str:
-    """Remove colours, and places outside the student's code."""
+    """Remove colours, and locations outside the student's code."""
     shown = without_colours(text)
     return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", shown)
 
@@ -49,12 +49,12 @@ def _plain(text: str) -> str:
 class Evidence:
     """The evidence by which a misconception is recognised.
 
-    kinds: of the sanitizer's findings (without notes on possible intentions), or of the error that
-    stopped the kernel, such as "shared-race" or "out-of-bounds"; hints: facts about wrong values,
-    as `fk.check` reports them; got: parameter position -> the tensor after the run; case: the call;
-    counts: the profile; error: the error that stopped the kernel; time: the predicted time; never:
-    in the first wrong result, the wrong elements that no thread stored. Fields that do not apply
-    are empty or None.
+    kinds: the kinds of the sanitizer's findings (except notes, which may be intended), or of the
+    error that stopped the kernel, such as "shared-race" or "out-of-bounds". hints: the facts that
+    `fk.check` reports about wrong values. got: parameter position -> the tensor after the run.
+    case: the call. counts: the profile. error: the error that stopped the kernel. time: the
+    predicted time. never: the wrong elements of the first wrong result that no thread stored.
+    Fields that do not apply are empty or None.
     """
 
     kinds: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ class Evidence:
 class Misconception:
     """A misconception and its evidence.
 
-    says: its explanation, one or two sentences addressed to the student. when: returns True if the
-    evidence shows this misconception; an exception counts as False.
+    says: the explanation for the student, one or two sentences. when: returns True if the evidence
+    shows this misconception; an exception counts as False.
     """
 
     says: str
@@ -81,7 +81,7 @@ class Misconception:
 
 
 def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str = "") -> str:
-    """Return the reason of the first misconception that the evidence shows, or `otherwise`."""
+    """Return the explanation of the first misconception that the evidence shows, or `otherwise`."""
     for one in known:
         try:
             if one.when(evidence):
@@ -92,14 +92,14 @@ def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str
 
 
 def found(kind: str, says: str, *, text: str = "") -> Misconception:
-    """Recognise a mistake by the kind of a sanitizer's finding, or of the error that stopped the
-    kernel (a key of the sanitizer's `KINDS`), whose text contains `text`.
+    """Recognise a mistake by a sanitizer finding, or the error that stopped the kernel, whose kind
+    (a key of the sanitizer's `KINDS`) is `kind` and whose text contains `text`.
     """
     return Misconception(says, lambda e: kind in e.kinds and text in e.text)
 
 
 def hinted(text: str, says: str) -> Misconception:
-    """Recognise a mistake by a text in one of the facts that `fk.check` reports about wrong
+    """Recognise a mistake by `text` in one of the facts that `fk.check` reports about wrong
     values."""
     return Misconception(says, lambda e: any(text in hint for hint in e.hints))
 
@@ -116,14 +116,14 @@ def looks_like(
     rtol: float | None = None,
     unstored: bool = False,
 ) -> Misconception:
-    """Recognise a mistake whose result equals the first wrong result.
+    """Recognise a mistake by its result, which equals the first wrong result.
 
     alternative: a function of the call's arguments that returns the resulting content of the first
-    expected tensor, or a tuple with an entry for each expected tensor, None for those that the
-    mistake leaves right. rtol: the allowed difference if the mistake lets rounding errors grow and
-    the right result differs more; by default the tolerance of the call's right result. unstored:
-    True if NaN in `alternative` marks elements that no thread stores; if False, a result with wrong
-    elements that no thread stored does not match.
+    expected tensor, or a tuple with one entry per expected tensor, in which None marks a tensor
+    that stays right despite the mistake. rtol: the allowed difference, for mistakes that increase
+    rounding errors; the right result must differ more. By default it is the tolerance of the call's
+    right result. unstored: True if NaN in `alternative` marks elements that no thread stores; if
+    False, a result with wrong elements that no thread stored does not match.
     """
 
     def when(e: Evidence) -> bool:
@@ -155,8 +155,8 @@ def looks_like(
 
 
 def _one_number_above(e: Evidence) -> bool:
-    """Return True if the first wrong result is the expected one, clamped from below at a whole
-    number k ≤ 0. Neither k nor -k may be an element of an input unless k is 0."""
+    """Return True if the first wrong result is the expected result clamped from below at a whole
+    number k ≤ 0. If k is not 0, neither k nor -k may be an element of an input."""
     for position, got in (e.got or {}).items():
         want = e.case.expected[position]
         if (got != want).any():

@@ -1,5 +1,4 @@
-"""Gate on the predicted time, which is never measured and is therefore the same on every
-machine."""
+"""Gate on the predicted time, which is not measured and is therefore the same on every machine."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
 
 GPU = "H200"
-_MARK = -768.0  # the outputs' content before the call; exact in every floating-point type
+_MARK = -768.0  # the fill value of the outputs before the call; exact in every floating-point type
 _NEIGHBOURS = 16  # neighbouring blocks that run together with a sample: see forgekit.vgpu
 _LEAST = 0.8  # minimum share, relative to blocks that all write equally many elements
 
@@ -35,16 +34,16 @@ def faster_than_given(
 ) -> Group:
     """Return a group that compares the predicted time on an H200 with that of the given kernel.
 
-    A call passes if its whole interval lies below the given kernel's time divided by `times`; nine
-    of ten predictions lie within their interval, so a call does not pass by chance. The outputs are
-    compared where the sample's blocks write, and those blocks must write their share.
+    A call passes if its whole interval is below the given kernel's time divided by `times`. Nine of
+    ten measured times are within the predicted interval, so a call does not pass by chance. The
+    outputs are compared where the sampled blocks write, and these blocks must write their share.
 
     Args:
         make: as in `values`, for floating-point outputs. size: a size at which the given kernel is
-            not bound by its launch. blocks: the number of blocks of each launch that run, as in
+            not bound by its launch. blocks: the number of blocks that run per launch, as in
             `fk.profile`.
-        misconceptions: recognised by the profile's counts.
-        rtol: relative to the largest expected value.
+        misconceptions: the misconceptions to recognise by the profile's counts.
+        rtol: the tolerance relative to the largest expected value.
     """
 
     def run(submission: Submission) -> str:
@@ -76,8 +75,8 @@ def faster_than_given(
 
 
 def _time_of(profile: Profile) -> PredictedTime:
-    """Return a profile's predicted time, but leave `fk.predict`'s predictions for the student's own
-    profile."""
+    """Return a profile's predicted time without resolving the student's own `fk.predict`
+    predictions."""
     paces = [launch.pace for launch in profile.launches if launch.pace is not None]
     return predicted_time(profile.name, paces, GPU)
 
@@ -93,7 +92,7 @@ def _of_given(submission: Submission, case: Case, blocks: int) -> PredictedTime:
 
 
 def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float) -> None:
-    """Raise GateError if the blocks that ran wrote something else, or too little.
+    """Raise GateError if the blocks that ran wrote wrong values or too few elements.
 
     With several launches, later launches read values that blocks outside the sample would have
     written, so only their bytes are compared.

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 class Case:
     """A call of a student's function and its expected results.
 
-    args: tensors on the CPU (made with `device="virtual"`), numbers, and values of parameters
-    annotated Constexpr, in order. expected: argument position -> the values that it should hold
-    afterwards. specs: argument position -> the `fk.spec` to compile for, if the tensor alone is not
-    enough. label: such as "33×65 float16". tolerances: rtol and atol of `fk.check`.
+    args: the arguments in order: tensors on the CPU (created with `device="virtual"`), numbers, and
+    values of parameters annotated Constexpr. expected: argument position -> the values that it
+    should contain after the call. specs: argument position -> the `fk.spec` to compile for, if the
+    tensor alone is not enough. label: the case's description, such as "33×65 float16". tolerances:
+    the rtol and atol for `fk.check`.
     """
 
     args: tuple[Any, ...]
@@ -59,27 +60,28 @@ class Case:
 
 
 _SECRET = secrets.randbits(60)  # this process's secret, which no submission can know
-MakeCase = Callable[..., Case]  # parameter names for sizes and for dtype=
+MakeCase = Callable[..., Case]  # takes the numbers of a size, and dtype=
 CallKey = tuple[MakeCase, tuple[int, ...], str]
 
 
 def secret() -> int:
-    """Return the number that determines the drawn sizes: the judge's secret in a class, else this
-    process's."""
+    """Return the number that determines the drawn sizes: the judge's secret in a class, otherwise
+    this process's secret."""
     from forgekit.tensors import shifted
 
     return shifted(0) or _SECRET
 
 
 def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
-    """Return the case for a size; dtype: a type's name in torch."""
+    """Return the case for a size. dtype: the name of a torch dtype."""
     import torch
 
     return make(*size, dtype=getattr(torch, dtype))
 
 
 class Elsewhere(ABC):
-    """Base class of a stand-in for a function of another process. text: its cell's text."""
+    """The base class of a proxy for a function in another process. text: the text of the function's
+    cell."""
 
     text = ""
 
@@ -94,14 +96,14 @@ class Elsewhere(ABC):
 
 @dataclass
 class Submission:
-    """A submission.
+    """An object that a student submits, prepared for the gates.
 
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: the architecture for
-            the virtual GPU, None for the usual one. solution, given: return the entry of the
-            exercise's solution and of its skeleton, for gates that compare with them. groups: the
-            groups that it must pass; these request runs. last: the case of the latest call; after a
-            failure, the case that failed.
+            the virtual GPU, or None for the usual architecture. solution, given: return the entry
+            of the exercise's solution and of its skeleton, for comparison. groups: the groups that
+            it must pass, which request runs. last: the case of the latest call; after a failure,
+            the case that failed.
     """
 
     value: Any
@@ -123,7 +125,7 @@ class Submission:
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "little") ^ secret()
 
     def case(self, make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
-        """Return `case_of`, the same object for every gate."""
+        """Return the result of `case_of`; every gate receives the same object."""
         key = make, size, dtype
         if key not in self._cases:
             self._cases[key] = case_of(*key)
@@ -140,7 +142,7 @@ class Submission:
         return {call for group in self.groups for call in group.counts()}
 
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
-        """Run a call on the virtual GPU; return its profile, and the arguments after it.
+        """Run a call on the virtual GPU; return its profile, and the arguments after the run.
 
         more: further listeners.
 
@@ -163,7 +165,7 @@ class Submission:
         self, case: Case, blocks: int, args: dict[int, Any]
     ) -> tuple[Profile, dict[int, Any]]:
         """Run some blocks of a call, as in `fk.profile(…, blocks=)`; return the profile, and the
-        arguments after it.
+        arguments after the run.
 
         args: the call's arguments, by position.
 
@@ -206,7 +208,7 @@ class Submission:
             raise GateError(f"The kernel does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
             raise GateError(f"The kernel cannot be compiled for {case.label}.\n{error}") from None
-        self._kernels[known] = case, kernel  # kept so that its id stays unique
+        self._kernels[known] = case, kernel  # kept, so that the case's id stays unique
         return kernel
 
     def _check_function(self, arguments: int) -> None:
@@ -237,7 +239,7 @@ class Submission:
             ) from None
 
     def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
-        """Return fresh copies of a call's arguments, by their position in the case."""
+        """Return new copies of a call's arguments, by position in the case."""
         from forgekit.devices import current_target
 
         where = current_target(device).torch_device
@@ -289,7 +291,7 @@ class Submission:
                 for seed in self.orders.get(self._keys[id(case)], ()):
                     run, args = self.compiled(case), self.arguments(case)
                     after, _ = in_another_order(run, tuple(args.values()), findings, seed)
-                    results.append(dict(zip(args, after, strict=False)))  # none if the run stopped
+                    results.append(dict(zip(args, after, strict=False)))  # empty if stopped
             except ForgekitError:
                 results = []
             wrong = any(f.severity == "error" for f in findings)
@@ -301,11 +303,11 @@ class Submission:
 class Group:
     """A group of gates that belong together.
 
-    name: its idea, such as "Values" or "Bank conflicts"; run: raises GateError, or returns a
-    summary of the pass, such as "8 shapes in 3 types"; separate: True if it is judged even after an
-    earlier group has failed, as for one of several answers. orders: returns the calls that it runs
-    in adversarial orders, with their seeds; counts: returns the calls that it counts. An earlier
-    group may compare the results of these runs.
+    name: the group's idea, such as "Values" or "Bank conflicts". run: raises GateError, or returns
+    a summary of the pass, such as "8 shapes in 3 types". separate: True if it is judged even after
+    an earlier group has failed, as for one of several answers. orders: returns the calls that the
+    group runs in adversarial orders, with their seeds. counts: returns the calls that it profiles.
+    An earlier group may compare the results of these runs.
     """
 
     name: str
@@ -316,7 +318,7 @@ class Group:
 
 
 def file_text(function: Any) -> str:
-    """Return `source_of` a function without white space."""
+    """Return the text that `source_of` returns, without white space."""
     return "".join(source_of(function).split())
 
 
@@ -333,7 +335,7 @@ def source_of(function: Any) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop this thread's output while it compiles; keep that of other threads."""
+    """Drop this thread's output while it compiles; keep the output of other threads."""
     from forgekit.vgpu import HOST
 
     with HOST.lock:  # the DSL also replaces sys.stdout
@@ -342,7 +344,7 @@ def _quiet() -> Iterator[None]:
         try:
             yield
         finally:
-            aside.quiet = False  # for code that has meanwhile stored a reference to it
+            aside.quiet = False  # code may have stored a reference to it meanwhile
             if sys.stdout is aside:
                 sys.stdout = before
 

@@ -26,10 +26,10 @@ from forgekit.text import Table, plural
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
 
-_SMALL = 64  # maximum number of elements of a result
+_SMALL = 64  # maximum number of elements in a result
 _WIDTH = 90  # width of a picture in a report, whose lines are indented
 
-_LONG = 20_000  # longer sizes in `beyond` are not exceeded: their calls already take long
+_LONG = 20_000  # sizes above this in `beyond` are ignored, because their calls already take long
 SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
 
@@ -50,18 +50,19 @@ def values(
     A size that another group runs in an adversarial order is compared there; it runs in the usual
     order only if that run is wrong.
 
-    On a machine with a GPU each case that is right on the virtual GPU also runs on the GPU, in this
-    order, because an invalid access on a GPU can kill the notebook's kernel.
+    On a machine with a GPU each case that is right on the virtual GPU then also runs on the GPU.
+    The virtual GPU comes first, because an invalid access on a GPU can end the notebook's kernel.
 
     Args:
-        make: `make(*size, dtype=)` returns a Case; dtype is torch's. sizes: the easiest to read
-            first, because the first one to fail is explained. dtypes: names such as "float16".
-        misconceptions: those to recognise. look_at: the call to suggest if none is recognised.
-        drawn: the number of further sizes, up to the largest given, that are drawn from
-            `Submission.seed`; if there are any, one `secret_size` per mode is added, which runs in
-            every type. legal: turns a drawn size into an allowed size. beyond: as in
-            `secret_size`.
-        tolerances: rtol and atol of `fk.check`.
+        make: `make(*size, dtype=)` returns a Case; dtype is a torch dtype. sizes: the sizes, the
+            easiest to read first, because the report explains the first failure. dtypes: names such
+            as "float16".
+        misconceptions: the misconceptions to recognise. look_at: the call to suggest if none is
+            recognised.
+        drawn: the number of further sizes, up to the largest given size, drawn from
+            `Submission.seed`; if it is not 0, one `secret_size` per mode is added, which runs in
+            every type. legal: turns a drawn size into an allowed size. beyond: as in `secret_size`.
+        tolerances: the rtol and atol for `fk.check`.
     """
 
     def one(submission: Submission, case: Case, device: str) -> None:
@@ -105,7 +106,7 @@ def values(
                         args = submission.run(small)
                         check_values(submission, small, args, device, None, look_at, tolerances)
                     except GateError as smaller:
-                        smaller.happened += f"\nThe result with {case.label} is wrong as well."
+                        smaller.happened += f"\nThe result with {case.label} is also wrong."
                         raise smaller from None
                     raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
@@ -118,7 +119,7 @@ def values(
 def shared_out(
     sizes: Sequence[tuple[int, ...]], dtypes: Sequence[str], given: dict[tuple[int, ...], str]
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Return (type, size) of each call, the first sizes in the first type.
+    """Return the (type, size) pair of each call; the first sizes get the first type.
 
     given: the types of some sizes. If there are too few sizes for two per type, each size runs in
     every type.
@@ -154,11 +155,11 @@ def secret_size(
     A secret determines the amount: the judge's secret in a class, elsewhere one that each process
     draws.
 
-    beyond: sizes listed elsewhere, which the result also exceeds.
+    beyond: further sizes that the result also exceeds.
     """
     draw = random.Random(secret())
     size = [*max(sizes, key=lambda s: s[mode])]
-    if mode % len(size):  # enough rows for every kind that `Draw` makes
+    if mode % len(size):  # enough rows for every kind of row that `Draw` makes
         size[0] = max(size[0], 8)
     size[mode] = max(s[mode] for s in (*sizes, *beyond) if s[mode] <= max(_LONG, size[mode]))
     size[mode] += draw.randint(size[mode] // 4 + 1, size[mode] // 2 + 8)
@@ -168,9 +169,9 @@ def secret_size(
 def unknown_size(
     sizes: Sequence[tuple[int, ...]], legal: Callable[..., tuple[int, ...]] | None = None
 ) -> tuple[int, ...]:
-    """Return a size that the `secret` determines: the first mode is 1 to 25 % larger than any
-    listed, the other modes, which a task may limit, are at least half as large as the largest
-    listed."""
+    """Return a size that the `secret` determines. The first mode is 1 to 25 % larger than in any
+    listed size. The other modes, which a task may limit, are at least half as large as in the
+    largest listed size."""
     draw, largest = random.Random(secret()), [max(mode) for mode in zip(*sizes, strict=True)]
     size = [draw.randint(-(-most // 2), most) for most in largest]
     size[0] = largest[0] + draw.randint(1, max(8, largest[0] // 4))
@@ -180,8 +181,8 @@ def unknown_size(
 def right_in_other_orders(
     submission: Submission, case: Case, tolerances: Mapping[str, Any] | None = None
 ) -> bool:
-    """Return True if a gate requests the case in adversarial orders and all of these runs are
-    right."""
+    """Return True if a gate requests the case in adversarial orders and all results in these orders
+    are right."""
     from forgekit.checking.compare import compare
 
     results = submission.in_other_orders(case)
@@ -204,7 +205,7 @@ def check_values(
 ) -> None:
     """Compare the arguments after a call with the expected values.
 
-    misconceptions: None omits reasons, because many mistakes look alike in a very small call.
+    misconceptions: None omits explanations, because many mistakes look alike in a very small call.
 
     Raises:
         GateError: an output is wrong, or an input has changed.
@@ -263,8 +264,8 @@ def _smallest(
     legal: Callable[..., tuple[int, ...]] | None,
     tolerances: dict[str, float],
 ) -> Case:
-    """Halve the sizes in turn and return the smallest case with a wrong result; stop at 64
-    elements."""
+    """Halve one mode of the size after the other, and return the smallest case with a wrong result;
+    stop at 64 elements."""
     from forgekit.checking.compare import compare
 
     if max(v.numel() for v in submission.case(make, size, dtype).expected.values()) <= _SMALL:
@@ -274,7 +275,7 @@ def _smallest(
         try:
             case = submission.case(make, of, dtype)
             args = submission.run(case)
-        except Exception:  # the call stopped, or the size is not allowed: not the same mistake
+        except Exception:  # the kernel was stopped, or the size is not allowed: a different problem
             return False
         chosen = case.tolerances | tolerances
         return not all(compare(args[k], v, **chosen).ok for k, v in case.expected.items())
@@ -310,7 +311,7 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
             cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
             lines.append((place + name, *cells))
     heads, shown = (report.name or "", *(f"[{c}] " for c in columns)), [""]
-    for count in range(len(heads), 1, -1):  # as many columns as fit in a line
+    for count in range(len(heads), 1, -1):  # the largest number of columns that fits in a line
         shown = Table(heads[:count], [line[:count] for line in lines]).lines()
         if max(map(len, shown)) <= _WIDTH:
             break
@@ -345,8 +346,8 @@ def _never_stored(submission: Submission, case: Case, position: int, codes: Any)
 
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
-    """Return the kinds of the sanitizer's findings in a call that may be mistakes, and its first
-    error as text."""
+    """Return the kinds of the sanitizer findings in a call that may be mistakes, and the text of
+    the first error."""
     from forgekit.checking.sanitize import sanitize
 
     report = sanitize(submission.compiled(case), *submission.arguments(case).values())
@@ -356,7 +357,7 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
 
 
 def _written(submission: Submission) -> str:
-    """Return the first mistake in the source that the compiler accepts."""
+    """Return the first mistake in the source that the compiler does not report."""
     from forgekit.diagnosing.lint import find_mistakes
 
     value = submission.value
@@ -388,7 +389,8 @@ def _unread(submission: Submission, case: Case) -> str:
 
 
 def _unstored(submission: Submission, case: Case, position: int, never: Any) -> str:
-    """Name the elements that no thread stores, and the reason if the launch or the PTX shows it."""
+    """Name the elements that no thread stores, and the reason if the launch or the PTX proves
+    it."""
     if never is None or not never.any():
         return ""
     profile, _ = submission.counted(case)
@@ -409,7 +411,7 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
     lie = "all mismatches are"
     which = "".join(x.replace(lie, ", all") for x in of_places(never.numpy()) if lie in x)
     every = plural(never.numel(), "element")
-    if bool((given == given).all()) and given.is_floating_point():  # in place, some may be right
+    if bool((given == given).all()) and given.is_floating_point():  # in place: some may be right
         every = "wrong elements"
     which = (
         f"no thread stores {int(never.sum()):,} of the {every} of {name}{which}; the first of them "

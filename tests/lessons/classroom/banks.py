@@ -1,4 +1,4 @@
-"""Make up a class: the course's notebooks with right and wrong solutions in them.
+"""Create the submissions of a class: the course's notebooks, filled with right and wrong solutions.
 
     python -m tests.lessons.classroom.banks FOLDER 60 week0_copy_transpose/10_practice.ipynb
 
@@ -20,7 +20,7 @@ from forgekit.lessons.wrong import wrong_solutions
 
 
 def filled(notebook: Path, answers: dict[str, str]) -> nbformat.NotebookNode:
-    """Return the notebook with these answers in place of skeletons."""
+    """Return the notebook with these answers instead of the skeletons."""
     book = nbformat.read(notebook, as_version=4)
     code = [cell for cell in book.cells if cell.cell_type == "code"]
     for before, cell in itertools.pairwise(code):

@@ -1,4 +1,4 @@
-"""Define the cells of hostile notebooks. None passes week0/scale, and none stops another
+"""Define the cells of hostile notebooks. No hostile notebook passes week0/scale or stops another
 notebook."""
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ import resource, ctypes
 resource.setrlimit(resource.RLIMIT_DATA, (-1, -1))
 """,
 }
-SLOW = {  # a limit stops these
+SLOW = {  # stopped by a limit
     "hangs": "while True: pass",
     "ignores signals": """
 import signal, time

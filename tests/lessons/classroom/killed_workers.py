@@ -1,9 +1,10 @@
-"""Grade a mixed class with Dask `local:2` twice, the second time killing workers; print figures.
+"""Grade a mixed class with Dask `local:2`, first undisturbed, then while killing workers; print
+figures.
 
     python -m tests.lessons.classroom.killed_workers FOLDER 200 --every 45
 
 A benchmark for book/classroom.md, not a test: it takes minutes. Of ten submissions, one does not
-parse, one is cut off and one is hostile; the others hold right, wrong and unfinished answers.
+parse, one is truncated and one is hostile; the others contain right, wrong and unfinished answers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ NOTEBOOK = "week0_copy_transpose/00_start_here.ipynb"
 
 
 def mix(folder: Path) -> None:
-    """Make three of ten submissions broken or hostile."""
+    """Break three of every ten submissions, or make them hostile."""
     cells = list((HOSTILE | SLOW).values())
     for number, file in enumerate(sorted((folder / "submitted").rglob("*.ipynb"))):
         if number % 10 == 7:
@@ -42,13 +43,13 @@ def mix(folder: Path) -> None:
 
 
 def graded(folder: Path, out: Path, every_s: float, kills: int) -> tuple[float, float, int]:
-    """Grade; return the seconds, the peak MiB of all processes together, and the number of killed
-    workers.
+    """Grade the class; return the time in seconds, the peak memory of all processes in MiB, and the
+    number of killed workers.
 
     Memory that several processes share is divided between them.
 
-    every_s: seconds between two kills of a worker, after the first result. kills: the maximum
-    number of workers to kill.
+    every_s: the seconds between two kills, counted from the first result. kills: the maximum number
+    of workers to kill.
     """
     call = [sys.executable, "-m", "forgekit", "grade", str(folder / "submitted"), "--out", str(out),
             "--scheduler", "local:2", "--seed", "1", "--seconds", "30"]  # fmt: skip
@@ -64,7 +65,7 @@ def graded(folder: Path, out: Path, every_s: float, kills: int) -> tuple[float, 
             if not (out / "results.jsonl").exists():  # the workers are starting
                 due = time.monotonic() + every_s
             elif killed < kills and time.monotonic() > due:
-                with contextlib.suppress(psutil.Error, IndexError):  # they are ending
+                with contextlib.suppress(psutil.Error, IndexError):  # the workers are ending
                     workers = [p for p in tree.children() if "spawn_main" in " ".join(p.cmdline())]
                     chance.choice(workers).kill()
                     killed, due = killed + 1, due + every_s

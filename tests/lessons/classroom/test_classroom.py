@@ -1,5 +1,5 @@
-"""Test finding submissions, storing and writing verdicts, and messages between judge and
-student."""
+"""Test how submissions are found, how verdicts are stored and written, and how a judge and a
+student's process exchange messages."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_grades_are_taken_out_in_linear_time():
 # -- between judge and student --------------------------------------------------------------------
 @pytest.fixture
 def pair():
-    """Return the judge's end of a connection, and the functions that the student's end serves."""
+    """Yield the judge's end of a connection, and the functions that the student's end serves."""
     ours, theirs = socket.socketpair()
     serves = {}
     student = StudentEnd(theirs, serves)
@@ -227,7 +227,7 @@ def test_tensors_travel_as_they_lie_in_memory(x, pair):
     assert judge.ask("told", x)[:3] == told[:3]
     assert torch.equal(judge.ask("double", x), x + x)
     before = x.clone()
-    assert judge.ask("fill", x) is x and torch.equal(x, before)  # only a call writes tensors back
+    assert judge.ask("fill", x) is x and torch.equal(x, before)  # only "call" writes tensors back
     serves["take"] = lambda: lambda x: x.fill_(7)
     assert judge.ask("take")(x) is x and bool((x == 7).all())
     X.copy_(torch.arange(12.0).reshape(3, 4))
@@ -366,7 +366,7 @@ NASTY = "\x1b[2J\ud800\r=1+1\x00\u202e\ufffe<img src=x onerror=1>[a](javascript:
 
 
 def test_files_are_safe_to_open(tmp_path, capsys):
-    """Every text contains control characters, formulas, HTML, links and half a character."""
+    """Every text contains control characters, formulas, HTML, links and a lone surrogate."""
     verdict = Verdict("week0/scale", "failed", NASTY, NASTY, NASTY, NASTY, NASTY, [(NASTY, NASTY)],
                       [NASTY], [NASTY])  # fmt: skip
     names = [NASTY, f"\r{NASTY}", "\t=1", "\n=1", "\uff1d1", os.fsdecode(b"Jos\xe9"), "é"]
@@ -393,7 +393,7 @@ def test_files_are_safe_to_open(tmp_path, capsys):
 
 @pytest.fixture
 def no_judges(monkeypatch):
-    """Grade notebooks with a stand-in for a judge."""
+    """Grade notebooks with a fake judge."""
     graded = []
 
     def verdicts(self, submitted: SubmittedNotebook):
@@ -569,7 +569,7 @@ def test_cells_for_nbgrader():
 
 
 def test_an_interrupt_while_judges_start_and_speak(monkeypatch):
-    """No pipe closes while a thread reads it, and no judge remains."""
+    """Check that no pipe closes while a thread reads it, and that no judge remains."""
     says = "import sys, time\nfrom multiprocessing.connection import Connection\n" + (
         "pipe = Connection(int(sys.argv[1]))\npipe.send_bytes(b'[]')\n"
         "while True:\n    pipe.recv_bytes()\n    pipe.send_bytes(b'[]')\n"
@@ -623,7 +623,7 @@ def test_workers_that_are_killed_lose_no_row(tmp_path, capsys, monkeypatch):
 
 
 def test_students_names_alone_are_links(tmp_path):
-    """A cell that happens to contain a student's name is not a link."""
+    """Check that a cell is not a link if it happens to contain a student's name."""
     rows = [Row(name, "passed", verdicts=[Verdict("week0/scale", "passed")])
             for name in ("passed", "A & B")]  # fmt: skip
     pages.write_all(ClassReport(rows), tmp_path)

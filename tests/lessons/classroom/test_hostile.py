@@ -1,4 +1,4 @@
-"""Test that a notebook passes only through its kernels, and that no notebook stops another."""
+"""Test that a notebook can pass only with right kernels, and that no notebook stops another."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ reverse = found
 
 
 def found_nothing(judge, *cells):
-    """The cells leave an empty list under the name `reverse`."""
+    """Check that the cells leave an empty list under the name `reverse`."""
     cells = START, *cells, 'fk.exercise("week0/reverse").grade(reverse)'
     submitted = SubmittedNotebook("ann", "x", "x", "", cells, (), (NAME, "week0/reverse"))
     happened = judge.verdicts(submitted)[1]["happened"]
@@ -257,7 +257,7 @@ def test_hostile(judge, name):
 
 def test_all_time_is_counted_together():
     made = Judge(Limits(seconds=2, total_seconds=3, memory_mib=1500))
-    made.verdicts(SubmittedNotebook("ann", "x", "x"))  # it has started
+    made.verdicts(SubmittedNotebook("ann", "x", "x"))  # the process has started
     began = time.monotonic()
     found = verdict(made, *["import time\ntime.sleep(1.3)"] * 9, GRADE)
     assert "more than 3 s in total" in found["happened"] and time.monotonic() - began < 20

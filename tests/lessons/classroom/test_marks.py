@@ -170,7 +170,7 @@ def test_a_review_settles_an_answer(tmp_path):
     assert f"PASSED  {OTHER}" in page
     assert "=Come and see me" in (tmp_path / "students/bob.html").read_text()
     assert report.remarks == [f"{tmp_path / 'review.toml'}, line 21: the review matches no answer"]
-    assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # these do not change
+    assert answers[2].verdict == rows[1].verdicts[2].verdict == "review"  # the rows do not change
 
 
 def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, monkeypatch):
@@ -197,8 +197,8 @@ def test_a_review_is_read_again_without_grading(tmp_path, no_judges, capsys, mon
 
 
 REMEDIES = {
-    'student = ana': "line 1.*quote texts",
-    '[[review]]\nstudent = "ana': "line 2, the end.*quote texts",
+    'student = ana': "line 1.*put strings in quotes",
+    '[[review]]\nstudent = "ana': "line 2, the end.*put strings in quotes",
     "[[review]]\nstudent = \"Jos\xe9\"": "line 2: not UTF-8.*save it as UTF-8",
     '[[review]]\nstudent = "ana"': "line 1: .*points or a comment",
     '\n[[review]]\ncomment = "x"\npoints = 1': "line 2: .*write student",
@@ -285,7 +285,7 @@ def lines_of(file):
 
 
 def test_files_for_other_systems(tmp_path):
-    """The columns are those that Canvas, Moodle and Gradescope document."""
+    """Compare the columns with those that Canvas, Moodle and Gradescope document."""
     roster = {
         "ana": {"Student": "Lee, Ana", "ID": "4", "SIS Login ID": "ana", "Section": "A"},
         "zoe": {"Username": "z", "Email address": "z@x", "ID number": "7"},

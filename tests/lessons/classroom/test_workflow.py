@@ -62,7 +62,8 @@ def test_the_review_that_the_page_shows():
 
 
 def test_the_notebooks_to_hand_out():
-    """The notebooks for nbgrader lack the solutions; each practice notebook has its exercises."""
+    """Check that the notebooks for nbgrader lack the solutions and that each practice notebook has
+    its exercises."""
     practice = {"week0_copy_transpose": 5, "week1_reduce": 12, "week2_softmax": 10}
     for notebook_ in ROOT.glob("week*/*.ipynb"):
         book = nbformat.read(notebook_, as_version=4)
@@ -96,7 +97,7 @@ def test_the_workflow_fails_until_all_is_passed(tmp_path):
     own = [step["run"] for step in steps() if "run" in step and "sudo" not in step["run"]]
     cells = ["import cutlass.cute as cute, forgekit as fk"]
     ends = []
-    for name in ("scale", "reverse"):  # one passed, then both
+    for name in ("scale", "reverse"):  # first one exercise passes, then both
         e = exercise(f"week0/{name}")
         cells += [e.source.solution, f'fk.exercise("week0/{name}").grade({e.entry})']
         notebook(tmp_path / "submitted/practice-ana/answers.ipynb", *cells)

@@ -42,7 +42,7 @@ WRONG = (
           "one predicate per vector"),
     Wrong("a doubled grid", {"grid = (rest_n,": "grid = (2 * rest_n,"},
           "Threads launched: 8,192 with 64×1024"),
-    Wrong("a typed", {"z = a * ": "z = Float32(3.0) * "}, "The result with 5×256 float32 (rows 272 elements apart, a = 2.5) is wrong as well."),
+    Wrong("a typed", {"z = a * ": "z = Float32(3.0) * "}, "The result with 5×256 float32 (rows 272 elements apart, a = 2.5) is also wrong."),
     Wrong("a forgotten", {"z = a * ": "z = "}, "`a` is missing"),
     Wrong("y forgotten", {" + tXrY.load().to(Float32)": ""}, "`y` is not added"),
     Wrong(

@@ -1,8 +1,8 @@
 // The course's changes to JupyterLab, in the form that JupyterLab 4 loads as a prebuilt extension.
 (() => {
-  // JupyterLab shows the first line of a folded output beside its three dots. That line may be
-  // HTML, or the answer that the student is asked to predict. The same neutral words take its place.
-  // An exercise's task is shown in a box.
+  // JupyterLab shows the first line of a folded output next to three dots. That line may be HTML,
+  // or the answer that the student should predict, so a fixed text replaces it. An exercise's task
+  // is shown in a box.
   const styles = () => {
     const style = document.createElement("style");
     style.textContent = `
@@ -24,8 +24,8 @@
   };
 
   // When its kernel starts, JupyterLab writes the kernel's language, with Python's version, into the
-  // notebook. The student did not make that change, so a notebook without unsaved work stays clean,
-  // and closing or reloading the page asks nothing.
+  // notebook. The student did not make that change, so a notebook without other changes stays
+  // clean, and JupyterLab does not ask to save it when the page is closed or reloaded.
   const watched = new WeakSet();
   const stayClean = (panel) => {
     const model = panel?.context?.model;
