@@ -26,7 +26,7 @@ def virtual_arch(x: Tensor) -> str:
     target = current_target()
     if target.kind != "virtual":
         remedy = 'move it with .to("cuda"), or choose fk.use_target("virtual")'
-        raise usage_error("x", f"a tensor on {x.device}", f"one on {target.name}", remedy)
+        raise usage_error("x", f"a tensor on {x.device}", f"a tensor on {target.name}", remedy)
     return target.arch
 
 

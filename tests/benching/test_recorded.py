@@ -146,7 +146,7 @@ def test_a_cell_that_fails_stops_it(shell: object, tmp_path: Path) -> None:
 
 
 def test_steps_have_to_be_left(shell: object, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="a dict of host functions by name"):
+    with pytest.raises(UsageError, match="a dict from names to host functions"):
         _steps(_notebook(tmp_path, "# %%\nvalue = 3"))
 
 

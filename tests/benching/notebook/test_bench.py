@@ -263,7 +263,7 @@ def test_the_reference_is_kept_apart() -> None:
     ("given", "options", "words"),
     [
         ({}, {}, "variants: got none, needed at least one"),
-        ([len], {}, "variants: got list, needed a dict of functions by name"),
+        ([len], {}, "variants: got list, needed a dict from names to functions"),
         ({3: len}, {}, "variant's name: got 3, needed a name"),
         ({" ": len}, {}, "variant's name: got ' '"),
         ({"a": 3}, {}, "variant 'a': got int, needed a compiled kernel or a function"),
@@ -294,7 +294,9 @@ def test_tensors_have_to_be_where_kernels_run() -> None:
     x, scalar = torch.ones(2), torch.tensor(1.0)
     variants.check_places([x, scalar], here)
     variants.check_places([scalar], there)
-    with pytest.raises(UsageError, match="got a tensor on cpu, needed one for NVIDIA H200; create"):
+    with pytest.raises(
+        UsageError, match="got a tensor on cpu, needed a tensor for NVIDIA H200; create"
+    ):
         variants.check_places([scalar, x], there)
     with pytest.raises(UsageError, match="got a tensor on meta"):
         fk.bench({"a": lambda x: x}, x.to("meta"))
