@@ -1,5 +1,5 @@
-"""The table of metrics, with short name, Nsight Compute's name, unit and meaning, and its
-look-up."""
+"""Define the metrics, with short name, Nsight Compute's name, unit and meaning, and look them
+up."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class WarpAccess:
 
     @property
     def pattern(self) -> str:
-        """Return a description of the addresses' steps between lanes; empty for a single lane."""
+        """Return a description of the address steps between lanes; empty for a single lane."""
         lanes, address = self.lanes, self.address[self.active]
         if len(lanes) < 2:
             return ""

@@ -200,8 +200,8 @@ class Sweep(Shown):
     """Variants measured at several sizes; a notebook shows them as tables.
 
     Attributes:
-        sizes: the sizes in the given order. benchmarks: one Benchmark per size. axis: the meaning
-        of a size, for the plot's axis.
+        sizes: the sizes, in the given order. benchmarks: one Benchmark per size. axis: the meaning
+            of a size, for the plot's axis.
     """
 
     sizes: tuple[Size, ...]

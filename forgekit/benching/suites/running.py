@@ -1,6 +1,6 @@
 """Run the cases of a suite, and check each result before timing it.
 
-`run_case` is the only function that measures, whether here, on a Dask worker or on Modal.
+`run_case` is the only function that measures: in this process, on a Dask worker or on Modal.
 """
 
 from __future__ import annotations
