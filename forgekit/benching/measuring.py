@@ -1,4 +1,4 @@
-"""Measure the cost of a call on the current target: its time on a GPU, its counts on the virtual
+"""Measure the cost of a call on the current target: its time on a GPU, or its counts on the virtual
 GPU."""
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 class Counters:
     """The counts of a call; memory counts equal those of Nsight Compute for the same kernels.
 
-    kernels: launches. load, store: requests and 32-byte sectors of global memory (loads include
-    cp.async reads); atomic: requests and sectors of atomic operations and reductions. bulk_bytes:
-    bytes of global memory moved by bulk copies, which make no requests. touched_bytes: distinct
-    bytes read plus written, summed over launches. bank_conflicts: the part of shared_wavefronts,
-    the shared-memory wavefronts, that exceeds the ideal. warp_instructions, thread_instructions:
-    PTX instructions, counted per warp and per active lane.
+    kernels: the number of launches. load, store: requests and 32-byte sectors of global memory
+    (loads include cp.async reads); atomic: requests and sectors of atomic operations and
+    reductions. bulk_bytes: bytes of global memory moved by bulk copies, which make no requests.
+    touched_bytes: distinct bytes read plus written, summed over launches. shared_wavefronts:
+    wavefronts of shared memory; bank_conflicts: those that exceed the minimum. warp_instructions,
+    thread_instructions: PTX instructions, counted per warp and per active lane.
     """
 
     kernels: int
@@ -46,7 +46,7 @@ class Counters:
 
     @property
     def global_bytes(self) -> int:
-        """Return all bytes moved between the multiprocessors and global memory: 32 per sector of
+        """Return the bytes moved between the multiprocessors and global memory: 32 per sector of
         loads, stores and atomic operations, plus the bytes of bulk copies."""
         sectors = self.load_sectors + self.store_sectors + self.atomic_sectors
         return SECTOR_BYTES * sectors + self.bulk_bytes
@@ -66,11 +66,11 @@ class Counters:
 class Measured:
     """The cost of a call.
 
-    moved_bytes: the bytes that the call must move: each input read once, each output written once.
-    timing: set on a GPU, else None. counters: set on the virtual GPU; None on a GPU, and also if
-    the call launched no kernel on the virtual GPU (torch on the CPU, an empty tensor).
-    predicted: the time predicted from these counts, in microseconds with its interval, if
-    requested; it is not a measurement, and comparisons ignore it.
+    moved_bytes: the bytes that the call must move, with each input read once and each output
+    written once. timing: the time on a GPU; None on the virtual GPU. counters: the counts on the
+    virtual GPU; None on a GPU, and if the call launched no kernel on the virtual GPU (torch on the
+    CPU, or an empty tensor). predicted: the time predicted from the counts, in microseconds with
+    its interval, if requested. It is not a measurement, and comparisons ignore it.
     """
 
     moved_bytes: int
@@ -79,12 +79,13 @@ class Measured:
     predicted: PredictedTime | None = field(default=None, compare=False)
 
     def gbps(self) -> float | None:
-        """Return 10^9 bytes per second at the median; None without a time."""
+        """Return the rate at the median time in GB/s (10^9 bytes per second), or None without a
+        time."""
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
     def percent(self, ceiling_gbps: float) -> float | None:
-        """Return the rate as a percentage of another, such as
-        `forgekit.benching.timing.ceiling_gbps()`; None without a time."""
+        """Return the rate as a percentage of another rate, such as
+        `forgekit.benching.timing.ceiling_gbps()`, or None without a time."""
         rate = self.gbps()
         return None if rate is None else 100 * rate / ceiling_gbps
 
@@ -92,11 +93,12 @@ class Measured:
 def measure(
     call: Callable[[], Any], *, moved_bytes: int, repeats: int = 50, predict: bool = False
 ) -> Measured:
-    """Time a call on the GPU, or count its launches on the virtual GPU, whichever is in use.
+    """Time a call on a GPU, or count its launches on the virtual GPU, depending on the current
+    target.
 
-    call: starts the work; the virtual GPU runs it once. moved_bytes: the bytes that it must move,
-    inputs read plus outputs written. repeats: timed calls on a GPU. predict: on the virtual GPU,
-    also predict the time.
+    call: a function that starts the work; on the virtual GPU it is called once. moved_bytes: the
+    bytes that it must move, inputs read plus outputs written. repeats: the number of timed calls on
+    a GPU. predict: True to predict the time on the virtual GPU.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.
@@ -113,8 +115,8 @@ def measure(
 
 
 def count_call(call: Callable[[], Any]) -> Counters | None:
-    """Call a function once, without arguments, and count all its launches on the virtual GPU;
-    return None if it launches no kernel there, like torch on the CPU.
+    """Call a function once, without arguments, and count its launches on the virtual GPU. Return
+    None if it launches no kernel there, like torch on the CPU.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.

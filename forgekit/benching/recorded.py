@@ -1,7 +1,7 @@
-"""Read times recorded on a GPU, for students without one, from small JSON files in the weeks'
+"""Read times recorded on a GPU, for students without a GPU, from JSON files in the weeks'
 `recorded` folders.
 
-A file holds `gpu`, `date`, `versions`, `method` (how it was timed), `ceiling_gbps` (a
+A file contains `gpu`, `date`, `versions`, `method` (the timing method), `ceiling_gbps` (a
 device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` with `step`,
 `shape`, `dtype`, `ms`, `gbps`. `steps.py` writes these files.
 """
@@ -19,8 +19,8 @@ from forgekit.text import Table
 
 @dataclass(frozen=True)
 class RecordedRow:
-    """A step at one size. ms: the median; gbps: 10^9 bytes per second, with each input read once
-    and each output written once."""
+    """The time of a step at one size. ms: the median; gbps: the rate in 10^9 bytes per second, with
+    each input read once and each output written once."""
 
     step: str
     shape: tuple[int, ...]
@@ -31,8 +31,8 @@ class RecordedRow:
 
 @dataclass(frozen=True, repr=False)
 class Recorded(Shown):
-    """A recorded run; a notebook shows it as a table, with steps down and sizes and types
-    across."""
+    """A recorded run; a notebook shows it as a table, with one row per step and one column per size
+    and type."""
 
     gpu: str
     date: str
@@ -41,7 +41,7 @@ class Recorded(Shown):
     rows: tuple[RecordedRow, ...]
 
     def row(self, step: str, dtype: str, shape: tuple[int, ...] | None = None) -> RecordedRow:
-        """Return the row of a step; by default its first shape.
+        """Return the row of a step at a shape; by default at its first shape.
 
         Raises:
             UsageError: the row does not exist.
@@ -53,7 +53,7 @@ class Recorded(Shown):
         raise usage_error("step", f"{step!r}, {dtype}", f"one of {known}", "choose one")
 
     def percent(self, row: RecordedRow) -> float:
-        """Return the bandwidth as a percentage of the copy's in the same run."""
+        """Return the row's rate as a percentage of the copy's rate in the same run."""
         return 100 * row.gbps / self.ceiling_gbps
 
     @property
@@ -65,7 +65,7 @@ class Recorded(Shown):
 
     @property
     def table(self) -> Table:
-        """Return the table, with steps down and sizes and types across."""
+        """Return the table, with one row per step and one column per size and type."""
         columns = list(dict.fromkeys((r.shape, r.dtype) for r in self.rows))
         cells = {(r.step, r.shape, r.dtype): r for r in self.rows}
         rows = []
@@ -78,16 +78,16 @@ class Recorded(Shown):
 
     @property
     def summary(self) -> str:
-        """Return the run and its table in plain text."""
+        """Return a description of the run and its table in plain text."""
         return "\n".join([self.headline, "", *self.table.lines()])
 
 
 def recorded(name: str) -> Recorded:
-    """Return the run recorded under a notebook's name, such as "week0/07_transpose".
+    """Return the run recorded for a notebook, such as "week0/07_transpose".
 
     Raises:
-        UsageError: there is no such run in the weeks in or above the current folder, or next to
-            forgekit.
+        UsageError: the weeks in or above the current folder, or next to forgekit, contain no such
+            run.
     """
     files = recorded_files()
     if name not in files:

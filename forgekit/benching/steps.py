@@ -1,13 +1,17 @@
-"""Time a notebook's kernels on this machine's GPU, and record the times for readers without one.
+"""Time a notebook's kernels on this machine's GPU, and record the times for readers without a GPU.
 
     python -m forgekit.benching.steps week0_copy_transpose/07_transpose.py --op transpose
 
-The notebook's cells run in order, as in Jupyter, up to the cell that defines a dict `steps`: name
--> a `@cute.jit` host function of x and y; or a pair of such a function and a function (x, y) ->
-specs to compile for; or a function with an attribute `calls`, (x, y) -> a replacement to call, such
-as several kernels that pass data through temporary memory. An operation with two inputs takes both
-in place of x: (dy, y, dx) for `softmax_backward`. Every step is checked before it is timed. torch's
-time for the same operation is recorded as well.
+The notebook's cells run in order, as in Jupyter, up to the cell that defines a dict `steps`. Its
+keys are names; each value is one of these:
+
+- a `@cute.jit` host function of x and y;
+- a pair of such a function and a function of x and y that returns the specs to compile for;
+- a function with an attribute `calls`: a function of x and y that returns the function to call,
+  such as one that launches several kernels and passes data through temporary memory.
+
+An operation with two inputs takes both of them instead of x: (dy, y, dx) for `softmax_backward`.
+Every step is checked before it is timed. torch's time for the same operation is also recorded.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ from forgekit.devices import current_target
 from forgekit.errors import ForgekitError, PlatformError, UsageError, usage_error
 from forgekit.output_files import check_output, write_output
 
-# Operations that steps compute: the name for --op -> the name in the suites, and the dimension.
+# Operations that steps compute: maps the name for --op to the name in the suites and the dimension.
 STEP_OPS = {
     "copy": ("copy", -1),
     "transpose": ("copy_transpose", -1),
@@ -47,7 +51,7 @@ STEP_OPS = {
 
 
 def _steps(notebook: Path) -> dict[str, Any]:
-    """Run a notebook's cells as in Jupyter, and return the `steps` that it defines."""
+    """Run a notebook's cells as in Jupyter, and return the `steps` that they define."""
     from IPython.core.interactiveshell import InteractiveShell
 
     os.environ.setdefault("FORGEKIT_CHECK", "report")  # as in a notebook
@@ -65,13 +69,13 @@ def _steps(notebook: Path) -> dict[str, Any]:
     found = shell.user_ns.get("steps")
     if not isinstance(found, dict) or not found:
         raise usage_error(
-            "steps", found, "a dict of host functions by name", "define it in the last cell"
+            "steps", found, "a dict from names to host functions", "define it in the last cell"
         )
     return found
 
 
 def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
-    """Time every step, and torch.
+    """Time every step and torch.
 
     Raises:
         UsageError: the result of a step is wrong.

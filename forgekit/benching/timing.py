@@ -1,4 +1,4 @@
-"""Time GPU work with CUDA events, a cold L2 cache and a median; time the copy that bounds it."""
+"""Time GPU work with CUDA events and a cold L2 cache, and the copy to which it is compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from forgekit.devices import package_version
 from forgekit.errors import PlatformError
 
-# several times the largest L2 cache; reading this many bytes takes 120 us on an H200
+# several times the largest L2 cache; a read of this size takes 120 us on an H200
 _FLUSH_BYTES = 512 * 2**20
 _WARMUP, _HOST_CALLS = 5, 2000
 METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # for records
@@ -26,19 +26,19 @@ class Timing:
     p80_ms: float
 
     def gbps(self, moved_bytes: int) -> float:
-        """Return GB/s (10^9 bytes per second) at the median."""
+        """Return the rate at the median time in GB/s (10^9 bytes per second)."""
         return moved_bytes / self.median_ms / 1e6
 
 
 def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
-    """Time a call that starts work on the current CUDA stream, with none of its data in L2.
+    """Time a call that starts work on the current CUDA stream, with a cold L2 cache.
 
-    Each call is preceded by a read of 512 MB, which fills L2. Writing instead, as
-    `triton.testing.do_bench` does, would make the call wait until L2 has written back about 40 MB,
-    10 us on an H200, and a sum over 134 MB would appear a fifth slower than it is.
+    Each call is preceded by a read of 512 MB, which fills L2. After a write, as in
+    `triton.testing.do_bench`, the call would wait until L2 has written back about 40 MB, 10 us on
+    an H200, and a sum over 134 MB would appear a fifth slower than it is.
 
-    All calls are queued before the first wait, so the times exclude host time as long as it is
-    shorter than that read, about 120 us on an H200.
+    All calls are queued before the first wait, so the times exclude host time if a call's host time
+    is shorter than that read, about 120 us on an H200.
 
     Raises:
         PlatformError: there is no GPU.
@@ -64,7 +64,7 @@ def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
 
 
 def ceiling_gbps(size_bytes: int = 10**9) -> float:
-    """Measure the GB/s of a device-to-device copy, bytes read plus bytes written."""
+    """Measure the rate of a device-to-device copy in GB/s, bytes read plus bytes written."""
     import torch
 
     x = torch.empty(size_bytes, dtype=torch.int8, device="cuda").zero_()
@@ -73,8 +73,8 @@ def ceiling_gbps(size_bytes: int = 10**9) -> float:
 
 
 def host_us(call: Callable[[], object]) -> float:
-    """Return the microseconds per call over 2000 consecutive calls with a single synchronisation at
-    the end: the best of five such series."""
+    """Return the host time per call in microseconds: the best of five series of 2000 consecutive
+    calls, each with one synchronisation at the end."""
     import torch
 
     def series() -> None:
@@ -86,13 +86,13 @@ def host_us(call: Callable[[], object]) -> float:
 
 
 def best_ms(call: Callable[[], object], repeats: int) -> float:
-    """Time a call that is complete when it returns, in milliseconds: the best of `repeats`."""
+    """Time a synchronous call; return the best of `repeats` times in milliseconds."""
     call()  # one-time work, such as importing modules, is not timed
     return min(timeit.repeat(call, number=1, repeat=repeats)) * 1e3
 
 
 def versions() -> dict[str, str]:
-    """Return a measurement's environment: the GPU, its driver, and software versions."""
+    """Return the environment of a measurement: the GPU, its driver, and software versions."""
     import torch
 
     found = {"gpu": torch.cuda.get_device_name(), "cuda": str(torch.version.cuda)}
@@ -100,6 +100,6 @@ def versions() -> dict[str, str]:
 
 
 def package_versions(*names: str) -> dict[str, str]:
-    """Return the versions of forgekit and of those of these packages that are installed."""
+    """Return the versions of forgekit and of the named packages that are installed."""
     found = {name: package_version(name) for name in ("forgekit", *names)}
     return {name: version for name, version in found.items() if version}

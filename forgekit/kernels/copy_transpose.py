@@ -1,13 +1,13 @@
 """copy_transpose's kernels: Y[n, m] = X[m, n], bits unchanged, in pure CuTe DSL.
 
-Each of the three kernels is used where it is fastest (`forgekit.ops.transposes` chooses):
+`forgekit.ops.transposes` chooses the fastest of the three kernels for each tensor:
 
-    VectorTranspose   16-byte accesses on both sides; rows of X and of Y begin at 16-byte boundaries
+    VectorTranspose   16-byte loads and stores; rows of X and of Y begin at 16-byte boundaries
     GatherTranspose   any sizes, strides and alignment; 16-byte stores
     FlatTranspose     only a copy: one row, one column, columns of X contiguous; few rows
 
 The constructor receives the compiled-in values; a call receives mX (M, N), mY (N, M) and a stream.
-overlap: True if the kernel starts while the previous one ends (`follow`).
+overlap: True if the kernel starts while the previous kernel ends (`follow`).
 """
 
 import cutlass
@@ -19,8 +19,8 @@ from forgekit.kernels.overlap import follow
 
 
 def word_of(bits: int):  # type: ignore[no-untyped-def]
-    """Return the type used to move elements of this width: floats move as integers, which preserves
-    NaNs."""
+    """Return the integer type that moves elements of this width; moving floats as integers
+    preserves NaNs."""
     return getattr(cutlass, f"Uint{bits}")
 
 
@@ -29,19 +29,19 @@ class VectorTranspose:
     registers.
 
     tile: rows and columns of X per block, powers of two, at least 2V. vector: V, elements per
-    access; it divides M, N and the strides of the rows. There is one thread per square.
+    access, a divisor of M, N and the row strides. There is one thread per square.
     """
 
     def __init__(
         self, bits: int, tile: tuple[int, int], vector: int, overlap: bool = False
     ) -> None:
         self.word, self.tile, self.vector, self.overlap = word_of(bits), tile, vector, overlap
-        self.squares = tile[0] // vector, tile[1] // vector  # down the tile and across
-        # Chunk c of row r of shared memory lies at c ^ (r / V): the threads that write 128 bytes
-        # together, a quarter-warp if each has 16, are V rows apart and would otherwise access the
-        # same banks. Bits count bytes: the bits of r / V are XORed into those of c, starting at the
-        # bit that counts chunks. If there are few squares across, the lowest bits of c also
-        # distinguish these threads.
+        self.squares = tile[0] // vector, tile[1] // vector  # per column and per row of the tile
+        # Chunk c of row r is stored at c ^ (r / V). The threads that write 128 bytes together, a
+        # quarter-warp for 16 bytes per thread, are V rows apart and would otherwise access the same
+        # banks. The swizzle works on byte offsets: it XORs the bits of r / V into those of c,
+        # starting at the bit that counts chunks. If a row of the tile has few squares, the lowest
+        # bits of c also distinguish these threads.
         chunk_bytes = vector * bits // 8
         together = (128 // chunk_bytes).bit_length() - 1
         down, across = (min(together, squares.bit_length() - 1) for squares in self.squares)
@@ -49,8 +49,8 @@ class VectorTranspose:
         chunk_bits, row_bits = chunk_bytes.bit_length() - 1, tile[0].bit_length() - 1
         self.swizzle = (down - kept, chunk_bits + kept, row_bits - kept)
         # Blocks with a tall tile begin with different rows of Y, which are far apart in memory. On
-        # an H200 this gains 0.4 % at 1,048,576 × 64 float16 and 0.9 % at × 32; wider types become
-        # slower, and 1-byte types are unaffected.
+        # an H200 this is 0.4 % faster for 1,048,576 × 64 float16 and 0.9 % for 1,048,576 × 32, but
+        # slower for wider types; it does not affect 1-byte types.
         self.first = 3 if tile[0] > tile[1] and bits == 16 else 0
 
     @cute.jit
@@ -79,7 +79,7 @@ class VectorTranspose:
         square = cute.make_layout((V, V), stride=(V, 1))
         rX, rY = (cute.make_rmem_tensor(square, self.word) for _ in range(2))
 
-        # Load a square: the threads of a tile row are side by side, 16 bytes each.
+        # Load a square: consecutive threads read along the rows of the tile, 16 bytes each.
         i, j = tidx // SN, tidx % SN
         if bm * SM + i < M // V and bn * SN + j < N // V:
             gX = cute.local_tile(mX, (V, V), (bm * SM + i, bn * SN + j))  # (V,V):(ld,1)
@@ -94,7 +94,7 @@ class VectorTranspose:
             cute.autovec_copy(rY[k, None], tYsY[k, None])
         cute.arch.sync_threads()
 
-        # Store rows of Y; now the threads along a row of Y are side by side.
+        # Store rows of Y: now consecutive threads write along a row of Y.
         row, chunk = tidx // SM, tidx % SM
         step = lambda k: (k + bm * self.first) & (V - 1) if self.first else k  # noqa: E731
         for k in cutlass.range_constexpr(V):
@@ -109,14 +109,14 @@ class VectorTranspose:
 
 
 class GatherTranspose:
-    """Loads 4-byte words, gathers elements in shared memory, and stores 16 bytes at a time. A row
-    of Y that does not begin at a sector boundary is divided into tiles separately, shifted left to
-    that boundary: a block loads a few more rows of X and stores only whole sectors. A row of X that
-    does not begin at a word boundary is read from the start of its first word.
+    """A block loads 4-byte words, gathers elements in shared memory, and stores 16 bytes at a time.
+    If a row of Y does not begin at a sector boundary, its tiles are shifted left to one: the block
+    loads a few more rows of X and stores only whole sectors. A row of X that does not begin at a
+    word boundary is read from the start of its first word.
 
     tile: rows and columns of X per block. shifted: False if all rows of Y begin at sector
-    boundaries. contiguous: True if elements of a row of X are contiguous; otherwise they are loaded
-    one by one.
+    boundaries. contiguous: True if elements of a row of X are contiguous; otherwise elements are
+    loaded one by one.
     """
 
     def __init__(
@@ -151,18 +151,18 @@ class GatherTranspose:
         V, W, lanes, step = self.vector, self.per_word, self.lanes, self.step
         M, N = mX.shape
         bn, bm = bidx // tiles_m, bidx % tiles_m
-        m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # start of shared memory
+        m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # sX's origin in X
         # One word of padding puts neighbouring rows in neighbouring banks.
         words = cute.make_layout((self.rows, lanes), stride=(lanes + 1, 1))
         sW = cutlass.memory.SmemAllocator().allocate_tensor(self.word, words, 16)
         elements = cute.make_layout((self.rows, lanes * W), stride=((lanes + 1) * W, 1))
         sX = cute.make_tensor(cute.recast_ptr(sW.iterator, dtype=self.element), elements)
 
-        # Row m begins q(m) elements into a word; so does its row of shared memory.
+        # Row m begins q(m) elements into a word, in global memory and in shared memory.
         down = cutlass.Int32(mX.stride[0])
         start = cutlass.Int32(mX.iterator.toint() // (self.element.width // 8) % W) + n0
         q = lambda m: (start + m * down) & (W - 1)  # noqa: E731
-        last_word = (M - 1) * mX.stride[0] + N - W  # the part that lies entirely within X
+        last_word = (M - 1) * mX.stride[0] + N - W  # start of the last word in X
         row, lane = tidx // lanes, tidx % lanes
         rW = cute.make_rmem_tensor(self.rows // step, self.word)
         for k in cutlass.range_constexpr(self.rows // step):
@@ -191,10 +191,10 @@ class GatherTranspose:
         for k in cutlass.range_constexpr(-(-self.columns // step)):
             col = row + k * step
             shift = cutlass.Int32((n0 + col) * mY.stride[0]) & (self.sector - 1)
-            first = self.extra + chunk * V - (shift if self.extra else 0)  # row of shared memory
+            first = self.extra + chunk * V - (shift if self.extra else 0)  # row in shared memory
             m = m0 + first
             if n0 + col < N and col < self.columns:
-                # rows that are W apart begin at the same offset in a word
+                # rows at a distance of W begin at the same offset in a word
                 for p in cutlass.range_constexpr(V):
                     rY[p] = sX[first + p, col + q(m + p % W)]
                 gY = cute.domain_offset((n0 + col, m), mY)
@@ -208,9 +208,9 @@ class GatherTranspose:
 
 
 class FlatTranspose:
-    """A thread gathers 16 bytes of Y; Y is contiguous. It suits an X whose columns are contiguous,
-    so that a copy suffices, or an X with few rows or few columns, where a cache line holds the data
-    of neighbouring threads.
+    """Each thread gathers 16 bytes of Y, which is contiguous. This kernel suits an X with
+    contiguous columns, for which a copy suffices, or an X with few rows or few columns, where
+    neighbouring threads share cache lines.
 
     vector_loads: True if columns of X are contiguous and, like rows of Y, begin at 16-byte
     boundaries.
@@ -237,7 +237,7 @@ class FlatTranspose:
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         V, M = self.vector, mX.shape[0]
-        i = (cutlass.Int64(bidx) * self.threads + tidx) * V  # in Y's memory
+        i = (cutlass.Int64(bidx) * self.threads + tidx) * V  # an element's index in Y's memory
         n, m = cutlass.Int32(i // M), cutlass.Int32(i % M)
         gY = cute.make_tensor((mY.iterator + i).align(VECTOR_BYTES), cute.make_layout(V))
         rX = cute.make_rmem_tensor(V, self.word)

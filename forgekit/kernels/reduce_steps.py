@@ -1,8 +1,8 @@
 """Row sums that lead to `reduce_sum.RowSum`, one idea per step; pure CuTe DSL.
 
-    NaiveRowSum     one thread per row: neighbouring threads read one row apart
-    SharedRowSum    one block per row: neighbours read neighbours; a tree in shared memory
-    ShuffleRowSum   the same with the tree in registers, by shuffles
+    NaiveRowSum     one thread per row: neighbouring threads read different rows
+    SharedRowSum    one block per row: threads read adjacent elements; a tree in shared memory
+    ShuffleRowSum   like SharedRowSum, with the tree in registers, by shuffles
 
 All accept mX (M, N) of any strides and mY (M), and add in float32.
 """
@@ -40,10 +40,10 @@ class NaiveRowSum:
 
 
 class SharedRowSum:
-    """The threads of a block read a row side by side; then, repeatedly, half of the active threads
-    add the values of the other half."""
+    """Consecutive threads of a block read consecutive elements of a row; then half of the active
+    threads repeatedly add the values of the other half."""
 
-    threads = 256  # a power of two, so that it can be halved
+    threads = 256  # a power of two, because it is halved
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:

@@ -1,12 +1,12 @@
 """Sums over the rows or over the columns of a matrix, added in float32; pure CuTe DSL.
 
     RowSum       y[m] = sum of x[m, :]
-    SplitRowSum  the same, each row shared by many blocks, in two launches
-    ShortRowSum  the same, where threads hold whole rows
-    ColumnSum    y[o, i] = sum of x[o, :, i]; or its parts, for a second ColumnSum to add up
+    SplitRowSum  as RowSum, but many blocks share each row, in two launches
+    ShortRowSum  as RowSum, but threads keep whole rows in registers
+    ColumnSum    y[o, i] = sum of x[o, :, i], or partial sums for a second ColumnSum
 
 The compiled-in numbers and, for unaligned rows, the row's address determine the order of every sum,
-so repeating a call gives the same bits.
+so repeated calls return the same bits.
 """
 
 import cutlass
@@ -21,7 +21,7 @@ from forgekit.kernels.rows import RowKernel, RowTile
 
 
 class RowSum(RowKernel):
-    """mY (M * split) = sums of the rows of mX (M, N), or of the parts that `split` blocks read."""
+    """mY (M * split) = sums of the rows of mX (M, N), or of a row's parts, one per block."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -56,10 +56,10 @@ class RowSum(RowKernel):
 
 
 class SplitRowSum(RowSum):
-    """mY (M) = sums of the rows of mX (M, N), each shared by the `split` blocks of its tile.
+    """mY (M) = sums of the rows of mX (M, N); `split` blocks share each row.
 
-    mParts (M, split), float32: the sum of each part, which the first launch stores. In the second,
-    one warp adds a row's parts.
+    mParts (M, split), float32: the sum of each part, which the first launch stores. In the second
+    launch, one warp adds up a row's parts.
     """
 
     @cute.jit
@@ -83,16 +83,16 @@ class SplitRowSum(RowSum):
 
 
 class ShortRowSum:
-    """mY (M) = sums of the rows of mX (M, N), each of which its threads hold as a whole.
+    """mY (M) = sums of the rows of mX (M, N); a row's threads keep the whole row in registers.
 
-    turns: rows per group of threads, 1 if several warps share a row; all rows are loaded before the
-    first is added, because a single short row keeps too few bytes in flight.
+    turns: rows per group of threads, 1 if several warps share a row. A group loads all its rows
+    before it adds the first, because a single short row keeps too few bytes in flight.
     """
 
     def __init__(self, tile: RowTile, turns: int = 1) -> None:
         self.tile, self.turns = tile, turns
         # A load of a row's whole 128-byte line bypasses L1, which is 1.5 % faster on an H200. If
-        # two loads share such a line, bypassing is 11 % slower; longer pieces of a row were not
+        # two loads share a line, bypassing L1 is 11 % slower. Wider loads of a row were not
         # measured.
         exact = tile.whole == tile.loads
         self.past_l1 = exact and tile.threads * VECTOR_BYTES == 128
@@ -121,7 +121,7 @@ class ShortRowSum:
         tXrX = cute.make_rmem_tensor(shape, mX.element_type)
         for turn in cutlass.range_constexpr(turns):
             row = first + turn * tile.rows
-            row = row if row < rows else rows - 1  # read again, but not stored
+            row = row if row < rows else rows - 1  # read the last row again; its sum is not stored
             tXgX = thr_copy.partition_S(cute.local_tile(mX, tile.tiler, (row, 0)))
             tile.fill_tail(tXrX[None, None, None, turn], 0.0)
             cute.copy(tiled_copy, tXgX, tXrX[None, None, None, turn], pred=tXpX)
@@ -132,7 +132,7 @@ class ShortRowSum:
             for k in cutlass.range_constexpr(1, tile.loads):
                 rSum = rSum + tXrX[None, 0, k, turn].load().to(Float32)
             total = tile.sum(rSum.reduce(cute.ReductionOp.ADD, 0.0, 0), sPart, mbar)
-            # Lane i of a row keeps the sum of the ith turn until every lane has a sum to store.
+            # Lane i of a row keeps the sum of turn i until every lane has a sum to store.
             place = turn % tile.threads
             if lane == place:
                 mine = total
@@ -143,9 +143,9 @@ class ShortRowSum:
 
 
 class ColumnSum:
-    """mY (splits, O, N) = sums over M of mX (O, M, N), or over as many parts of M.
+    """mY (splits, O, N) = sums of mX (O, M, N) over each of the `splits` parts of M.
 
-    cluster: blocks that share a column and add through the shared memory of the first one.
+    cluster: blocks that share a column and add their sums in the first block's shared memory.
     """
 
     def __init__(self, tile: ColumnTile, cluster: int = 1) -> None:
@@ -168,7 +168,7 @@ class ColumnSum:
             cute.arch.cluster_arrive_relaxed()  # wait before the first store to another block
         outer, column, tx, ty = tile.place(tiles)
         valid = column * tile.vector < mX.shape[2]
-        # This block's rows, from `first` to `last`.
+        # This block's rows are `first` to `last` - 1.
         _, part, _ = cute.arch.block_idx()
         each = cute.ceil_div(M, mY.shape[0] * self.cluster)
         first, last = part * each, (part + 1) * each

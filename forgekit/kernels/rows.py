@@ -1,9 +1,9 @@
 """Distribute the rows of a matrix over threads, and combine the threads' results.
 
-A `RowTile` is compiled into a kernel, which calls its methods. They do the work common to all
-kernels over rows: they decide which thread reads which part of a row, and combine the values of all
+A `RowTile` is a compile-time constant of a kernel, which calls its methods. They do the work common
+to all kernels over rows: they assign the parts of a row to threads, and combine the values of all
 threads that share a row. Values are combined by shuffles within a warp, through shared memory
-across warps, and through each other's shared memory across the blocks of a cluster.
+across warps, and through distributed shared memory across the blocks of a cluster.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class RowTile:
     """Map threads to the elements of a row; `tests/ops/row_limits.py` lists the limits.
 
     threads: threads of a block that share a row: a power of two up to 32, or whole warps. rows:
-    rows per block. loads: accesses that a thread has in flight. vector: elements per access.
-    cluster: blocks that share a row and exchange their results. split: blocks that share a row and
-    store one result each. If several blocks share a row, each of them works only on that row.
+    rows per block; 1 if several blocks share a row. loads: accesses that a thread has in flight.
+    vector: elements per access. cluster: blocks of a cluster that share a row and exchange their
+    results. split: blocks that share a row, each of which stores one result.
 
     whole: the number of loads that every thread performs, whatever the row's address; only the
-    other loads need a predicate. In a kernel that works in rounds, it is all loads if every round
-    is full. unaligned: True if rows may begin or end inside a vector. The elements before the first
-    whole vector and after the last are then read one by one, by at least 2 * vector threads.
-    overlap: True if the kernel starts while the previous one ends (`follow`).
+    other loads need a predicate. In a kernel that works in rounds, it is `loads` if every round is
+    full, else 0. unaligned: True if rows may begin or end inside a vector; the elements outside
+    whole vectors are then read one by one, by at least 2 * vector threads. overlap: True if the
+    kernel starts while the previous kernel ends (`follow`).
     """
 
     threads: int
@@ -66,16 +66,16 @@ class RowTile:
 
     @property
     def parts(self) -> int:
-        """Return the number of warps in a block or cluster that share a row and exchange values."""
+        """Return the number of warps of a block or cluster that share a row and exchange values."""
         return -(-self.threads // WARP) * self.cluster
 
     @property
     def rounds(self) -> int:
-        """Return the number of parts that each lane reads so that its warp reads all of them."""
+        """Return the number of parts per lane if one warp reads all parts."""
         return -(-self.parts // WARP)
 
     def launch_shape(self, rows):  # type: ignore[no-untyped-def]
-        """Return the arguments of a launch for a matrix with this many rows."""
+        """Return the launch arguments for a matrix with this many rows."""
         blocks = cute.ceil_div(rows, self.rows) * self.blocks
         shape: dict[str, Any] = {"grid": (blocks, 1, 1), "block": (self.block, 1, 1)}
         if self.cluster > 1:
@@ -85,13 +85,13 @@ class RowTile:
     # -- the part that each thread reads -----------------------------------------------------------
     @property
     def tiler(self) -> tuple[int, int]:
-        """Return the rows and columns of a tile, which the threads read together."""
+        """Return the rows and columns of the tile that the threads read together."""
         return 1, self.step * self.loads * self.vector
 
     def tiled_copy(self, dtype: Any, past_l1: bool = False):  # type: ignore[no-untyped-def]
-        """Return the tiled copy: a row's threads side by side, one vector each, `loads` times.
+        """Return the tiled copy: consecutive threads read consecutive vectors, `loads` times.
 
-        past_l1: load without allocating in L1.
+        past_l1: True to load without allocating lines in L1.
         """
         bits = self.vector * dtype.width
         how = {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE} if past_l1 else {}
@@ -106,7 +106,7 @@ class RowTile:
         """Return the thread's row, its index among the threads of that row, and True if the row
         exists.
 
-        Threads beyond the last row read the last row again and must not store anything.
+        Threads beyond the last row read the last row again and must not store results.
         """
         follow(self.overlap, early=self.split > 1)
         tidx, _, _ = cute.arch.thread_idx()
@@ -131,10 +131,10 @@ class RowTile:
         for k in range(self.whole, self.loads):
             tXrX[None, 0, k].fill(value)
 
-    # -- rows that begin anywhere: no layout can shift each row differently -----------
+    # -- unaligned rows; a layout cannot shift each row by a different offset --------
     def whole_vectors(self, row: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
         """Return the number of elements before the first whole vector of the thread's row, and the
-        matrices with each row starting at that vector. For aligned rows, return 0 and the unchanged
+        matrices, whose row now starts at that vector. For aligned rows, return 0 and the unchanged
         matrices."""
         if not self.unaligned:
             return Int32(0), *tensors
@@ -147,8 +147,8 @@ class RowTile:
         return prefix, *(cute.make_tensor(start, layout) for start in starts)
 
     def streams(self, row: Int32, lane: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
-        """Return the parts of a copy in rounds: prefix and shape of `whole_vectors`, the copy, and
-        the thread's part of each matrix and of its coordinates, ((V,1),1,loads,k)."""
+        """Return what a copy in rounds needs: the prefix and shape of `whole_vectors`, the tiled
+        copy, and the thread's part of each matrix and of the coordinates, ((V,1),1,loads,k)."""
         prefix, *whole = self.whole_vectors(row, *tensors)
         tiled_copy = self.tiled_copy(tensors[0].element_type)
         thr_copy = tiled_copy.get_slice(lane)
@@ -160,7 +160,7 @@ class RowTile:
 
     @cute.jit
     def unaligned_element(self, prefix: Int32, columns: Int32, lane) -> Int32:  # type: ignore[no-untyped-def]
-        """Return the column of this thread's element outside whole vectors, or -1."""
+        """Return the column of the thread's element outside whole vectors, or -1 if it has none."""
         mine = Int32(-1)
         if const_expr(self.unaligned):
             V, tail = self.vector, (columns - prefix) % self.vector
@@ -181,17 +181,17 @@ class RowTile:
 
     @cute.jit
     def store_unaligned(self, value: Float32, mY: cute.Tensor, row: Int32, at: Int32, valid):  # type: ignore[no-untyped-def]
-        """Store `value` in column `at` of mY, if `valid` and `at` is not -1."""
+        """Store `value` in column `at` of mY if `valid` is True and `at` is not -1."""
         if const_expr(self.unaligned):
             if at >= 0 and valid:
                 mY[row, at] = value.to(mY.element_type)
 
     # -- combining results ------------------------------------------------------------------------
     def reduction_buffer(self, values: int):  # type: ignore[no-untyped-def]
-        """Allocate shared memory to exchange `values` numbers per warp; call it before any load.
+        """Allocate shared memory to exchange `values` numbers per warp; call this before any load.
 
-        Return sPart (values, rows, parts), or None if only one warp reads a row; and an mbarrier
-        for a cluster, otherwise None.
+        Return sPart (values, rows, parts), or None if only one warp reads a row; and the mbarrier
+        of a cluster, or None.
         """
         if self.parts == 1:
             return None, None
@@ -208,7 +208,7 @@ class RowTile:
 
     @cute.jit
     def open_reduction_buffer(self, mbar: cute.Pointer, expected_bytes: cutlass.Constexpr):  # type: ignore[no-untyped-def]
-        """Initialise the mbarrier, and signal that to the other blocks."""
+        """Initialise the mbarrier, and signal this to the other blocks."""
         tidx, _, _ = cute.arch.thread_idx()
         if tidx == 0:
             cute.arch.mbarrier_init(mbar, 1)
@@ -217,8 +217,8 @@ class RowTile:
         cute.arch.cluster_arrive_relaxed()
 
     def warp_reduce(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """Combine `value` over the threads of a warp that share a row; return the result to all of
-        them."""
+        """Combine `value` over the threads of a warp that share a row; return the result to each of
+        these threads."""
         return cute.arch.warp_reduction(value, op, threads_in_group=min(self.threads, WARP))
 
     @cute.jit
@@ -231,7 +231,7 @@ class RowTile:
                 for i in cutlass.range_constexpr(len(values)):
                     sPart[i, row, warp] = values[i]
             cute.arch.sync_threads()
-        else:  # to every block of the cluster; the mbarrier counts the bytes that arrive
+        else:  # store to every block of the cluster; the mbarrier counts the bytes that arrive
             cute.arch.cluster_wait()
             part = warp * self.cluster + cute.arch.block_idx_in_cluster()
             if lane < self.cluster:
@@ -250,19 +250,19 @@ class RowTile:
         return value
 
     def reduce_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """Combine `value` over the lanes that have read the parts; return the result to all of
-        them."""
+        """Combine `value` over the lanes that have read the parts; return the result to each of
+        these lanes."""
         return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
 
     def add_up(self, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
-        """Return the sum of a thread's elements ((V,1),1,loads), added over the loads first,
-        because those sums do not depend on each other."""
+        """Return the sum of a thread's elements ((V,1),1,loads); add over the loads first, because
+        these additions do not depend on each other."""
         ADD = cute.ReductionOp.ADD
         return x.reduce(ADD, 0.0, (None, 1, 1)).reduce(ADD, 0.0, 0)
 
     @cute.jit
     def sum(self, value: Float32, sPart: cute.Tensor, mbar) -> Float32:  # type: ignore[no-untyped-def]
-        """Add up `value` over all threads that share a row; return the sum to all of them."""
+        """Add up `value` over all threads that share a row; return the sum to each of them."""
         total = self.warp_reduce(value, operator.add)
         if const_expr(self.parts > 1):
             self.exchange((total,), sPart, mbar)
@@ -285,14 +285,14 @@ class RowTile:
 
 
 def group_of(parts: int) -> int:
-    """Return the number of lanes that combine this many parts: the next power of two, at most
-    32."""
+    """Return the number of lanes that combine this many parts, rounded up to a power of two and at
+    most 32."""
     return min(WARP, 1 << (parts - 1).bit_length())
 
 
 class RowKernel:
-    """Launch a kernel over the rows of mX (M, N) in the shape of its tile; a subclass defines
-    `kernel`, which takes mX and mY."""
+    """Launch a kernel over the rows of mX (M, N), with the launch shape of its tile; a subclass
+    defines `kernel`, which takes mX and mY."""
 
     def __init__(self, tile: RowTile) -> None:
         self.tile = tile

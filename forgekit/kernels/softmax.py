@@ -1,17 +1,17 @@
-"""Softmax over rows and its gradient, each row read from memory once; pure CuTe DSL.
+"""Softmax over rows and its gradient, which read each row from memory once; pure CuTe DSL.
 
-    Softmax           y = exp(x - max x) / sum exp(x - max x), the row kept in registers
-    StagedSoftmax     the same, the row kept in shared memory
-    SoftmaxBackward   dx = (dy - sum dy·y) y, both rows kept in registers
+    Softmax           y = exp(x - max x) / sum exp(x - max x), with the row kept in registers
+    StagedSoftmax     like Softmax, with the row kept in shared memory
+    SoftmaxBackward   dx = (dy - sum dy·y) y, with both rows kept in registers
 
-The constructor gets a `RowTile`, whose threads read the whole row together. The statistics are
+The constructor takes a `RowTile`, whose threads together read the whole row. The statistics are
 combined as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a
-pair (m, s), a maximum and the sum of exponentials relative to it, is extended to a larger part by
+pair (m, s), a maximum and the sum of exponentials relative to it, is extended to more elements by
 rescaling s.
 
-Kernels that compute each vector's address by hand are at most 1 % faster on an H200 (2026-11-22),
-except 2 % for 1000 x 1000 float32, 3 % for the gradient of 2048 x 1024 bfloat16, and 6 % for 512 x
-4096 float32 in registers, a size that now uses shared memory.
+Kernels that compute each vector's address by hand are at most 1 % faster on an H200 (2026-11-22).
+Exceptions are 1000 x 1000 float32 (2 %), the gradient of 2048 x 1024 bfloat16 (3 %), and 512 x 4096
+float32 in registers (6 %), a size that now uses shared memory.
 """
 
 import math
@@ -26,18 +26,18 @@ from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.rows import RowKernel
 
 LOG2_E = math.log2(math.e)
-LINE_BYTES = 128  # a warp's asynchronous copies that start elsewhere take twice as long
+LINE_BYTES = 128  # a warp's asynchronous copies take twice as long unless aligned to a line
 
 
 def exp(x):  # type: ignore[no-untyped-def]
-    """Return e^x of a number or of all elements, computed with the special function unit's exp2."""
+    """Return e^x of a number or of each element, computed by the special function unit's exp2."""
     return cute.math.exp2(x * LOG2_E, fastmath=True)
 
 
 @cute.jit
 def finite_max(m: Float32) -> Float32:
-    """Return the value to subtract: the maximum, or 0 if the maximum is still -inf, because -inf -
-    -inf is NaN."""
+    """Return the value to subtract: the maximum, or 0 if the maximum is -inf, because -inf - -inf
+    is NaN."""
     return Float32(0.0) if m == -Float32.inf else m
 
 
@@ -94,7 +94,7 @@ class Softmax(RowKernel):
         )  # ((V,1),1,loads)
         tXpX = tile.inside(tXcX, mVX.shape)
 
-        # The only read of the row. Elements outside it count as -inf: exp(-inf) = 0.
+        # The only read of the row. Elements outside it are set to -inf: exp(-inf) = 0.
         tXrX = cute.make_rmem_tensor_like(tXgX)
         tile.fill_tail(tXrX, -mX.element_type.inf)
         cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)
@@ -128,7 +128,7 @@ class Softmax(RowKernel):
 
 class StagedSoftmax(Softmax):
     """The same softmax for rows of aligned 16-byte vectors, kept in shared memory. A thread starts
-    asynchronous copies of all its vectors into shared memory, bypassing registers, and reads them
+    asynchronous copies of all its vectors to shared memory, which bypass registers. It reads them
     twice: for the statistics, as they arrive, and for the result. A block therefore needs few
     registers for a row of any length, and an SM has room for many elements in flight.
     """
@@ -137,7 +137,7 @@ class StagedSoftmax(Softmax):
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile, V = self.tile, self.tile.vector
         tidx, _, _ = cute.arch.thread_idx()
-        # Each thread has its own vectors in shared memory, next to its neighbours'.
+        # Each thread keeps its vectors in shared memory, next to those of neighbouring threads.
         layout = cute.make_ordered_layout(((V, 1), 1, tile.loads, tile.block), ((0, 1), 2, 4, 3))
         sX = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, layout, LINE_BYTES)
         tXsX = sX[None, None, None, tidx]  # ((V,1),1,loads)
@@ -159,7 +159,7 @@ class StagedSoftmax(Softmax):
             cute.copy(copy, tXgX[None, None, k], tXsX[None, None, k], pred=tXpX[None, None, k])
             cute.arch.cp_async_commit_group()
 
-        # First read, in order of arrival: update the maximum and the sum so far.
+        # First read, in order of arrival: update the running maximum and sum.
         m, s = -Float32.inf, Float32(0.0)
         for k in cutlass.range_constexpr(tile.loads):
             cute.arch.cp_async_wait_group(tile.loads - 1 - k)
@@ -167,7 +167,7 @@ class StagedSoftmax(Softmax):
                 m, s = online_update(m, s, tXsX[None, None, k].load().to(Float32))
         m, s = block_reduce(tile, m, s, sPart, mbar)
 
-        # Second read: only the row's maximum and sum remain from the first.
+        # Second read: compute the result from the row's maximum and sum.
         scale = cute.arch.rcp_approx(s)
         tXrY = cute.make_rmem_tensor_like(tXgY[None, None, 0])
         for k in cutlass.range_constexpr(tile.loads):
@@ -202,7 +202,7 @@ class SoftmaxBackward(RowKernel):
         )  # ((V,1),1,loads)
         tXpX = tile.inside(tXcX, mVY.shape)
 
-        # The only reads of both rows. Elements outside them count as 0.
+        # These are the only reads of the two rows. Elements outside the rows are set to 0.
         tXrdY, tXrY = cute.make_rmem_tensor_like(tXgdY), cute.make_rmem_tensor_like(tXgY)
         tile.fill_tail(tXrdY, 0.0)
         tile.fill_tail(tXrY, 0.0)

@@ -1,7 +1,7 @@
-"""Softmax down the columns of a matrix and its gradient, long columns read twice; pure CuTe DSL.
+"""Softmax over columns and its gradient, which read long columns twice; pure CuTe DSL.
 
-Each thread handles a vector of neighbouring columns, in rows at a fixed distance; threads below
-each other combine their statistics in shared memory. The softmax is online, as in
+Each thread handles a vector of neighbouring columns, in rows at a fixed distance; threads with the
+same columns combine their statistics in shared memory. The softmax is online, as in
 `softmax_streaming.py`.
 """
 
@@ -60,7 +60,7 @@ class ColumnSoftmax:
 
 
 def merge(rM: cute.Tensor, rS: cute.Tensor, below_m: cute.Tensor, below_s: cute.Tensor) -> None:
-    """Combine rM, rS (V), the maxima and sums of exponentials, with those of other rows in the same
+    """Combine rM, rS (V), the maxima and sums of exponentials, with those of other rows of the same
     columns."""
     for v in range(cute.size(rM)):
         m = cute.arch.fmax(rM[v], below_m[v])

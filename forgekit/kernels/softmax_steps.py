@@ -1,8 +1,8 @@
 """Softmax kernels that lead to `softmax.Softmax` step by step, one block per row; pure CuTe DSL.
 
-    ThreePassSoftmax   reads a row three times: for the maximum, the sum, the result
-    TwoPassSoftmax     twice: maximum and sum in one pass (M. Milakov and N. Gimelshein, 2018)
-    OnlineSoftmax      once: the same, with the row kept in registers
+    ThreePassSoftmax   reads a row three times: for the maximum, the sum and the result
+    TwoPassSoftmax     twice: both statistics (M. Milakov and N. Gimelshein, 2018), then the result
+    OnlineSoftmax      once, because it keeps the row in registers; the same statistics
 
 All accept mX and mY (M, N) of any strides, read element by element, and compute in float32.
 """
@@ -25,7 +25,7 @@ class _RowSoftmax(RowKernel):
 
 
 class ThreePassSoftmax(_RowSoftmax):
-    """The textbook's safe softmax, which reads the row three times."""
+    """The safe softmax of textbooks, which reads the row three times."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -51,7 +51,7 @@ class ThreePassSoftmax(_RowSoftmax):
 
 
 class TwoPassSoftmax(_RowSoftmax):
-    """Each thread keeps the maximum so far and the sum relative to it."""
+    """Each thread keeps a running maximum and the sum of exponentials relative to it."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Softmax over rows of any length and its gradient, each row read twice; pure CuTe DSL.
+"""Softmax over rows of any length and its gradient, which read each row twice; pure CuTe DSL.
 
     StreamingSoftmax, StreamingSoftmaxBackward   a block or a cluster reads a row twice
     SplitSoftmax, SplitSoftmaxBackward           many blocks share a row, in two launches
@@ -42,8 +42,8 @@ class StreamingSoftmax(Softmax):
 
     @cute.jit
     def statistics(self, mX: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
-        """Return the maximum and the sum of exponentials of the part of a row that the block, or
-        cluster, reads."""
+        """Return the maximum and the sum of exponentials of the part of a row that the block or
+        cluster reads."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXcX = tile.streams(row, lane, mX)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
@@ -58,8 +58,8 @@ class StreamingSoftmax(Softmax):
         return block_reduce(tile, m, s, sPart, mbar)
 
     def reload(self, mX: cute.Tensor, mY: cute.Tensor, row, lane):  # type: ignore[no-untyped-def]
-        """Start the second read of the block's part of a row; return what `write` needs to continue
-        it."""
+        """Start the second read of the block's part of a row; return the argument `reloaded` of
+        `write`."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXgY, tXcX = tile.streams(row, lane, mX, mY)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
@@ -96,7 +96,7 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
     @cute.jit
     def dot(self, mdY: cute.Tensor, mY: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
-        """Return the sum of mdY·mY over the part of a row that the block, or cluster, reads."""
+        """Return the sum of mdY·mY over the part of a row that the block or cluster reads."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgY, tXgdY, tXcX = tile.streams(row, lane, mY, mdY)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
@@ -113,8 +113,8 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
         return tile.sum(dot, sPart, mbar)
 
     def reload(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, row, lane):  # type: ignore[no-untyped-def]
-        """Start the second read of the block's part of both rows; return what `write` needs to
-        continue it."""
+        """Start the second read of the block's part of both rows; return the argument `reloaded` of
+        `write`."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgY, tXgdY, tXgdX, tXcX = tile.streams(row, lane, mY, mdY, mdX)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
@@ -143,15 +143,15 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
 # -- many blocks per row ------------------------------------------------------------------------
 def rows_at_a_time(mX: cute.Tensor, held: int):  # type: ignore[no-untyped-def]
-    """Return the number of rows that L2 can hold between the first read and the second, at least
+    """Return the number of rows that `held` bytes of L2 can keep between the two reads, at least
     1."""
     return cutlass.max(Int32(held) // (mX.shape[1] * (mX.element_type.width // 8)), Int32(1))
 
 
 @cute.jit
 def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-def]
-    """Return the block's row, counted from `first`, its part of that row, and the thread's position
-    in the row."""
+    """Return the block's row (at least `first`), its part of that row, and the thread's index in
+    the row."""
     tidx, _, _ = cute.arch.thread_idx()
     part, row, _ = cute.arch.block_idx()
     return first + row, part, part * tile.threads + tidx
@@ -159,10 +159,10 @@ def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-d
 
 @cute.jit
 def begin_find(overlap: cutlass.Constexpr, first: Int32) -> None:
-    """Allow `finish` to start; in the first `find`, wait before that for the kernel that wrote the
+    """Allow `finish` to start. Before that, the first `find` waits for the kernel that wrote the
     rows.
 
-    Each later `find` starts while the `finish` of the rows before it is still running.
+    Each later `find` starts while the `finish` of the previous rows is still running.
     """
     if const_expr(overlap):
         if first == 0:
@@ -175,7 +175,7 @@ class SplitSoftmax(StreamingSoftmax):
 
     mParts (M, split, 2), float32: the maximum and the sum of each part. The first launch, `find`,
     fills it; in the second, `finish`, every warp combines a row's parts, always in the same order.
-    held: bytes of rows between the two launches.
+    held: bytes of rows that L2 keeps between the two launches.
     """
 
     def __init__(self, tile: RowTile, held: int = L2_BYTES) -> None:
@@ -199,15 +199,15 @@ class SplitSoftmax(StreamingSoftmax):
         sPart, mbar = self.tile.reduction_buffer(2)
         row, part, lane = part_of(self.tile, first)
         m, s = self.statistics(mX, row, lane, sPart, mbar)
-        follow(self.tile.overlap)  # else the last launch could end before an earlier one
+        follow(self.tile.overlap)  # otherwise the last launch could end before an earlier one
         if lane % self.tile.threads == 0:
             mParts[row, part, 0], mParts[row, part, 1] = m, s
 
     @cute.kernel
     def finish(self, mX: cute.Tensor, mParts: cute.Tensor, mY: cute.Tensor, first: Int32) -> None:
         row, _, lane = part_of(self.tile, first)
-        reloaded = self.reload(mX, mY, row, lane)  # while `find` still runs
-        follow(self.tile.overlap, early=True)  # the next rows' `find`
+        reloaded = self.reload(mX, mY, row, lane)  # runs while `find` is still running
+        follow(self.tile.overlap, early=True)  # lets the next rows' `find` start
         m, s = -Float32.inf, Float32(0.0)
         for k in cutlass.range_constexpr(0, self.tile.split, WARP):
             part = k + cute.arch.lane_idx()
@@ -223,8 +223,8 @@ class SplitSoftmax(StreamingSoftmax):
 
 
 class SplitSoftmaxBackward(StreamingSoftmaxBackward):
-    """Like `StreamingSoftmaxBackward`, but the `split` blocks of its tile share each row; mParts
-    (M, split), float32: the sum of mdY·mY over each part. held: as in `SplitSoftmax`."""
+    """Like `StreamingSoftmaxBackward`, but the `split` blocks of its tile share each row. mParts
+    (M, split), float32: the sum of mdY·mY over each part. held: as for `SplitSoftmax`."""
 
     def __init__(self, tile: RowTile, held: int = 2 * L2_BYTES) -> None:
         super().__init__(tile)
@@ -250,7 +250,7 @@ class SplitSoftmaxBackward(StreamingSoftmaxBackward):
         sPart, mbar = self.tile.reduction_buffer(1)
         row, part, lane = part_of(self.tile, first)
         dot = self.dot(mdY, mY, row, lane, sPart, mbar)
-        follow(self.tile.overlap)  # else the last launch could end before an earlier one
+        follow(self.tile.overlap)  # otherwise the last launch could end before an earlier one
         if lane % self.tile.threads == 0:
             mParts[row, part] = dot
 
@@ -259,6 +259,6 @@ class SplitSoftmaxBackward(StreamingSoftmaxBackward):
         self, mdY: cute.Tensor, mY: cute.Tensor, mParts: cute.Tensor, mdX: cute.Tensor, first: Int32
     ) -> None:
         row, _, lane = part_of(self.tile, first)
-        reloaded = self.reload(mdY, mY, mdX, row, lane)  # while `find` still runs
-        follow(self.tile.overlap, early=True)  # the next rows' `find`
+        reloaded = self.reload(mdY, mY, mdX, row, lane)  # runs while `find` is still running
+        follow(self.tile.overlap, early=True)  # lets the next rows' `find` start
         self.write(reloaded, mdX, row, True, self.tile.add_parts(mParts, row))

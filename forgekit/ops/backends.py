@@ -3,10 +3,10 @@ function.
 
     register_backend("softmax", "mine", my_softmax)
     softmax(x, backend="mine")                   # in this call
-    with use_backend("mine"): ...                # in here, for each operator with this backend
-    set_default_backend("ref", op="softmax")     # from now on, in all threads
+    with use_backend("mine"): ...                # in this block, for operators with this backend
+    set_default_backend("ref", op="softmax")     # in all later calls, in all threads
 
-A call's `backend=` has priority, then the innermost `with`, then the default, "kernel".
+A call's `backend=` takes precedence, then the innermost `with` block, then the default, "kernel".
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from torch import Tensor
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
 
-# Functions by operator and backend, and each operator's chosen backend, if any.
-functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` adds itself
+# The functions per operator and backend, and the backend chosen for each operator, if any.
+functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` adds its own
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
 
@@ -32,9 +32,9 @@ def register_backend(
 ) -> None:
     """Register your function as `backend=name` of an operator, in this process.
 
-    op is one of the following; your function receives these arguments (dim counts from 0, even for
-    a tensor without dimensions) and must return a new contiguous tensor with the input's dtype and
-    device:
+    op: one of the operators below. Your function receives the listed arguments and must return a
+    new contiguous tensor with the input's dtype and device. The argument dim is nonnegative, and 0
+    for a tensor without dimensions.
 
         copy_transpose    forward(x (M, N)) -> (N, M)
         reduce_sum        forward(x, dim, keepdim) -> x's shape without dim, or with 1 there
@@ -42,9 +42,9 @@ def register_backend(
         softmax_backward  forward(grad, y, dim) -> y's shape
 
     A softmax backend supports gradients if its name is also registered for softmax_backward; the
-    other operators' derivatives need no function. replace: True to replace an earlier function. If
-    your function calls the operator itself, the call uses forgekit's kernel unless it passes
-    `backend=`.
+    derivatives of the other operators need no registered function. replace: True to replace a
+    function that is already registered. If your function calls the operator itself, that call uses
+    forgekit's kernel unless it passes `backend=`.
 
     Raises:
         UsageError: the operator does not exist, the name is in use, or the object cannot be called.
@@ -75,15 +75,15 @@ def backend_names(op: str) -> tuple[str, ...]:
 @checked()
 @contextlib.contextmanager
 def use_backend(name: str, op: str | None = None) -> Iterator[None]:
-    """Use a backend within a `with` block, in this thread or task.
+    """Use a backend inside a `with` block, in the current thread or asyncio task only.
 
-    op: the operator; None for all operators with this backend (the others keep theirs). The backend
-    of the forward pass also computes the gradient, wherever `backward()` is called. A function
-    compiled by torch.compile looks up the backend when it runs, and so does its backward pass; the
-    function cannot contain the block.
+    op: the operator; None for all operators that have this backend (the other operators keep
+    theirs). The backend of the forward pass also computes the gradient, wherever `backward()` is
+    called. A function compiled by torch.compile looks up the backend when it runs, and so does its
+    backward pass; such a function must not contain the `with` block.
 
     Raises:
-        UsageError: the operator does not exist, or it (for None: every operator) lacks the backend.
+        UsageError: the operator does not exist or lacks the backend; for None, no operator has it.
     """
     token = chosen.set({**(chosen.get() or {}), **_choice(name, op)})
     try:
@@ -94,9 +94,9 @@ def use_backend(name: str, op: str | None = None) -> Iterator[None]:
 
 @checked()
 def set_default_backend(name: str, op: str | None = None) -> None:
-    """Use a backend from now on, in all threads; "kernel" restores the default.
+    """Use a backend for all later calls, in all threads; "kernel" restores the default.
 
-    op and exceptions are those of `use_backend`.
+    op and the exceptions are the same as for `use_backend`.
     """
     defaults.update(_choice(name, op))
     for operator in [each for each, backend in defaults.items() if backend == "kernel"]:
@@ -104,8 +104,9 @@ def set_default_backend(name: str, op: str | None = None) -> None:
 
 
 def current_backend(op: str, backend: str | None = None) -> str:
-    """Return the name of the backend that would currently compute a call of an operator; backend:
-    the call's argument.
+    """Return the name of the backend that a call of an operator would use now.
+
+    backend: the call's `backend=` argument.
 
     Raises:
         UsageError: the operator has no such backend.

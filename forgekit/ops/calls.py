@@ -1,5 +1,5 @@
-"""Collect the properties of a call that determine how it is computed, and view tensors of any rank
-as (outer, reduced, inner)."""
+"""Describe a call by the properties that determine its kernel, and view tensors of any rank as
+(outer, reduced, inner)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from torch import Tensor
 
 from forgekit.kernels import VECTOR_BYTES
 
-Launch = Callable[..., None]  # dtypes of the operands, and of the result
+Launch = Callable[..., None]  # takes the operands and the result
 
 
 class Call(NamedTuple):
-    """Everything about a call except the tensors' values; frozen, because it is the input of
-    `operators.plan`.
+    """All properties of a call except the tensors' values.
 
-    op: the operator's name. arch: the virtual GPU's architecture, None for the GPU. shape: the
-    shape of all operands.
-    strides: one tuple per operand, in elements. addresses: one per operand, in bytes modulo 16.
-    dim, keepdim, variant, tile: as passed to the operator.
+    op: the operator's name. arch: the virtual GPU's architecture, or None for the GPU. shape: the
+    shape of every operand. strides: one tuple per operand, in elements. addresses: one per operand,
+    in bytes modulo 16. dim, keepdim, variant, tile: the operator's arguments.
     """
 
     op: str
@@ -38,7 +36,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, op: str, *operands: Tensor, arch: str | None, **options: Any) -> Call:
-        """Return the call of an operator with these operands; arch: None for the GPU."""
+        """Return the call of an operator with the given operands."""
         strides = tuple(x.stride() for x in operands)
         addresses = tuple(x.data_ptr() % VECTOR_BYTES for x in operands)
         x = operands[0]
@@ -46,12 +44,12 @@ class Call(NamedTuple):
 
     @property
     def kind(self) -> Any:
-        """Return the operator's name in the tables of tiles."""
+        """Return the operator's name in the tables of `tile_choice`."""
         return "sum" if self.op == "reduce_sum" else self.op
 
     def contiguous(self, shape: tuple[int, ...], dim: int) -> Call:
-        """Return the call with contiguous operands of this shape that begin at vector
-        boundaries."""
+        """Return a copy of the call whose operands are contiguous, have this shape and begin at
+        16-byte boundaries."""
         n = len(self.strides)
         strides, addresses = (contiguous_strides(shape),) * n, (0,) * n
         return self._replace(shape=shape, strides=strides, addresses=addresses, dim=dim)
@@ -60,9 +58,10 @@ class Call(NamedTuple):
 # -- views for kernels over rows or columns --------------------------------------------------------
 @dataclass(frozen=True)
 class View:
-    """Sizes of outer, reduced and inner modes, and their strides in elements for each operand.
+    """The sizes of the outer, reduced and inner modes, and each operand's strides in elements.
 
-    outer holds the dimensions before the reduced dimension, inner those after it.
+    The outer mode folds the dimensions before the reduced dimension, and the inner mode folds the
+    dimensions after it.
     """
 
     outer: int
@@ -72,11 +71,11 @@ class View:
 
 
 def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> View | None:
-    """Return a view of operands that share a shape, or None if their dimensions do not fold.
+    """Return a view of operands that share a shape, or None if their dimensions cannot be folded.
 
-    strides: those of each operand, in elements. dim: the reduced dimension. Dimensions fold into
-    one if every operand steps through them evenly; dimensions of size 1 always fold. The stride of
-    a mode of size 1 is 0.
+    strides: the strides of each operand, in elements. dim: the reduced dimension. Dimensions can be
+    folded into one if every operand steps through them with one constant stride; dimensions of size
+    1 can always be folded. A mode of size 1 has stride 0.
     """
     before = _merge(shape[:dim], [s[:dim] for s in strides])
     behind = _merge(shape[dim + 1 :], [s[dim + 1 :] for s in strides])
@@ -90,7 +89,7 @@ def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> Vi
 def _merge(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[int, tuple[int, ...]] | None:
-    """Merge adjacent dimensions: return their size, and the step of each operand."""
+    """Merge adjacent dimensions; return their total size and each operand's stride."""
     size, steps = 1, tuple(0 for _ in strides)
     for mode in reversed(range(len(shape))):
         if shape[mode] == 1:
@@ -106,7 +105,7 @@ def _merge(
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of a contiguous tensor, in elements, as torch does."""
+    """Return the strides, in elements, that torch gives a contiguous tensor of this shape."""
     steps, step = [], 1
     for size in reversed(shape):
         steps.append(step)

@@ -1,4 +1,4 @@
-"""Check the operators' arguments; messages state what was passed, what is needed, and a remedy."""
+"""Check the operators' arguments; each error states what it got, what it needed, and a remedy."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from forgekit.errors import brief, usage_error
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
-# Return True if a tensor represents many gradients and has no memory.
+# Returns True for a tensor of batched gradients (`is_grads_batched=True`), which has no memory.
 batched = torch._C._functorch.is_legacy_batchedtensor
 
 
 def virtual_arch(x: Tensor) -> str:
-    """Return the architecture of the virtual GPU that serves tensors on the CPU.
+    """Return the architecture of the virtual GPU that runs kernels on CPU tensors.
 
     Raises:
-        UsageError: kernels run on the GPU here, but x is on another device.
+        UsageError: the target is a GPU, but x is on another device.
     """
     target = current_target()
     if target.kind != "virtual":
         remedy = 'move it with .to("cuda"), or choose fk.use_target("virtual")'
-        raise usage_error("x", f"a tensor on {x.device}", f"one on {target.name}", remedy)
+        raise usage_error("x", f"a tensor on {x.device}", f"a tensor on {target.name}", remedy)
     return target.arch
 
 
 def check_tensor(x: object, name: str = "x") -> None:
-    """Raise UsageError unless the tensor is strided and on a GPU or the CPU. Also raise it for
-    derivatives that PyTorch does not support for operators written in Python."""
+    """Raise UsageError unless x is a strided tensor on a GPU or the CPU.
+
+    Also raise it if x needs a derivative that PyTorch does not support for operators written in
+    Python."""
     if not isinstance(x, Tensor):
         remedy = f"use torch.as_tensor({name})"
         raise usage_error(name, type(x).__name__, "a torch tensor", remedy)
@@ -54,7 +56,8 @@ def check_tensor(x: object, name: str = "x") -> None:
 
 
 def _inside_grad(x: Tensor) -> bool:
-    """Return True if torch.func.grad or a similar function differentiates by x, at any level."""
+    """Return True if torch.func.grad or a similar function differentiates with respect to x, at any
+    nesting level."""
     functorch = torch._C._functorch
     while functorch.is_functorch_wrapped_tensor(x):
         if functorch.is_gradtrackingtensor(x):
@@ -78,7 +81,7 @@ def check_float(dtype: torch.dtype, name: str = "x") -> None:
 
 
 def check_variant(variant: object, variants: tuple[str, ...]) -> None:
-    """Raise UsageError unless `variant` is None or one of the variants."""
+    """Raise UsageError unless `variant` is None or is in `variants`."""
     if not (variant is None or (isinstance(variant, str) and variant in variants)):
         needed = ", ".join(variants) + " or None"
         remedy = "leave it out to use the fastest"
@@ -86,11 +89,11 @@ def check_variant(variant: object, variants: tuple[str, ...]) -> None:
 
 
 def normal_dim(dim: object, ndim: int) -> int:
-    """Return dim as a nonnegative index; 0 for a tensor without dimensions, whose only element is
-    its only row.
+    """Return dim as a nonnegative index. A tensor without dimensions counts as one row of one
+    element, so its index is 0.
 
     Raises:
-        UsageError: `dim` is not an int, or not a dimension of such a tensor.
+        UsageError: `dim` is not an int, or is out of range for a tensor with `ndim` dimensions.
     """
     try:
         number = None if isinstance(dim, bool | Tensor) else operator.index(dim)  # type: ignore[arg-type]
@@ -101,7 +104,7 @@ def normal_dim(dim: object, ndim: int) -> int:
         remedy = (
             "reduce one dimension after another, or merge them with x.flatten()"
             if several
-            else "count from 0, or from -1 backwards"
+            else "count from 0, or backwards from -1"
         )
         got = "None" if dim is None else f"{type(dim).__name__} {brief(dim)}"
         raise usage_error("dim", got, "one int", remedy)
@@ -113,7 +116,7 @@ def normal_dim(dim: object, ndim: int) -> int:
 
 
 def check_backend_result(result: object, op: str, shape: tuple[int, ...], *given: object) -> None:
-    """Raise UsageError unless a backend returned a new contiguous tensor of this shape, and of the
+    """Raise UsageError unless a backend returned a new contiguous tensor of this shape, with the
     dtype and device of its first argument."""
     name, x = f"the backend of {op}", given[0]
     assert isinstance(x, Tensor)

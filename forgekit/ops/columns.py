@@ -1,7 +1,7 @@
 """Choose and compile the kernel for a call that reduces columns.
 
-Only `choose_columns` decides the configuration. It was measured on one H200 on 2026-11-21;
-`book/measured/tiles_h200.json` holds the last runs.
+Only `choose_columns` decides the configuration. Its choices were measured on one H200 on
+2026-11-21; `book/measured/tiles_h200.json` holds the latest runs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from forgekit.ops.tile_choice import SMS, Op, power_below
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The fields of a `ColumnTile`, and the number of blocks that share a column: the blocks of a
-    cluster, and the parts that a second kernel adds up."""
+    """The fields of a `ColumnTile`, and the number of blocks that share a column.
+
+    cluster: blocks of a cluster that share a column. split: parts of a column, whose sums a second
+    kernel adds up."""
 
     lanes: int
     rows: int
@@ -38,26 +40,26 @@ def choose_columns(
     op: Op, outer: int, size: int, inner: int, vector: int, clusters: int
 ) -> ColumnChoice:
     """Return the configuration for `outer` matrices of `size` rows and `inner` columns, reduced
-    over rows.
+    over the rows.
 
-    vector, clusters: as in `choose_rows`. A softmax needs all rows of a column in one block.
+    vector, clusters: as for `choose_rows`. A softmax needs one block to read all rows of a column.
     """
     side_by_side = -(-inner // vector)
     most = 1 << (side_by_side - 1).bit_length()
     lanes = tile = min(_lanes(64, vector), most)
     wide, tiles = (outer * -(-side_by_side // each) for each in (WARP, tile))  # blocks side by side
     shared = False  # blocks that share the same columns
-    if size <= 8:  # a thread has its own columns
+    if size <= 8:  # each thread reduces whole columns
         return ColumnChoice(min(128, max(WARP, most)), 1, _below(size, 8), vector, once=True)
-    # there are enough blocks for all SMs, so blocks need not share columns
+    # There are enough blocks for all SMs, so blocks do not share columns.
     if op == "sum" and wide >= 6 * SMS:
         lanes, threads = WARP, 256
     elif op == "sum" and wide >= 3 * SMS:  # with half as many blocks, each needs twice the threads
         lanes, threads = WARP, 512
     elif op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):
-        # little work: use all threads, in one step
+        # There is little work: let all threads do it in one step.
         lanes, threads = min(_lanes(16, vector), most), 512
-    else:  # clusters fill all SMs with blocks or still fall short, so use more threads per block
+    else:  # clusters, and larger blocks if 8 blocks per cluster are too few to fill the GPU
         shared, threads = True, 256 if tiles * 8 >= 2 * SMS else 512
     rows = _below(-(-size // 4), threads // lanes)
     if op != "sum":
@@ -68,14 +70,14 @@ def choose_columns(
 
 
 def _lanes(columns: int, vector: int) -> int:
-    """Return the number of threads side by side for this many columns: at least 4, at most a
-    warp."""
+    """Return the number of adjacent threads that read this many columns: at least 4, at most 32."""
     return max(4, columns // vector) if vector > 1 else min(WARP, columns)
 
 
 def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
-    """Return the number of blocks that share a tile of columns, enough for 4 blocks per SM: those
-    of a cluster or, if 8 of them are far too few, parts that a second kernel adds up."""
+    """Return (cluster, split): the blocks per cluster and the parts per column that provide about 4
+    blocks per SM. A column is split into parts only if clusters of 8 blocks provide far too few
+    blocks."""
     wanted = power_below(min(4 * SMS // tiles, most), 256)
     if wanted <= min(clusters, 8):
         return wanted, 1
@@ -85,14 +87,14 @@ def _helpers(tiles: int, most: int, clusters: int) -> tuple[int, int]:
 
 
 def _below(size: int, most: int) -> int:
-    """Return the number of threads below each other: a power of two, not much larger than the
-    number of rows."""
+    """Return the number of threads per column: `size` rounded up to a power of two, at least 2 and
+    at most `most`."""
     return min(most, 1 << max(size - 1, 1).bit_length())
 
 
 # -- launches -------------------------------------------------------------------------------------
 def launch_columns(call: Call, view: View) -> Launch:
-    """Return a kernel that reduces tensors (O, M, N) over M, with neighbouring columns
+    """Return a launch that reduces tensors (O, M, N) over M; neighbouring columns are
     contiguous."""
     op = call.kind
     O, M, N = sizes = view.outer, view.reduced, view.inner  # noqa: E741
@@ -114,7 +116,7 @@ def launch_columns(call: Call, view: View) -> Launch:
 def _sum_in_two_steps(
     call: Call, run: Launch, choice: ColumnChoice, sizes: tuple[int, ...], step: tuple[int, ...]
 ) -> Launch:
-    """Launch the sums of the columns' parts, then the sums of those partial sums."""
+    """Return a launch that sums the parts of each column, then adds up these partial sums."""
     outer, _, inner = sizes
     columns = outer * inner
     second = choose_columns("sum", 1, choice.split, columns, 4 if columns % 4 == 0 else 1, 1)
@@ -134,8 +136,8 @@ def _sum_in_two_steps(
 def column_vectors(
     columns: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int
 ) -> int:
-    """Return the elements per access to columns: the largest vector width that divides all sizes
-    involved."""
+    """Return the elements per access to columns: the largest vector width that divides the number
+    of columns, all strides and all addresses."""
     vector = VECTOR_BYTES // itemsize
     while vector > 1 and (
         any(n % vector for n in (columns, *apart))
@@ -149,16 +151,16 @@ def compile_columns(
     op: str, choice: ColumnChoice, dtype: torch.dtype, arch: str | None,
     *, result: torch.dtype | None = None,
 ) -> Any:  # fmt: skip
-    """Return the compiled kernel of a choice: a function of x (O, M, N) and y (split, O, N) for
-    "sum", of x and y for "softmax", of dy, y and dx for "softmax_backward", all (O, M, N).
+    """Return the compiled kernel of a choice. It takes x (O, M, N) and y (split, O, N) for "sum"; x
+    and y for "softmax"; dy, y and dx for "softmax_backward", all (O, M, N).
 
-    result: the dtype of sums, if different from x's; parts are float32.
+    result: the dtype of the sums, if it differs from x's; partial sums are float32.
     """
     from forgekit.kernels.columns import ColumnTile
     from forgekit.kernels.reduce_sum import ColumnSum
     from forgekit.kernels.softmax_columns import ColumnSoftmax, ColumnSoftmaxBackward
 
-    once = choice.once and op != "sum"  # it reads each element once
+    once = choice.once and op != "sum"  # each element is read once
     c = choice
     tile = ColumnTile(c.lanes, c.rows, c.loads, c.vector, once, overlaps(arch))
     x = _column_spec(dtype, choice.vector)
@@ -172,6 +174,6 @@ def compile_columns(
 
 
 def _column_spec(dtype: torch.dtype, vector: int) -> TensorSpec:
-    """Return the spec of tensors (O, M, N) that are read in vectors of columns."""
+    """Return the spec of tensors (O, M, N) that are read in vectors along N."""
     align = min(vector * dtype.itemsize, VECTOR_BYTES)
     return TensorSpec(dtype, (None, None, None), (None, None, 1), align, {2: vector})

@@ -1,4 +1,4 @@
-"""The parts common to all launches: devices, clusters, and operands that must be copied first."""
+"""Functions that all launches share: devices, clusters, and operands that must be copied first."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import torch
 from forgekit.errors import PlatformError, got_needed
 from forgekit.kernels import VECTOR_BYTES
 
-PIECE = 2**30  # kernels use 32-bit sizes, which must leave room for one tile beyond the end
+PIECE = 2**30  # the largest size per launch; kernels index up to one tile beyond it, in 32 bits
 
 
 def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
-    """Return the fastest way to call a compiled kernel; on a GPU, TVM-FFI itself checks the
-    arguments."""
+    """Return the fastest callable for a compiled kernel; on a GPU, TVM-FFI checks the arguments."""
     call: Callable[..., None] = compiled if arch else compiled.launch
     return call if arch or torch.cuda.device_count() == 1 else on_its_device(call)
 
@@ -25,8 +24,8 @@ def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
 def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
     """Launch on the GPU of the first argument, which may differ from the current GPU.
 
-    The returned function raises PlatformError if that GPU is of a different kind from the current
-    GPU, for which the kernel was compiled.
+    The returned function raises PlatformError if that GPU's compute capability differs from that of
+    the current GPU, for which the kernel was compiled.
     """
     capability = torch.cuda.get_device_capability
     compiled_for = capability()
@@ -46,17 +45,18 @@ def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
 def strided(
     run: Callable[..., None], sizes: tuple[int, ...], strides: Sequence[tuple[int, ...]]
 ) -> Callable[..., None]:
-    """Compile a kernel for tensors of these sizes and strides (in elements) from their memory."""
+    """Return a launch that views each tensor's memory with these sizes and strides (in
+    elements)."""
     return lambda *tensors: run(*map(torch.Tensor.as_strided, tensors, repeat(sizes), strides))
 
 
 @functools.cache
 def clusters_of(arch: str | None) -> int:
-    """Return the largest number of blocks per cluster: 16 on sm_90 and sm_100, 8 on sm_120, 1
-    before.
+    """Return the maximum number of blocks per cluster: 16 on sm_90 and sm_100, 8 on sm_120, 1
+    before sm_90.
 
-    arch: the virtual GPU's architecture, None for this machine's GPU. 16 exceeds the size that CUDA
-    guarantees for every GPU of a generation ("non-portable"); the H200 supports it.
+    arch: the virtual GPU's architecture, or None for this machine's GPU. A cluster of 16 blocks
+    exceeds the portable size of 8 that CUDA guarantees; the H200 supports it.
     """
     if arch is None:
         major = torch.cuda.get_device_capability()[0]
@@ -66,12 +66,13 @@ def clusters_of(arch: str | None) -> int:
 
 
 def overlaps(arch: str | None) -> bool:
-    """Return True if a kernel can start while the previous one ends: on GPUs with clusters."""
+    """Return True if a kernel can start while the previous kernel ends, as on GPUs with
+    clusters."""
     return clusters_of(arch) > 1
 
 
 def aligned(x: torch.Tensor) -> torch.Tensor:
-    """Return a contiguous tensor that begins at a vector boundary, which `contiguous` does not
-    ensure: it returns a tensor that is already contiguous as it is."""
+    """Return x, or a copy, as a contiguous tensor that begins at a 16-byte boundary. `contiguous`
+    does not ensure this alignment, because it returns a contiguous tensor unchanged."""
     x = x.contiguous()
     return x.clone() if x.data_ptr() % VECTOR_BYTES else x

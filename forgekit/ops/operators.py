@@ -1,5 +1,6 @@
-"""Make an operator: a function that launches kernels directly and is also registered with PyTorch.
-It bypasses PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a
+"""Define operators: functions that launch kernels directly and are also registered with PyTorch.
+
+A call bypasses PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a
 trace needs it. Work that does not depend on the tensors' values is done once per kind of call.
 """
 
@@ -22,13 +23,13 @@ from forgekit.ops.backends import chosen, current_backend, defaults, functions, 
 from forgekit.ops.calls import Call, Launch, contiguous_strides
 from forgekit.ops.checks import batched, check_backend_result, normal_dim, virtual_arch
 
-# These are looked up once, because every launch uses them.
+# Look these up once, because every launch uses them.
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _transformation = torch._C._functorch.peek_interpreter_stack
 _tracing = torch._C._is_tracing
 _grad_enabled = torch.is_grad_enabled
-# True if a tensor's memory is on a GPU, even if a plug-in changes x.is_cuda.
+# Returns True if a tensor's memory is on a GPU, even if a plug-in overrides x.is_cuda.
 _on_a_gpu = torch._C.TensorBase.is_cuda.__get__  # type: ignore[attr-defined]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -38,12 +39,12 @@ Options = tuple[Any, ...]
 
 
 def needed(x: Any) -> int:
-    """Return the part of PyTorch that an operand needs in addition to the kernel: 0 for none;
-    AUTOGRAD to record a gradient; the whole DISPATCHER for a subclass, a fake tensor or a negated
-    view.
+    """Return what an operand needs from PyTorch besides the kernel: 0 for nothing; AUTOGRAD to
+    record a gradient; DISPATCHER for a subclass, a fake tensor or a negated view.
 
-    A `batched` operand also needs the dispatcher, but testing for one before each launch costs too
-    much. Instead, reading its address fails, and the error handler tests for it.
+    A `batched` operand also needs the dispatcher, but a test before each launch would cost too
+    much. Instead, reading the operand's address raises an exception, and its handler tests for
+    `batched`.
     """
     if type(x) in _PLAIN and (x.is_cuda or x.is_cpu) and not x.is_neg():
         return AUTOGRAD if x.requires_grad and _grad_enabled() else 0
@@ -52,14 +53,15 @@ def needed(x: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """An operator that takes one operand, or two of the same shape, dtype and device.
+    """An operator that takes one operand, or two operands of the same shape, dtype and device.
 
-    schema: operands, options, and finally `str? backend`. The last option is the requested kernel.
-    reference(*operands, *options except the last): the backend "ref". check(*operands, *options):
-    raises UsageError for unsupported arguments. launcher: maps a `Call` to a function that fills a
-    contiguous result, or to None if the result has no elements. result_shape(shape, *options).
-    keep(*operands, result): the tensors that `backward` needs. backward(context, gradient of the
-    result, *kept): the operands' gradients; the context has `shape`, `options`, `backend` and
+    schema: the operands, the options, and finally `str? backend`; the last option names the
+    requested kernel. reference(*operands, *options except the last): computes the result for the
+    backend "ref". check(*operands, *options): raises UsageError for unsupported arguments.
+    launcher(call): returns a function that fills a contiguous result, or None if the result has no
+    elements. result_shape(shape, *options): returns the shape of the result. keep(*operands,
+    result): returns the tensors that `backward` needs. backward(context, gradient of the result,
+    *kept): returns the operands' gradients; the context has `shape`, `options`, `backend` and
     `needs_input_grad`.
     """
 
@@ -82,10 +84,10 @@ class Operator:
         define.register_fake(self._fake)
         define.register_autograd(self._backward, setup_context=self._remember)
 
-    # -- a call of the function -------------------------------------------------------------------
+    # -- calls ------------------------------------------------------------------------------------
     def call(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
         """Return the result, computed directly if possible. y: the second operand."""
-        # the operator's fake checks, because Dynamo does not trace exceptions
+        # the fake implementation checks the arguments, because Dynamo does not trace exceptions
         if is_dynamo_compiling():
             return self._dispatch(x, options, backend, y)
         if not (
@@ -96,15 +98,15 @@ class Operator:
             if not need:
                 return self.run(x, options, backend, y)
             if need == AUTOGRAD and not (batched(x) or (y is not None and batched(y))):
-                # This costs a third of the dispatcher's time.
+                # This path takes a third of the time that the dispatcher takes.
                 return self._recorded(x, y, (options, backend))
         self.check(*self._operands(x, y), *options)
         current_backend(self.name, backend)
         return self._dispatch(x, options, backend, y)
 
     def run(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
-        """Allocate the result and launch. A single look-up selects the launch, because host time
-        matters for small tensors."""
+        """Allocate the result and launch the kernel. A single look-up selects the launch, because
+        host time matters for small tensors."""
         if backend is not None or chosen.get() or defaults:
             name = current_backend(self.name, backend)
             if name != "kernel":
@@ -124,7 +126,7 @@ class Operator:
         except (RuntimeError, TypeError, ValueError):
             if any(map(batched, self._operands(x, y))):
                 return self._dispatch(x, options, backend, y)
-            self.check(*self._operands(x, y), *options)  # reports the error in the user's terms
+            self.check(*self._operands(x, y), *options)  # raises an error in the user's terms
             raise
         result = allocate(x)
         if launch is not None:
@@ -132,7 +134,7 @@ class Operator:
         return result
 
     def _run_backend(self, name: str, operands: Options, options: Options) -> Tensor:
-        """Call a registered function, after the same checks as before a kernel."""
+        """Call a registered function after the checks that a kernel's arguments pass."""
         named = dict(zip(self.option_names, options, strict=True))
         what, wanted = named.popitem()
         if wanted is not None:
@@ -159,13 +161,13 @@ class Operator:
     # -- functions that PyTorch calls --------------------------------------------------------------
     @functools.cached_property
     def _recorded(self) -> Callable[..., Tensor]:
-        """Return `run` with a derivative, without the dispatcher: a function of x, y and (options,
-        backend), because each further argument costs time in PyTorch."""
+        """Return a function that calls `run` and records its derivative without the dispatcher. It
+        takes x, y and (options, backend), because each further argument costs time in PyTorch."""
         operator = self
 
         class Recorded(torch.autograd.Function):
             @staticmethod
-            def forward(  # a separate setup_context costs 30 us
+            def forward(  # a separate setup_context would cost 30 us
                 ctx: Any, x: Tensor, y: Tensor | None, asked: tuple[Options, str | None]
             ) -> Tensor:
                 options, backend = asked
@@ -179,23 +181,23 @@ class Operator:
             def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
                 return (*operator.backward(ctx, grad, *ctx.saved_tensors), None, None)[:3]
 
-        # Function's own `apply` searches for functorch's transformations again: 1.5 us.
+        # `Function.apply` would look for functorch's transformations again, which costs 1.5 us.
         apply: Callable[..., Tensor] = super(torch.autograd.Function, Recorded).apply
         return apply
 
     @functools.cached_property
     def _arguments(self) -> tuple[tuple[str, Any], ...]:
-        """Return the name and default of each argument, as PyTorch parses the schema."""
+        """Return the name and default value of each argument, parsed from the schema by PyTorch."""
         schema = getattr(torch.ops.forgekit, self.name).default._schema
         return tuple((each.name, each.default_value) for each in schema.arguments)
 
     @functools.cached_property
     def option_names(self) -> tuple[str, ...]:
-        """Return the arguments between the operands and `backend`."""
+        """Return the names of the arguments between the operands and `backend`."""
         return tuple(name for name, _ in self._arguments[self.operands : -1])
 
     def _split(self, inputs: Options) -> tuple[Options, Options, Any]:
-        """Return operands, options, backend; PyTorch omits trailing arguments with default
+        """Return the operands, options and backend; PyTorch omits trailing arguments with default
         values."""
         every = inputs + tuple(default for _, default in self._arguments[len(inputs) :])
         return every[: self.operands], every[self.operands : -1], every[-1]
@@ -212,7 +214,7 @@ class Operator:
         return empty
 
     def _remember(self, ctx: Any, inputs: Options, output: Tensor) -> None:
-        """Save what `backward` needs. inputs: all inputs; each tensor is saved once."""
+        """Save what `backward` needs in ctx; each tensor is saved once."""
         backend = inputs[-1]
         ctx.shape, ctx.options = inputs[0].shape, inputs[self.operands : -1]
         # torch.compile traces this look-up in its backward pass as well as in its forward pass.
@@ -237,13 +239,13 @@ def plan(
     other_stride: tuple[int, ...] | None = None,
     other_address: int = 0,
 ) -> tuple[Launch | None, Callable[[Tensor], Tensor]]:
-    """Return a function that fills the result of a call (None if it has no elements), and its
-    fastest allocator.
+    """Return a function that fills the result of a call (None if the result has no elements), and
+    the fastest allocator of the result.
 
-    stride, address: those of the first operand, in elements and in bytes modulo 16; other_stride,
-    other_address: those of the second operand, if any. This is the only cache above that of
-    `compile`. Its key is flat, because making a `Call`, or any nested tuple, costs more than the
-    look-up; only the first call of each kind makes a `Call`.
+    stride, address: the stride and address of the first operand, in elements and in bytes modulo
+    16; other_stride, other_address: those of the second operand, if any. This cache is the only one
+    above that of `compile`. Its key is flat, because creating a `Call`, or any nested tuple, costs
+    more than the look-up; only the first call of each kind creates a `Call`.
     """
     strides = (stride,) if other_stride is None else (stride, other_stride)
     addresses = (address, other_address)[: len(strides)]

@@ -1,5 +1,4 @@
-"""`reduce_sum(x, dim)`: sum along a dimension with forgekit's own kernels; and the PyTorch
-operator."""
+"""Define `reduce_sum(x, dim)`, the sum along a dimension, and register it with PyTorch."""
 
 from __future__ import annotations
 
@@ -25,17 +24,17 @@ def reduce_sum(
     """Return the sums of x along dim: a new contiguous tensor with x's dtype and x's shape without
     dim.
 
-    x: float16, bfloat16 or float32, of any shape and strides. The sums are accumulated in float32
-    and rounded once, in an order that depends only on x's shape, strides and address, so the same
-    call gives the same bits. An empty sum is 0; a tensor without dimensions is its own sum. dim:
-    counts from 0, or from -1 backwards. keepdim: True keeps dim, with size 1. variant: the kernel,
-    "naive", "smem", "shuffle", "vectorized" or "split"; by default the fastest for the tensor.
-    backend: see `forgekit.ops.use_backend`.
+    x: float16, bfloat16 or float32, of any shape and strides. The sums are accumulated in float32,
+    in an order that depends only on x's shape, strides and address, and rounded once; the same call
+    therefore returns the same bits. An empty sum is 0; the sum of a tensor without dimensions is
+    its value. dim: the dimension, counted from 0, or backwards from -1. keepdim: True to keep dim,
+    with size 1. variant: the kernel, "naive", "smem", "shuffle", "vectorized" or "split"; by
+    default the fastest for the tensor. backend: see `forgekit.ops.use_backend`.
 
     On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
     runs on the virtual GPU. The operator supports gradients of any order and never falls back to
-    torch. Forward mode and torch.func.grad raise, because PyTorch does not support them for
-    operators written in Python. torch.func.vmap computes slice by slice.
+    torch. Forward mode and torch.func.grad raise UsageError, because PyTorch does not support them
+    for operators written in Python. torch.func.vmap computes one slice at a time.
 
     Raises:
         UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no
@@ -43,7 +42,7 @@ def reduce_sum(
         PlatformError: the GPU's compute capability is below 8.0.
     """
     if type(dim) is not int or type(keepdim) is not bool:
-        _check(x, dim, keepdim, variant)  # the look-up of calls treats True and 1 as equal
+        _check(x, dim, keepdim, variant)  # the cache of calls treats True and 1 as equal
         dim = normal_dim(dim, x.dim())
     return _reduce_sum.call(x, (dim, keepdim, variant), backend)
 

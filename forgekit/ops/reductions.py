@@ -21,16 +21,16 @@ from forgekit.ops.launching import PIECE, aligned, clusters_of
 from forgekit.ops.row_launch import STEPS, launch_rows
 
 _SOFTMAX = (*STEPS["softmax"], "vectorized", "cluster")
-VARIANTS = {  # supported dtypes; the gradient supports those of softmax
+VARIANTS = {  # per operator; the gradient of softmax supports softmax's variants
     "reduce_sum": (*STEPS["reduce_sum"], "vectorized", "split"),
     "softmax": _SOFTMAX,
     "softmax_backward": _SOFTMAX,
 }
-BY_COLUMNS = (None, "vectorized", "split")  # variants that also support columns
+BY_COLUMNS = (None, "vectorized", "split")  # variants that also reduce over columns
 
 
 def check_operand(op: str, x: Any, dim: object, variant: object, name: str = "x") -> None:
-    """Raise UsageError for a tensor or a dim that cannot be reduced, or for an unknown variant."""
+    """Raise UsageError for an unsupported tensor, dim or variant."""
     check_tensor(x, name)
     check_float(x.dtype, name)
     normal_dim(dim, x.dim())
@@ -38,10 +38,11 @@ def check_operand(op: str, x: Any, dim: object, variant: object, name: str = "x"
 
 
 def launcher(call: Call) -> Launch | None:
-    """Return a function that computes a call into a contiguous result; None if the result has no
-    elements.
+    """Return a function that stores a call's result in a contiguous tensor, or None if the result
+    has no elements.
 
-    It compiles at the first call of its kind. The result of a sum may have dim with size 1.
+    The kernel is compiled at the first call of each kind. The result of a sum may keep dim, with
+    size 1.
 
     Raises:
         UsageError: the dim or variant does not exist, the dtype is unsupported, or a softmax has
@@ -53,7 +54,7 @@ def launcher(call: Call) -> Launch | None:
         remedy = "leave variant out; without a GPU, fk.use_target('virtual', arch='sm_90a')"
         raise usage_error("variant", "'cluster'", "a GPU with clusters, sm_90 or later", remedy)
     call = call._replace(dim=normal_dim(call.dim, len(call.shape)))
-    if not call.shape:  # the single element forms a row
+    if not call.shape:  # the single element forms one row
         call = call.contiguous((1,), 0)._replace(addresses=call.addresses)
     sums = call.kind == "sum"
     if 0 in (_without(call.shape, call.dim) if sums else call.shape):
@@ -64,16 +65,16 @@ def launcher(call: Call) -> Launch | None:
     return _from_copies(call) if way is None else _launch_by(call, way)
 
 
-# -- ways -----------------------------------------------------------------------------------------
+# -- reading in place -----------------------------------------------------------------------------
 class Way(NamedTuple):
-    """How to read operands in place: by rows or by columns of the view."""
+    """A way to read operands in place: along the rows or along the columns of the view."""
 
     launch: Callable[[Call, View], Launch]
     view: View
 
 
 def _way(call: Call) -> Way | None:
-    """Return how to read the operands in place; None if they must be copied first."""
+    """Return the way to read the operands in place, or None if they must be copied first."""
     return _way_of_sum(call) if call.kind == "sum" else _way_of_softmax(call)
 
 
@@ -86,14 +87,13 @@ def _way_of_sum(call: Call) -> Way | None:
     columns = _as_columns(view)
     if columns is not None and call.variant in BY_COLUMNS:
         return Way(launch_columns, columns)
-    # Evenly spaced rows: there is one dimension besides the reduced one, and columns are not the
-    # better way to read the view.
+    # Rows are evenly spaced: only one dimension is not reduced, and reading columns is not better.
     rows = view.outer == 1 or (columns is None and view.inner == 1)
     return Way(launch_rows, view) if rows else None
 
 
 def _as_columns(view: View) -> View | None:
-    """Return the view as columns if elements along its rows are contiguous; None if it is better
+    """Return the view as columns if elements along its rows are contiguous, or None if it is better
     to read rows."""
     (outer, reduced, inner), kept = view.strides
     if view.inner > 1:
@@ -124,8 +124,8 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _launch_by(call: Call, way: Way) -> Launch:
-    """Return the launch of a kernel, or of several if there are more elements than its 32-bit sizes
-    can count."""
+    """Return a launch of one kernel, or of several if there are more elements than 32-bit sizes can
+    count."""
     sums, shape, dim, view = call.kind == "sum", call.shape, call.dim, way.view
     if not sums and view.reduced > PIECE:
         remedy = "compute it piece by piece"
@@ -138,8 +138,8 @@ def _launch_by(call: Call, way: Way) -> Launch:
 
 # -- copies ---------------------------------------------------------------------------------------
 def _from_copies(call: Call) -> Launch:
-    """Work on contiguous copies of the operands. For a lesson's variants, which support only rows,
-    move dim to the end and back."""
+    """Return a launch on contiguous copies of the operands. For a lesson's variants, which reduce
+    only over rows, it moves dim to the end and back."""
     dim, last = call.dim, len(call.shape) - 1
     if dim == last or call.variant in BY_COLUMNS:
         run = _launch_contiguous(call.contiguous(call.shape, dim))
@@ -166,9 +166,9 @@ def _launch_contiguous(call: Call) -> Launch:
     return _launch_by(call, way)
 
 
-# -- more elements than a kernel can count ---------------------------------------------------------
+# -- sizes beyond 32 bits --------------------------------------------------------------------------
 def _in_pieces(call: Call, mode: int) -> Launch:
-    """Launch piece by piece along a dimension that is not reduced."""
+    """Return a launch that handles one piece at a time along a dimension that is not reduced."""
     size, dim = call.shape[mode], call.dim
     step = min(PIECE // 2, -(-size // 2))
     sums = call.kind == "sum"
@@ -191,7 +191,8 @@ def _in_pieces(call: Call, mode: int) -> Launch:
 
 
 def _sum_of_pieces(call: Call) -> Launch:
-    """Launch piece by piece along the reduced dimension, then sum the pieces' sums."""
+    """Return a launch that sums one piece of the reduced dimension at a time, then adds up the
+    pieces' sums."""
     step = min(PIECE // 2, -(-call.shape[call.dim] // 2))
     shape = _without(call.shape, call.dim)
 
@@ -208,7 +209,7 @@ def _sum_of_pieces(call: Call) -> Launch:
 
 
 def _launch(call: Call, *tensors: Tensor) -> None:
-    """Compute a piece, or the sum of the pieces' sums, as a smaller call whose last tensor is the
+    """Compute a piece, or the total of the pieces' sums, as a smaller call; the last tensor is the
     result."""
     *operands, result = tensors
     run = launcher(Call.of(call.op, *operands, arch=call.arch, dim=call.dim, variant=call.variant))

@@ -16,7 +16,7 @@ from forgekit.ops.calls import Call, Launch, View, contiguous_strides
 from forgekit.ops.launching import clusters_of, overlaps, runner, strided
 from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows, prefers_narrow
 
-# The lessons' variants, in order of speed; `_step` maps them to classes.
+# The lessons' variants, slowest first; `_step` maps them to classes.
 STEPS: dict[str, tuple[str, ...]] = {
     "reduce_sum": ("naive", "smem", "shuffle"),
     "softmax": ("three_pass", "two_pass", "online"),
@@ -25,8 +25,8 @@ STEPS: dict[str, tuple[str, ...]] = {
 
 
 def launch_rows(call: Call, view: View) -> Launch:
-    """Return a kernel that reduces matrices (M, N) over N. The result of a sum is a vector, and
-    that of a softmax is a matrix."""
+    """Return a launch that reduces matrices (M, N) over N. A sum's result is a vector; a softmax's
+    result is a matrix."""
     M, N = view.outer * view.inner, view.reduced
     apart = tuple((s[0] or s[2]) if M > 1 else N for s in view.strides)
     step = view.strides[0][1] if N > 1 else 1
@@ -43,7 +43,7 @@ def launch_rows(call: Call, view: View) -> Launch:
 
 
 def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int) -> RowChoice:
-    """Return the table's choice, within the variant's limits."""
+    """Return the choice of `choose_rows`, adapted to the requested variant."""
     op = call.kind
     if op == "sum":
         apart = apart[:1]
@@ -60,11 +60,12 @@ def row_vectors(
     op: Op, rows: int, size: int, apart: tuple[int, ...], addresses: tuple[int, ...],
     itemsize: int, step: int,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Return the elements per access to rows of operands, and True if rows are unaligned, with a
-    prefix or a tail outside whole vectors.
+    """Return the elements per access to rows of operands, and True if rows are unaligned, that is,
+    if they have elements before or after their whole vectors.
 
-    apart: elements from row to row, per operand; addresses: those of operands that may begin
-    anywhere, in bytes modulo 16; step: elements from one element of a row to the next.
+    apart: the distance between rows of each operand, in elements. addresses: the addresses of
+    operands that may begin anywhere, in bytes modulo 16. step: the distance between elements of a
+    row, in elements.
     """
     vector = VECTOR_BYTES // itemsize
     if step != 1:
@@ -79,7 +80,7 @@ def row_vectors(
 
 
 def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
-    """Return the same choice with two blocks per row instead of one, to measure what that costs."""
+    """Return the choice with at least two blocks per row, to measure the cost of a cluster."""
     if choice.cluster > 1:
         return choice
     vectors = -(-size // choice.vector)
@@ -91,14 +92,14 @@ def _in_a_cluster(choice: RowChoice, size: int) -> RowChoice:
 
 
 def run_of_choice(call: Call, choice: RowChoice) -> Launch:
-    """Return the kernel of a choice, for operands (rows, N) whose row elements are contiguous
-    unless the vector is 1."""
+    """Return a launch of a choice for operands (rows, N). Elements of a row must be contiguous
+    unless the choice's vector is 1."""
     run = runner(compile_rows(call.kind, choice, call.dtype, call.arch), call.arch)
     return shared(call.kind, run, choice) if choice.kernel == "split" else run
 
 
 def shared(op: Op, run: Launch, choice: RowChoice) -> Launch:
-    """Return a kernel whose blocks share rows, with memory for their partial results."""
+    """Return a launch that allocates memory for the partial results of blocks that share rows."""
 
     def with_parts(*operands: Tensor) -> None:
         *inputs, result = operands
@@ -115,9 +116,9 @@ def parts_shape(op: Op, choice: RowChoice, rows: int = 1) -> tuple[int, ...]:
 
 # -- kernels --------------------------------------------------------------------------------------
 def compile_rows(op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None) -> Any:
-    """Return the compiled kernel of a choice: a function of x (M, N) and y (M) for "sum", of x and
-    y for "softmax", of dy, y and dx for "softmax_backward", all (M, N). Kernels that split rows
-    take float32 tensors of `parts_shape` before the result.
+    """Return the compiled kernel of a choice. It takes x (M, N) and y (M) for "sum"; x and y for
+    "softmax"; dy, y and dx for "softmax_backward", all (M, N). Kernels that split rows take a
+    float32 tensor of `parts_shape` before the result.
     """
     from forgekit.kernels.rows import RowTile
 
@@ -138,8 +139,8 @@ def compile_rows(op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None
 
 
 def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
-    """Return the specs of a choice's rows: whole vectors, contiguous rows at any address, or any
-    strides."""
+    """Return the spec of an operand: rows of whole vectors, contiguous rows at any address, or rows
+    with any strides."""
     if choice.vector == 1:
         return TensorSpec(dtype, (None, None), (None, None))
     if choice.unaligned:
@@ -149,15 +150,15 @@ def _row_spec(dtype: torch.dtype, choice: RowChoice) -> TensorSpec:
 
 
 def compile_step(op: str, variant: str, size: int, dtype: torch.dtype, arch: str | None) -> Any:
-    """Return a lesson's kernel for rows of this size: a function of x and y."""
+    """Return the compiled kernel of a lesson's variant for rows of this size; it takes x and y."""
     x, sums = TensorSpec(dtype, (None, None), (None, None)), TensorSpec(dtype, (None,), (1,))
     y = sums if op == "reduce_sum" else x
     return compile(_step(variant, size), x, y, device="virtual" if arch else "gpu", arch=arch)
 
 
-# Importing CuTe DSL takes seconds, so the next two functions import kernels on demand.
+# Importing CuTe DSL takes seconds, so these two functions import the kernels when called.
 def row_kernels(op: Op) -> dict[Kernel, Any]:
-    """Return the kernels of an operator over rows, made from a `RowTile`."""
+    """Return an operator's kernel classes for rows; each takes a `RowTile`."""
     from forgekit.kernels import reduce_sum, softmax, softmax_streaming
 
     of_op: dict[Op, dict[Kernel, Any]] = {
@@ -182,7 +183,7 @@ def row_kernels(op: Op) -> dict[Kernel, Any]:
 
 
 def _step(variant: str, size: int) -> Any:
-    """Return the kernel of a lesson's variant, for rows of this size."""
+    """Return the kernel object of a lesson's variant for rows of this size."""
     from forgekit.kernels import reduce_steps, softmax_steps
 
     if variant == "online":
@@ -197,8 +198,8 @@ def _step(variant: str, size: int) -> Any:
 
 
 def online_tile(size: int) -> tuple[int, int]:
-    """Return the number of threads, and of elements per thread, with which the variant "online"
-    keeps a row in registers.
+    """Return the threads, and the elements per thread, with which the variant "online" keeps a row
+    in registers.
 
     Raises:
         UsageError: a row has more than 32,768 elements.

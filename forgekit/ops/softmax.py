@@ -1,5 +1,4 @@
-"""`softmax(x, dim)` and `softmax_backward(grad, y, dim)` with forgekit's own kernels; and the
-PyTorch operators."""
+"""Define `softmax(x, dim)` and `softmax_backward(grad, y, dim)`, and register them with PyTorch."""
 
 from __future__ import annotations
 
@@ -23,16 +22,17 @@ def softmax(
     """Return exp(x) divided by its sums along dim: a new contiguous tensor with x's shape and
     dtype.
 
-    x: float16, bfloat16 or float32, of any shape and strides; computed in float32 from x minus the
-    maximum along dim, and rounded once. Infinities and NaN give the same results as torch. dim:
-    counts from 0, or from -1 backwards. variant: the kernel, "three_pass", "two_pass", "online",
-    "vectorized" or "cluster"; by default the fastest for the tensor. backend: see
-    `forgekit.ops.use_backend`.
+    x: float16, bfloat16 or float32, of any shape and strides. The softmax is computed in float32
+    from x minus the maximum along dim, and rounded once; results for infinities and NaN are the
+    same as torch's. dim: the dimension, counted from 0, or backwards from -1. variant: the kernel,
+    "three_pass", "two_pass", "online", "vectorized" or "cluster"; by default the fastest for the
+    tensor. backend: see `forgekit.ops.use_backend`.
 
     On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
     runs on the virtual GPU. Gradients of any order use the same backend's `softmax_backward`. The
-    operator never falls back to torch. Forward mode and torch.func.grad raise, because PyTorch does
-    not support them for operators written in Python. torch.func.vmap computes slice by slice.
+    operator never falls back to torch. Forward mode and torch.func.grad raise UsageError, because
+    PyTorch does not support them for operators written in Python. torch.func.vmap computes one
+    slice at a time.
 
     Raises:
         UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no
@@ -40,7 +40,7 @@ def softmax(
             `backward()`, the backend has no gradient.
         PlatformError: the GPU's compute capability is below 8.0.
     """
-    if type(dim) is not int:  # the look-up of calls treats True and 1 as equal
+    if type(dim) is not int:  # the cache of calls treats True and 1 as equal
         check_operand("softmax", x, dim, variant)
         dim = normal_dim(dim, x.dim())
     return _softmax.call(x, (dim, variant), backend)
@@ -54,11 +54,11 @@ def softmax_backward(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    """Return y * (grad - sum of grad * y along dim): the gradient of x, given that of y =
-    softmax(x, dim).
+    """Return y * (grad - sum of grad * y along dim), the gradient of x for y = softmax(x, dim).
 
-    grad, y: tensors of the same shape, dtype and device. Types, strides, dim, variants, backends
-    and errors are those of `softmax`. The result is new and contiguous.
+    grad, y: the gradient of y, and y; tensors of the same shape, dtype and device. The dtypes,
+    strides, dim, variants, backends and errors are the same as for `softmax`. The result is a new
+    contiguous tensor.
     """
     if type(dim) is not int:
         _check_pair(grad, y, dim, variant)
@@ -104,9 +104,9 @@ def _check_pair(grad: Any, y: Any, dim: object, variant: object) -> None:
 def _double_backward(
     ctx: Any, v: Tensor, grad: Tensor, y: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Differentiate the gradient. With s = sum of grad * y, dx_i = y_i (grad_i - s), so the
-    derivative by grad has dx's own formula, and the derivative by y_j is v_j (grad_j - s) - grad_j
-    * sum of v * y."""
+    """Differentiate the gradient. With s = sum of grad * y, dx_i = y_i (grad_i - s). The derivative
+    with respect to grad therefore has the same formula as dx; the derivative with respect to y_j is
+    v_j (grad_j - s) - grad_j * sum of v * y."""
     for_grad = for_y = None
     if ctx.needs_input_grad[0]:
         for_grad = softmax_backward(v, y, ctx.options[0], backend=ctx.backend)

@@ -1,17 +1,17 @@
-"""Decide which configuration serves which rows, and state the reasons; no other module does this.
+"""Choose the kernel and its configuration for rows; every rule states its reason.
 
 A row's length is counted in vectors of 16 bytes, because a thread reads one vector at a time. In
 each table, the first rule that fits the length (and the number of rows, if the rule limits it) is
-used; the last rule serves all longer rows. Reasons with a number were measured on an H200 on
-2026-11-21. `book/measured/tiles_h200.json` holds the latest runs for the sizes that matter most;
-`short_rows_h200.json` those of short sums and `softmax_rows_h200.json` those of softmax and its
-gradient (2026-11-22); `few_rows_h200.json` those of few long rows; and
-`middle_rows_h200.json` those of up to 528 rows of 6 to 128 kB and `shared_rows_h200.json` those of
-up to 132 rows of 2^16 to 2^22 elements (2026-11-24). Unaligned rows, and
-rows read element by element, use the rule for rows with as many accesses.
+used; the last rule serves all longer rows. Unaligned rows, and rows read element by element, use
+the rule for rows with the same number of accesses.
 
-Loads that bypass L1 were tried for softmax and its gradient and rejected, because they are 4 to 11
-% slower for many rows.
+Reasons with a number were measured on an H200 on 2026-11-21. These files in `book/measured` hold
+the latest runs: `tiles_h200.json` for the sizes that matter most, `short_rows_h200.json` for short
+sums and `softmax_rows_h200.json` for softmax and its gradient (2026-11-22), `few_rows_h200.json`
+for a few long rows, `middle_rows_h200.json` for up to 528 rows of 6 to 128 kB, and
+`shared_rows_h200.json` for up to 132 rows of 2^16 to 2^22 elements (2026-11-24).
+
+Softmax and its gradient do not bypass L1, because such loads are 4 to 11 % slower for many rows.
 """
 
 from __future__ import annotations
@@ -23,29 +23,31 @@ from forgekit.kernels import MOST_THREADS, VECTOR_BYTES, WARP
 
 Op = Literal["sum", "softmax", "softmax_backward"]
 Kernel = Literal["sum", "short", "registers", "shared", "streaming", "split"]
-# The kernels for rows; `row_kernels` of `row_launch.py` maps them to classes.
+# The kernels for rows; `row_kernels` in `row_launch.py` maps these names to classes.
 KERNELS: dict[Op, tuple[Kernel, ...]] = {
     "sum": ("sum", "short", "split"),
     "softmax": ("registers", "shared", "streaming", "split"),
     "softmax_backward": ("registers", "streaming", "split"),
 }
 
-SMS = 132  # SMs of an H200; block counts are multiples of this number
-SHARED_BYTES = 96 * 1024  # bytes per block on any GPU since sm_80; twice that for clusters of 16
+SMS = 132  # SMs of an H200
+SHARED_BYTES = 96 * 1024  # per block since sm_80; clusters of 16 blocks get twice as much
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for rows. vectors: the longest row that it serves. kernel: "sum" loops over a row,
-    "short" loads a whole row before adding; "registers" and "shared" keep a row there between its
-    two uses; "streaming" reads it twice, and so does "split", in two launches of many blocks. few:
-    the maximum number of rows that it serves; beyond: it serves only rows with more vectors than
-    this. clusters: if more than 1, it applies only to GPUs with clusters; of a sum, the maximum
-    blocks per cluster. loads: vectors
-    per thread, which determine the threads. threads: the maximum threads per block, which determine
-    the blocks per cluster. rows: the maximum rows per block; by default as many as fill 128
-    threads. turns: the "short" rows that the same threads read in turn if there are many rows. why:
-    the observed effect."""
+    """A rule for rows.
+
+    vectors: the maximum length of a row, in vectors. beyond: a row must have more vectors than
+    this. few: the maximum number of rows. kernel: "sum" loops over a row; "short" loads a whole row
+    before adding; "registers" and "shared" keep a row in registers or in shared memory between its
+    two uses; "streaming" reads a row twice; "split" also reads it twice, in two launches of many
+    blocks. loads: vectors per thread, which determine the number of threads. threads: the maximum
+    threads per block, which determine the blocks per cluster. clusters: if more than 1, the rule
+    requires a GPU with clusters, and this is a sum's maximum number of blocks per cluster. rows:
+    the maximum rows per block; by default, as many as fill 128 threads. turns: the number of
+    "short" rows that each group of threads reads one after another if there are many rows. why: the
+    measured effect."""
 
     vectors: int
     kernel: Kernel
@@ -192,7 +194,7 @@ NARROW: dict[Op, tuple[tuple[int, int], ...]] = {
 
 @dataclass(frozen=True)
 class RowChoice:
-    """A kernel over rows and the fields of its `RowTile`; turns: those of `ShortRowSum`."""
+    """A kernel for rows and the fields of its `RowTile`; turns: the argument of `ShortRowSum`."""
 
     kernel: Kernel
     threads: int
@@ -232,8 +234,8 @@ def prefers_narrow(op: Op, rows: int, size: int, itemsize: int, whole: int) -> b
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
-    """Return the number of loads that all threads make in rows of `size` elements at any
-    address."""
+    """Return the number of loads that every thread performs in rows of `size` elements, whatever
+    their address."""
     c = choice
     together = c.threads * c.cluster * c.split  # vectors per load
     if c.kernel in ("sum", "streaming", "split"):  # in rounds
@@ -264,7 +266,7 @@ def _choose(
         return _split(op, RULES[op, itemsize][1], rows, vectors, vector, unaligned)
     if (
         op == "softmax" and unaligned and vectors > 512
-    ):  # they also need whole vectors; a cluster is 5 to 20 % faster than a block
+    ):  # a cluster is 5 to 20 % faster than asynchronous copies by one block
         kernel, loads, most = "registers", 4 if clusters > 1 else 8, 256
     if kernel == "short" and (unaligned or vector == 1):
         kernel, loads = "sum", max(loads, 2)
@@ -302,13 +304,14 @@ def _narrow(op: Op, rows: int, accesses: int, vector: int) -> RowChoice:
 
 
 def block_threads(lanes: int, least: int) -> int:
-    """Return the threads for this many lanes: a power of two up to a warp, then whole warps."""
+    """Return the threads for this many lanes: a power of two up to 32, then a multiple of 32."""
     lanes = max(lanes, least)
     return 1 << (lanes - 1).bit_length() if lanes <= WARP else -(-lanes // WARP) * WARP
 
 
 def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
-    """Configure rows too long to keep: 1024 threads, and a few blocks per row if possible."""
+    """Return a choice for rows too long to keep: 1024 threads, and a few blocks per row if
+    possible."""
     cluster = min(clusters, 8)
     return RowChoice(
         "streaming", 1024, 1, 4 if vector > 1 else 8, vector, cluster, unaligned=unaligned
@@ -316,12 +319,13 @@ def _streaming(vector: int, unaligned: bool, clusters: int) -> RowChoice:
 
 
 def _split(op: Op, rule: Rule, rows: int, vectors: int, vector: int, unaligned: bool) -> RowChoice:
-    """Configure many blocks per row, as many as read it in one round if the GPU has room for them.
+    """Return a choice with many blocks per row, enough to read it in one round if the GPU has room.
 
-    There is room for 132 blocks of 512 threads, or for as many threads in smaller blocks, which
-    share the rows that L2 holds. Sums, and more rows than L2 holds, get twice as many, because two
-    launches then overlap; for softmax of float32 that is up to 26 % slower. If 4 loads per thread
-    leave SMs without a block, threads get 2."""
+    There is room for 132 blocks of 512 threads, or for the same number of threads in smaller
+    blocks; they share the rows that fit in L2. Sums, and rows that do not all fit in L2, get twice
+    as many blocks, because two launches then overlap. Very long rows of float32 do not for softmax,
+    which would be up to 26 % slower. If 4 loads per thread leave SMs without a block, each thread
+    performs 2 loads."""
     held = max(1, L2_BYTES // (vectors * VECTOR_BYTES))
     together = rows if op == "sum" else min(rows, held)
     threads, loads = rule.threads, rule.loads
@@ -336,8 +340,8 @@ def _split(op: Op, rule: Rule, rows: int, vectors: int, vector: int, unaligned: 
 
 
 def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoice:
-    """Configure blocks of about 256 threads that read several rows in turn if there are many
-    blocks."""
+    """Return a choice with blocks of about 256 threads. If there are many rows, each group of
+    threads reads `turns` rows."""
     vectors = -(-size // vector)
     threads = block_threads(-(-vectors // loads), 1)
     beside = max(1, 256 // threads)
@@ -349,7 +353,8 @@ def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoi
 def _sum(
     rule: Rule, size: int, threads: int, loads: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
-    """Configure sums, which keep no row: blocks of at least 256 threads, or a cluster per row."""
+    """Return a choice for sums, which keep no row: blocks of at least 256 threads, or a cluster per
+    row."""
     cluster = power_below(size // vector // 1024, min(rule.clusters, clusters))
     threads = min(rule.threads, block_threads(-(-threads // cluster), 1))
     if unaligned and threads >= 512:  # 64 to 128 registers per thread

@@ -1,5 +1,4 @@
-"""`copy_transpose(x)`: transpose x into new memory with forgekit's own kernels; and the PyTorch
-operator."""
+"""Define `copy_transpose(x)`, the transpose of x in new memory, and register it with PyTorch."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from forgekit.ops.checks import check_tensor
 from forgekit.ops.operators import Operator
 from forgekit.ops.transposes import TILES, launcher
 
-_COMPLEX = (torch.complex32, torch.complex64)  # as wide as integers, so they cost nothing more
+_COMPLEX = (torch.complex32, torch.complex64)  # moved as integers of the same width
 
 
 def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = None) -> Tensor:
@@ -23,20 +22,20 @@ def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = 
 
     x (M, N): any sizes and strides, including 0; floats, integers, booleans and complex numbers of
     at most 64 bits. On a GPU the kernel runs there, on the current stream; for a tensor on the CPU
-    the same kernel runs on the virtual GPU. tile: rows and columns of a block's tile, 16, 32 or 64;
-    by default the fastest for the tensor. Tensors that need no tiles (one row or column, contiguous
-    columns) are copied without them. backend: see `forgekit.ops.use_backend`.
+    the same kernel runs on the virtual GPU. tile: the side of a block's square tile, 16, 32 or 64;
+    by default the fastest tile for the tensor. Tensors that need no tiles (one row or column,
+    contiguous columns) are copied without tiles. backend: see `forgekit.ops.use_backend`.
 
     The operator supports gradients, because its derivative is the transpose, and never falls back
-    to torch. Forward mode and torch.func.grad raise, because PyTorch does not support them for
-    operators written in Python. torch.func.vmap computes slice by slice.
+    to torch. Forward mode and torch.func.grad raise UsageError, because PyTorch does not support
+    them for operators written in Python. torch.func.vmap computes one slice at a time.
 
     Raises:
         UsageError: x is not a 2-D tensor or is a dual tensor, its dtype is wider than 64 bits, no
             kernel runs on its device, or the tile or backend does not exist.
         PlatformError: the GPU's compute capability is below 8.0.
     """
-    # the look-up of calls treats 32.0 and 32 as equal
+    # the cache of calls treats 32.0 and 32 as equal
     if tile is not None and type(tile) is not int:
         _check(x, tile)
     return _copy_transpose.call(x, (tile,), backend)

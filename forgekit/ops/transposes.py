@@ -1,5 +1,7 @@
-"""Compile the launch of a copy_transpose call once. Only `choose` decides which kernel transposes a
-tensor; the measurements behind it are in `book/measured/transpose_h200.json`.
+"""Choose and compile the kernel for a copy_transpose call.
+
+Only `choose` decides which kernel transposes a tensor; its thresholds come from the measurements in
+`book/measured/transpose_h200.json`.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from forgekit.kernels import SECTOR_BYTES, VECTOR_BYTES
 from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import PIECE, overlaps, runner
 
-TILES = (16, 32, 64)  # allowed values of tile=
+TILES = (16, 32, 64)  # the allowed values of tile=
 FEW_ROWS = 24  # rows or columns of X below which tiles leave most threads idle
-FEW_WHOLE_ROWS = 16  # the same for a large X if both sides allow 16-byte accesses
+FEW_WHOLE_ROWS = 16  # the same limit for a large X if X and Y allow 16-byte accesses
 FEW_COLUMNS = 4
 FEW_BLOCKS = 192  # with fewer blocks on the 132 SMs of an H200, smaller tiles are faster
-# Types that are moved as integers of the same width, because DLPack or TVM-FFI lacks them.
+# Types moved as integers of the same width, because DLPack or TVM-FFI does not support them.
 _MOVED_AS = {
     torch.bool: torch.uint8,
     torch.float8_e4m3fn: torch.uint8,
@@ -38,11 +40,11 @@ _MOVED_AS = {
 class Choice:
     """A kernel of `forgekit.kernels.copy_transpose` and its compiled-in values.
 
-    kernel: its class. tile: rows and columns of X that a block reads, (0, 0) for "flat". vector:
-    elements per access to X; it divides M, N and the rows' strides. contiguous: True if elements of
-    a row of X are contiguous. shifted: True if rows of Y do not begin at sector boundaries. view:
-    the kernel's argument for x, "x" itself, "row" (its transpose, a column) or "line" (its memory
-    as one column).
+    kernel: the class of the kernel. tile: rows and columns of X that a block reads; (0, 0) for
+    "flat". vector: elements per access to X, a divisor of M, N and the row strides. contiguous:
+    True if elements of a row of X are contiguous. shifted: True if some rows of Y do not begin at
+    sector boundaries. view: the kernel's argument: x itself ("x"), its transpose, a column ("row"),
+    or its memory as one column ("line").
     """
 
     kernel: Literal["vector", "gather", "flat"]
@@ -63,9 +65,9 @@ def choose(
 ) -> Choice:
     """Return the kernel for a nonempty tensor x.
 
-    shape (M, N); stride in elements; address of its first element in bytes (modulo 16 suffices);
-    itemsize in bytes; tile: the caller's choice, None for the fastest; apart: elements from one row
-    of y to the next; None for M, which means a contiguous y.
+    shape: (M, N). stride: in elements. address: the address of x's first element in bytes, or that
+    address modulo 16. itemsize: bytes per element. tile: the caller's choice; None for the fastest
+    tile. apart: the row stride of y in elements; None for a contiguous y.
     """
     (M, N), (down, across) = shape, stride
     widest = VECTOR_BYTES // itemsize
@@ -73,19 +75,19 @@ def choose(
     apart = apart or M
     y_contiguous = apart == M or N == 1
 
-    # One row or one column: y has the same order, regardless of x's other stride.
+    # One row or one column: x and y have their elements in the same order.
     if N == 1 or (M == 1 and y_contiguous):
         step = down if N == 1 else across
         vector = widest if step == 1 and at_vectors else 1
         return Choice("flat", vector=vector, view="x" if N == 1 else "row")
-    # The columns of x are already in memory order (x = a.t()): only copy.
+    # The columns of x are contiguous and adjacent (x = a.t()): only copy.
     if (down, across) == (1, M) and y_contiguous:
         return Choice("flat", vector=widest if at_vectors else 1, view="line")
     if down < across and y_contiguous:
         whole = down == 1 and at_vectors and M % widest == 0 and across % widest == 0
         return Choice("flat", vector=widest if whole else 1)
     cuts = [(tile, tile)] if tile else _tiles(M, N, widest)
-    # Few rows or columns: a cache line holds the data of neighbouring threads in any order.
+    # Few rows or columns: neighbouring threads share cache lines even without tiles.
     few = tile is None and y_contiguous and (M < FEW_ROWS or N < FEW_COLUMNS)
     if few:
         cuts = cuts[:-1] if M >= FEW_WHOLE_ROWS and N >= FEW_COLUMNS else []
@@ -104,10 +106,11 @@ def choose(
 
 
 def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
-    """Return tiles of "vector", the fastest first; the last fits all remaining tensors.
+    """Return tiles for "vector", the fastest first; the last tile fits every tensor.
 
-    A large x gets tiles with sides of 256 bytes, or of the power of two that holds a narrow x, so
-    that a block still reads, or writes, 256 bytes of a row. A small x gets smaller squares.
+    A large x gets tiles with sides of 256 bytes. If x is narrower, that side is the next power of
+    two, and the block still reads or writes 256 bytes of a row along the other side. A small x gets
+    smaller square tiles.
     """
     full = 16 * widest
     rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))
@@ -119,8 +122,8 @@ def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
 
 
 def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
-    """Return the fastest tile of "gather": 128 bytes of a row of Y, and as many columns as there
-    are."""
+    """Return the fastest tile for "gather": usually 128 bytes of a row of Y; more if X has few
+    columns."""
     if N <= 29:
         return (256, 16) if N <= 12 else (128, 32)
     rows = min(8 * widest, 64)
@@ -130,9 +133,9 @@ def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
 
 # -- launches -------------------------------------------------------------------------------------
 def launcher(call: Call) -> Launch | None:
-    """Return a function that transposes such an x into y; None if x is empty.
+    """Return a function that transposes x into y, or None if x is empty.
 
-    It compiles at the first call of its kind.
+    The kernel is compiled at the first call of each kind.
 
     Raises:
         ValueError: x does not have two dimensions, or the tile is unsupported; the operator
@@ -148,12 +151,12 @@ def launcher(call: Call) -> Launch | None:
 
 
 def _as_integers(call: Call) -> Launch:
-    """Return the same launch with x and y viewed as the call's integers."""
+    """Return a launch that views x and y as integers of the call's dtype."""
     run = _whole(call)
 
     def launch(x: Tensor, y: Tensor) -> None:
         y = y.view(call.dtype)
-        if x.is_conj():  # resolving the conjugation changes the strides
+        if x.is_conj():  # resolving the conjugate makes a copy with other strides
             x = x.resolve_conj().view(call.dtype)
             _whole(Call.of(call.op, x, arch=call.arch, tile=call.tile))(x, y)
         else:
@@ -163,13 +166,13 @@ def _as_integers(call: Call) -> Launch:
 
 
 def _whole(call: Call) -> Launch:
-    """Launch once, or once per piece if there are more rows or columns than a kernel can count."""
+    """Return one launch, or one per piece if there are more rows or columns than a kernel can
+    count."""
     return _in_pieces(call) if max(call.shape) > PIECE else _one_launch(call)
 
 
 def _one_launch(call: Call, apart: int | None = None) -> Launch:
-    """Return the launch of one kernel; apart: elements from one row of y to the next, None
-    for M."""
+    """Return the launch of one kernel; apart: the row stride of y in elements, None for M."""
     (M, N), (stride,), (address,) = call.shape, call.strides, call.addresses
     choice = choose((M, N), (stride[0], stride[1]), address, call.dtype.itemsize, call.tile, apart)
     run = runner(compile_choice(choice, call.dtype, call.arch), call.arch)
@@ -179,7 +182,8 @@ def _one_launch(call: Call, apart: int | None = None) -> Launch:
 
 
 def _as_a_line(run: Launch) -> Launch:
-    """Copy memory that is already in the order of y: one column, in pieces if it is long."""
+    """Return a launch that copies memory already in y's order: one column, in pieces if it is
+    long."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         source, target = x.t().view(-1, 1), y.view(1, -1)
@@ -190,7 +194,7 @@ def _as_a_line(run: Launch) -> Launch:
 
 
 def _in_pieces(call: Call) -> Launch:
-    """Launch piece by piece if there are more rows or columns than a kernel can count."""
+    """Return a launch per piece, for more rows or columns than a kernel can count."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):
@@ -203,9 +207,9 @@ def _in_pieces(call: Call) -> Launch:
 
 
 def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
-    """Return the compiled kernel of a choice: a function of x (M, N) and y (N, M), both of `dtype`.
+    """Return the compiled kernel of a choice; it takes x (M, N) and y (N, M), both of `dtype`.
 
-    arch: the virtual GPU's architecture, None for the GPU.
+    arch: the virtual GPU's architecture, or None for the GPU.
     """
     from forgekit.kernels.copy_transpose import FlatTranspose, GatherTranspose, VectorTranspose
 
@@ -232,7 +236,7 @@ def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
 
 
 def _threads(tile: tuple[int, int], itemsize: int) -> int:
-    """Return the threads per block of "gather": each does about 20 loads and stores at least 16
-    bytes."""
+    """Return the threads per block for "gather": each thread performs about 20 loads and stores at
+    least 16 bytes."""
     vectors = tile[0] * tile[1] * itemsize // VECTOR_BYTES
     return min(512, (64 if tile[1] == 64 else 128) * itemsize, vectors)

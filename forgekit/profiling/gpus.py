@@ -1,4 +1,4 @@
-"""Constants of GPUs, with their sources; look up a GPU by name."""
+"""The table of GPUs, with the sources of its constants, and functions to look up a GPU."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from forgekit.errors import brief, usage_error
 
 _MB = 1024**2
-_ISSUED = 128  # thread instructions per clock and multiprocessor: 4 schedulers with one warp each
+_ISSUED = 128  # thread instructions per clock and multiprocessor: 4 schedulers issue one warp each
 
 
 @dataclass(frozen=True)
 class Gpu:
     """A GPU's memory system.
 
-    bandwidth: peak bytes per second to device memory, from the data sheet; multiprocessors;
-    l2_bytes: None if NVIDIA does not publish it; device: a pattern for the GPU's name in the
-    driver; source: the origin of the numbers. fp32_peak: FP32 operations per second without tensor
-    cores (a fused multiply-add counts as two), from the data sheet at the boost clock (B200: an
-    eighth of HGX B200); fp32_lanes: FP32 lanes per multiprocessor; None if unknown.
+    bandwidth: peak bandwidth of device memory in bytes per second, from the data sheet.
+    multiprocessors: their number. l2_bytes: the size of L2; None if NVIDIA does not publish it.
+    device: a pattern for the GPU's name in the driver. source: the origin of the numbers.
+    fp32_peak: FP32 operations per second without tensor cores (a fused multiply-add counts as two),
+    from the data sheet, at the boost clock (B200: an eighth of HGX B200). fp32_lanes: FP32 lanes
+    per multiprocessor; None if unknown.
     """
 
     name: str
@@ -32,8 +33,7 @@ class Gpu:
     fp32_lanes: int | None = None
 
     def seconds(self, size_bytes: float) -> float:
-        """Return the shortest time, in seconds, in which this many bytes can move to or from device
-        memory."""
+        """Return the minimum time, in seconds, to move this many bytes to or from device memory."""
         return size_bytes / self.bandwidth
 
     @property
@@ -44,8 +44,8 @@ class Gpu:
 
     @property
     def instruction_peak(self) -> float | None:
-        """Return the thread instructions per second that the schedulers can issue at the clock that
-        `fp32_peak` implies; None if unknown."""
+        """Return the thread instructions per second that the schedulers can issue at the clock rate
+        implied by `fp32_peak`, or None if unknown."""
         if self.fp32_peak is None or self.fp32_lanes is None:
             return None
         return self.fp32_peak / (2 * self.fp32_lanes) * _ISSUED
@@ -94,10 +94,10 @@ DEFAULT = "H200"
 
 
 def gpu_named(name: str) -> Gpu:
-    """Return a GPU from the table by name, ignoring case and spacing.
+    """Return the GPU with this name from the table; case and spaces are ignored.
 
     Raises:
-        UsageError: no GPU has that name.
+        UsageError: no GPU has this name.
     """
     wanted = _letters(name)
     for gpu in GPUS.values():
@@ -114,7 +114,7 @@ def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
     """Return the given GPU, or the GPU with that name; for None this machine's GPU, or an H100.
 
     Raises:
-        UsageError: no GPU has that name.
+        UsageError: no GPU has this name.
     """
     if chosen is None:
         return gpu_here() or GPUS[DEFAULT]
@@ -122,7 +122,7 @@ def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
 
 
 def gpu_here() -> Gpu | None:
-    """Return this machine's GPU if the table lists it."""
+    """Return this machine's GPU, or None if the table does not list it."""
     import torch
 
     if not torch.cuda.is_available():
@@ -131,7 +131,8 @@ def gpu_here() -> Gpu | None:
 
 
 def gpu_of(device: str) -> Gpu | None:
-    """Return the GPU with this driver name, such as "NVIDIA H200"; None if the table lacks it."""
+    """Return the GPU with this driver name, such as "NVIDIA H200", or None if the table does not
+    list it."""
     return next((g for g in GPUS.values() if re.search(g.device, device)), None)
 
 

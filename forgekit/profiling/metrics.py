@@ -1,4 +1,5 @@
-"""The table of metrics: short name, Nsight Compute's name, unit, meaning; look up a metric."""
+"""Define the metrics, with short name, Nsight Compute's name, unit and meaning, and look them
+up."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.vgpu import AccessCounts
 
-# kind -> (ncu's op, description)
+# maps a kind of access to (ncu's op, description)
 GLOBAL_KINDS = {
     "global_load": ("ld", "loads from global memory, including those of cp.async, as in ncu"),
     "global_store": ("st", "stores to global memory"),
@@ -27,8 +28,7 @@ SHARED_KINDS = {
     "shared_async": ("ldgsts", "cp.async's writes to shared memory"),
 }
 
-# Counts for cp.async that ncu obtains by instrumenting the machine code, not from hardware
-# counters.
+# Counts for cp.async that ncu obtains by instrumenting machine code, not from hardware counters.
 _SASS_UNIT = "smsp__sass_l1tex_"
 
 
@@ -36,9 +36,10 @@ _SASS_UNIT = "smsp__sass_l1tex_"
 class Metric:
     """A quantity of a profile.
 
-    name: the short name; ncu: Nsight Compute's name, "" if ncu has no equivalent (ncu counts
-    machine instructions, this table PTX instructions); unit; meaning: a sentence; ratio: a derived
-    metric's numerator, denominator, factor, and its value if the denominator is zero.
+    name: the short name. ncu: Nsight Compute's name, or "" if ncu has no equivalent (ncu counts
+    machine instructions; this table counts PTX instructions). unit: the unit. meaning: a
+    description. ratio: a derived metric's numerator, denominator and factor, and its value if the
+    denominator is zero.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Metric:
     ratio: tuple[str, str, float, float] | None = None
 
     def of(self, values: Counter[str]) -> int | float:
-        """Return the metric's value, computed from the counted values."""
+        """Compute the metric's value from the counted values."""
         if self.ratio is None:
             return values[self.name]
         above, below, factor, nothing = self.ratio
@@ -76,7 +77,7 @@ _GENERAL = (
 
 
 def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
-    """List the counts of one kind of access, and their ratios."""
+    """Return the metrics of one kind of access: counts and ratios."""
     in_hardware = not kind.endswith("async")
     prefix = "l1tex__" if in_hardware else _SASS_UNIT
     if kind.startswith("global"):
@@ -92,8 +93,7 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         requests, units, each = "", f"{prefix}data_pipe_lsu_wavefronts_{end}", ""
         counted = "passes over the 32 banks"
         ideal = "passes needed without bank conflicts"
-        # ncu's counter for cp.async conflicts counts data on arrival, so its values vary between
-        # runs
+        # ncu's counter of cp.async conflicts counts data on arrival, so it varies between runs
         conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_{end}" if in_hardware else ""
         beyond = f"{words}: wavefronts beyond the ideal"
         more, place = (f"{kind}_bank_conflicts", conflicts, unit, beyond), 3
@@ -119,7 +119,7 @@ METRICS: tuple[Metric, ...] = (
 )
 _BY_NAME = {m.name: m for m in METRICS} | {m.ncu: m for m in METRICS if m.ncu}
 
-# ncu's machine-code metrics -> the closest metric in this table
+# maps ncu's machine-code metrics to the closest metrics in this table
 _MACHINE_CODE = {
     "smsp__inst_executed.sum": "warp_instructions",
     "smsp__thread_inst_executed.sum": "thread_instructions",
@@ -129,8 +129,8 @@ _MACHINE_CODE = {
 
 
 def metric(name: str) -> Metric:
-    """Look up a metric by its short name or by Nsight Compute's. If there is none, raise UsageError
-    with similar names."""
+    """Return the metric with this short name or Nsight Compute name. If there is none, raise
+    UsageError with similar names."""
     name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:
@@ -144,8 +144,8 @@ def metric(name: str) -> Metric:
 
 
 class ByName(ABC):
-    """Give access to metrics as items, by their short or Nsight Compute names, and as attributes,
-    by their short names."""
+    """Provide metrics as items, by short name or Nsight Compute name, and as attributes, by short
+    name."""
 
     @abstractmethod
     def __getitem__(self, name: str) -> int | float: ...
@@ -166,7 +166,7 @@ class ByName(ABC):
 class Counts(ByName):
     """Counted values, from which every metric is computed.
 
-    accesses: kind of memory access -> its cost.
+    accesses: maps a kind of memory access to its cost.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Counts(ByName):
                 "bytes_asked": a.bytes_asked, "bytes_moved": a.bytes_moved,
                 "bank_conflicts": 0 if a.is_global else a.units - a.ideal,
             }  # fmt: skip
-            # ncu's `op_ld` counts the reads of cp.async among the loads.
+            # ncu's `op_ld` includes the reads of cp.async.
             kinds = (a.kind, "global_load") if a.kind == "global_async" else (a.kind,)
             self.values.update({f"{k}_{n}": count for k in kinds for n, count in counted.items()})
 
@@ -191,8 +191,7 @@ class Counts(ByName):
         return total([self, other])
 
     def to_dict(self) -> dict[str, int | float]:
-        """Map short names to values, for every metric that is not 0 or derives from a nonzero
-        count."""
+        """Map short names to values, for metrics that are not 0 or derive from a nonzero count."""
         kinds = (*GLOBAL_KINDS, *SHARED_KINDS)
         there = tuple(f"{k}_" for k in kinds if self.values[f"{k}_requests"])
         return {

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_QUARTERS = 4  # each quarter has its own warps and registers
+_QUARTERS = 4  # each quarter has separate warps and registers
 _REGISTERS = 65536
 _REGISTERS_UNIT = 256  # registers are allocated to a warp in multiples of this number
-_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves the second number per block
+_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves 1024 per block
 
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """The capacity of a multiprocessor: warps, blocks, bytes of shared memory.
+    """The capacity of a multiprocessor in warps, blocks and bytes of shared memory.
 
     Source: CUDA C++ Programming Guide, "Compute Capabilities".
     """
@@ -22,11 +22,11 @@ class Multiprocessor:
     shared_bytes: int
 
     def limits(self, threads: int, registers: int, shared_bytes: int) -> dict[str, int]:
-        """Return the number of blocks that each resource allows; the smallest one limits.
+        """Return the number of blocks that each resource allows; the smallest number is the limit.
 
-        threads, shared_bytes: per block; registers: per thread. The rules are those of NVIDIA's
-        `cuda_occupancy.h`: a warp's registers come from one quarter of the multiprocessor, in units
-        of 256, and a block's shared memory in units of 128 bytes, plus 1 kB.
+        threads, shared_bytes: per block; registers: per thread. As in NVIDIA's `cuda_occupancy.h`,
+        a warp's registers are allocated from one quarter of the multiprocessor, in units of 256,
+        and a block's shared memory in units of 128 bytes, plus 1 kB.
         """
         warps = -(-threads // 32)
         of_warp = -(-registers * 32 // _REGISTERS_UNIT) * _REGISTERS_UNIT

@@ -1,4 +1,4 @@
-"""Draw the memory accesses of one line of a profile: the sectors and banks that they use."""
+"""Draw the memory accesses of one line of a profile, with their sectors and banks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forgekit.tracing.warp_access import WarpAccesses
 
 @dataclass(frozen=True, repr=False)
 class Pictures(Shown):
-    """Several pictures, one below the other. Iterating yields them; each has `figure` and
+    """Several pictures, one below the other. Iteration yields the pictures; each has `figure` and
     `summary`."""
 
     all: tuple[WarpAccesses, ...]

@@ -1,6 +1,6 @@
-"""Record predictions: numbers written down before a run and shown next to its counts.
+"""Record predictions, which are made before a run and shown next to its counts.
 
-A prediction of metrics uses their names: the next `fk.profile` shows it next to the counts. Any
+Metrics are predicted by name: the next `fk.profile` shows the predictions next to its counts. Any
 other prediction has a question in words, and the notebook supplies the answer. Wrong predictions
 stay in the record.
 """
@@ -18,27 +18,27 @@ from forgekit.profiling.metrics import Counts, metric
 from forgekit.profiling.predicting.predicted import PredictedTime
 from forgekit.show import Shown
 
-MICROSECONDS = "microseconds"  # the name under which a time is predicted; `Profile.time` answers it
+MICROSECONDS = "microseconds"  # the name for predictions of a time, which `Profile.time` answers
 _TODO = "replace None with your number and run this cell again"
-_LONG = 400  # maximum characters of a displayed value
-_CLOSE = 0.01  # relative tolerance of a metric or a fraction; measurements are not predicted
+_LONG = 400  # the maximum characters of a displayed value
+_CLOSE = 0.01  # the relative tolerance of a metric or a fraction
 
 
 @dataclass
 class Prediction:
-    """A predicted number or value for a question; `answer` is None until known; `expected` is the
+    """A predicted number or value for a question. answer: None until known; expected: the
     theoretical value if the answer is a measurement."""
 
     question: str
     said: Any
     metric: str = ""
     answer: Any = None
-    factor: float = 1.0  # the tolerance of a predicted time, as a factor
+    factor: float = 1.0  # the tolerance of a time, as a factor
     expected: Any = None
 
     @property
     def open(self) -> bool:
-        """Return True if no value was written down, only None or `...`."""
+        """Return True if the prediction is missing, that is, None or `...`."""
         return self.said is None or self.said is ...
 
     @property
@@ -53,7 +53,7 @@ class Prediction:
         return not self.open and any(_same(self.said, a, roughly) for a in answers)
 
     def against(self, answer: Any, expected: Any = None) -> None:
-        """Print the prediction, the answer and the theoretical value, and store them."""
+        """Print and store the prediction with the answer and the theoretical value."""
         self.answer, self.expected = answer, expected
         _keep(self)
         print(self)
@@ -86,7 +86,8 @@ class Prediction:
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Shown):
-    """A list of predictions; as the last expression of a cell, it shows one prediction per line."""
+    """A list of predictions; if it is the last expression of a cell, it shows one prediction per
+    line."""
 
     all: tuple[Prediction, ...] = ()
 
@@ -98,7 +99,7 @@ class Predictions(Shown):
 
     @property
     def to_do(self) -> str:
-        """Return a hint if a number is missing, else an empty string."""
+        """Return a hint if a prediction is missing, else an empty string."""
         return _TODO if any(p.open and p.answer is None for p in self.all) else ""
 
 
@@ -109,7 +110,7 @@ class _Waiting(threading.local):
 
 
 _waiting = _Waiting()
-_answered: dict[str, list[Prediction]] = {}  # in this process
+_answered: dict[str, list[Prediction]] = {}  # this process's answered predictions, by question
 _lock = threading.Lock()
 
 
@@ -117,21 +118,22 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
     """Record a prediction.
 
     `fk.predict(global_load_sectors_per_request=4)` predicts metrics by name; the next `fk.profile`
-    shows them next to its counts. `fk.predict(microseconds=20)`: the next `.time()` of a profile
-    prints the number next to the predicted time; the number is right if it lies within that time's
-    interval. `fk.predict("blocks", 8).against(blocks)` predicts anything. None or `...` means that
-    the number is still missing. Metrics and fractions are right within 1 %; whole numbers and other
-    values must be equal.
+    shows the predictions next to its counts. `fk.predict(microseconds=20)` predicts a time; the
+    next `.time()` of a profile prints the prediction next to the computed time, and the prediction
+    is right if it is within that time's interval. `fk.predict("blocks", 8).against(blocks)`
+    predicts any other value. None or `...` means that the prediction is still missing. Metrics and
+    fractions are right within 1 %; integers and other values must be equal.
 
     Args:
-        question, said: a question in words, and any value. numbers: metric -> number.
+        question, said: a question in words, and the predicted value. numbers: a predicted number
+            per metric.
 
     Returns:
-        Predictions of metrics, or one Prediction of a question.
+        Predictions for metrics, or one Prediction for a question.
 
     Raises:
-        UsageError: the metric is unknown (the message lists similar names), the value is not a
-            number, or the call matches neither form.
+        UsageError: a metric is unknown (the message lists similar names), a metric's value is not a
+            number, or the call has neither form.
     """
     if (question is None) == (not numbers):
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
@@ -151,14 +153,14 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
 
 def predictions() -> Predictions:
-    """Return this process's predictions with known answers, ordered by when each question was first
-    asked."""
+    """Return this process's predictions with known answers, in the order of their first
+    questions."""
     return Predictions(tuple(p for several in list(_answered.values()) for p in several))
 
 
 def take(counts: Counts) -> Predictions:
-    """Remove the predictions that are waiting for a profile, and return them with its numbers as
-    answers."""
+    """Remove the predictions that are waiting for a profile, and return them with the profile's
+    numbers as answers."""
     waiting = tuple(p for p in _waiting.all if p.metric != MICROSECONDS)
     _waiting.all = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
     for p in waiting:
@@ -168,8 +170,7 @@ def take(counts: Counts) -> Predictions:
 
 
 def take_time(found: PredictedTime) -> None:
-    """Print the predictions that are waiting for a predicted time next to that time, and remove
-    them."""
+    """Print and remove the predictions that are waiting for a predicted time."""
     if found.us is None or found.high is None:
         return
     waiting = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
@@ -189,13 +190,13 @@ def _keep(p: Prediction) -> None:
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:
-    """Return True if the values are equal, as tuples or as lists; False if they cannot be
-    compared."""
+    """Return True if the values are equal (a tuple may equal a list), and False if they differ or
+    cannot be compared."""
     if getattr(one, "is_meta", False) or getattr(other, "is_meta", False):
-        return one is other  # decide without numbers, because torch needs seconds for that
+        return one is other  # compare no numbers, because torch would need seconds
     try:
         return _equal(one, other, roughly)
-    except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, endless nesting
+    except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, infinite nesting
         return False
 
 
@@ -217,7 +218,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         try:
             text = repr(value)
-        except Exception:  # an object without a usable repr
+        except Exception:  # the object's repr fails
             text = ""
         return text if 0 < len(text) <= _LONG else brief(value)
     value = value if isinstance(value, int) else float(value)

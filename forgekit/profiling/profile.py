@@ -1,4 +1,4 @@
-"""profile(): the cost of each Python line of a kernel, counted on the virtual GPU."""
+"""profile(): count the cost of each Python line of a kernel on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -34,24 +34,25 @@ class Profile(ProfileData, Shown):
     """The cost of a function's kernels, by source line; a notebook shows it as a table.
 
     `p["global_load_sectors"]`, `p.global_load_sectors` and Nsight Compute's name,
-    `p["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]`, all return the number summed over all
+    `p["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]`, return the number summed over all
     launches. `Profile.metrics` lists the metrics.
 
     Attributes:
         name: the host function's name.
-        launches: each launch of a kernel with its own counts, in order.
+        launches: the launches of kernels, in order, each with its counts.
         lines: the displayed source lines, summed over launches; in source order unless sorted.
-        gpu: the GPU whose bandwidth bounds the time.
+        gpu: the GPU whose bandwidth determines the minimum time.
         predicted: the predictions that `fk.predict` recorded for this profile, with the answers.
-        first_accesses: (line, kind such as "global_load") -> the first accesses of the first warps
-            of block 0; empty for a script's profile.
-        call: the kernel, and copies of its arguments before the call; None for a script's profile.
+        first_accesses: maps (line, kind), such as "global_load", to the first accesses of the first
+            warps of block 0; empty for a script's profile.
+        call: the kernel, and copies of its arguments from before the call; None for a script's
+            profile.
     """
 
     # -- other views of a profile ------------------------------------------------------------------
     @checked()
     def sort(self, by: str = "warp_instructions") -> Profile:
-        """Sort the lines by a metric, largest first; "line" restores the order of the source.
+        """Sort the lines by a metric, largest first; "line" restores the source order.
 
         Raises:
             UsageError: the metric is unknown.
@@ -72,14 +73,15 @@ class Profile(ProfileData, Shown):
         kernel: str | None = None,
         at_least: Mapping[str, float] | None = None,
     ) -> Profile:
-        """Return a profile of some of the lines or launches; its totals cover only those launches.
+        """Return a profile of selected lines or launches; its totals cover only the selected
+        launches.
 
         Args:
             line: a line number or part of a line's text.
-            kind: "global", "shared" or a single kind such as "global_load": keep lines with such
+            kind: "global", "shared" or a single kind such as "global_load", to keep lines with such
                 accesses.
-            kernel: keep only launches of this kernel. at_least: metric -> the minimum value for a
-                displayed line.
+            kernel: the kernel whose launches to keep. at_least: maps a metric to the minimum value
+                of a displayed line.
 
         Raises:
             UsageError: the metric, kind or kernel is unknown.
@@ -131,10 +133,10 @@ class Profile(ProfileData, Shown):
 
     @checked()
     def time(self, gpu: str | Gpu | None = None) -> PredictedTime:
-        """Predict how long the launches take on a GPU whose caches hold none of their data.
+        """Predict the time of the launches on a GPU with cold caches.
 
-        The model of `forgekit.profiling.predicting.model` computes it from the counts;
-        `book/virtual_gpu.md` compares its results with times measured on an H200.
+        The model in `forgekit.profiling.predicting.model` computes the time from the counts;
+        `book/virtual_gpu.md` compares predicted times with times measured on an H200.
 
         Args:
             gpu: a name in `forgekit.profiling.gpus.GPUS`, or a file written by `forgekit
@@ -156,11 +158,13 @@ class Profile(ProfileData, Shown):
         return found
 
     def show(self, line: int | str | ProfiledLine | None = None, **options: Any) -> Pictures:
-        """Draw a line's memory accesses: sectors of global memory, banks of shared memory.
+        """Draw a line's memory accesses: the sectors of global memory and the banks of shared
+        memory.
 
         Args:
-            line: its number, part of its text, or an element of `lines`; by default the worst line.
-            options: `block`, `warp`, `index`, as in `forgekit.coalescing` and `forgekit.banks`,
+            line: a line number, part of a line's text, or an element of `lines`; by default the
+                worst line.
+            options: `block`, `warp` and `index`, as for `forgekit.coalescing` and `forgekit.banks`,
                 which draw the pictures.
 
         Raises:
@@ -180,24 +184,24 @@ def profile(
 ) -> Profile:
     """Run a kernel on the virtual GPU and count the cost of each source line.
 
-    The kernel runs on copies, so your tensors do not change, and its prints are hidden. Counts are
-    exact and the same in every run; `book/virtual_gpu.md` compares them with a GPU's counters.
-    Counting roughly doubles the run time.
+    The kernel runs on copies, so your tensors do not change, and its printed output is hidden.
+    Counts are exact and the same in every run; `book/virtual_gpu.md` compares them with a GPU's
+    counters. Counting roughly doubles the run time.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
-        args: its arguments, as in a call.
-        gpu: the name of the GPU (in `forgekit.profiling.gpus.GPUS`) whose bandwidth bounds the
-            time; by default this machine's GPU, or an H200.
-        blocks: the number of blocks to run per launch, at least 8, if running all would take too
-            long: the first, the last, and others drawn from equal intervals between them. Counts
-            are then estimates.
+        args: the kernel's arguments, as in a call.
+        gpu: the name of the GPU (in `forgekit.profiling.gpus.GPUS`) whose bandwidth determines the
+            minimum time; by default this machine's GPU, or an H200.
+        blocks: the number of blocks to run per launch, at least 8, if all blocks would take too
+            long: the first, the last, and others drawn from equal intervals between them. The
+            counts are then estimates.
 
     Raises:
-        UsageError: the kernel is not compiled, the arguments do not fit it, the GPU is unknown, or
-            `blocks` is below 8.
-        KernelError: the virtual GPU stopped the kernel; the cost of an incorrect kernel means
-            nothing.
+        UsageError: the kernel is not compiled, the arguments do not match its parameters, the GPU
+            is unknown, or `blocks` is below 8.
+        KernelError: the virtual GPU stopped the kernel; the cost of an incorrect kernel has no
+            meaning.
     """
     found = count(kernel, args, gpu, blocks)
     found.predicted = take(found.total)
@@ -208,7 +212,7 @@ def count(
     kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None,
     blocks: int | None = None,
 ) -> Profile:  # fmt: skip
-    """Count like `profile`, but without using up predictions."""
+    """Count like `profile`, but do not answer predictions."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     if blocks is not None:
@@ -233,7 +237,7 @@ def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
 def of_recording(
     name: str, recording: Recording, gpu: Gpu | None = None, *, pace: bool = False
 ) -> Profile:
-    """Return the profile of all recorded launches; `launches_of` explains the rest."""
+    """Return the profile of all recorded launches; pace: as for `launches_of`."""
     launches = launches_of(recording, pace=pace)
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 

@@ -1,4 +1,4 @@
-"""Hold a profile's data: the counts of each launch and line, and values derived from them."""
+"""The data of a profile: the counts of each launch and line, and values derived from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ProfileData(ByName):
     # -- numbers ------------------------------------------------------------------------------
     @functools.cached_property
     def total(self) -> Counts:
-        """Return the counts of all launches together. Each byte of device memory counts once per
+        """Return the sum of the counts of all launches. Each byte of device memory counts once per
         launch."""
         return total([launch.counts for launch in self.launches])
 
@@ -48,13 +48,13 @@ class ProfileData(ByName):
 
     @functools.cached_property
     def all_lines(self) -> tuple[ProfiledLine, ...]:
-        """Return every line of every launch, including hidden lines, in source order."""
+        """Return all lines of all launches, including hidden lines, in source order."""
         return summed(self.launches)
 
     @property
     def worst(self) -> Waste | None:
-        """Return the displayed line that wastes the most, with the reason; None if no line stands
-        out."""
+        """Return the displayed line with the largest waste and its reason, or None if no line
+        stands out."""
         return next(iter(self.findings), None)
 
     @functools.cached_property
@@ -65,7 +65,7 @@ class ProfileData(ByName):
 
     @functools.cached_property
     def tensors(self) -> dict[str, TensorTraffic]:
-        """Map tensor names to the device memory touched, each byte once per launch."""
+        """Map tensor names to the device memory touched; each byte counts once per launch."""
         result: dict[str, TensorTraffic] = {}
         for t in (t for launch in self.launches for t in launch.tensors.values()):
             old = result.get(t.name, replace(t, read_bytes=0, written_bytes=0))
@@ -81,13 +81,13 @@ class ProfileData(ByName):
 
     @property
     def shared_bytes(self) -> int:
-        """Return the bytes of shared memory per block, the maximum over launches."""
+        """Return the maximum shared memory per block over all launches, in bytes."""
         return max((launch.shared_bytes for launch in self.launches), default=0)
 
     @checked()
     def bound_s(self, gpu: str | Gpu | None = None) -> float:
-        """Return the seconds to move `bytes_touched` at a GPU's peak bandwidth: no kernel that
-        touches these bytes can be faster, unless it finds them in a cache.
+        """Return the time to move `bytes_touched` at a GPU's peak bandwidth, in seconds. A kernel
+        that touches these bytes cannot be faster unless a cache holds them.
 
         Raises:
             UsageError: the GPU is not in forgekit.profiling.gpus.GPUS.

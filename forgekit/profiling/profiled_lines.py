@@ -1,4 +1,4 @@
-"""Turn counts per PTX instruction into counts per Python source line."""
+"""Convert counts per PTX instruction to counts per Python source line."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class ProfiledLine(_Counted):
     """A Python source line.
 
     Attributes:
-        source: file, number and text; None for instructions without a line.
-        counts: its metrics, also available as attributes and items of the line itself.
-        instructions: the PTX instructions, in the order of the PTX.
+        source: the line's file, number and text; None for instructions without a line.
+        counts: the line's metrics, also available as attributes and items of this object.
+        instructions: the PTX instructions, in PTX order.
     """
 
     source: SourceLine | None
@@ -98,14 +98,15 @@ class Launch(_Counted):
     """A launch of a kernel.
 
     Attributes:
-        kernel: its name in Python; grid, block, cluster: (x, y, z).
+        kernel: the kernel's name in Python. grid, block, cluster: their dimensions (x, y, z).
         counts: the counts of the whole launch, also available as the launch's attributes and items;
             lines: the counts by source line;
-        tensors: name -> device memory touched; shared_bytes: shared memory of one block.
-        pace: the inputs of its predicted time, and its counts; None if `Profile.time` must run the
-            kernel again to get them.
-        sample: `blocks` of `n_blocks` ran, and `disagreement` is the difference between two halves
-            of them (0.1: 10 %); counts are then estimates. None if all blocks ran.
+        tensors: maps a tensor's name to the device memory touched; shared_bytes: shared memory per
+            block.
+        pace: the inputs of the predicted time, and the counts; None if `Profile.time` must run the
+            kernel again to obtain them.
+        sample: None if all blocks ran. Otherwise counts are estimates: `blocks` of `n_blocks` ran,
+            and `disagreement` is the difference between two halves of the sample (0.1: 10 %).
     """
 
     kernel: str
@@ -121,12 +122,12 @@ class Launch(_Counted):
 
     @property
     def bytes_touched(self) -> int:
-        """Return distinct bytes read plus distinct bytes written: the minimum traffic."""
+        """Return the distinct bytes read plus the distinct bytes written, the minimum traffic."""
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
 def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ...]:
-    """Return each launch's counts by source line; pace: True to add the inputs of its predicted
+    """Return each launch's counts by source line; pace: True to add the inputs of the predicted
     time."""
     launches = []
     counted = recording.counts
@@ -160,9 +161,9 @@ def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ..
 
 
 def kernel_name(mangled: str, first: SourceLine | None) -> str:
-    """Return the name of a kernel in Python; or the compiler's name if there is no source.
+    """Return the name of a kernel in Python, or the compiler's name if there is no source.
 
-    first: the line of its first instruction.
+    first: the source line of the kernel's first instruction.
     """
     name = mangled.removeprefix(_PREFIX)
     found = re.match(r"def\s+(\w+)", first.text) if first is not None else None
@@ -170,7 +171,7 @@ def kernel_name(mangled: str, first: SourceLine | None) -> str:
 
 
 def summed(launches: Sequence[Launch]) -> tuple[ProfiledLine, ...]:
-    """Merge the lines of several launches, summing shared lines, including the kernels'
+    """Merge the lines of several launches: add up the counts of equal lines and of their
     instructions."""
     if len(launches) == 1:
         return launches[0].lines
@@ -193,8 +194,8 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
 
 
 def _place(source: SourceLine | None) -> Place:
-    """Return a sort key for lines: the displayed name comes first, so that the order does not
-    depend on the files' location; instructions without a line come last."""
+    """Return a sort key for lines. It begins with the displayed name, so the order does not depend
+    on the location of files; instructions without a line come last."""
     if source is None:
         return "~", "", 0
     name = re.sub(r"\d+", lambda n: n[0].zfill(6), display_path(source.filename))  # cell 9, cell 10

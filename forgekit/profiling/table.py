@@ -1,4 +1,4 @@
-"""Format a profile as text: its table, the line that wastes the most, the device memory it
+"""Format a profile as text: the table, the line with the largest waste, and the device memory
 touched."""
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """A row of the table: a line with its first kind of access, or one of its other kinds.
+    """A row of the table: a line with its first kind of access, or one of the line's other kinds.
 
-    file: the file that begins here, if there are several. worst: the profile's worst finding, if it
-    concerns this line.
+    file: the file whose lines begin at this row, if there are several files. worst: the profile's
+    worst finding, if it concerns this line.
     """
 
     line: ProfiledLine
@@ -87,7 +87,8 @@ def total_cells(p: ProfileData) -> tuple[str, ...]:
 
 
 def access_name(kind: str) -> str:
-    """Return `global load`; for cp.async `cp.async read` and `cp.async write`."""
+    """Return text such as `global load`; for cp.async, return `cp.async read` or `cp.async
+    write`."""
     known = {"global_async": "cp.async read", "shared_async": "cp.async write"}
     return known.get(kind, kind.replace("_", " "))
 
@@ -114,7 +115,8 @@ def heading(p: ProfileData) -> str:
 
 
 def sampling(p: ProfileData) -> str:
-    """Describe which blocks ran and how reliable the counts are; return "" if all blocks ran."""
+    """Return a description of the blocks that ran and of the counts' accuracy, or "" if all blocks
+    ran."""
     parts = [launch.sample for launch in p.launches if launch.sample is not None]
     if not parts:
         return ""
@@ -128,7 +130,7 @@ def sampling(p: ProfileData) -> str:
 
 
 def traffic(p: ProfileData) -> list[str]:
-    """Describe the memory traffic of each tensor, and the resulting bound."""
+    """Return a description of each tensor's memory traffic, and the resulting minimum time."""
     if not p.launches:
         return []
     parts = []
@@ -151,7 +153,7 @@ def traffic(p: ProfileData) -> list[str]:
 
 
 def verdict(p: ProfileData) -> str:
-    """Describe the worst line and the reason."""
+    """Return a description of the worst line, with the reason."""
     if not p.lines:
         return "no lines to show" if p.launches else ""
     finding = p.worst
@@ -164,14 +166,15 @@ def verdict(p: ProfileData) -> str:
 # -- two profiles ---------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """Two profiles in one table, with the lines that access memory side by side for each kind."""
+    """Two profiles in one table, with lines of the same kind of access side by side."""
 
     first: ProfileData
     second: ProfileData
 
     @property
     def table(self) -> Table:
-        """Yield a row per pair of lines, then the totals; the n-th lines of a kind form a pair."""
+        """Return one row per pair of lines, then the totals; the n-th lines of a kind form a
+        pair."""
         pairs = []
         both = [_by_kind(p) for p in (self.first, self.second)]
         for kind in dict.fromkeys([*both[0], *both[1]]):
@@ -225,7 +228,7 @@ def _table(p: ProfileData) -> list[str]:
     table = Table(HEADS, [*(row.cells for row in found), total_cells(p)], left=WORDS)
     lines = table.lines()
     beyond = max(map(len, lines)) + 2 - WIDTH
-    if beyond > 0:  # shorten the source
+    if beyond > 0:  # shorten the source text
         widest = max(len(row.cells[1]) for row in found)
         lines = table.lines(widest={1: max(widest - beyond, 6)})
     heads, body, whole = lines[:2], lines[2:-1], lines[-1]

@@ -1,10 +1,10 @@
-"""Find the lines of a profile that stand out because they waste the most, with the reasons.
+"""Find the lines of a profile that stand out because of their waste, with the reasons.
 
-Different kinds of waste are compared in cycles of a multiprocessor, which per cycle issues four
-warp instructions, serves one wavefront of shared memory, receives two sectors from L2 (NVIDIA H100
-Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory per cycle; NVIDIA A100
-Tensor Core GPU Architecture: 64 bytes of L2 per cycle). These cycles only rank lines; they do not
-measure time.
+Different kinds of waste are compared in cycles of a multiprocessor. Per cycle, a multiprocessor
+issues four warp instructions, serves one wavefront of shared memory and receives two sectors from
+L2 (NVIDIA H100 Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory per cycle;
+NVIDIA A100 Tensor Core GPU Architecture: 64 bytes from L2 per cycle). These cycles only rank lines;
+they do not measure time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LANES, BANK_BYTES, BANKS = HARDWARE.LANES, HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 IDLE_LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # per cycle
-_WORTH = 0.05  # share of the whole kernel's cycles; lines with smaller shares do not stand out
+_WORTH = 0.05  # the fraction of the kernel's cycles below which a line does not stand out
 
 _VERBS = {
     "load": "load", "store": "store", "atomic": "atomic operation", "reduction": "reduction",
@@ -33,8 +33,9 @@ _VERBS = {
 class Waste:
     """The waste of one line.
 
-    line; kind: the kind of access, such as `global_store`, or `lanes` for idle lanes; share: the
-    fraction of the kernel's cycles, 0 to 1, by the estimate above; reason: a sentence.
+    line: the line. kind: the kind of access, such as `global_store`, or `lanes` for idle lanes.
+    share: the fraction of the kernel's cycles, 0 to 1, estimated as in the module's docstring.
+    reason: a sentence.
     """
 
     line: ProfiledLine
@@ -47,7 +48,7 @@ class Waste:
 
 
 def waste_of(lines: Sequence[ProfiledLine]) -> list[Waste]:
-    """Return everything that stands out, the largest share first."""
+    """Return the waste of all lines that stand out, the largest share first."""
     whole = sum(_cycles(line) for line in lines)
     found = []
     for line in lines:
@@ -77,7 +78,7 @@ def _lanes_reason(line: ProfiledLine) -> str:
 
 
 def access_reason(a: AccessCounts) -> str:
-    """Describe why an access needs more sectors or wavefronts than the ideal."""
+    """Return the reason why an access needs more sectors or wavefronts than the ideal."""
     ideal = a.ideal / a.requests
     needed = f"{ideal:.3g} would suffice"
     verb = _VERBS[a.kind.split("_")[1]]

@@ -1,1 +1,1 @@
-"""Views of a kernel's run as data: footprint, warp accesses, timeline."""
+"""Record views of a kernel's run as data: footprints, warp accesses and timelines."""

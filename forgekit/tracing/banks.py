@@ -1,4 +1,4 @@
-"""Find the shared-memory banks that a warp's access needs, and its bank conflicts."""
+"""Find the shared-memory banks that a warp's access uses, and the access's bank conflicts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ BANK_BYTES, BANKS = HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 @dataclass(frozen=True)
 class BankPass:
-    """Lanes that shared memory serves together: a whole warp, half a warp or a quarter of a warp.
+    """The lanes that shared memory serves together: a warp, a half-warp or a quarter-warp.
 
-    lanes: their numbers, active or not. words: bank -> the words that it serves, one per wavefront,
-    in order of address, each with the lanes that request it.
+    lanes: the numbers of the lanes, active or not. words: maps a bank to the words that it serves,
+    one per wavefront, in order of address, each with the lanes that request the word.
     """
 
     lanes: range
@@ -38,8 +38,8 @@ class BankPass:
 
 @dataclass(frozen=True)
 class BankUse:
-    """The cost of a shared-memory access: wavefronts, the minimum, and the cause of any extra
-    ones."""
+    """The cost of a shared-memory access: its wavefronts, the minimum, and the cause of extra
+    wavefronts."""
 
     wavefronts: int
     ideal: int
@@ -67,8 +67,8 @@ def bank_use(access: WarpAccess) -> BankUse:
 
 
 def _pass(access: WarpAccess, lanes: range) -> BankPass:
-    """Build a pass. Lanes that request the same word share it, except in atomics and asynchronous
-    copies."""
+    """Build a pass. Lanes that request the same word share one access, except in atomics and
+    asynchronous copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:
         if access.active[lane]:
@@ -111,8 +111,8 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
 
 
 class BankConflicts(WarpAccesses):
-    """Accesses of warps to shared memory; addresses are offsets in the block's memory. `uses` holds
-    the wavefronts and banks of each access.
+    """Accesses by warps to shared memory; addresses are offsets in the block's shared memory.
+    `uses` holds the wavefronts and banks of each access.
     """
 
     memory = "shared"
@@ -146,14 +146,14 @@ def banks(
     index: int = 0,
     warps: int = 1,
 ) -> BankConflicts:
-    """Run a kernel on the virtual GPU and show the shared-memory banks that a warp's accesses need.
+    """Run a kernel on the virtual GPU and show the shared-memory banks that a warp's accesses use.
 
-    A bank serves one 4-byte word per wavefront, to all lanes that request it. The arguments are
-    those of `forgekit.coalescing`; an asynchronous copy into shared memory is a store.
+    In one wavefront, a bank serves one 4-byte word to all lanes that request it. The arguments are
+    the same as for `forgekit.coalescing`; an asynchronous copy to shared memory counts as a store.
 
     Raises:
-        UsageError: the kernel is not compiled, the arguments do not fit it, or there is no access
-            of this kind; the message lists lines that have some.
+        UsageError: the kernel is not compiled, the arguments do not match its parameters, or no
+            access matches; the message lists the lines with accesses.
     """
     return trace_warps(BankConflicts, kernel, args, line=line, kind=kind, block=block, warp=warp,
                        index=index, warps=warps)  # fmt: skip

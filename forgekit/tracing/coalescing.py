@@ -1,5 +1,4 @@
-"""Find the memory sectors and lines that a warp's access touches, which show whether it is
-coalesced."""
+"""Find the sectors and lines that a warp's global access touches, to show if it is coalesced."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ LINE_BYTES = 128  # a line in the L1 and L2 caches: four sectors
 
 @dataclass(frozen=True)
 class SectorCount:
-    """The cost of an access: sectors fetched, the minimum, 128-byte lines touched, bytes used.
+    """The cost of an access: sectors fetched, the minimum, 128-byte lines touched, and bytes used.
     turns: True for an atomic operation, in which a sector counts once per lane of its most
     requested address.
     """
@@ -57,7 +56,7 @@ def count_sectors(access: WarpAccess) -> SectorCount:
 
 
 class Coalescing(WarpAccesses):
-    """Accesses of warps to global memory; `counts` holds the sectors of each access."""
+    """Accesses by warps to global memory; `counts` holds the sectors of each access."""
 
     memory = "global"
     called = "coalescing"
@@ -84,22 +83,24 @@ def coalescing(
 ) -> Coalescing:
     """Run a kernel on the virtual GPU and show the memory sectors that a warp's accesses touch.
 
-    Without `line` and `kind`, the warp's first access on each line with accesses is shown. The
-    kernel runs on copies, as in `forgekit.footprint`. A failing kernel does not raise; the picture
-    then shows the accesses up to the failure.
+    Without `line` and `kind`, the picture shows the warp's first access on each line that has
+    accesses. The kernel runs on copies, as for `forgekit.footprint`. An error in the kernel is not
+    raised; the picture then shows the accesses before the error.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
-        args: its arguments, as in a call.
-        line: show only accesses by this Python line: its number, part of its text or a SourceLine.
-        kind: "load", "store" or "atomic" shows only these (an asynchronous copy is a load).
-        block: its linear number or coordinate. warp: its number within the block.
-        index: which of the warp's accesses on a line to show if there are several, as in a loop.
-            warps: show this many warps, starting at `warp`.
+        args: the kernel's arguments, as in a call.
+        line: the Python line whose accesses to show: its number, part of its text or a SourceLine.
+        kind: "load", "store" or "atomic" to show only these accesses (an asynchronous copy counts
+            as a load).
+        block: the linear number or the coordinate of the block. warp: the number of the warp in the
+            block.
+        index: the number of the access to show if the warp has several on a line, as in a loop.
+            warps: the number of warps to show, starting at `warp`.
 
     Raises:
-        UsageError: the kernel is not compiled, the arguments do not fit it, or there is no access
-            of this kind; the message lists lines that have some.
+        UsageError: the kernel is not compiled, the arguments do not match its parameters, or no
+            access matches; the message lists the lines with accesses.
     """
     return trace_warps(Coalescing, kernel, args, line=line, kind=kind, block=block, warp=warp,
                        index=index, warps=warps)  # fmt: skip

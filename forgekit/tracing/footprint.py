@@ -1,4 +1,4 @@
-"""Record which thread touched which element of a kernel's tensors, as data and as text."""
+"""Show which thread touched which element of a kernel's tensors, as data and as text."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.touches import TensorTouches, Touches
 
-# Column of `touched`, its past participle, and the values of kind= that include it.
+# The columns of `touched`, with their participles and the values of kind= that include them.
 _WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
          ("atomics", "updated", ("any", "store")))  # fmt: skip
 
-MOST_ELEMENTS = 1 << 27  # about 3 GiB of numbers
+MOST_ELEMENTS = 1 << 27  # elements, which need about 3 GiB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Footprint(Picture):
-    """The elements that a kernel touched in its tensors; a notebook shows it as a picture.
+    """The elements that a kernel touched in its tensors; a notebook shows them as a picture.
 
     Attributes:
         name: the host function's name.
-        touched: tensor name -> arrays of the tensor's shape: `block`, `warp` (of its block) and
-            `thread` that first touched the element (linear indices, x fastest; -1: none), `loads`,
-            `stores`, `atomics` and their sum `count`, the number of accesses; int32 (`warp` int16).
-            Two columns may be the same array, so copy a column before writing to it.
-        threads: tensor name -> the number of threads that touched it.
-        grid, block: blocks in the grid and threads in a block, each (x, y, z), of the largest
-            launch. launches: the number of kernels that the function launched.
-        by: the meaning of the colours, "block", "warp", "thread" or "count". kind: "any", "load"
-            or "store". lines: the Python lines whose accesses count; empty: all.
-        error: the error that stopped the kernel, else None.
+        touched: maps a tensor's name to arrays of its shape. `block`, `warp` (in the block) and
+            `thread` are those that first touched the element (linear indices, x fastest; -1: none).
+            `loads`, `stores`, `atomics` and their sum `count` are numbers of accesses. All are
+            int32, except `warp`, which is int16. Two columns may be the same array, so copy a
+            column before writing to it.
+        threads: maps a tensor's name to the number of threads that touched the tensor.
+        grid, block: the dimensions of the largest launch's grid and block, (x, y, z). launches: the
+            number of kernels that the function launched.
+        by: the meaning of the colours, "block", "warp", "thread" or "count". kind: "any", "load" or
+            "store". lines: the Python lines whose accesses are shown; empty for all lines.
+        error: the error that stopped the kernel, or None.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Footprint(Picture):
 
     @property
     def summary(self) -> str:
-        """Return everything that the picture shows as text, one line per tensor."""
+        """Return all information in the picture as text, one line per tensor."""
         lines = [f"footprint of {self.headline}"]
         lines += [f"  {name}: {self.describe(name)}" for name in self.touched]
         return "\n".join(lines + [f"  {note}" for note in self.notes])
@@ -125,22 +126,22 @@ def footprint(
 ) -> Footprint:
     """Run a kernel on the virtual GPU and show which thread touched which element.
 
-    The kernel runs on copies, so your tensors do not change, and its prints are hidden. A failing
-    kernel does not raise here; the picture then shows the accesses up to the failure.
+    The kernel runs on copies, so your tensors do not change, and its printed output is hidden. An
+    error in the kernel is not raised; the picture then shows the accesses before the error.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
-        args: its arguments, as in a call.
-        tensor: show only the tensor of this parameter.
-        by: the meaning of the colours: "block", "warp", "thread", or "count", an element's number
-            of reads or of writes, whichever is larger; by default the block, or the thread if there
-            is only one block.
-        kind: "load" or "store" shows only these (an atomic operation counts as a store).
-        line: show only accesses by this Python line: its number, part of its text or a SourceLine.
+        args: the kernel's arguments, as in a call.
+        tensor: the name of the parameter whose tensor to show; by default all tensors.
+        by: the meaning of the colours: "block", "warp", "thread", or "count", the larger of an
+            element's reads and writes; by default the block, or the thread if there is only one
+            block.
+        kind: "load" or "store" to show only these accesses (an atomic operation counts as a store).
+        line: the Python line whose accesses to show: its number, part of its text or a SourceLine.
 
     Raises:
-        UsageError: the kernel is not compiled, the arguments do not fit it, the tensor name, `by`
-            or `kind` is unknown, or the line has no accesses to global memory.
+        UsageError: the kernel is not compiled, the arguments do not match its parameters, the
+            tensor name, `by` or `kind` is unknown, or the line has no accesses to global memory.
     """
     args = bind("footprint", kernel, args)
     require_one_of("by", by, (None, "block", "warp", "thread", "count"))
@@ -168,7 +169,7 @@ def footprint(
         lines = chosen_lines(line, touches.sources, "performs a global access")
     found = {name: touches.tensors.get(name) for name in shapes}
     touched = {name: _columns(found[name], tuple(shape)) for name, shape in shapes.items()}
-    if lines and tensor is None:  # only the accesses of one line
+    if lines and tensor is None:  # show only the accesses of one line
         touched = {n: f for n, f in touched.items() if f["count"].any()} or touched
     launches = call.recording.launches
     sizes = [(math.prod(r.grid) * math.prod(r.block), r.grid, r.block) for r in launches]
@@ -189,7 +190,8 @@ def footprint(
 
 
 def _columns(found: TensorTouches | None, shape: tuple[int, ...]) -> dict[str, Array]:
-    """Return a tensor's entry in `Footprint.touched`; None means that no thread touched it."""
+    """Return a tensor's entry in `Footprint.touched`; found: None if no thread touched the
+    tensor."""
     if found is None:
         nobody = np.broadcast_to(np.int32(-1), shape)
         columns = {"block": nobody, "thread": nobody}

@@ -1,4 +1,4 @@
-"""The parts common to all views of a run: blocks by number or coordinate, and the error that
+"""Functions that all views of a run share: blocks by number or coordinate, and the error that
 stopped a kernel."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LANES = HARDWARE.LANES
 
 
 class Launches(Listener):
-    """Counts launches: `launches` holds one object per launch."""
+    """Collect launches: `launches` holds one object per launch."""
 
     def __init__(self) -> None:
         self.launches: list[object] = []
@@ -42,8 +42,8 @@ def stop_notes(error: KernelError | None, anything: bool) -> list[str]:
 
 
 def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
-    """Return the linear number of a block, given as a number or a coordinate. Raise UsageError if
-    there is no such block."""
+    """Return the linear number of a block that is given as a number or a coordinate. Raise
+    UsageError if there is no such block."""
     count = math.prod(grid)
     number = linear_block(block, grid)
     if not 0 <= number < count:
@@ -54,8 +54,8 @@ def block_number(block: int | tuple[int, ...], grid: Grid) -> int:
 
 
 def linear_block(block: object, grid: Grid) -> int:
-    """Return the linear number of a block, given as a number or a coordinate; -1 if it is not a
-    block."""
+    """Return the linear number of a block that is given as a number or a coordinate, or -1 if there
+    is no such block."""
     if isinstance(block, int) and not isinstance(block, bool):
         return block
     if not isinstance(block, tuple) or not 1 <= len(block) <= 3:

@@ -1,8 +1,8 @@
-"""Record calls, so that a compiled kernel runs once for all views of the same call.
+"""Record calls, so that a compiled kernel runs only once for all views of the same call.
 
-Two calls are the same if the kernel is the same and the arguments hold the same bytes in the same
-layout. Arguments are compared with copies made before the run, so a changed element always makes a
-different call.
+Two calls are the same if they have the same kernel and their arguments hold the same bytes in the
+same layout. Arguments are compared with copies made before the run, so a call with a changed
+element always differs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from forgekit.vgpu import HOST, Listener, Recording, options
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
 
-MOST_BYTES = 128 << 20  # limit for all stored recordings
+MOST_BYTES = 128 << 20  # the limit for all stored recordings together
 _MOST_CALLS = 64
 
 _kept: list[Call] = []  # the latest recording is last
@@ -32,8 +32,8 @@ _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
 @dataclass(eq=False)
 class Call:
-    """A recorded call. before, after: copies of its arguments; error: the error that stopped the
-    kernel."""
+    """A recorded call. before, after: copies of its arguments before and after the run; error: the
+    error that stopped the kernel."""
 
     kernel: CompiledKernel
     before: tuple[Any, ...]
@@ -49,13 +49,14 @@ class Call:
         return self.recording.size_bytes + sum(x.untyped_storage().nbytes() for x in tensors)
 
     def read(self, make: Callable[[], L]) -> L:
-        """Make a listener, replay the events to it, and return it."""
+        """Create a listener, replay the events to it, and return it."""
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """Read the recording, or, after an invalid access, a new one made one block at a time.
+        """Read the recording or, after an invalid access, a new recording made one block at a time.
 
-        Blocks run together, and the first invalid access stops them all, so the kernel runs again.
+        The kernel must run again because blocks run together, and the first invalid access stops
+        all of them.
         """
         launches = self.recording.launches
         several = bool(launches) and math.prod(launches[-1].grid) > 1
@@ -81,9 +82,9 @@ def recorded(
 ) -> Call:
     """Record a call with copies of these arguments, or return the recording of an equal call.
 
-    The kernel's prints are hidden. makes: constructors of the listeners that will read it;
-    findings: keep the sanitizer's findings; shares: True if the recording's `shared` data is
-    needed.
+    The kernel's printed output is hidden. makes: constructors of the listeners that will read the
+    recording; findings: True to keep the sanitizer's findings; shares: True if the recording's
+    `shared` data is needed.
     """
     before = copied(args)
     with options() as chosen:
@@ -108,7 +109,7 @@ def sampled(
     """Run some blocks of each launch on copies of the arguments.
 
     Returns:
-        The copies after the run, and the events.
+        The copies after the run, and the recording.
 
     Raises:
         UsageError: `blocks` is below 8.
@@ -129,13 +130,13 @@ def _run(
         try:
             on_virtual(*copies)
         except KernelError as stop:
-            error = stop.with_traceback(None)  # its frames hold the whole machine
+            error = stop.with_traceback(None)  # its frames keep the whole machine in memory
     return copies, error, recording
 
 
-# -- comparison of two calls -----------------------------------------------------------
+# -- comparing calls -------------------------------------------------------------------
 def _layout(args: tuple[Any, ...]) -> object:
-    """Describe the arguments except the bytes of tensors."""
+    """Return a description of the arguments without the bytes of tensors."""
     storages: dict[int, int] = {}
     found: list[object] = []
     for x in args:

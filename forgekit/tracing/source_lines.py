@@ -1,4 +1,4 @@
-"""Resolve `line=` arguments."""
+"""Find the source lines that a `line=` argument selects."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LineChoice: TypeAlias = int | str | SourceLine
 
 
 def is_meant(line: object, source: SourceLine | None) -> bool:
-    """Return True if a number, a piece of text, a SourceLine or a profile's line refers to this
-    line; None refers to all lines."""
-    line = getattr(line, "source", None) or line  # a profile's line
+    """Return True if `line` refers to this source line. It may be a number, a piece of text, a
+    SourceLine or a profile's line; None refers to all lines."""
+    line = getattr(line, "source", None) or line  # of a profile's line
     if line is None or source is None:
         return line is None
     if isinstance(line, str):
@@ -29,10 +29,9 @@ def is_meant(line: object, source: SourceLine | None) -> bool:
 def chosen_lines(
     line: LineChoice, present: Iterable[SourceLine | None], doing: str
 ) -> frozenset[SourceLine]:
-    """Return the lines in `present` to which the argument refers. Raise UsageError if there are
-    none.
+    """Return the lines in `present` to which `line` refers. Raise UsageError if there are none.
 
-    doing: what these lines do, for the message, such as `performs a global access`.
+    doing: the action of these lines, for the message, such as `performs a global access`.
     """
     known = sorted({s for s in present if s is not None}, key=lambda s: (s.filename, s.line))
     found = frozenset(s for s in known if is_meant(line, s))

@@ -1,4 +1,4 @@
-"""Show what a block's warps do, in program order: barriers, divergence and loops, but no times."""
+"""Show the steps of a block's warps in the virtual GPU's order: barriers, divergence and loops."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Timeline(Picture):
     """The instructions of a block's warps; a notebook shows them as a picture.
 
     Attributes:
-        name: the host function's name. block: its linear number. warps: the number of warps. steps:
-            the executed steps, in the machine's order. meetings: barriers that opened. splits:
-            branches that split the lanes of a warp. launch: this launch's number. launches: the
-            number of launches by the function. lines: the displayed Python lines; empty: all.
-            error: the error that stopped the kernel, else None. complete: True if the whole run was
-            recorded.
+        name: the host function's name. block: the linear number of the block. warps: the number of
+            warps. steps: the executed steps, in the virtual GPU's order. meetings: the openings of
+            barriers. splits: branches that split the lanes of a warp. launch: the number of this
+            launch. launches: the number of launches by the function. lines: the displayed Python
+            lines; empty for all lines. error: the error that stopped the kernel, or None. complete:
+            True if the whole run was recorded.
     """
 
     name: str
@@ -51,7 +51,8 @@ class Timeline(Picture):
 
     @property
     def instructions(self) -> int:
-        """Return the number of warp instructions, counted once per executing warp."""
+        """Return the number of warp instructions: each instruction counts once per executing
+        warp."""
         return sum(s.instructions * len(s.warps) for s in self.steps)
 
     @property
@@ -79,7 +80,7 @@ class Timeline(Picture):
 
     @property
     def summary(self) -> str:
-        """Return everything that the picture shows as text."""
+        """Return all information in the picture as text."""
         lines = [f"timeline of {self.headline}", f"  {ORDER}"]
         lines += [f"  {line}" for line in (*self._by_line(), *self._loops(), *self._waits())]
         lines += [f"  {line}" for line in (*self._parted(), *self.notes)]
@@ -111,7 +112,7 @@ class Timeline(Picture):
                 for n, s in most.values()]  # fmt: skip
 
     def _waits(self) -> list[str]:
-        """Describe barriers, grouping equal ones."""
+        """Return a description of the barriers; equal barriers share a line."""
         found: Counter[tuple[str, str, str]] = Counter()
         for m in self.meetings:
             late = "none arrives before the others"
@@ -126,7 +127,7 @@ class Timeline(Picture):
         return _capped(texts, "barriers")
 
     def _parted(self) -> list[str]:
-        """Describe divergence, grouping warps with equal splits."""
+        """Return a description of divergence; warps with equal splits share a line."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for s in self.splits:
             warps = found.setdefault((s.source, s.taken, s.rest), [])
@@ -150,20 +151,21 @@ def timeline(
 ) -> Timeline:
     """Run a kernel on the virtual GPU and show what a block's warps execute, step by step.
 
-    The order is that of the virtual GPU, which runs all warps together as far as branches allow; it
-    does not represent time. The kernel runs on copies, as in `forgekit.footprint`. A failing kernel
-    does not raise; the picture then shows the steps up to the failure.
+    The steps are in the order of the virtual GPU, which runs all warps together as far as branches
+    allow; this order does not represent time. The kernel runs on copies, as for
+    `forgekit.footprint`. An error in the kernel is not raised; the picture then shows the steps
+    before the error.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
-        args: its arguments, as in a call.
-        block: its linear number or coordinate. launch: its number, if the function launches several
-            kernels.
-            line: show only steps of this Python line: its number, part of its text or a SourceLine.
+        args: the kernel's arguments, as in a call.
+        block: the linear number or the coordinate of the block. launch: the number of the launch,
+            if the function launches several kernels. line: the Python line whose steps to show: its
+            number, part of its text or a SourceLine.
 
     Raises:
-        UsageError: the kernel is not compiled, the arguments do not fit it, or the block, launch or
-            line does not exist.
+        UsageError: the kernel is not compiled, the arguments do not match its parameters, or the
+            block, launch or line does not exist.
     """
     args = bind("timeline", kernel, args)
     make = functools.partial(BlockTimeline, block, launch, line)
@@ -191,7 +193,7 @@ def timeline(
     )
 
 
-# -- words ------------------------------------------------------------------------------------
+# -- text -------------------------------------------------------------------------------------
 def _warps(numbers: list[int]) -> str:
     return f"warp{'s' * (len(numbers) > 1)} {spans(numbers)}"
 

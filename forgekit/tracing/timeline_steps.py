@@ -1,4 +1,4 @@
-"""Record the steps that the warps of a block execute, in the machine's order."""
+"""Record the steps that a block's warps execute, in the virtual GPU's order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
 from forgekit.vgpu import Access, Moment
 
-# In ascending order of weight: a step merged from several kinds is named after the last of them.
+# In ascending order of weight: a step with instructions of several kinds has the last of them.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
-_LIMIT = 60_000  # maximum number of instructions recorded for a group of threads
+_LIMIT = 60_000  # the maximum number of recorded instructions, counted once per group of threads
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Consecutive instructions of the same kind on the same source line. kind: one of KINDS; does:
-    `load`, `store` or `atomic` for memory; instructions: their number. lanes: (warps, 32), the
-    executing lanes. loops: (first instruction, iteration) of each enclosing loop, from the
-    outermost to the innermost; iterations count from 1.
+    """Consecutive instructions of the same kind on the same source line.
+
+    kind: one of KINDS. does: `load`, `store` or `atomic` for memory. instructions: the number of
+    instructions. lanes: (warps, 32), the executing lanes. loops: (first instruction, iteration) of
+    each enclosing loop, from the outermost to the innermost; iterations count from 1.
     """
 
     source: SourceLine | None
@@ -40,11 +41,10 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """The opening of a barrier: the step before it, the lanes, and the steps since which they had
-    waited.
+    """The opening of a barrier.
 
-    since: (warps, 32), the first step from which a lane's warp only arrives and waits; -1 for lanes
-    that did not meet here.
+    step: the index of the step before it. since: (warps, 32), the index of the first step from
+    which a lane's warp only arrives and waits; -1 for lanes that did not arrive at this barrier.
     """
 
     step: int
@@ -58,7 +58,7 @@ class Meeting:
 
     @property
     def early(self) -> Array:
-        """Return the warps that waited for others."""
+        """Return the warps that waited for other warps."""
         waited = (self.since >= 0) & (self.since < self.since.max())
         return np.flatnonzero(waited.any(axis=1))
 
@@ -71,11 +71,13 @@ class Split(NamedTuple):
 
 
 class BlockTimeline(Launches):
-    """Records the steps of a block in a launch, its barriers and divergent branches; line: record
-    only steps of this line.
+    """Record the steps of a block in a launch, with its barriers and divergent branches.
+
+    line: the Python line whose steps to record; None for all lines.
 
     Attributes:
-        sources: the lines that the block executes. complete: True if the whole run was recorded.
+        sources: the Python lines that the block executes. complete: True if the whole run was
+            recorded.
     """
 
     def __init__(
@@ -91,10 +93,10 @@ class BlockTimeline(Launches):
         self._recorded = 0
         self._row: int | None = None
         self._loops: _Iterations
-        self._arrived: Array  # the step from which each lane has been waiting
+        self._arrived: Array  # the step since which each lane has been waiting
         self._busy: Array  # the last step of each lane's warp
-        # For the running instructions: the threads that accessed memory in each, and (instruction,
-        # number, threads) of each opened barrier.
+        # For the running instructions: the threads that accessed memory, per instruction, and
+        # (instruction, number, threads) of each opened barrier.
         self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
 
@@ -149,14 +151,14 @@ class BlockTimeline(Launches):
         self._loops.last[who] = stop - 1
 
     def _lanes(self, m: Moment, mask: Array | None) -> Array | None:
-        """Return the threads of the recorded block; None if there are none."""
+        """Return the mask's threads in the recorded block, or None if there are none."""
         if self._row is None:
             return None
         who = m.expand(mask)[self._row]
         return who.copy() if who.any() else None
 
     def _execute(self, m: Moment, pc: int, start: int, who: Array, touched: Array | None) -> None:
-        """Record that threads execute an instruction, in a straight run that begins at `start`."""
+        """Record that threads execute an instruction; the straight-line run begins at `start`."""
         loops = self._loops.at(pc, start, who)
         instruction = m.program.instructions[pc]
         kind, does = _kind(instruction.opcode)
@@ -175,8 +177,7 @@ class BlockTimeline(Launches):
 
     def _meet(self, m: Moment, pc: int, number: int, who: Array) -> None:
         since = np.where(who, self._arrived, -1).reshape(-1, LANES)
-        # Other threads may have been waiting for threads that exit; in that case `pc` is not a
-        # barrier.
+        # Other threads may have been waiting for threads that exit; `pc` is then not a barrier.
         stops = [s for s in self.steps if s.kind == "barrier"]
         source = stops[-1].source if stops else m.program.line_at(pc)
         if is_meant(self.line, source):
@@ -198,7 +199,7 @@ def _append(steps: list[Step], step: Step) -> None:
 
 
 def _kind(parts: tuple[str, ...]) -> tuple[str, str]:
-    """Return (kind, effect on memory) of an opcode."""
+    """Return the kind of an opcode and its effect on memory."""
     head = parts[0]
     if head in ("bar", "barrier"):
         return ("warp-wide" if "warp" in parts else "barrier"), ""
@@ -223,8 +224,8 @@ class _Iterations:
         self.last = np.full(threads, -1)
 
     def at(self, pc: int, start: int, who: Array) -> tuple[tuple[int, int], ...]:
-        """Return (first instruction, iteration) of each loop around the threads, from `start`
-        on."""
+        """Return (first instruction, iteration) of each loop that the threads are in after a run
+        from `start` to `pc`."""
         found = []
         for first, end in self.loops:
             if not first <= pc <= end:

@@ -20,14 +20,14 @@ COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": 
 
 
 class TensorTouches:
-    """The touches of a tensor; tensors that share memory share the touches there. region: the
-    tensor's region, in the form of an access target.
+    """The accesses to a tensor's elements; tensors that share memory share these accesses. region:
+    the tensor's region, in the form of an access target.
     """
 
     def __init__(self, region: Any) -> None:
         info = region.info
         self.itemsize, self.size = info.itemsize, region.size_bytes // info.itemsize
-        # Element -> its position in the tensor's memory, which may have gaps.
+        # Maps an element to its position in the tensor's memory, which may have gaps.
         place = np.full((), (region.first - region.start) // info.itemsize)
         for index, stride in zip(np.indices(info.shape, sparse=True), info.strides, strict=True):
             place = place + index * stride
@@ -36,12 +36,12 @@ class TensorTouches:
         self._is_element[place] = True
         self._first = {name: np.full(self.size, -1, np.int32) for name in ("block", "thread")}
         self._counts: dict[str, Array] = {}
-        # launch -> threads that touched the tensor, (blocks, threads)
+        # maps a launch to the threads that touched the tensor, (blocks, threads)
         self._seen: dict[int, Array] = {}
 
     def column(self, name: str) -> Array:
         """Return, for each element, the first `block` or `thread` (linear indices; -1: none), or
-        the number of `loads`, `stores` or `atomics`; int32."""
+        the number of `loads`, `stores` or `atomics`, as int32."""
         found = (self._first | self._counts).get(name)
         return np.broadcast_to(np.int32(0), self._place.shape) if found is None else (
             found[self._place])  # fmt: skip
@@ -54,8 +54,8 @@ class TensorTouches:
         self, name: str, launch: int, grid: tuple[int, int], who: tuple[Array, Array],
         offset: Array, width: int,
     ) -> None:  # fmt: skip
-        """Record that threads `who` (blocks, threads) of a launch touch `width` bytes from `offset`
-        on."""
+        """Record that the threads `who` (blocks, threads) of a launch access `width` bytes at
+        `offset`."""
         steps = np.arange(0, width, min(width, self.itemsize))
         place = (offset[:, None] + steps) // self.itemsize
         inside = (place >= 0) & (place < self.size)
@@ -73,17 +73,17 @@ class TensorTouches:
 
 
 class Touches(Launches):
-    """Records accesses to global memory, including those through generic addresses.
+    """Record accesses to global memory, including accesses through generic addresses.
 
-    Asynchronous copies count as loads when they are issued; bulk copies as accesses of at most 16
-    bytes by the thread that starts them.
+    Asynchronous copies count as loads when they are issued. Bulk copies count as accesses of at
+    most 16 bytes by the thread that starts them.
 
-    columns: which of `loads`, `stores` and `atomics` to record; line: the Python line to record;
-    None for all lines.
+    columns: the columns to record, of `loads`, `stores` and `atomics`. line: the Python line whose
+    accesses to record; None for all lines.
 
     Attributes:
-        tensors: name -> touches, of the tensors whose memory was touched. sources: the Python
-            lines with accesses.
+        tensors: maps the names of touched tensors to their touches. sources: the Python lines with
+            accesses.
     """
 
     def __init__(
@@ -113,7 +113,8 @@ class Touches(Launches):
         self, m: Moment, kind: str, target: Any, width: int, who: tuple[Array, ...],
         place: Array,
     ) -> None:  # fmt: skip
-        """Add touches. who: rows of the batch and threads; place: their rows of the target."""
+        """Add accesses. who: rows of the batch, and threads; place: the corresponding rows of the
+        target."""
         assert target.allocation is not None
         source = m.program.line_at(m.pc)
         self.sources.add(source)

@@ -1,4 +1,4 @@
-"""Describe accesses by single warps, extracted from a run: the bytes that each lane requests."""
+"""Describe accesses by single warps in a run: the bytes that each lane requests."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from forgekit.text import plural, spans
 from forgekit.tracing.observe import LANES, Array
 from forgekit.vgpu import HARDWARE
 
-WARPS = 32  # dimensions of the largest block
+WARPS = 32  # in the largest block
 
 
 @dataclass(frozen=True, eq=False)
 class WarpAccess:
-    """An access by a warp, made by an instruction of a source line.
+    """An access by a warp, from one instruction of a source line.
 
     Attributes:
         kind: `load`, `store`, `atomic`, `async load` or `async store`.
         source: the Python line; None if the PTX has no line information.
-        tensor: names of the accessed tensors; empty for shared memory.
-        block, warp: linear numbers, in the grid and in the block.
-        index, times: this is access number `index` of `times` by this warp on this line.
-        address: (32,) bytes; virtual in global memory, offsets in shared memory.
+        tensor: the names of the accessed tensors; empty for shared memory.
+        block, warp: the linear number of the block in the grid, and of the warp in the block.
+        index, times: this is access number `index` (from 0) of `times` accesses by this warp on
+            this line.
+        address: (32,) virtual addresses in global memory, or byte offsets in shared memory.
         active: (32,) True for active lanes. width: bytes per lane. element: (32,) each lane's
-            element, such as `mX[3, 0]`; empty for shared memory. other: for an asynchronous copy,
-            the addresses in the other memory. past_l1: True if it bypasses the L1 cache.
+            element, such as `mX[3, 0]`; empty for shared memory. other: the addresses in the other
+            memory space, for an asynchronous copy. past_l1: True if the access bypasses the L1
+            cache.
     """
 
     kind: str
@@ -49,7 +51,8 @@ class WarpAccess:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """Return (sectors or wavefronts, the minimum), as the profiler counts them."""
+        """Return the number of sectors or wavefronts and the minimum, as the profiler counts
+        them."""
         is_global = bool(self.element[self.lanes[0]])
         if self.other is not None:
             ends = (self.address, self.other) if is_global else (self.other, self.address)
@@ -93,8 +96,7 @@ class WarpAccess:
 
     @property
     def pattern(self) -> str:
-        """Describe how the addresses change from lane to lane; return an empty string for a single
-        lane."""
+        """Return a description of the address steps between lanes; empty for a single lane."""
         lanes, address = self.lanes, self.address[self.active]
         if len(lanes) < 2:
             return ""
@@ -115,8 +117,8 @@ class WarpAccesses(Picture):
     Attributes:
         name: the host function's name.
         accesses: the displayed accesses, each with its addresses by lane. omitted: the number of
-            accesses that do not fit into the picture. error: the error that stopped the kernel,
-            else None. notes: the picture's red text.
+            accesses that do not fit in the picture. error: the error that stopped the kernel, or
+            None. notes: the picture's red text.
     """
 
     name: str
@@ -125,13 +127,13 @@ class WarpAccesses(Picture):
     error: KernelError | None
     notes: list[str]
 
-    memory: ClassVar[str]  # global or shared
-    called: ClassVar[str]  # the public function's name
+    memory: ClassVar[str]  # "global" or "shared"
+    called: ClassVar[str]  # the name of the public function
 
     @property
     @abstractmethod
     def costs(self) -> list[tuple[str, str]]:
-        """Describe the cost of each access, and its details."""
+        """Return the cost of each access and its details, as text."""
 
     @property
     def headline(self) -> str:

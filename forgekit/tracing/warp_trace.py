@@ -1,4 +1,5 @@
-"""Record a block's accesses to global and shared memory, and extract those of single warps."""
+"""Record a block's accesses to global and shared memory, and extract the accesses of single
+warps."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from forgekit.vgpu import Access, Listener, Moment
 W = TypeVar("W", bound=WarpAccesses)
 
 MAX_PANELS = 6  # accesses per picture
-FIRST_WARPS, FIRST_TIMES = 4, 8  # per line, in `first_accesses`
+FIRST_WARPS, FIRST_TIMES = 4, 8  # maximum warps, and accesses per warp, for a line
 _KINDS = ("any", "load", "store", "atomic")
 
 
@@ -42,8 +43,8 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """An access by the whole block in one instruction; other: an asynchronous copy's addresses in
-    the other memory."""
+    """An access by the whole block in one instruction. other: an asynchronous copy's addresses in
+    the other memory space."""
 
     site: Site
     width: int
@@ -54,18 +55,18 @@ class _Event:
 
 
 class BlockTrace(Listener):
-    """Records a block's accesses: at least the first `most` of each warp at each site.
+    """Record a block's accesses: at least the first `most` accesses of each warp at each site.
 
     Attributes:
-        events: the recorded accesses, in order. times: site -> the number of accesses per warp,
-            (32,).
+        events: the recorded accesses, in order. times: maps a site to the number of accesses per
+            warp, (32,).
     """
 
     def __init__(self, block: int | tuple[int, ...], most: int) -> None:
         self.block, self.most = block, most
         self.events: list[_Event] = []
         self.times: dict[Site, Array] = {}
-        # The read of an asynchronous copy in flight, and its recorded half.
+        # The source addresses of an asynchronous copy, and its recorded load.
         self._source: Array | None = None
         self._load: _Event | None = None
 
@@ -80,7 +81,7 @@ class BlockTrace(Listener):
         mask, event, address = m.expand(access.mask)[row], None, None
         for space, address, there in access.by_space(m.shape):
             event = self._record(m, access, space, mask & there[row], address[row]) or event
-        if address is not None and access.kind == "async load":  # the other half comes later
+        if address is not None and access.kind == "async load":  # the copy's store follows
             self._source, self._load = address[row], event
         elif address is not None and access.kind == "async store":
             if self._load is not None:
@@ -105,7 +106,7 @@ class BlockTrace(Listener):
         return event
 
     def of_warp(self, warp: int) -> dict[Site, list[_Event]]:
-        """Return the accesses of a warp by site, in the order of the first access."""
+        """Return the accesses of a warp by site, in the order of each site's first access."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         found: dict[Site, list[_Event]] = {}
         for event in self.events:
@@ -114,7 +115,7 @@ class BlockTrace(Listener):
         return found
 
     def access(self, event: _Event, block: int, warp: int, index: int) -> WarpAccess:
-        """Return a warp's access in an event: number `index` of its accesses at that site."""
+        """Return a warp's access in an event; index: the number of the access at its site."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         active, address = event.mask[part], event.address[part]
         element, tensor = [""] * LANES, ""
@@ -158,8 +159,8 @@ def trace_warps(
     index: int,
     warps: int,
 ) -> W:
-    """Run a kernel and select accesses to `result`'s memory. Raise UsageError like
-    `fk.coalescing`."""
+    """Run a kernel and select accesses to the memory space of `result`. The arguments and errors
+    are the same as for `fk.coalescing`."""
     space = result.memory
     args = bind(result.called, kernel, args)
     require_one_of("kind", kind, _KINDS)
@@ -210,8 +211,8 @@ def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError
 def first_accesses(
     trace: BlockTrace,
 ) -> dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]:
-    """Map (line, kind such as `global_load`, as in a profile's accesses) to the first accesses of
-    the first warps of block 0, warp by warp."""
+    """Map (line, kind) to the first accesses of the first warps of block 0, warp by warp. The kind
+    is that of a profile's accesses, such as `global_load`."""
     found: dict[tuple[SourceLine | None, str], list[WarpAccess]] = {}
     warps: Counter[Site] = Counter()
     for warp in range(WARPS):

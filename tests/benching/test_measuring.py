@@ -1,4 +1,4 @@
-"""Test the cost of a call: the counts of all its launches, and its time on a GPU."""
+"""Test the measured cost of a call: the counts of all launches, and the time on a GPU."""
 
 from __future__ import annotations
 

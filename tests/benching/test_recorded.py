@@ -1,4 +1,4 @@
-"""Test recorded runs as a student sees them, and the script that records a notebook's steps."""
+"""Test the display of recorded runs, and the script that records a notebook's steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_recorded_runs_are_complete_and_possible(name: str) -> None:
         case = Case(op, (rows, columns), r.dtype, dim)
         assert r.gbps == pytest.approx(moved_bytes(case) / r.ms / 1e6, rel=2e-3)
         halves = result_shape(case) in (r.shape, r.shape[::-1]) and op != "softmax_backward"
-        assert run.percent(r) < (102 if halves else 106)  # percentage of a copy, half written
+        assert run.percent(r) < (102 if halves else 106)  # of a copy, which writes half its bytes
 
 
 def test_a_recorded_run_is_a_table_of_steps() -> None:
@@ -41,7 +41,7 @@ def test_a_recorded_run_is_a_table_of_steps() -> None:
     assert text.startswith(f"Recorded on an {run.gpu}, {run.date}; a copy of 1 GB reached")
     assert "production" in text and "8192×8192 float16" in text
     vectorised = next(line for line in text.splitlines() if line.startswith("vectorised"))
-    assert "–" in vectorised  # not measured in float32
+    assert "–" in vectorised  # the step was not measured in float32
     html = run._repr_mimebundle_()["text/html"]
     assert html.count("<tr ") == 1 + len({r.step for r in run.rows})
     run = recorded("week0/07_transpose")
@@ -69,7 +69,7 @@ def test_times_need_a_gpu(tmp_path: Path) -> None:
 
 
 class Written:
-    """A step with several kernels, given by a formula of the inputs."""
+    """A step with several kernels, defined by a formula of the inputs."""
 
     def __init__(self, formula: Callable[..., torch.Tensor]) -> None:
         self.formula = formula
@@ -146,7 +146,7 @@ def test_a_cell_that_fails_stops_it(shell: object, tmp_path: Path) -> None:
 
 
 def test_steps_have_to_be_left(shell: object, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="a dict of host functions by name"):
+    with pytest.raises(UsageError, match="a dict from names to host functions"):
         _steps(_notebook(tmp_path, "# %%\nvalue = 3"))
 
 

@@ -1,10 +1,11 @@
-"""Run other projects' CuTe DSL code, unmodified, on the virtual GPU, and print each file's outcome.
+"""Run unmodified CuTe DSL code of other projects on the virtual GPU, and print each file's outcome.
 
     python -m tests.cuda.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
 
-A script runs as in `forgekit run`, in a fork of a process that has imported torch and CuTe DSL. A
-notebook gets `install(cuda=True)` as its first cell. A test file runs `--tests` evenly chosen
-tests. Files already in --out are skipped. Set PYTHONPATH to a checkout's other requirements.
+A script runs as in `forgekit run`, in a fork of a process that has imported torch and CuTe DSL.
+`install(cuda=True)` is inserted as the first cell of a notebook. Of a test file, `--tests` evenly
+spaced tests run. Files already in --out are skipped. PYTHONPATH must contain the checkout's other
+requirements.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-# Options of the scripts that choose sizes for a CPU if the defaults suit only a GPU.
+# Options that reduce a script's sizes if the defaults suit only a GPU.
 ARGUMENTS = {
     "ampere/kernel/dense_gemm/sgemm": "--mnk 256,256,64",
     "ampere/kernel/dense_gemm/tensorop": "--mnkl 256,256,64,1",
@@ -74,7 +75,8 @@ def _asked() -> argparse.Namespace:
 
 
 def _files(checkout: Path, match: list[str] | None, skip: list[str]) -> list[Path]:
-    """Find the files to run: notebooks, test files, and scripts that work when run."""
+    """Return the files to run: notebooks, test files, and scripts that do work when they are
+    run."""
     found = []
     for path in [checkout] if checkout.is_file() else checkout.rglob("*"):
         if path.suffix not in (".py", ".ipynb") or not any(m in str(path) for m in match or [""]):
@@ -98,8 +100,8 @@ def _name(path: Path, asked: argparse.Namespace) -> str:
 
 
 def _run(path: Path, asked: argparse.Namespace) -> dict:
-    """Run a file and return its outcome (right, stopped by forgekit, wrong or failed with its own
-    message) and its CPU time."""
+    """Run a file and return its outcome (right, stopped by forgekit, wrong, or failed with the
+    file's own message) and its CPU time."""
     arguments = next((a for part, a in ARGUMENTS.items() if part in str(path)), "")
     arch = "sm_100a" if any(part in str(path) for part in _FOR_BLACKWELL) else "sm_90a"
     inside = [str(path), "--tests", str(asked.tests), "--inside"]
@@ -130,7 +132,7 @@ def _forgekit(command: list[str]) -> int:
 
 
 def _child(work: Callable[[], int], output: int, limit_s: int) -> None:
-    """Run a file in this process, then exit."""
+    """Run a file in this process, and exit."""
     status = 1
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
@@ -154,7 +156,7 @@ def _ended(status: int, output: str) -> tuple[str, str]:
     said = [x for x in lines if x.startswith("forgekit: ") and not any(n in x for n in notices)]
     if said:
         return "stopped", said[-1][10:300]
-    if status in (0, 120):  # 120: with findings
+    if status in (0, 120):  # 120: the sanitizer reported findings
         wrong = next((line for line in lines if _TAIL.search(line)), "")
         found = next(
             (

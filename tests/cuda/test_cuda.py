@@ -1,5 +1,5 @@
-"""Test torch's "cuda" and cuda-python's calls on the virtual GPU: refusals, and the restored
-state."""
+"""Test torch's "cuda" device and cuda-python's calls on the virtual GPU: refused calls, and the
+restored state."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_operations_that_may_mix_both_sides_do(cuda):
 def test_results_are_where_their_operands_are(cuda):
     x = _ones().view(2, 2)
     assert x.is_cuda and x.copy_(torch.ones(2, 2)).is_cuda and x.add_(1).is_cuda
-    # Code that writes the tensor in parts, and that torch itself runs on the CPU.
+    # Code that writes the tensor in parts, which torch runs on the CPU.
     assert functional.one_hot(torch.tensor([1, 2], device="cuda")).is_cuda
 
 
@@ -147,7 +147,7 @@ def test_autocast_has_the_gpus_dtype(cuda):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_products_are_added_up_as_tensor_cores_do(cuda, dtype):
-    """16 products are added at a time; 2**-26 is truncated if the sum includes 1, and kept
+    """16 products are added at a time; 2**-26 is truncated if the same sum contains 1, and kept
     otherwise."""
     one, tiny = torch.zeros(16), torch.zeros(16)
     one[0], tiny[:4] = 1, 2.0**-13
@@ -216,7 +216,7 @@ def _reach(mX: cute.Tensor, shift: cutlass.Constexpr, blocks: cutlass.Constexpr)
     ],
 )
 def test_a_launch_that_cannot_go_on_raises_cudas_error(cuda, shift, blocks, kind, code, said):
-    """A script may expect CUDA's code, from CuTe DSL or torch; forgekit's message stays."""
+    """A script may expect CUDA's error code, from CuTe DSL or torch; forgekit's message is kept."""
     from cutlass.base_dsl.common import DSLCudaRuntimeError
 
     for expected in (DSLCudaRuntimeError, torch.AcceleratorError, kind):
@@ -294,7 +294,7 @@ def test_arrays_of_numpy_go_through_from_dlpack(cuda):
 
 
 def test_the_older_benchmark_runs_its_function_once(cuda):
-    """`cute.testing` wraps the older benchmark under its own name; the warning names the caller's
+    """`cute.testing` wraps the older benchmark under the same name; the warning names the caller's
     line."""
     from cutlass.cute.testing import benchmark
     from cutlass.testing import JitArguments
@@ -307,8 +307,8 @@ def test_the_older_benchmark_runs_its_function_once(cuda):
 
 
 def test_a_kernel_does_not_reach_the_hosts_memory(cuda):
-    """A script that forgets to move an argument would fail on a GPU, but kernels can access pinned
-    memory."""
+    """A script that does not move an argument would fail on a GPU, although kernels can access
+    pinned memory."""
     run = forgekit.compile(add_to, _ones(), forgekit.zeros(4))
     y = torch.zeros(4)
     with pytest.raises(MemoryAccessError, match=r"(?s)reads 4 bytes of mY.*on the CPU.*mY.to"):
@@ -376,7 +376,7 @@ def test_tvm_ffi_takes_no_tensor_of_the_cpu(cuda):
 
 
 def test_a_sparse_tensor_is_where_its_source_is(cuda):
-    """A sparse tensor lacks a storage that could carry the mark."""
+    """A sparse tensor has no storage that could carry the mark."""
     x = torch.eye(3, device="cuda")
     sparse = x.to_sparse()
     assert sparse.is_cuda and sparse.to_dense().is_cuda and (sparse @ x).is_cuda

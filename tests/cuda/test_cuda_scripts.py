@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a G
 
 @pytest.fixture
 def process(monkeypatch):
-    """Restore all changes that running a script makes to this process."""
+    """Undo all changes that a script's run makes to this process."""
     for name in ("argv", "path"):
         monkeypatch.setattr(sys, name, [*getattr(sys, name)])
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

@@ -1,7 +1,7 @@
 """Provide inputs, poisoned outputs, float64 references and tolerances for kernels over rows and
 columns.
 
-`arch` is the virtual GPU's architecture, None for the GPU; tests with `WHERE` run on both.
+`arch` is the virtual GPU's architecture, or None for the GPU; tests with `WHERE` run on both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WHERE = [
     pytest.param(None, id="gpu", marks=pytest.mark.gpu),
 ]
 
-MARGIN = 64  # elements before and after an output that no kernel may write
+MARGIN = 64  # elements before and after an output, which no kernel may write
 NAN, INF = math.nan, math.inf
 
 
@@ -43,7 +43,8 @@ def normal(*shape: int, dtype: torch.dtype = torch.float32, arch: str | None = "
 
 def integers(*shape: int, dtype: torch.dtype = torch.float32,
              arch: str | None = "sm_90a") -> torch.Tensor:  # fmt: skip
-    """Return integers from 1 to 99; sums below 2^24 are exact in float32, in every order."""
+    """Return integers from 1 to 99; their sums are exact in float32, in any order, if they are
+    below 2^24."""
     generator = torch.Generator().manual_seed(sum(shape) + len(shape))
     return torch.randint(1, 100, shape, generator=generator).to(dtype).to(device_of(arch))
 
@@ -65,7 +66,7 @@ class Output:
         self.tensor = self.memory[MARGIN : MARGIN + size].view(shape)
 
     def read(self) -> torch.Tensor:
-        """Return the result on the CPU, after checking its surroundings."""
+        """Check the surrounding memory, and return the result on the CPU."""
         around = torch.cat([self.memory[:MARGIN], self.memory[-MARGIN:]])
         assert around.isnan().all(), "written outside the output"
         return self.tensor.cpu()
@@ -78,7 +79,7 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 # -- references -----------------------------------------------------------------------------------
 def rounding(dtype: torch.dtype) -> float:
-    """Return the relative error of rounding to nearest."""
+    """Return the maximum relative error of rounding to nearest."""
     return torch.finfo(dtype).eps / 2
 
 
@@ -88,8 +89,8 @@ def worst(error: torch.Tensor, allowed: torch.Tensor) -> float:
 
 
 def assert_sums(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
-    """Check that sums are within a rounding of the result and 2^-20 of the sum of magnitudes, 16
-    float32 roundings."""
+    """Check that the error of sums is at most one rounding of the result plus 2^-20 of the sum of
+    magnitudes (16 float32 roundings)."""
     x = x.cpu().double()
     expected = x.sum(dim)
     allowed = rounding(y.dtype) * expected.abs() + 2**-20 * x.abs().sum(dim) + 1e-30
@@ -98,8 +99,8 @@ def assert_sums(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
 
 
 def assert_softmax(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
-    """Check that results are within one rounding, plus float32's error in the exponent: 16 + 4 |x -
-    max| roundings. The only absolute tolerance is the smallest number of y's type."""
+    """Check that the error of results is at most one rounding plus float32's error in the exponent,
+    16 + 4 |x - max| roundings. The only absolute tolerance is the smallest number of y's type."""
     x = x.cpu().double()
     expected = x.softmax(dim)
     exponent = x.amax(dim, keepdim=True) - x
@@ -109,8 +110,8 @@ def assert_softmax(y: torch.Tensor, x: torch.Tensor, dim: int) -> None:
 
 
 def assert_gradient(dx: torch.Tensor, dy: torch.Tensor, y: torch.Tensor, dim: int) -> None:
-    """Check that gradients are within a rounding of the result and 2^-20 of the magnitudes that
-    cancel."""
+    """Check that the error of gradients is at most one rounding of the result plus 2^-20 of the
+    magnitudes that cancel."""
     dy, y = dy.cpu().double(), y.cpu().double()
     product = dy * y
     expected = (dy - product.sum(dim, keepdim=True)) * y

@@ -80,7 +80,7 @@ def copy_optional(mX: cute.Tensor, mY: cute.Tensor, mB: cute.Tensor | None = Non
 
 
 class Scale:
-    """A kernel in a class: configuration in the constructor."""
+    """A kernel in a class, with its configuration in the constructor."""
 
     def __init__(self, factor: float, threads: int = 32):
         self.factor = factor

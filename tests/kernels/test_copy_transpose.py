@@ -20,7 +20,7 @@ INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def any_bits(M: int, N: int, dtype: torch.dtype) -> torch.Tensor:
-    """Return every bit pattern, including NaNs with payloads."""
+    """Return random bit patterns, including NaNs with payloads."""
     generator = torch.Generator().manual_seed(M * 1000 + N)
     raw = torch.randint(0, 256, (M, N, dtype.itemsize), dtype=torch.uint8, generator=generator)
     return raw.view(dtype).squeeze(-1)
@@ -32,7 +32,7 @@ def compiled(choice: Choice, dtype: torch.dtype, arch: str = "sm_90a") -> Compil
 
 
 def run(kernel: CompiledKernel, x: torch.Tensor) -> None:
-    """Run with a poisoned output and compare bits."""
+    """Run the kernel with a poisoned output, and compare bits."""
     y = torch.full((x.shape[1], x.shape[0]), poison(x.dtype), dtype=x.dtype)
     kernel(x, y)
     bits = INTEGERS[x.element_size()]
@@ -87,7 +87,7 @@ def test_gather_of_rows_that_begin_anywhere(dtype: torch.dtype, arch: str) -> No
     kernel = compiled(Choice("gather", (64, 64), 1, True, True), dtype, arch)
     for M, N in ((1, 1), (1, 70), (70, 1), (31, 33), (65, 127), (129, 61)):
         run(kernel, any_bits(M, N, dtype))
-    # Addresses that are not a multiple of a word, and rows with gaps between them.
+    # Addresses that are not at a word boundary, and rows with gaps between them.
     for offset in (1, 3):
         memory = any_bits(1, 50 * 41 + offset, dtype)[0]
         run(kernel, memory[offset:].view(50, 41)[:, 2:37])

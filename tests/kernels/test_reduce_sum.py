@@ -1,4 +1,4 @@
-"""Test the kernels of reduce_sum: values against float64, equal bits in every run, order of
+"""Test the kernels of reduce_sum: values against float64, the same bits in every run, order of
 threads."""
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ def test_rows(name: str, dtype: torch.dtype, arch: str | None) -> None:
 
 
 SHORT = {
-    "a thread a row": RowChoice("short", 1, 64, 5, 1, turns=3),
+    "one thread per row": RowChoice("short", 1, 64, 5, 1, turns=3),
     "more turns than lanes": RowChoice("short", 2, 48, 2, 8, turns=5),
     "fewer turns than lanes": RowChoice("short", 8, 12, 2, 8, turns=2),
-    "a line a load": RowChoice("short", 8, 8, 1, 8, turns=4, whole=1),
+    "one line per load": RowChoice("short", 8, 8, 1, 8, turns=4, whole=1),
     "a warp": RowChoice("short", 32, 2, 1, 8, turns=4),
     "a block": RowChoice("short", 96, 1, 2, 8),
 }
@@ -120,8 +120,8 @@ SHORT = {
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("name", SHORT)
 def test_short_rows(name: str, arch: str | None) -> None:
-    """The tests use as many rows as a block, one less and one more, with whole rows and rows that
-    end early."""
+    """The test uses a block's number of rows, one fewer and one more, with full rows and shorter
+    rows."""
     choice = SHORT[name]
     dtype = torch.float32 if choice.vector == 1 else torch.float16
     whole = choice.threads * choice.loads * choice.vector
@@ -135,7 +135,7 @@ def test_only_loads_of_whole_lines_pass_l1_by() -> None:
     """If two loads share a line, it must stay in L1."""
     for name, choice in SHORT.items():
         assert ("no_allocate" in compile_rows("sum", choice, torch.float16, "sm_90a").ptx) == (
-            name == "a line a load"
+            name == "one line per load"
         )
 
 
@@ -218,7 +218,7 @@ def test_large_values_cancel(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["vectors", "unaligned", "cluster", "naive", "smem", "shuffle"])
 def test_halves_pass_what_they_cannot_hold(name: str) -> None:
-    """Partial sums of float16 reach 120 times its largest number, but the result fits."""
+    """Partial sums reach 120 times the largest float16, but the result is a float16."""
     x = torch.full((3, 480), 60000.0)
     x[:, 240:] = -60000.0
     x[:, 11] = 59968.0
@@ -231,7 +231,7 @@ def test_infinities_and_nan(name: str) -> None:
     dtype = torch.float16 if name == "columns, pairs" else torch.float32
     x = normal(8, 320, dtype=dtype)
     x[0, 0], x[1, 319], x[2, 161], x[3, 5] = INF, -INF, NAN, INF
-    x[3, 300] = -INF  # NaN, together with INF
+    x[3, 300] = -INF  # INF - INF is NaN
     y = sums(name, x, "sm_90a")
     assert torch.equal(y[:2], torch.tensor([INF, -INF], dtype=dtype))
     assert y[2:4].isnan().all() and y[4:].isfinite().all()
@@ -275,7 +275,8 @@ def test_same_bits_in_every_order_of_threads(name: str) -> None:
 
 
 def test_blocks_see_what_others_stored_for_them() -> None:
-    """The second barrier of a cluster orders its stores, which the virtual GPU does not model."""
+    """The second barrier of a cluster orders its stores; the virtual GPU does not model this
+    order."""
     choice = ColumnChoice(32, 4, 4, 4, cluster=4)
     ptx = compile_columns("sum", choice, torch.float32, "sm_90a").ptx
     meetings = re.findall(r"barrier\.cluster\.\w+(?:\.relaxed)?|st\.shared::cluster", ptx)

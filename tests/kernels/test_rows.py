@@ -1,4 +1,4 @@
-"""Test `RowTile` and its exchange through row sums: every element of a row is counted once."""
+"""Test `RowTile` and its exchange with row sums: every element of a row counts once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kernels.rowwise import WHERE, Output, integers, need_clusters, placed
 from tests.ops.row_limits import capacity as capacity_of
 
 TILES = {
-    "a thread a row": RowChoice("sum", 1, 8, 1, 1),
+    "one thread per row": RowChoice("sum", 1, 8, 1, 1),
     "two lanes, any number of rows": RowChoice("sum", 2, 5, 3, 1),
     "part of a warp": RowChoice("sum", 8, 16, 2, 4),
     "a warp": RowChoice("sum", 32, 4, 2, 1),
@@ -39,7 +39,7 @@ EDGES = {
 
 
 def check(choice: RowChoice, x: torch.Tensor, arch: str | None) -> None:
-    """Check sums of integers, for which only the exact number is right."""
+    """Check sums of integers, which must be exact."""
     y = Output((x.shape[0],), torch.float32, arch)
     run = compile_rows("sum", choice, torch.float32, arch)
     if choice.kernel == "split":
@@ -80,8 +80,8 @@ def test_exact(arch: str | None) -> None:
 
 
 def test_the_order_in_which_blocks_of_a_cluster_meet() -> None:
-    """The PTX has the ordering instructions, which the virtual GPU cannot check because its memory
-    is always ordered."""
+    """The PTX must contain the ordering instructions. A run on the virtual GPU cannot show this,
+    because its memory is always ordered."""
     ptx = compile_rows("sum", TILES["cluster of 4"], torch.float32, "sm_90a").ptx
     steps = re.findall(
         r"mbarrier\.init|expect_tx|fence\.mbarrier_init\.release\.cluster"

@@ -1,5 +1,5 @@
-"""Test the kernels of softmax and its gradient: values, extremes (as torch handles them), order of
-threads."""
+"""Test the kernels of softmax and its gradient: values, extreme values (compared with torch), order
+of threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.kernels.rowwise import (
     same_bits,
 )
 
-# Properties of a kernel over rows: kernel, threads, rows, loads, vectors or not, cluster,
+# The properties of a kernel over rows: kernel, threads, rows, loads, True if vectors, cluster, #
 # unaligned.
 ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "registers, elements": ("registers", 32, 4, 4, False, 1, False),
@@ -45,7 +45,7 @@ ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "streaming": ("streaming", 64, 1, 2, True, 1, False),
     "streaming, elements": ("streaming", 64, 1, 2, False, 1, False),
     "streaming, cluster, unaligned": ("streaming", 32, 1, 1, True, 2, True),
-    "split": ("split", 32, 1, 2, True, 3, False),  # parts in place of a cluster
+    "split": ("split", 32, 1, 2, True, 3, False),  # parts instead of a cluster
     "split, unaligned": ("split", 32, 1, 1, True, 40, True),
 }
 BACKWARD = [name for name in ROWS if not name.startswith("shared")]
@@ -53,11 +53,11 @@ COLUMNS = {  # lanes, rows, loads, True if vectors
     "columns": (4, 16, 2, True),
     "columns, one row of threads": (8, 1, 4, True),
     "columns, elements": (32, 4, 4, False),
-    "columns, once": (16, 16, 8, False),  # reads up to 128 rows at a time, and keeps them
+    "columns, once": (16, 16, 8, False),  # reads and keeps up to 128 rows
 }
 STEPS = row_launch.STEPS["softmax"]
 FORWARD = [*ROWS, *COLUMNS, *STEPS]
-# Kernels that are also tested with bfloat16; float16 differs from it only in its range.
+# Kernels that are also tested with bfloat16; float16 differs from bfloat16 only in its range.
 HALVES = ("registers, elements", "registers, unaligned", "streaming")
 LONGEST = 256  # elements per row that each of these kernels supports, for every dtype
 
@@ -74,8 +74,8 @@ def row_choice(name: str, dtype: torch.dtype) -> RowChoice:
 
 @functools.cache
 def kernel_of(op: Op, name: str, dtype: torch.dtype, arch: str | None) -> Any:
-    """Return a function of x and y, or of dy, y and dx; all are (M, N), or for columns (O, M, N)
-    over M."""
+    """Return a function of x and y, or of dy, y and dx. All are (M, N), or, for columns, (O, M, N),
+    reduced over M."""
     if name in ROWS:
         run, choice = (
             compile_rows(op, row_choice(name, dtype), dtype, arch),
@@ -96,7 +96,8 @@ def vector_of(name: str, dtype: torch.dtype) -> int:
 
 
 def run(op: Op, name: str, *tensors: torch.Tensor, arch: str | None = "sm_90a") -> torch.Tensor:
-    """Return the kernel's result for matrices (M, N), by rows; columns get them transposed."""
+    """Return the kernel's result for the rows of matrices (M, N); kernels for columns receive
+    transposed matrices."""
     dtype = tensors[0].dtype
     kernel = kernel_of(op, name, dtype, arch)
     if name not in COLUMNS:
@@ -111,7 +112,7 @@ def run(op: Op, name: str, *tensors: torch.Tensor, arch: str | None = "sm_90a") 
 
 
 def result(kernel: Any, *tensors: torch.Tensor, arch: str | None) -> torch.Tensor:
-    """Return a kernel's result for tensors of one shape."""
+    """Return a kernel's result for tensors of the same shape."""
     y = Output(tuple(tensors[0].shape), tensors[0].dtype, arch)
     kernel(*tensors, y.tensor)
     return y.read()
@@ -123,7 +124,7 @@ def need(name: str, arch: str | None) -> None:
 
 
 def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
-    """Return row lengths, which are multiples of the vector if vectors must be whole."""
+    """Return row lengths; they are multiples of the vector if the kernel requires whole vectors."""
     if name == "columns, once":
         return [1, 3, 107, 128]
     if name in ROWS and ROWS[name][4] and not ROWS[name][6]:
@@ -137,8 +138,8 @@ def sizes_of(name: str, dtype: torch.dtype) -> list[int]:
 
 
 def laid_out(name: str, x: torch.Tensor, offset: int) -> torch.Tensor:
-    """Lay a tensor out in the kernel's form: unaligned, with rows that begin at different
-    offsets."""
+    """Return a tensor in the layout that the kernel is made for; if unaligned, rows begin at
+    different offsets."""
     N = x.shape[1]
     return placed(x, offset, N + 8) if name in ROWS and ROWS[name][6] else x
 
@@ -215,11 +216,11 @@ def test_large_clusters(cluster: int, arch: str | None) -> None:
 
 @pytest.mark.parametrize("arch", WHERE)
 def test_many_warps(arch: str | None) -> None:
-    """A row has more parts than a warp has lanes, so two rounds read them; one row has the exact
-    length."""
+    """A row has more parts than a warp has lanes, so the warp reads them in two rounds; one row
+    length is exact."""
     need_clusters(2, arch)
     x = normal(2, 4092, arch=arch, scale=3)
-    hard = extremes(4092, arch=arch, vector=4)  # the largest element also in the second round
+    hard = extremes(4092, arch=arch, vector=4)  # the second round also contains a largest element
     kernels: tuple[Kernel, ...] = ("registers", "shared", "streaming")
     for kernel in kernels:
         given, check = (hard, assert_like_torch) if kernel == "registers" else (x, assert_softmax)
@@ -282,8 +283,8 @@ def test_only_differences_matter(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*BACKWARD, *COLUMNS])
 def test_gradients_add_up_to_nothing(name: str) -> None:
-    """A softmax does not change if a constant is added to a whole row, so its gradient sums to
-    zero."""
+    """A softmax does not change if a constant is added to a row, so each row of the gradient sums
+    to zero."""
     y, dy = normal(9, 104, scale=3).softmax(1), normal(9, 104) + 5
     dx = run("softmax_backward", name, dy, y)
     assert (dx.double().sum(1).abs() < 2**-20 * (dy.abs() * y).sum(1)).all()

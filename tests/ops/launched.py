@@ -14,13 +14,13 @@ from forgekit.ops.calls import Call, Launch
 def launcher(
     op: str, *operands: torch.Tensor, dim: int, arch: str | None, variant: str | None = None
 ) -> Launch | None:
-    """Return the operator's launch for these operands; meta tensors count as aligned to a
-    vector."""
+    """Return the operator's launch for these operands; meta tensors count as aligned to 16
+    bytes."""
     return reductions.launcher(Call.of(op, *operands, arch=arch, dim=dim, variant=variant))
 
 
 def in_words(kernel: Any) -> str:
-    """Describe the class of a kernel and the parts of its tile that change the code, without the
+    """Describe a kernel's class and the properties of its tile that change the code, except the
     number of threads."""
     tile = getattr(kernel, "tile", None)
     words = [type(kernel).__name__]
@@ -35,7 +35,7 @@ def in_words(kernel: Any) -> str:
 
 
 class Launched:
-    """The kernels that launchers compile from now on."""
+    """Records the kernels that launchers compile after its creation."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kernels: list[Any] = []
@@ -58,7 +58,7 @@ class Launched:
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> list[tuple[Any, ...]]:
-    """Pretend that a kernel can count only up to `size`, so that the operator launches piece by
+    """Reduce the maximum size of a launch to `size`, so that the operator launches piece by
     piece."""
     divided: list[tuple[Any, ...]] = []
     monkeypatch.setattr(reductions, "PIECE", size)

@@ -1,4 +1,4 @@
-"""Test the choice of a backend (per call, in a block, by default) and the user's own functions."""
+"""Test the choice of a backend (per call, in a block, by default) and user functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unchanged() -> Iterator[None]:
 
 
 class Mine:
-    """A backend that counts its calls; the reference computes."""
+    """A backend that counts its calls and returns the reference's result."""
 
     def __init__(self, op: str) -> None:
         self.function = getattr(ref, op)

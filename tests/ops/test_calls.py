@@ -1,5 +1,5 @@
-"""Test that the views of fold() address the same elements for any shapes and strides, or that it
-declines."""
+"""Test that the views of fold() address the same elements for any shapes and strides, or that
+fold() returns None."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from forgekit.ops.calls import View, contiguous_strides, fold
 
 
 def addresses(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
-    """Return the address of every element, with the reduced dimension in its position."""
+    """Return the address of every element, in elements."""
     memory = torch.arange(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)))
     return memory.as_strided(shape, strides)
 
 
 def check(shape: tuple[int, ...], strides: list[tuple[int, ...]], dim: int) -> bool:
     """Check that every operand of the view has the same elements in the same positions; return
-    False without a view."""
+    False if there is no view."""
     view = fold(shape, strides, dim)
     if view is None:
         return False
@@ -42,7 +42,7 @@ def test_contiguous_tensors_fold(shape: tuple[int, ...]) -> None:
 
 
 def test_any_strides() -> None:
-    """Half of the strides of each kind fold, and the folded views are right."""
+    """Half of the strides of each kind can be folded, and the views are correct."""
     folded = [
         check((2, 3, 4), [steps], dim)
         for steps in itertools.product((0, 1, 3, 4, 12), repeat=3)

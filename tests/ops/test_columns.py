@@ -1,4 +1,4 @@
-"""Test that the configuration for columns can run and respects the rules' limits."""
+"""Test that the configurations for columns can run and respect the limits of the rules."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def check(
     op: str, x: torch.Tensor, dim: int, arch: str | None, variant: str | None = None,
     y: torch.Tensor | None = None,
 ) -> None:  # fmt: skip
-    """Check that launches for x, or for the gradient x and y, fill a poisoned result correctly."""
+    """Check that launches for x, or for a gradient x and y, fill a poisoned result correctly."""
     operands: tuple[torch.Tensor, ...] = (x,)
     if op == "softmax_backward":
         operands = (x, x.softmax(dim) if y is None else y)
@@ -59,7 +59,7 @@ def words(
     launched: Launched, op: str, x: torch.Tensor, dim: int, arch: str = "sm_90a",
     variant: str | None = None,
 ) -> str:  # fmt: skip
-    """Return the launches for such operands."""
+    """Return the launches for these operands, as text."""
     launched.compiles = False
     launcher(op, *([x] * (1 + op.endswith("backward"))), dim=dim, arch=arch, variant=variant)
     return launched.words
@@ -230,7 +230,7 @@ def test_what_serves_views(view: str, launched: Launched) -> None:
     make, sums, softmax = VIEWS[view]
     x = make(normal(50, 72))
     gradient = softmax.replace("Softmax", "SoftmaxBackward")
-    if view == "transposed":  # a column has more rows than a thread of the gradient keeps
+    if view == "transposed":  # the gradient's threads cannot keep the rows of a column
         gradient = gradient.removesuffix(" once")
     for op, expected in zip(RIGHT, (sums, softmax, gradient), strict=True):
         assert " | ".join(words(launched, op, x, dim) for dim in (1, 0)) == expected
@@ -340,7 +340,7 @@ def test_pieces(op: str, arch: str | None, monkeypatch: pytest.MonkeyPatch) -> N
 def test_pieces_that_do_not_begin_at_a_vector(
     op: str, arch: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pieces of unaligned rows of y may begin at other offsets than those of x."""
+    """Pieces of unaligned rows of y and of x may begin at different offsets."""
     small_pieces(monkeypatch, 64)
     check(op, normal(3504, arch=arch)[2:3502].view(10, 10, 35), 2, arch)
 
@@ -387,7 +387,7 @@ def test_sums_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: i
 @pytest.mark.gpu
 @pytest.mark.parametrize(("shape", "dim"), LARGE, ids=str)
 def test_softmax_of_more_elements_than_32_bits_count(shape: tuple[int, ...], dim: int) -> None:
-    """The test compares a part of the values: those near the ends and near 2^31 elements."""
+    """The test compares only the values near the ends and near 2^31 elements."""
     need_memory(shape, 13)
     x = torch.full(shape, -40.0, dtype=F16, device="cuda")
     every = max(1, shape[dim] >> 10)  # for long rows, a few elements suffice

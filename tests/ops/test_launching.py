@@ -1,4 +1,4 @@
-"""Test the common parts of launches: blocks per cluster, and the device of the arguments."""
+"""Test the functions that launches share: blocks per cluster, and the device of the arguments."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_launch_on_the_device_of_its_argument(monkeypatch: pytest.MonkeyPatch)
 
 def test_gpus_of_several_kinds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def capability(device: torch.device | None = None) -> tuple[int, int]:
-        return (9, 0) if device is None else (8, 0)  # the current device's, the tensor's
+        return (9, 0) if device is None else (8, 0)  # the current device, the tensor's device
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_capability", capability)

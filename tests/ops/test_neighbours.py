@@ -1,5 +1,4 @@
-"""Test the script that times the neighbours of the table's choice: the list of timed
-configurations."""
+"""Test the list of configurations of the script that times the neighbours of the table's choice."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_one_list_has_all_operators() -> None:
 
 # -- with and without the dispatcher ---------------------------------------------------------
 def dispatched(call: Callable[[], object]) -> set[str]:
-    """Return the forgekit operators that PyTorch's dispatcher calls, according to a profiler."""
+    """Return the forgekit operators that PyTorch's dispatcher calls, as recorded by a profiler."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiled:
         call()
     return {event.name for event in profiled.events() if event.name.startswith("forgekit::")}

@@ -38,7 +38,8 @@ def check(op: str, *operands: torch.Tensor, **options: Any) -> torch.Tensor:
 
 
 def check_all(make: Make, dim: int) -> None:
-    """Check all three operators along a dimension; the gradient uses two tensors made here."""
+    """Check all three operators along a dimension; `make` creates the tensors, two for the
+    gradient."""
     x = make()
     for keepdim in (False, True):
         check("reduce_sum", x, dim=dim, keepdim=keepdim)
@@ -77,7 +78,7 @@ def test_more_dimensions() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_adds_in_float32(dtype: torch.dtype) -> None:
-    x = torch.ones(2, 4096, dtype=dtype)  # adding ones in fp16 ends at 2048, in bf16 at 256
+    x = torch.ones(2, 4096, dtype=dtype)  # sums of ones end at 2048 in fp16, 256 in bf16
     assert torch.equal(reduce_sum(x), torch.full((2,), 4096, dtype=dtype))
     assert torch.equal(reduce_sum(x.t(), 0), torch.full((2,), 4096, dtype=dtype))
 

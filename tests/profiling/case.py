@@ -1,4 +1,4 @@
-"""Define a case: a launch of a kernel with made-up arguments, and its right result."""
+"""Define a case: a launch of a kernel with given arguments, and its expected result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import forgekit as fk
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 I32, I8, U8 = torch.int32, torch.int8, torch.uint8
-UNTOUCHED = 77  # content of outputs before the launch
+UNTOUCHED = 77  # the content of outputs before the launch
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -24,10 +24,11 @@ class Case:
 
     Attributes:
         host: the `@cute.jit` function; it launches one kernel, `<its name>_kernel`, once.
-        make: returns the tensors, on the CPU, the same in every call.
-        reference: the tensors before the launch -> the right contents of argument `result`.
+        make: a function that returns the tensors, on the CPU, with the same values in every call.
+        reference: a function of the tensors before the launch that returns the expected contents of
+            argument `result`.
         why: the rule that the case can reveal.
-        constants: arguments known at compile time, which follow the tensors.
+        constants: the compile-time arguments, which follow the tensors.
         static: True if shapes and strides are compiled in.
     """
 
@@ -45,12 +46,13 @@ class Case:
         return f"{self.host.__name__}_kernel"
 
     def compile(self, tensors: Tensors) -> Any:
-        """Return the compiled function for the current device; call it with only the tensors."""
+        """Return the compiled function for the current device; its arguments are only the
+        tensors."""
         given = [fk.spec(t, static=self.static) for t in tensors]
         return fk.compile(self.host, *given, *self.constants)
 
     def problem(self, after: Tensors) -> str | None:
-        """Describe the error in the result; return None if it is right."""
+        """Return a description of the error in the result, or None if the result is correct."""
         got, right = after[self.result].cpu(), self.reference(*self.make())
         if torch.equal(got, right):
             return None

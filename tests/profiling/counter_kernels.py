@@ -1,11 +1,11 @@
-"""List every kernel whose counters were measured, for ncu and for the virtual GPU.
+"""List all kernels whose counters are measured, for ncu and for the virtual GPU.
 
     python -m tests.profiling.measure --out FILE      (on a machine with a GPU)
 
-measures them. `golden/h200_counters.json` holds an H200's results, `h200_matrix_counters.json`
-those for cases with ldmatrix and stmatrix (`--only matrix_x`), `h200_tensor_counters.json` those
-for tensor copies and wgmma (`--only '^tensor_|^wgmma'`). The kernels are in the files
-`*_kernels.py`, their arguments in the files `*_cases.py`.
+measures them. `golden/h200_counters.json` contains an H200's results, `h200_matrix_counters.json`
+the results of cases with ldmatrix and stmatrix (`--only matrix_x`), and `h200_tensor_counters.json`
+the results of cases with tensor copies and wgmma (`--only '^tensor_|^wgmma'`). The kernels are in
+the files `*_kernels.py`, and their arguments in the files `*_cases.py`.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ COURSE = {
     "t_naive": Case(kernels.t_naive, matrix(320, 256), transposed, "stores down a column"),
     "t_smem0": Case(kernels.t_smem, matrix(320, 256), transposed, "a tile without padding", (0,)),
     "t_smem1": Case(kernels.t_smem, matrix(320, 256), transposed, "a tile of row stride 33", (1,)),
-    "r_naive": Case(kernels.r_naive, matrix(256), row_sums, "a row a thread"),
-    "r_shfl": Case(kernels.r_shfl, matrix(256), row_sums, "a row a block, with shuffles"),
-    # 16 warps, which load with four requests from one half and one from the other, and store with
-    # one request from each half.
+    "r_naive": Case(kernels.r_naive, matrix(256), row_sums, "one row per thread"),
+    "r_shfl": Case(kernels.r_shfl, matrix(256), row_sums, "one row per block, with shuffles"),
+    # 16 warps: one half of each warp loads with four requests, the other half with one request, and
+    # each half stores with one request.
     "half_warps": Case(kernels.half_warps, vectors(512, F32), half_warps,
                        "halves of a warp on two paths: instructions, threads, requests"),
     "uneven_loops": Case(kernels.uneven_loops, vectors(512, I32), uneven_loops,

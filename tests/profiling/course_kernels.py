@@ -1,4 +1,5 @@
-"""Define the five kernels of the first measurement (transposes, row sums), and two that diverge."""
+"""Define the five kernels of the first measurement (transposes, row sums), and two divergent
+kernels."""
 
 import cutlass
 import cutlass.cute as cute

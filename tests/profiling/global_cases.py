@@ -31,8 +31,8 @@ def copy(
     count: int, dtype: torch.dtype, why: str, *, vector: int = 1, block: int = 128,
     offset: int = 0, to_offset: int = 0, step: int = 1, to_step: int = 1,
 ) -> Case:  # fmt: skip
-    """Make a case of y = x; x and y start `offset` elements into their storage and use every
-    step-th element."""
+    """Make a case of y = x. x starts `offset`, and y `to_offset`, elements into its storage; they
+    use every `step`-th and `to_step`-th element."""
     room = count * max(step, to_step) + 64
 
     def make():
@@ -49,9 +49,9 @@ def copies() -> Iterator[tuple[str, Case]]:
         ("bf16x1", BF16, 1), ("u8x1", U8, 1), ("i8x1", I8, 1), ("u8x4", U8, 4), ("u8x16", U8, 16),
     ):  # fmt: skip
         bits = vector * dtype.itemsize * 8
-        yield f"copy_{name}", copy(1024 * vector, dtype, f"{bits} bits a thread", vector=vector)
+        yield f"copy_{name}", copy(1024 * vector, dtype, f"{bits} bits per thread", vector=vector)
     for bytes_ in (4, 8, 12, 16, 20):
-        why = f"x starts {bytes_} bytes into a sector: one sector more a warp"
+        why = f"x starts {bytes_} bytes into a sector: one more sector per warp"
         yield f"copy_f32_from_{bytes_}", copy(1024, F32, why, offset=bytes_ // 4)
     yield "copy_f32_to_8", copy(1024, F32, "y starts 8 bytes into a sector", to_offset=2)
     yield "copy_f32x2_from_8", copy(2048, F32, "64-bit, 8 bytes off", vector=2, offset=2)
@@ -64,8 +64,8 @@ def copies() -> Iterator[tuple[str, Case]]:
         yield f"store_stride{step}", copy(1024, F32, "strided stores", to_step=step)
     yield "block48", copy(480, F32, "blocks of 48: the second warp is half empty", block=48)
     yield "block100", copy(1000, F32, "blocks of 100: the last warp has 4 lanes", block=100)
-    yield "tail", copy(997, F32, "the last warp has 5 threads left")
-    yield "tail_warps", copy(130, F32, "three warps of the last block stay out")
+    yield "tail", copy(997, F32, "the last warp has 5 active threads")
+    yield "tail_warps", copy(130, F32, "three warps of the last block are idle")
     yield "tail_f32x4", copy(4 * 77, F32, "128-bit with a tail", vector=4)
 
 
@@ -95,16 +95,16 @@ def scatter(
 
 def patterns() -> Iterator[tuple[str, Case]]:
     n = np.arange(1024, dtype=np.int32)
-    yield "gather_same", gather(n * 0, "all lanes one address, known at run time only")
-    yield "gather_rows", gather(n // 32, "each warp an address of its own")
+    yield "gather_same", gather(n * 0, "one address for all lanes, known only at run time")
+    yield "gather_rows", gather(n // 32, "a different address per warp")
     yield "gather_halves", gather(n // 16 * 16, "half-warps share an address, 64 bytes apart")
     yield "gather_pairs", gather(n // 2, "neighbours share an address")
     yield "gather_reversed", gather(n[::-1].copy(), "descending addresses")
     yield "gather_permuted", gather(permutation(1, 1024), "scattered, every element once")
     yield "gather_random", gather(random(2, 1024, 1 << 16), "scattered widely")
-    yield "gather_masked", gather(random(3, 1024, 1 << 12, active=0.3), "random lanes stay out")
+    yield "gather_masked", gather(random(3, 1024, 1 << 12, active=0.3), "random lanes are idle")
     yield "gather_few", gather(only((0, 13, 31), LANE * 5), "three lanes of one warp", block=32)
-    yield "gather_nobody", gather(np.where(n < 512, n, OUT), "16 whole warps stay out of the load")
+    yield "gather_nobody", gather(np.where(n < 512, n, OUT), "16 whole warps skip the load")
     widths = (("16", F16, 1), ("32", F32, 1), ("64", F32, 2), ("128", F32, 4), ("128h", F16, 8))
     for name, dtype, vector in widths:
         for below in (16, 64, 1024):
@@ -116,10 +116,10 @@ def patterns() -> Iterator[tuple[str, Case]]:
                 far = random(below, 512, below, active=0.6)
                 yield f"scatter{name}_below{below}", scatter(far, why + " (stores)", **kind)
     wide = {"vector": 4, "block": 32}
-    yield "gather128_same", gather(LANE * 0, "one 128-bit unit for all", **wide)
+    yield "gather128_same", gather(LANE * 0, "one 128-bit unit for all lanes", **wide)
     yield "gather128_quarters", gather(LANE % 8, "each quarter-warp the same 128 bytes", **wide)
     yield "gather128_pairs", gather(LANE // 2, "neighbours share 16 bytes", **wide)
-    yield "gather128_spread", gather(LANE * 2, "one unit a sector", **wide)
+    yield "gather128_spread", gather(LANE * 2, "one unit per sector", **wide)
     why = "sectors shared by lanes 4 apart"
     yield "gather128_odd", gather(LANE % 4 * 8 + LANE // 4, why, **wide)
     yield "gather128_pitch80", gather(LANE * 5, "rows 80 bytes apart", **wide)

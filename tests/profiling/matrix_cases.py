@@ -1,5 +1,5 @@
-"""Define cases with `ldmatrix` and `stmatrix`: rows in different banks, in the same banks, named
-twice, and random rows."""
+"""Define cases with `ldmatrix` and `stmatrix`: rows in different banks, in the same banks,
+addressed twice, and random rows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.profiling import matrix_kernels as kernels
 from tests.profiling.case import F16, Case, numbers, tensor, untouched
 
 LANE = np.arange(32)
-ROW, COLUMN = LANE % 8, LANE // 8  # a lane's row: its index in its matrix; the matrix's index
+ROW, COLUMN = LANE % 8, LANE // 8  # indices of a lane's row and matrix
 
-# Start of each lane's row, in units of 16 bytes.
+# The start of each lane's row, in units of 16 bytes.
 PATTERNS = {
     "one_after_another": (LANE, "no conflict"),
     "apart_32": (LANE * 2, "two rows of a matrix in each bank that is used"),
@@ -35,7 +35,7 @@ ALIKE = {
 
 
 def elements(count: int, transposed: bool) -> Iterator[tuple[int, int, int, int]]:
-    """Return (lane, element of its registers, lane that names the row, element of the row)."""
+    """Yield (lane, element of its registers, lane that addresses the row, element of the row)."""
     for lane, register, half in itertools.product(range(32), range(count), range(2)):
         row, column = lane // 4, lane % 4 * 2 + half
         if transposed:

@@ -28,8 +28,8 @@ def words(x):
 def matrix_load_kernel(
     mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
-    """Store the registers (one row of mY per lane) loaded from the rows of mX that the lanes
-    name."""
+    """Load registers from the rows of mX that the lanes address, and store them to mY, one row per
+    lane."""
     lane, _, _ = cute.arch.thread_idx()
     sX = shared_rows(mX.element_type, rows)
     gX, sW = words(mX), words(sX)
@@ -59,8 +59,8 @@ def matrix_load(
 def matrix_store_kernel(
     mX: Tensor, mI: Tensor, mY: Tensor, rows: Constexpr, count: Constexpr, transposed: Constexpr,
 ):  # fmt: skip
-    """Do the reverse: store registers to the named rows, and output shared memory, which is 0
-    elsewhere."""
+    """Store registers to the addressed rows of shared memory, which is otherwise 0, and output all
+    of it."""
     lane, _, _ = cute.arch.thread_idx()
     sY = shared_rows(mX.element_type, rows)
     gY, sW = words(mY), words(sY)

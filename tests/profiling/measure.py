@@ -3,9 +3,9 @@
     python -m tests.profiling.measure --out tests/profiling/golden/h200_counters.json
     python -m tests.profiling.measure --check       launches all on the chosen device, without ncu
 
-ncu runs twice: for the hardware's counts of all cases, and for counts of some cases that ncu
-obtains by instrumenting the machine code, which is slow. In each, one process launches every case
-once, in the order of the table, and checks the results.
+ncu runs twice: for the hardware counters of all cases, and for counters of some cases that ncu
+obtains by instrumenting the machine code, which is slow. In each run, one process launches every
+case once, in the order of the table, and checks the results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.profiling.case import moved
 from tests.profiling.counter_kernels import KERNELS
 
 GOLDEN = Path(__file__).parent / "golden" / "h200_counters.json"
-METRICS: dict[str, str] = json.loads(GOLDEN.read_text())["metrics"]  # counter -> ncu's name
+METRICS: dict[str, str] = json.loads(GOLDEN.read_text())["metrics"]  # maps a counter to ncu's name
 INSTRUMENTED = (
     r"^[tr]_|half_warps|uneven|cpasync|atom|red|tile|xor|_many|128_.*_0$|64_.*_0$|^copy_f"
 )
@@ -35,7 +35,8 @@ INSTRUMENTED = (
 def launch_all(names: list[str], out: Path | None) -> int:
     """Launch each case once, in order, then check the results; return the number of wrong results.
 
-    out: receives, as JSON, case -> name of its kernel, and case -> its error.
+    out: a JSON file that receives the name of each case's kernel, and the error of each failed
+    case.
     """
     where = current_target().torch_device
     prepared = {}
@@ -59,10 +60,10 @@ def launch_all(names: list[str], out: Path | None) -> int:
 
 # -- the process that runs ncu -----------------------------------------------------------------
 def measured(names: list[str], metrics: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return case -> counter -> value, and case -> the error of its result.
+    """Return the value of each counter by case, and the error of each case whose result is wrong.
 
     Raises:
-        RuntimeError: ncu failed, or its rows are not the launches.
+        RuntimeError: ncu failed, or its rows do not match the launches.
     """
     with tempfile.TemporaryDirectory() as folder:
         launched = Path(folder, "launched.json")
@@ -79,10 +80,11 @@ def measured(names: list[str], metrics: dict[str, str]) -> tuple[dict[str, Any],
 def match(
     kernels: dict[str, str], rows: list[dict[str, str]], metrics: dict[str, str]
 ) -> dict[str, dict[str, int]]:
-    """Return case -> counter -> value, from the launches in order (case -> kernel) and ncu's rows.
+    """Return the value of each counter by case, from the launches in order (case -> kernel) and
+    ncu's rows.
 
     Raises:
-        RuntimeError: the number of rows differs, or a kernel is not the launched one.
+        RuntimeError: the number of rows differs, or a row's kernel is not the launched kernel.
     """
     if len(rows) != len(kernels):
         raise RuntimeError(f"{len(kernels)} launches, but ncu has {len(rows)} rows")
@@ -96,7 +98,7 @@ def match(
 
 
 def measure(names: list[str], out: Path) -> None:
-    """Do both runs, and write the file."""
+    """Run ncu twice, and write the file."""
     from forgekit.benching.timing import versions
 
     slow = {c: name for c, name in METRICS.items() if "sass" in name}

@@ -11,14 +11,14 @@ OUT = -1
 
 
 def random(seed: int, count: int, below: int, *, active: float = 1.0) -> Array:
-    """Return random indices, with repeats; every thread is active with probability `active`."""
+    """Return random indices, which may repeat; each thread is active with probability `active`."""
     rng = np.random.Generator(np.random.PCG64(seed))
     index = rng.integers(0, below, count)
     return np.where(rng.random(count) < active, index, OUT).astype(np.int32)
 
 
 def permutation(seed: int, count: int, below: int | None = None) -> Array:
-    """Return random indices without repeats."""
+    """Return distinct random indices."""
     rng = np.random.Generator(np.random.PCG64(seed))
     return rng.permutation(below or count)[:count].astype(np.int32)
 
@@ -27,7 +27,7 @@ LANE = np.arange(32, dtype=np.int32)
 
 
 def only(lanes: Iterable[int], index: Array = LANE) -> Array:
-    """Keep `index` for the lanes in `lanes`; the others are idle."""
+    """Keep `index` for the lanes in `lanes`; the other lanes are idle."""
     return np.where(np.isin(LANE, list(lanes)), index, OUT).astype(np.int32)
 
 
@@ -59,7 +59,7 @@ _DOUBLE = {  # 64 bits: 16 units per row of banks
     "stride17": LANE * 17,  # odd: conflict-free
     "broadcast": LANE * 0,
     "equal_halves": LANE % 16,  # both halves read the same 16 units
-    "pairs": LANE // 2,  # 16 distinct units, neighbours equal
+    "pairs": LANE // 2,  # 16 distinct units, one per pair of neighbours
     "quads": LANE // 4,  # 8 distinct units
     "two_units": LANE // 16 * 16,  # a broadcast inside each half, same banks
     "two_banks": LANE // 16 * 17,  # a broadcast inside each half, other banks
@@ -98,5 +98,5 @@ _QUAD = {  # 128 bits: 8 units per row of banks
     "cross_quarters": only((3, 12), LANE * 8),  # one bank, with one lane in each of two quarters
 }
 
-# Patterns of a warp on shared memory, in units of the access: bits -> name -> index.
+# Shared-memory access patterns of a warp, in units of the access: bits -> name -> index.
 OF_WARP = {8: _BYTE, 16: _HALF, 32: _SCALAR, 64: _DOUBLE, 128: _QUAD}

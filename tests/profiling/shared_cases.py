@@ -43,8 +43,8 @@ def load(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: in
 
 
 def store(index: np.ndarray, why: str, dtype: torch.dtype, vector: int, block: int = 32) -> Case:
-    """Make a case of s[index[i]] = values derived from the index, on zeros; y is all of s, block by
-    block."""
+    """Make a case of s[index[i]] = values derived from the index, where s is initially 0; y is the
+    whole of s, block by block."""
     size = room(index, vector, dtype)
     blocks = len(index) // block
 
@@ -97,7 +97,8 @@ def random_warps() -> Iterator[tuple[str, Case]]:
 
 
 def atomics(index: np.ndarray, used: bool, dtype: torch.dtype, why: str, block: int = 32) -> Case:
-    """Make a case of s[index[i]] += v[i] on zeros; y is all of s, block by block."""
+    """Make a case of s[index[i]] += v[i], where s is initially 0; y is the whole of s, block by
+    block."""
     size = max(room(index, 1, dtype), block)
     blocks = len(index) // block
 
@@ -177,7 +178,7 @@ def async_cases() -> Iterator[tuple[str, Case]]:
             np.concatenate([permutation(70 + b, 128, 256) for b in range(2)]),
         )
         yield f"{name}_many", async_copy(where, to, "blocks of 128, masked", block=128, **kind)
-        if vector == 4:  # the way a tile of 16-bit elements is filled: rows of 128 or 64 bytes
+        if vector == 4:  # as for tiles of 16-bit elements: rows of 128 or 64 bytes
             r, c = lane // 8, lane % 8
             yield f"{name}_swizzled128", async_copy(lane, r * 8 + (c ^ r), "S<3,4,3>", **kind)
             rows = async_copy(r * 20 + c, r * 8 + (c ^ r), "S<3,4,3>, rows apart", **kind)

@@ -151,7 +151,7 @@ def async_copy(
 def tile_kernel(mX: Tensor, mY: Tensor, swizzled: Constexpr):
     """y = x through a 64 by 64 fp16 tile in shared memory, 128 bits per thread.
 
-    The tile is stored row by row (8 threads per row) and loaded with neighbouring lanes on
+    The tile is stored row by row (8 threads per row); when it is loaded, neighbouring lanes access
     neighbouring rows.
     """
     tidx, _, _ = cute.arch.thread_idx()
@@ -182,7 +182,8 @@ def tile(mX: Tensor, mY: Tensor, swizzled: Constexpr):
 
 @cute.kernel
 def xor_kernel(mX: Tensor, mY: Tensor):
-    """Transpose a 32 by 32 tile whose columns are xored with the row by hand; 32 by 8 threads."""
+    """Transpose a 32 by 32 tile, whose columns are explicitly XORed with the row, with 32 by 8
+    threads."""
     tx, ty, _ = cute.arch.thread_idx()
     sT = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(1024), 128)
     for k in cutlass.range_constexpr(4):

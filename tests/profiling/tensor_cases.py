@@ -1,4 +1,5 @@
-"""Define cases with tensor copies (TMA) and `wgmma`, for their counters of loads and stores."""
+"""Define cases with tensor copies (TMA) and `wgmma`, to compare their counters of loads and
+stores."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor):
 
 
 def rows(x: int, y: int) -> Callable[[], Tensors]:
-    """Return x and y with the given number of rows of 32 elements."""
+    """Return a function that makes x and y with these numbers of rows of 32 elements."""
     columns = copies.COLUMNS
     return lambda: (numbers(x * columns, F32).view(x, columns),
                     untouched(y * columns, F32).view(y, columns))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Compare the counting listener with a slow and obvious count, warp by warp, in plain Python."""
+"""Compare the counting listener with a slow, simple count, warp by warp, in plain Python."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def some_addresses(rng, width, dtype, reach=4096):
         units = rng.integers(0, reach // width, shape)
     elif kind == 4:  # few addresses, each used often
         units = rng.integers(0, 7, shape) * rng.integers(1, 40)
-    else:  # equal in all blocks except one
+    else:  # the same in all blocks except one
         units = thread * 2 + block * 32 + (block == 3) * (lane % 5)
     return ((units + rng.integers(0, 40)) * width + 4096).astype(dtype).reshape(shape)
 
@@ -134,7 +134,7 @@ def some_mask(rng):
 
 
 def as_warps(address, mask):
-    """Return every warp with an active lane, as a list of addresses and None."""
+    """Return every warp that has an active lane, as a list of addresses and None."""
     full = np.broadcast_to(address, (BLOCKS, THREADS)).reshape(-1, LANES)
     there = np.broadcast_to(True if mask is None else mask, (BLOCKS, THREADS)).reshape(-1, LANES)
     rows = [
@@ -153,7 +153,7 @@ def totals(found):
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
 def test_random_accesses_cost_what_the_obvious_count_says(kind, width):
     rng = np.random.default_rng([width, sorted(OBVIOUS).index(kind)])
-    costs = Costs()  # one object for all accesses, so that cached patterns recur
+    costs = Costs()  # one object for all accesses, to test cached patterns
     for _ in range(60):
         address = some_addresses(rng, width, rng.choice([np.uint32, np.uint64]))
         mask = some_mask(rng)
@@ -205,7 +205,7 @@ def counted(body, *arrays, **how):
 
 
 def at(counts, text):
-    """Return the number of the only instruction that begins with this text."""
+    """Return the index of the only instruction that begins with this text."""
     found = [i for i, x in enumerate(counts.program.instructions) if x.text.startswith(text)]
     assert len(found) == 1
     return found[0]
@@ -268,19 +268,19 @@ def test_accesses_of_several_widths_are_joined():
     ret;
     """
     c = counted(body, x)
-    # a byte of each of 32 words, then two bytes after the first, then 16 bytes after those
+    # one byte in each of 32 words, 2 bytes at offset 2, and 16 bytes at offset 128
     assert c.read_bytes == 32 + 2 + 16
 
 
 def test_a_tensor_that_begins_between_two_vectors():
-    """An 8-byte vector reads words 1 and 2, and word 2 is read again: 8 distinct bytes."""
+    """An 8-byte vector reads words 1 and 2; word 2 is read again, so there are 8 distinct bytes."""
     x = np.zeros(64, np.uint32)[1:]
     c = counted("ld.global.v2.u32 {%r1, %r2}, [%rd0+4]; ld.global.u32 %r3, [%rd0+8]; ret;", x)
     assert c.read_bytes == 8
 
 
 def test_a_vector_that_overhangs_the_end():
-    """The last 4 of its 16 bytes are outside the tensor, and unused."""
+    """The last 4 of the vector's 16 bytes are outside the tensor and unused."""
     x, y = np.zeros(15, np.uint32), np.zeros(4, np.uint32)
     body = "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0+48]; st.global.u32 [%rd1], %r3; ret;"
     c = counted(body, x, y)
@@ -292,7 +292,7 @@ def test_guarded_lanes_ask_for_nothing():
     c = counted("setp.lt.u32 %p1, %r0, 3;" + COPY.format(step=4, guard="@%p1"), x, y, block=64)
     load = c.accesses[at(c, "@%p1 ld"), "global_load"]
     assert (load.requests, load.bytes_asked, load.units) == (1, 12, 1)
-    assert c.thread_instructions[at(c, "@%p1 ld")] == 64  # all execute it
+    assert c.thread_instructions[at(c, "@%p1 ld")] == 64  # all threads execute it
 
 
 def test_tensors_that_overlap():

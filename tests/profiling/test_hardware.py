@@ -1,5 +1,5 @@
-"""Test each kernel in the table: right results, and counters that equal an H200's or differ for a
-stated reason."""
+"""Test each kernel in the table: its result must be correct, and its counters must equal an H200's
+or differ for a stated reason."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ GOLDEN = json.loads(_GOLDEN.read_text())["kernels"]
 for _of in ("matrix", "tensor"):
     GOLDEN |= json.loads(_GOLDEN.with_name(f"h200_{_of}_counters.json").read_text())["kernels"]
 
-MACHINE_CODE = ("instructions", "thread_instructions")  # differs from PTX's number
+MACHINE_CODE = ("instructions", "thread_instructions")  # differ from the counts of PTX instructions
 UNNAMED = "shared_async_bank_conflicts"  # a counter of ncu that varies between runs
 NAMES = {"async_requests": "global_async_requests", "async_sectors": "global_async_sectors"}
 
-# Differences on the H200: reason -> case -> counter -> [counted, measured].
+# The differences on the H200: reason -> case -> counter -> [counted, measured].
 DIFFERENCES = json.loads((_GOLDEN.parent / "differences.json").read_text())
 
 
@@ -56,7 +56,7 @@ def test_results_are_right_and_counters_equal_the_hardware(name):
 
 
 def test_differences_are_few_and_real():
-    """No entry excuses an equal value."""
+    """No entry is for values that are equal."""
     for cases in DIFFERENCES.values():
         for case, counters in cases.items():
             for counter, (counted, measured) in counters.items():

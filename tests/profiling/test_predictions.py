@@ -1,4 +1,4 @@
-"""Test predictions: made before the run, shown next to the answer, and all kept."""
+"""Test predictions: they are made before the run, shown next to the answer, and all kept."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_all_are_kept_the_first_first(capsys: pytest.CaptureFixture[str]) -> Non
     assert "no predictions yet" in fk.predictions()._repr_mimebundle_()["text/html"]
     fk.predict("offset", 14).against(15)
     fk.predict("start", None).against((3, 4))
-    for again in (14, 15, 15, None, ...):  # the same answer twice counts once
+    for again in (14, 15, 15, None, ...):  # equal predictions count once
         fk.predict("offset", again).against(15)
     assert repr(fk.predictions()).split("\n") == [
         "offset: you said 14; the answer is 15",

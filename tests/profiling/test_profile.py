@@ -189,7 +189,7 @@ def test_html_shows_the_same(naive):
     assert page.count("<tr") == page.count("</tr>")
     assert "32 sectors (4)" in page
     assert "neighbouring threads are 1,024 bytes apart" in page
-    still, _, script = page.partition("<script>")  # which an untrusted notebook removes
+    still, _, script = page.partition("<script>")  # the script, which an untrusted notebook removes
     assert "32 sectors for 128 bytes requested, 4 would do" in still and "fkProfile(" in script
 
 
@@ -360,7 +360,7 @@ def test_no_picture_where_nothing_stands_out():
 
 @pytest.mark.parametrize("name", ["cpasync8ca_random0", "cpasync16cg_random0", "lds64_pairs"])
 def test_accesses_cost_what_was_counted(name):
-    """A picture's cost equals the count for a warp in a block, and for both halves of an
+    """A picture's cost equals the count for a warp in a block, and for the load and the store of an
     asynchronous copy."""
     p = profile_of(name)
     lines = {line.source: line for line in p.lines}

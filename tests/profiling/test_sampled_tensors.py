@@ -29,6 +29,6 @@ def test_a_tensor_that_all_blocks_read_does_not_hide_one_that_each_reads_in_part
 
 
 def whole_paced(p: fk.Profile) -> fk.Profile:
-    """Return the same counts for a run of all blocks, with the inputs of a predicted time."""
+    """Return the profile of a run of all blocks, with the inputs of a predicted time."""
     kernel, args = p.call
     return fk.profile(kernel, *args, blocks=10_000)

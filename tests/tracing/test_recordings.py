@@ -16,7 +16,7 @@ from tests.viz import warp_kernels
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Return the names of the kernels that run, starting without recordings."""
+    """Return the names of the kernels that run; there are no recordings at first."""
     found, call = [], CompiledKernel.__call__
 
     def counted(self, *args, **kwargs):
@@ -40,7 +40,7 @@ def test_every_view_of_a_call_reads_one_run(runs):
     seen = fk.profile(run, x, y), fk.footprint(run, x, y), fk.banks(run, x, y)
     fk.coalescing(run, x, y, kind="store"), fk.timeline(run, x, y), seen[0].show()
     assert len(runs) == 1
-    assert fk.sanitize(run, x, y) and len(runs) == 2  # the sanitizer was off before
+    assert fk.sanitize(run, x, y) and len(runs) == 2  # the sanitizer was off in the first run
     fk.sanitize(run, x, y), fk.profile(run, x, y)
     assert len(runs) == 2
     x[3, 5] += 1
@@ -56,7 +56,7 @@ def test_every_view_of_a_call_reads_one_run(runs):
         lambda x, y, s: (torch.cat([x, x])[::2], y, s),  # a different stride
         lambda x, y, s: (y, y, s),
         lambda x, y, s: (x.clone().index_fill_(0, torch.tensor([7]), float("nan")), y, s),
-        lambda x, y, s: (x, torch.full_like(y, float("nan")), s),  # written with the same values
+        lambda x, y, s: (x, torch.full_like(y, float("nan")), s),  # a different initial output
         lambda x, y, s: (x.clone().neg_().neg_().mul_(-1.0), y, s),
     ],
 )  # fmt: skip
@@ -71,7 +71,7 @@ def test_whatever_differs_is_another_call(add, runs, changed):
 
 
 def test_memory_that_a_kernel_wrote_is_compared_too(add, runs):
-    """torch does not count a version for memory that a kernel writes."""
+    """torch's version counter does not change if a kernel writes a tensor's memory."""
     x, y = fk.zeros(8, device="virtual"), fk.zeros(8, device="virtual")
     first = recorded(add, (x, y, 1.0)).after[1]
     add(y, x, 5.0)

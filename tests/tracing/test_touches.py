@@ -1,4 +1,4 @@
-"""Test which threads are recorded as touching each element, for every memory, width and order."""
+"""Test the recorded threads per element, for each memory space, access width and order."""
 
 import numpy as np
 import pytest
@@ -32,8 +32,8 @@ COPY = LOAD + "add.s64 %rd5, %rd2, %rd3; st.global.b32 [%rd5], %r5;"
 
 
 def traced(body, x, y=None, *, grid=1, block=8, **options):
-    """Run a kernel body over NumPy arrays x and y; return the touches, and the error that stopped
-    it."""
+    """Run a kernel body on NumPy arrays x and y; return the touches, and the error that stopped the
+    kernel."""
     memory, regions = GlobalMemory(), []
     for name, array in (("x", x), ("y", np.zeros(64, np.int32) if y is None else y)):
         strides = tuple(s // array.itemsize for s in array.strides)
@@ -135,7 +135,7 @@ def test_tensors_that_share_memory_have_the_touches_of_both():
     ("shape", "strides"),
     [
         ((12,), (1,)), ((12,), (2,)), ((3, 4), (4, 1)), ((3, 4), (1, 3)), ((3, 4), (8, 2)),
-        ((2, 3), (5, 3)),  # offsets 0 3 6 5 8 11: the strides do not nest
+        ((2, 3), (5, 3)),  # offsets 0 3 6 5 8 11: the ranges of the rows overlap
         ((2, 3, 4), (1, 8, 2)), ((), ()), ((1, 5), (100, 1)), ((4,), (-1,)),
         ((3, 2), (0, 1)), ((4,), (0,)),  # elements that share memory
     ],

@@ -3,9 +3,8 @@
     fk.bench({"naive": a, "padded": b, "torch": lambda x, y: x.T.contiguous()}, x, y)
     fk.sweep(variants, lambda n: (fk.randn(n, n), fk.empty(n, n)), [256, 512, 1024]).plot()
 
-On a GPU they report median times with a cold L2 cache, next to the copy that bounds them. On the
-virtual GPU they report exact counts and a predicted instead of a measured time, next to the times
-of a recorded run.
+On a GPU they report median times with a cold L2 cache, and compare them with the time of a copy. On
+the virtual GPU they report exact counts and predicted times, next to the times of a recorded run.
 """
 
 from __future__ import annotations
@@ -52,32 +51,34 @@ def bench(
 ) -> Benchmark:
     """Measure variants of a computation on the same arguments.
 
-    On a GPU each variant is timed (CUDA events, L2 flushed before each call, median), and the
-    ceiling is measured in the same run. On the virtual GPU each variant runs once, without the
-    sanitizer; its launches are counted, and its time is predicted from these counts. A function
-    that launches no kernel there, such as torch's on the CPU, is listed as "not counted here". A
-    variant that raises or returns a wrong result is not measured; the table gives the reason, and
-    the other variants are still measured. If none can be measured, the first error is raised.
+    On a GPU each variant is timed with CUDA events, with L2 flushed before each call; the median is
+    reported. The ceiling is measured in the same run. On the virtual GPU each variant runs once,
+    without the sanitizer; its launches are counted, and its time is predicted from these counts. A
+    function that launches no kernel there, such as a torch function on the CPU, is listed as "not
+    counted here". A variant that raises an exception or returns a wrong result is not measured; the
+    table states the reason, and the other variants are still measured. If no variant can be
+    measured, the first error is raised.
 
     Args:
-        variants: name -> a compiled kernel, or a function that takes the arguments.
-        args: passed to each variant.
+        variants: a dict that maps names to compiled kernels, or to functions of the arguments.
+        args: the arguments of each variant.
         moved_bytes: the bytes that a call must move, as a number or a function of the arguments; by
-            default each tensor among the arguments counts once, and so does the result if every
+            default the bytes of each tensor among the arguments, plus those of the result if every
             variant returns one.
         reference: the expected result, or a function of the arguments that returns it, computed
             before any variant runs. A variant's result is the tensor that it returns, or else its
-            last tensor argument, which is filled with NaN (as by `fk.empty`) first.
-        rtol, atol: tolerances as in `fk.check`.
-        recorded: a recorded run, or its name, to show next to the counts; the steps with the
-            variants' names and the first tensor's dtype are used.
-        repeats: timed calls on a GPU.
+            last tensor argument, which is filled with NaN (as by `fk.empty`) before the call.
+        rtol, atol: tolerances, as for `fk.check`.
+        recorded: a recorded run, or its name, to show next to the counts. Its steps with the
+            variants' names and the first tensor's dtype are shown.
+        repeats: the number of timed calls on a GPU.
 
     Raises:
-        UsageError: there are no variants, a name is not text, a variant cannot be called, a tensor
-            is not on the kernels' device, a number is invalid, or the recorded run does not exist.
-        Exception: the error of the first variant, if none could be measured; CheckError if its
-            result was wrong.
+        UsageError: there are no variants, a name is not a string, a variant cannot be called, a
+            tensor is not on the target's device, a number is invalid, or the recorded run does not
+            exist.
+        Exception: the first variant's error, if no variant could be measured; CheckError if that
+            variant's result was wrong.
     """
     check_variants(variants)
     shown = recorded_named(recorded) if isinstance(recorded, str) else recorded
@@ -130,19 +131,18 @@ def sweep(
     """Run `bench` at each of several sizes.
 
     Args:
-        variants: as in `bench`, or a function of the arguments that returns such a dict, for
+        variants: as for `bench`, or a function of the arguments that returns such a dict, for
             kernels that are compiled per size.
-        make_arguments: size -> the arguments, a tuple (or one tensor).
-        sizes: numbers, or tuples of numbers such as (rows, columns), which are ordered by their
-            product.
-        axis: the meaning of a size, for the axis and the table, such as "N of N×N float32".
-        options: those of `bench`; here `reference` and `moved_bytes` must be functions of the
+        make_arguments: a function of a size that returns the arguments, as a tuple or one tensor.
+        sizes: integers, or tuples of integers such as (rows, columns); tuples are ordered by their
+            products.
+        axis: the meaning of a size, shown in the plot and the table, such as "N of N×N float32".
+        options: options of `bench`; `reference` and `moved_bytes` must be functions of the
             arguments.
 
     Raises:
-        UsageError: there are no sizes, `bench` does not have one of the options, or `bench` raises
-            it.
-        Exception: `bench` raises it if nothing can be measured at some size.
+        UsageError: there are no sizes, an option does not exist, or `bench` raises it.
+        Exception: `bench` raises it because no variant can be measured at some size.
     """
     wanted = _sizes(sizes)
     for name in ("reference", "moved_bytes"):
@@ -196,7 +196,7 @@ def _moved(given: Number | None, args: tuple[Any, ...]) -> int | None:
 
 
 def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
-    """Return the expected result, in separate memory."""
+    """Return the expected result in memory that no argument shares."""
     value = reference(*args) if callable(reference) else reference
     if value is None and reference is not None:
         needed = "the expected tensor, or a function that returns it"
@@ -208,6 +208,6 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _ceiling() -> float:
-    """Measure the GB/s of a copy, of 1 GB if memory allows."""
+    """Measure the rate of a copy in GB/s; the copy has 1 GB if memory allows."""
     free, _ = torch.cuda.mem_get_info()
     return ceiling_gbps(min(10**9, free // 4))

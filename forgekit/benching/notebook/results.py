@@ -1,5 +1,5 @@
-"""Hold the results of `fk.bench` and `fk.sweep`: the data, and the quantities, tables and texts
-made from it."""
+"""The results of `fk.bench` and `fk.sweep`: their data, and the quantities, tables and texts
+computed from the data."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Size = int | tuple[int, ...]
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
-_SHORT, _SHORT_NAME = 44, 28  # maximum characters: of a reason in the table, of a name on a line
+_SHORT, _SHORT_NAME = 44, 28  # maximum characters of a reason in a table, and of a name
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A quantity reported for each variant.
 
-    title: includes its unit. value: a function of the measurement and the ceiling in GB/s that
-    returns the number, or None. digits: after the decimal point.
+    title: the name, including the unit. value: a function of the measurement and the ceiling in
+    GB/s that returns a number, or None. digits: the number of digits after the decimal point.
     """
 
     name: str
@@ -45,8 +45,8 @@ class Quantity:
 def _ratio(
     above: str, below: str, factor: int = 1
 ) -> Callable[[Measured, float | None], float | None]:
-    """Return a function that divides one count by another, or by the bytes to move; it returns None
-    if either is unknown."""
+    """Return a function that divides one count by another, or by the bytes to move; the function
+    returns None if either number is unknown."""
 
     def value(m: Measured, ceiling: float | None) -> float | None:
         if m.counters is None:
@@ -72,8 +72,8 @@ TIMED = (PERCENT, Quantity("gbps", "GB/s", lambda m, top: m.gbps(), 0))
 
 
 def at_percentile(m: Measured, which: str) -> Measured:
-    """Return the same measurement with the 20th ("low") or 80th ("high") percentile of the times as
-    its median."""
+    """Return a copy of the measurement whose median is the 20th ("low") or 80th ("high") percentile
+    of the times."""
     assert m.timing is not None
     time = m.timing.p20_ms if which == "low" else m.timing.p80_ms
     return Measured(m.moved_bytes, Timing(time, time, time))
@@ -82,7 +82,7 @@ def at_percentile(m: Measured, which: str) -> Measured:
 # -- results --------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class VariantOutcome:
-    """A variant: its cost, or the reason why it was not measured (then `measured` is None)."""
+    """A variant's cost, or None and the reason why the variant was not measured."""
 
     name: str
     measured: Measured | None
@@ -94,13 +94,13 @@ class Benchmark(Shown):
     """Variants of a computation, measured in the same run; a notebook shows them as a table.
 
     Attributes:
-        outcomes: one per variant, in the given order. `b["naive"]` is the Measured of that variant.
+        outcomes: one per variant, in the given order; `b["naive"]` is that variant's Measured.
         kind: "gpu" (times) or "virtual" (counts). where: the target's name.
-        arguments: a text with sizes and types; shape, dtype: those of the first tensor.
-            moved_bytes: the basis of GB/s and bytes; moved_given: True if the user passed it.
-        ceiling_gbps: the rate of a copy in the same run; None on the virtual GPU. checked: True if
-            the results were compared with a reference. recorded: times recorded on a GPU; None
-            unless passed. date: the date of the run.
+        arguments: text with sizes and types; shape, dtype: the first tensor's.
+        moved_bytes: the bytes that a call must move; moved_given: True if the user passed them.
+        ceiling_gbps: the rate of a copy in the same run; None on the virtual GPU.
+        checked: True if the results were compared with a reference.
+        recorded: times recorded on a GPU, or None. date: the date of the run.
     """
 
     outcomes: tuple[VariantOutcome, ...]
@@ -120,7 +120,7 @@ class Benchmark(Shown):
         """Return the cost of a variant.
 
         Raises:
-            UsageError: no variant has that name, or it failed.
+            UsageError: no variant has this name, or the variant failed.
         """
         by_name = {o.name: o for o in self.outcomes}
         found = by_name.get(name) if isinstance(name, str) else None
@@ -133,7 +133,7 @@ class Benchmark(Shown):
 
     @property
     def failed(self) -> dict[str, str]:
-        """Map variants that were not measured to the reasons."""
+        """Map each variant that was not measured to the reason."""
         return {o.name: o.failed for o in self.outcomes if o.failed}
 
     # -- recorded times -------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Benchmark(Shown):
         wanted = name, self.dtype, self.recorded_shape
         return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
 
-    # -- words ------------------------------------------------------------------------------------
+    # -- text -------------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
         """Describe where, when and what was measured."""
@@ -182,12 +182,12 @@ class Benchmark(Shown):
         return draw(self, "bars")
 
     def roofline(self) -> Picture:
-        """Draw instructions per second against PTX instructions per byte, below the limits set by
-        an H200's memory and issue rate.
+        """Draw instructions per second over PTX instructions per byte, with the limits of an H200's
+        memory bandwidth and issue rate.
 
         Each point is a bound, not a measurement: the data sheet's limit for a kernel that executes
-        these instructions and moves these bytes; recorded rates are below it. Source: Williams,
-        Waterman, Patterson, "Roofline" (2009).
+        these instructions and moves these bytes. Recorded rates are below this bound. Source:
+        Williams, Waterman, Patterson, "Roofline" (2009).
 
         Raises:
             UsageError: there are no counts, as on a GPU.
@@ -197,11 +197,11 @@ class Benchmark(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep(Shown):
-    """Variants over sizes; a notebook shows them as tables.
+    """Variants measured at several sizes; a notebook shows them as tables.
 
     Attributes:
-        sizes: as given. benchmarks: one Benchmark per size. axis: the meaning of a size, for the
-        plot's axis.
+        sizes: the sizes, in the given order. benchmarks: one Benchmark per size. axis: the meaning
+            of a size, for the plot's axis.
     """
 
     sizes: tuple[Size, ...]
@@ -225,14 +225,15 @@ class Sweep(Shown):
         return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, moving {moved}"
 
     def __getitem__(self, length: Size) -> Benchmark:
-        """Return the Benchmark for a size. Raise UsageError if the sweep lacks that size."""
+        """Return the Benchmark of a size. Raise UsageError if the sweep does not contain the
+        size."""
         if length in self.sizes:
             return self.benchmarks[self.sizes.index(length)]
         known = ", ".join(map(str, self.sizes))
         raise usage_error("size", brief(length), f"one of {known}", "choose one")
 
     def measured(self, name: str) -> list[Measured | None]:
-        """Return a variant's cost at each size; None where it was not measured."""
+        """Return a variant's cost at each size; None at sizes where it was not measured."""
         found = [{o.name: o.measured for o in b.outcomes} for b in self.benchmarks]
         return [by_name.get(name) for by_name in found]
 
@@ -248,8 +249,8 @@ class Sweep(Shown):
         return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
     def plot(self) -> Picture:
-        """Draw lines over sizes, one per variant: on a GPU the percentage of the ceiling, with a
-        band from the 20th to the 80th percentile; on the virtual GPU all its counts."""
+        """Draw one line per variant over the sizes: on a GPU the percentage of the ceiling, with a
+        band from the 20th to the 80th percentile; on the virtual GPU all counts."""
         return draw(self, "lines")
 
 
@@ -263,7 +264,7 @@ _HEADS = {
 
 
 def columns(b: Benchmark) -> Table:
-    """Return the table of a single-size benchmark, with the recorded times next to it if given."""
+    """Return the table of a benchmark of one size, including recorded times if there are any."""
     cells_of = _timed if b.kind == "gpu" else _counted
     there = b.recorded if b.recorded_shape is not None else None
     heads, rows = _HEADS[b.kind] + _predicted_heads(b), []
@@ -280,7 +281,7 @@ def columns(b: Benchmark) -> Table:
 
 
 def reason(o: VariantOutcome) -> str:
-    """Explain in a few words why a variant has no numbers."""
+    """State briefly why a variant has no numbers."""
     if not o.failed:
         return NOT_COUNTED
     return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}; see below"
@@ -306,13 +307,13 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
 
 # -- predicted times ----------------------------------------------------------------------------
 def _predicted(b: Benchmark) -> dict[str, PredictedTime]:
-    """Map each variant to its predicted time, including withheld predictions."""
+    """Map each variant to its predicted time, or to the result that states why there is none."""
     found = {o.name: o.measured.predicted for o in b.outcomes if o.measured is not None}
     return {name: p for name, p in found.items() if p is not None}
 
 
 def _predicted_heads(b: Benchmark) -> tuple[str, ...]:
-    """Return the heading `predicted µs on an H200`, if there are counts."""
+    """Return the column heading, such as `predicted µs on an H200`, if there are counts."""
     return tuple(f"predicted µs on {p.place}" for p in [*_predicted(b).values()][:1])
 
 
@@ -346,7 +347,8 @@ def recorded_title(b: Benchmark) -> str:
 
 
 def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
-    """Return the title and table of each quantity, with sizes down and variants across."""
+    """Return the title and the table of each quantity, with one row per size and one column per
+    variant."""
     here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
     tables = [(q.title, _sweep_table(s, functools.partial(_quantity, q))) for q in here]
     titles = dict.fromkeys(head for b in s.benchmarks for head in _predicted_heads(b))
@@ -399,7 +401,8 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
 
 
 def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:
-    """List variants without numbers, with the reasons; for a sweep, the first reason of each."""
+    """List the variants without numbers, with the reasons; for a sweep, the first reason per
+    variant."""
     failed: dict[str, tuple[str, list[str]]] = {}
     uncounted: dict[str, None] = {}
     for k, b in enumerate(benchmarks):

@@ -23,8 +23,8 @@ _CHUNK = 2**26  # elements per chunk of a comparison
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What all variants have in common. tensors: the tensors in args. expected: the result to
-    compare with, or None."""
+    """The data that all variants share. tensors: the tensors in args. expected: the expected
+    result, or None."""
 
     args: tuple[Any, ...]
     tensors: tuple[torch.Tensor, ...]
@@ -43,12 +43,11 @@ def failed(error: Exception) -> str:
 
 
 def check_variants(variants: object) -> None:
-    """Raise UsageError unless `variants` is a dict of names and functions with at least one
-    entry."""
+    """Raise UsageError unless `variants` is a dict that maps at least one name to a function."""
     example = '{"naive": run, "torch": lambda x, y: x.T.contiguous()}'
     if not isinstance(variants, Mapping):
         got = type(variants).__name__
-        raise usage_error("variants", got, "a dict of functions by name", f"write {example}")
+        raise usage_error("variants", got, "a dict from names to functions", f"write {example}")
     if not variants:
         raise usage_error("variants", "none", "at least one", f"write {example}")
     for name, call in variants.items():
@@ -62,21 +61,21 @@ def check_variants(variants: object) -> None:
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
-    """Raise UsageError for a tensor that is not on the kernels' device, because its times would be
-    meaningless and its work is not counted."""
+    """Raise UsageError for a tensor that is not on the target's device: its times would be
+    meaningless, and its work would not be counted."""
     for tensor in tensors:
         if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
             device = target.torch_device.type
             remedy = f'create it with a function such as fk.randn, or call .to("{device}")'
-            raise usage_error("argument", f"a tensor on {tensor.device}", f"one for {target.name}",
-                           remedy)  # fmt: skip
+            raise usage_error("argument", f"a tensor on {tensor.device}",
+                              f"a tensor for {target.name}", remedy)  # fmt: skip
 
 
 def run_variant(
     name: str, call: Callable[..., Any], plan: Plan, target: Target
 ) -> tuple[Measured, int]:
-    """Check a variant's result. Return its cost, and the bytes of the new tensor that it returns (0
-    if it writes to an argument).
+    """Check a variant's result. Return its cost, and the bytes of the new tensor that the variant
+    returns (0 if the variant writes to an argument).
 
     Raises:
         Exception: the variant's error; the last argument is then restored.
@@ -91,7 +90,7 @@ def run_variant(
     try:
         return _checked_and_measured(name, call, plan, target)
     except Exception:
-        if before is not None:  # the output may be a different tensor
+        if before is not None:  # the variant may write to a different tensor
             plan.tensors[-1].copy_(before)
         raise
 
@@ -109,7 +108,7 @@ def _checked_and_measured(
     if target.kind == "gpu":  # check the result before timing
         once()
         torch.cuda.synchronize()
-    else:  # a single run is both counted and checked
+    else:  # one run is both counted and checked
         measured = measure(once, moved_bytes=0, predict=True)
     result = kept[0]
     fresh = isinstance(result, torch.Tensor) and not _shares(result, plan.tensors)
@@ -122,18 +121,19 @@ def _checked_and_measured(
 
 # -- results --------------------------------------------------------------------------------------
 def _poison(call: object, plan: Plan) -> None:
-    """Erase other variants' results from a compiled kernel's output."""
+    """Overwrite the results of other variants in a compiled kernel's output."""
     writes = isinstance(call, CompiledKernel)  # a compiled kernel returns None
     if plan.expected is not None and writes and len(plan.tensors) > 1:
         plan.tensors[-1].fill_(poison(plan.tensors[-1].dtype))
 
 
 def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None:
-    """Compare the tensor that a variant returned, or else wrote, with the expected tensor.
+    """Compare the tensor that a variant returned, or else the one it wrote to, with the expected
+    tensor.
 
     Raises:
         CheckError: the result is wrong.
-        UsageError: there is no result, or it cannot be compared.
+        UsageError: there is no result, or the result cannot be compared.
     """
     returns = isinstance(result, torch.Tensor)
     if not returns and not plan.tensors:
@@ -155,8 +155,9 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
 
 
 def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> bool:
-    """Return True if all values are within the relative tolerance, computed on the device, because
-    `compare` would need seconds for a large result. False leaves the decision to `compare`."""
+    """Return True if all values are within the relative tolerance. This test runs on the device,
+    because `compare` would take seconds for a large result. If it returns False, `compare`
+    decides."""
     if not isinstance(expected, torch.Tensor) or actual.shape != expected.shape:
         return False
     if actual.device != expected.device or actual.dtype != expected.dtype:
@@ -170,15 +171,15 @@ def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> b
 
 
 def _shares(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> bool:
-    """Return True if the tensor shares memory with one of the others."""
+    """Return True if the tensor shares memory with one of the other tensors."""
     mine = tensor.untyped_storage().data_ptr()
     return any(mine == other.untyped_storage().data_ptr() for other in others)
 
 
 # -- bytes ----------------------------------------------------------------------------------------
 def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> int:
-    """Return the bytes of all tensors among the arguments, each counted once, plus those of new
-    tensors if every variant that ran returns one."""
+    """Return the bytes of all tensors among the arguments, each counted once, plus the bytes of a
+    new tensor if every variant that ran returns one."""
     seen: dict[tuple[str, int, int], int] = {}
     for tensor in (a for a in args if isinstance(a, torch.Tensor)):
         reached = _reached(tensor)
@@ -187,7 +188,6 @@ def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> in
 
 
 def _reached(tensor: torch.Tensor) -> int:
-    """Return the bytes of distinct elements; a dimension with stride 0 counts as one element
-    wide."""
+    """Return the bytes of distinct elements; a dimension with stride 0 counts as one element."""
     sizes = zip(tensor.shape, tensor.stride(), strict=True)
     return math.prod(n if step or not n else 1 for n, step in sizes) * tensor.element_size()

@@ -1,1 +1,1 @@
-"""`forgekit bench`: measure the operators over suites of sizes, alongside their peers."""
+"""`forgekit bench`: measure the operators and their peers over suites of sizes."""

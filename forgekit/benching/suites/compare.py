@@ -1,11 +1,11 @@
 """Compare the results of two runs of a suite, row by row, and find rows that became slower.
 
 A timed row is slower if its median is longer by more than the threshold *and* its 20th percentile
-is above the baseline's 80th, because overlapping percentiles are noise. The virtual GPU's counters
-have no noise, so a row is slower if one of `COUNTED` rose by more than the threshold. Only
-forgekit's rows that occur in both runs are compared. A row that was right and is now wrong, fails,
-or launches no kernel counts as slower. The report includes the change of the peers' times: if those
-changed as well, the machine changed.
+is above the baseline's 80th percentile, because overlapping ranges count as noise. The virtual
+GPU's counters have no noise, so a row is slower if one of `COUNTED` rose by more than the
+threshold. Only forgekit's rows that occur in both runs are compared. A row also counts as slower if
+it was correct and is now wrong, fails, or launches no kernel. The report includes the change in the
+peers' times: if they changed too, the machine changed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "sha
 
 @dataclass(frozen=True)
 class Change:
-    """A row that became slower or faster. percent: the increase (positive) or decrease of the time,
-    or of the counter that rose most; infinite for a row that now fails."""
+    """A row that became slower or faster. percent: the change of the time, or of the counter that
+    increased most; positive for an increase, infinite for a row that now fails."""
 
     row: SuiteRow
     percent: float
@@ -38,9 +38,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """compared: the number of rows in both runs; new, gone: forgekit's rows in only one of the
-    runs; slower, faster: rows with the largest change first; peers_percent: the median change in
-    the peers' times; None without peers."""
+    """The comparison of two runs. compared: the number of rows in both runs; new, gone: the numbers
+    of forgekit's rows in only one of the runs; slower, faster: the changed rows, largest change
+    first; peers_percent: the median change in the peers' times, or None without peers."""
 
     results: SuiteResults
     baseline: SuiteResults
@@ -53,7 +53,7 @@ class Comparison:
     peers_percent: float | None
 
     def lines(self) -> list[str]:
-        """Describe the comparison in words, the worst row first."""
+        """Return the lines of the report, with the worst row first."""
         timed = any(machine.device == "gpu" for machine in self.baseline.machines)
         lines = [
             f"{plural(self.compared, 'row')} compared with the baseline of {self.baseline.date} "
@@ -80,12 +80,12 @@ class Comparison:
 def check_baseline(
     baseline: SuiteResults, gpus: Iterable[str], keys: Iterable[Key] | None, suite: str
 ) -> None:
-    """Raise UsageError if a baseline has no row to compare, because it was measured on a GPU not
-    among `gpus` or has none of a suite's rows `keys`; a gate would then always pass."""
+    """Raise UsageError if a baseline has no row to compare, because it was measured on a GPU that
+    is not in `gpus` or contains no row in `keys`. Otherwise a gate would always pass."""
     for gpu in gpus:
         if baseline.gpus != (gpu,):
             got = f"a baseline from {' and '.join(baseline.gpus) or 'no machine'}"
-            raise usage_error("--compare", got, f"one from {gpu}", "measure a baseline here")
+            raise usage_error("--compare", got, f"a baseline from {gpu}", "measure a baseline here")
     known = {row.key for row in baseline.rows if row.own and row.status == "ok"}
     if keys is not None and known.isdisjoint(keys):
         rows = plural(len(known), "row")
@@ -95,7 +95,7 @@ def check_baseline(
 
 
 def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: float) -> Comparison:
-    """Compare with the baseline, by the rule in the module's docstring."""
+    """Compare results with the baseline, by the rules in the module's docstring."""
     before = {row.key: row for row in baseline.rows if row.status == "ok"}
     now = {row.key: row for row in results.rows if row.status != "skipped"}
     both = [(row, before[key]) for key, row in now.items() if key in before]
@@ -120,7 +120,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
 
 
 def _change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
-    """Describe how the row changed; None if it did not change beyond the noise."""
+    """Return the change of a row, or None if it did not change beyond the noise."""
     if row.status != "ok":
         return Change(row, math.inf, f"was correct, but is now {row.status}: {row.error}")
     if row.timing and old.timing:

@@ -1,7 +1,7 @@
 """Define the operators of the suites: inputs, minimum traffic, result and check.
 
-A result is right if it satisfies `forgekit.check`'s rule with the tolerances in `dtypes.py`. In
-this module torch applies the rule on the device, part by part, because a result may have 2^31
+A result is correct if it satisfies `forgekit.check`'s rule with the tolerances in `dtypes.py`. This
+module applies the rule with torch on the device, part by part, because a result may have 2^31
 elements. The reference is `forgekit.ref`, applied to the same inputs in float64.
 """
 
@@ -28,14 +28,15 @@ _RESERVE = 512 * 2**20  # the buffer that flushes the L2 cache, plus the compile
 
 @dataclass(frozen=True)
 class BenchedOp:
-    """inputs: their number; torch: (*inputs, dim) -> the usual torch expression."""
+    """An operator of the suites. inputs: the number of inputs; torch(*inputs, dim): computes the
+    result with the usual torch expression."""
 
     inputs: int
     torch: Callable[..., Tensor]
 
 
 def _softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor:
-    """Call the operation that torch's own autograd uses."""
+    """Call the operation that torch's autograd uses."""
     result: Tensor = torch._softmax_backward_data(grad, y, dim, y.dtype)
     return result
 
@@ -51,8 +52,8 @@ BENCHED_OPS = {
 
 def make_inputs(case: Case, device: torch.device) -> tuple[Tensor, ...]:
     """Return normally distributed inputs, the same at each call; for softmax_backward, the gradient
-    and a softmax y. The values are drawn on the device, in the inputs' own type, because there may
-    be billions of them."""
+    and a softmax y. The values are drawn on the device, in the inputs' type, because there may be
+    billions of values."""
     dtype = getattr(torch, case.dtype)
 
     def drawn(seed: int) -> Tensor:
@@ -75,19 +76,19 @@ def result_shape(case: Case) -> tuple[int, ...]:
 
 
 def moved_bytes(case: Case) -> int:
-    """Return the bytes of the inputs, each read once, and of the output, written once."""
+    """Return the bytes moved if each input is read once and the output is written once."""
     inputs = BENCHED_OPS[case.op].inputs * case.elements
     return (inputs + math.prod(result_shape(case))) * getattr(torch, case.dtype).itemsize
 
 
 def memory_needed(case: Case) -> int:
-    """Return the approximate bytes of device memory for checking and timing the case."""
+    """Return the approximate bytes of device memory needed to check and time the case."""
     another = math.prod(result_shape(case)) * getattr(torch, case.dtype).itemsize
     return moved_bytes(case) + another + 8 * _COPIES * min(case.elements, _PART) + _RESERVE
 
 
 def lacking_memory(case: Case, target: Target) -> str:
-    """Explain why memory is too small for a case; return an empty string if it suffices."""
+    """Return a message if memory is too small for a case, else an empty string."""
     if target.kind != "gpu":
         return ""
     torch.cuda.empty_cache()
@@ -98,8 +99,8 @@ def lacking_memory(case: Case, target: Target) -> str:
 
 
 def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | None:
-    """Return None if the result is right; otherwise report how much of it is wrong, and the worst
-    element."""
+    """Return None if the result is correct; otherwise return a message with the number of wrong
+    elements and the worst element."""
     want = (result_shape(case), getattr(torch, case.dtype))
     if (tuple(result.shape), result.dtype) != want:
         return f"it is {tuple(result.shape)} {result.dtype}, but should be {want[0]} {want[1]}"
@@ -121,7 +122,7 @@ def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | N
 def _parts(
     case: Case, inputs: tuple[Tensor, ...], result: Tensor
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """Yield (start, part of the result, its reference), for independent slices."""
+    """Yield (start, part of the result, its reference) for each independent slice."""
     axis = 1 if case.dim == 0 else 0
     step = max(_PART * case.shape[axis] // case.elements, 1)
     for start in range(0, case.shape[axis], step):
@@ -135,21 +136,21 @@ def _parts(
 
 
 def _result_axis(case: Case) -> int:
-    """Return the result's dimension along which the parts are taken."""
+    """Return the result's dimension along which it is divided into parts."""
     if case.op == "reduce_sum":
         return 0
     return int(case.op == "copy_transpose" or case.dim == 0)
 
 
 def _allowed(case: Case, expected: Tensor) -> Tensor | float:
-    """Return the allowed error for each element; 0 for exact operations."""
+    """Return the allowed error of each element; 0 for exact operations."""
     info = dtype_info(getattr(torch, case.dtype))
     if case.op in _EXACT:
         return info.smallest / 2
     scale = float(expected.square().mean().sqrt())
     atol = max(info.atol * min(1.0, scale), info.smallest)
     if case.op in ("reduce_sum", "softmax_backward"):
-        # Sums near 0 come from cancellation, so the magnitude of a typical result determines the
-        # allowed rounding error.
+        # Sums near 0 result from cancellation, so the allowed error depends on the magnitude of a
+        # typical result.
         atol = max(atol, info.rtol * scale)
     return atol + info.rtol * expected.abs()

@@ -1,4 +1,4 @@
-"""List the contenders: forgekit's operators, by backend and variant, and common alternatives."""
+"""Define the contenders: forgekit's operators, by backend and variant, and their peers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Inputs = tuple[Tensor, ...]
 
 
 class AbsentError(Exception):
-    """A contender cannot take part; the message states the reason."""
+    """The error of a contender that cannot be measured; its message states the reason."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """name: its name in the tables. own: True for forgekit. prepare: (case, inputs) -> a call that
-    computes the case; may raise AbsentError."""
+    """An implementation to measure. name: its name in the tables. own: True for forgekit.
+    prepare(case, inputs): returns a function that computes the case, or raises AbsentError."""
 
     name: str
     own: bool
@@ -41,7 +41,7 @@ def _torch(case: Case, inputs: Inputs) -> Call:
 
 
 def _torch_compile(case: Case, inputs: Inputs) -> Call:
-    torch._dynamo.reset()  # otherwise each size counts as a recompilation, and sizes become dynamic
+    torch._dynamo.reset()  # otherwise a new size causes a recompilation with dynamic sizes
     compiled = torch.compile(BENCHED_OPS[case.op].torch, dynamic=False)
     return partial(compiled, *inputs, dim=case.dim)
 
@@ -72,7 +72,7 @@ def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
         if variant not in VARIANTS[case.op]:
             raise AbsentError(f"{case.op} has no variant {variant!r}")
         options["variant"] = variant
-    if backend != "kernel":  # omit the default, to call as users do
+    if backend != "kernel":  # omit the default, as users do
         if backend not in backend_names(case.op):
             raise AbsentError(f"{case.op} has no backend {backend!r}")
         options["backend"] = backend
@@ -82,12 +82,12 @@ def _own(backend: str, variant: str | None, case: Case, inputs: Inputs) -> Call:
 def contenders(
     *, backends: Sequence[str], variants: Sequence[str], peers: Sequence[str]
 ) -> list[Contender]:
-    """Return the contenders in the order of the tables; forgekit's own come first.
+    """Return the contenders in the order of the tables, with forgekit's contenders first.
 
-    variants: each of these is measured as well; "best" is forgekit's own choice.
+    variants: the variants to measure; "best" is the kernel that forgekit chooses.
 
     Raises:
-        UsageError: the peer, backend or variant does not exist.
+        UsageError: a peer, backend or variant does not exist.
     """
     known = list(dict.fromkeys(name for op in OPERATORS for name in backend_names(op)))
     their_own = dict.fromkeys(name for names in VARIANTS.values() for name in names)

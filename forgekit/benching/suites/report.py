@@ -1,4 +1,4 @@
-"""Write the results of a suite as Markdown: a table per operator, and a summary."""
+"""Write the results of a suite as Markdown: a heading, and one table per operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forgekit.text import Table
 
 
 def markdown(results: SuiteResults) -> str:
-    """Return all results, with a heading and a table per operator and dimension."""
+    """Return all results: a heading, and one table per operator and dimension."""
     parts = [headline(results)]
     groups: dict[tuple[str, int], list[SuiteRow]] = {}
     for row in results.rows:
@@ -26,7 +26,7 @@ def markdown(results: SuiteResults) -> str:
 
 
 def headline(results: SuiteResults) -> str:
-    """Give the machine, date and commit, and explain the numbers."""
+    """Return the machine, date and commit, and an explanation of the numbers."""
     if not results.machines:
         return f"Suite {results.suite}, {results.date}: no measurements."
     one = results.machines[0]
@@ -64,7 +64,7 @@ def _by_case(rows: Sequence[SuiteRow]) -> dict[Case, dict[str, SuiteRow]]:
 
 
 def _contenders(rows: Sequence[SuiteRow]) -> tuple[list[str], list[str]]:
-    """Return the names of forgekit's own contenders and of its peers."""
+    """Return the names of forgekit's contenders and the names of the peers."""
     names = dict.fromkeys(row.contender for row in rows)
     return [n for n in names if is_own(n)], [n for n in names if not is_own(n)]
 
@@ -98,13 +98,13 @@ def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
         return "–"
     if row.gbps is None:
         return row.status
-    percent = results.percent(row)  # a no-break space, for narrow cells
+    percent = results.percent(row)  # a no-break space, because cells are narrow
     share = "" if percent is None else f"\u00a0({percent:.0f}\u00a0%)"
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
 
 def spread(row: SuiteRow | None) -> str:
-    """Return the median in microseconds, and the 20th and 80th percentile."""
+    """Return the median and, in brackets, the 20th and 80th percentiles, in microseconds."""
     if row is None or row.timing is None:
         return "–"
     t = row.timing
@@ -112,15 +112,15 @@ def spread(row: SuiteRow | None) -> str:
 
 
 def _ratio(own: SuiteRow | None, peer: SuiteRow | None) -> float | None:
-    """Return how many times as fast as a peer; None unless both were timed."""
+    """Return the speedup over a peer, or None unless both were timed."""
     if own is None or peer is None or own.timing is None or peer.timing is None:
         return None
     return peer.timing.median_ms / own.timing.median_ms
 
 
 def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[float, float, int]]:
-    """Map (forgekit's contender, peer) to the speedup: its geometric mean, its minimum, and the
-    number of cases in which both were timed."""
+    """Map (forgekit's contender, peer) to the speedup's geometric mean, its minimum, and the number
+    of cases in which both contenders were timed."""
     cases = _by_case(rows).values()
     found = {}
     for own, peer in itertools.product(*_contenders(rows)):
@@ -172,7 +172,7 @@ def _host(results: SuiteResults) -> list[str]:
 
 
 def _trouble(results: SuiteResults) -> list[str]:
-    """List wrong and failed rows, and omitted cases."""
+    """Return a list of the wrong and failed rows and the omitted cases."""
     lines = []
     for row in results.rows:
         if row.status != "ok":

@@ -1,24 +1,23 @@
-"""Hold the results of a suite, and read and write their JSON file (schema "forgekit-bench", version
-1).
+"""The results of a suite, and their JSON file (schema "forgekit-bench", version 1).
 
 schema, version   "forgekit-bench", 1
 suite             the suite's name
 date, commit      ISO date; forgekit's commit, followed by "+" if files were changed, or null
 interrupted       true if the suite was interrupted and cases are missing
 left_out          sentences about cases that were not measured, with reasons
-machines          one per measuring process:
+machines          one entry per measuring process:
   device          "gpu" or "virtual"
   gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
   versions        package -> version
   ceiling_gbps    GB/s of a copy of 1 GB in the same process, read plus written; null if virtual
 host_us           operator -> contender -> microseconds of host time; {} unless --host-times
-rows              one per case and contender, in the suite's order:
+rows              one entry per case and contender, in the suite's order:
   op, shape, dtype, dim, contender
   status          "ok"; "wrong": the result is wrong, and was not timed; "error"; "skipped"
   error           the error, or why it was skipped; null if the status is "ok"
   moved_bytes     each input read once, each output written once
   timing          on a GPU: median_ms, p20_ms, p80_ms, of calls with a cold L2 cache; or null
-  counters        on the virtual GPU: those of forgekit.benching.measuring.Counters; or null
+  counters        on the virtual GPU: the fields of forgekit.benching.measuring.Counters; or null
   gbps            moved_bytes divided by median_ms; null without timing
   percent_of_ceiling
   machine         index in machines
@@ -48,13 +47,13 @@ STATUSES = ("ok", "wrong", "error", "skipped")
 
 
 def is_own(contender: str) -> bool:
-    """Return True for one of forgekit's contenders, with or without a backend or a variant."""
+    """Return True if a contender is one of forgekit's, with or without a backend or a variant."""
     return contender.split()[0] == "forgekit"
 
 
 @dataclass(frozen=True)
 class MachineInfo:
-    """The place where a row was measured; the module's docstring explains the fields."""
+    """The machine and process that measured a row; the module's docstring explains the fields."""
 
     device: str
     gpu: str
@@ -78,23 +77,23 @@ class SuiteRow:
 
     @property
     def key(self) -> Key:
-        """The key that identifies the row in another run."""
+        """Return the key that identifies the row in another run."""
         return self.case, self.contender
 
     @property
     def own(self) -> bool:
-        """Return True for one of forgekit's contenders."""
+        """Return True if the contender is one of forgekit's."""
         return is_own(self.contender)
 
     @property
     def gbps(self) -> float | None:
-        """Return 10^9 bytes per second at the median."""
+        """Return the rate at the median time in 10^9 bytes per second."""
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
 
 @dataclass
 class SuiteResults:
-    """The results of a suite so far."""
+    """The results of a suite, to which measurements are added."""
 
     suite: str
     date: str
@@ -108,7 +107,7 @@ class SuiteResults:
     def add(
         self, rows: Iterable[SuiteRow], machine: MachineInfo | None, left_out: Iterable[str] = ()
     ) -> None:
-        """Add a process's measurements; machine: None if the process never responded."""
+        """Add the measurements of a process; machine: None if the process never responded."""
         if machine is not None and machine not in self.machines:
             self.machines.append(machine)
         index = None if machine is None else self.machines.index(machine)
@@ -117,11 +116,11 @@ class SuiteResults:
 
     @property
     def gpus(self) -> tuple[str, ...]:
-        """Return the names of the GPUs, each once."""
+        """Return the distinct names of the GPUs."""
         return tuple(dict.fromkeys(machine.gpu for machine in self.machines))
 
     def percent(self, row: SuiteRow) -> float | None:
-        """Return the percentage of the measuring process's ceiling."""
+        """Return a row's rate as a percentage of its machine's ceiling."""
         ceiling = None if row.machine is None else self.machines[row.machine].ceiling_gbps
         return 100 * row.gbps / ceiling if row.gbps is not None and ceiling else None
 
@@ -148,10 +147,10 @@ class SuiteResults:
 
     @classmethod
     def from_dict(cls, data: Any, *, name: str = "results") -> SuiteResults:
-        """Read the result of `to_dict`.
+        """Create results from the output of `to_dict`.
 
         Raises:
-            UsageError: the data has another form or version.
+            UsageError: the data does not have this schema or version.
         """
         try:
             if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -181,11 +180,11 @@ _KNOWN: dict[str, Sequence[Any]] = {
     "status": STATUSES,
 }
 _LEAST = {"shape": 1, "moved_bytes": 1}
-_fields = functools.cache(get_type_hints)  # fields of a dataclass: name -> type
+_fields = functools.cache(get_type_hints)  # maps a dataclass to the types of its fields
 
 
 def _read(kind: Any, value: Any, name: str) -> Any:
-    """Convert a JSON value to a type; raise KeyError, TypeError or ValueError if it does not fit.
+    """Convert a JSON value to a type; raise KeyError, TypeError or ValueError if it is invalid.
 
     A row's JSON also holds the fields of its case.
     """
@@ -206,8 +205,8 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def _fits(kind: Any, value: Any, name: str) -> bool:
-    """Return True for a nonblank text, a flag, or a nonnegative number; a float, such as a time or
-    a rate, must be above 0."""
+    """Return True for a nonblank string, a bool, or a nonnegative int; a float, such as a time or a
+    rate, must be positive."""
     if name in _KNOWN:
         return value in _KNOWN[name]
     if kind is str:
@@ -221,7 +220,7 @@ def read_results(file: Path) -> SuiteResults:
     """Read results from a file.
 
     Raises:
-        UsageError: the file does not exist, or does not contain results.
+        UsageError: the file does not exist or does not contain results.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -234,5 +233,5 @@ def read_results(file: Path) -> SuiteResults:
 
 
 def write_results(results: SuiteResults, file: Path) -> None:
-    """Write results to the file given by --out; an existing file is replaced atomically."""
+    """Write results to the file of --out; an existing file is replaced atomically."""
     write_output("--out", file, json.dumps(results.to_dict(), indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Run the cases of a suite, and check each result before timing it.
 
-`run_case` is the only function that measures, whether here, on a Dask worker or on Modal.
+`run_case` is the only function that measures: in this process, on a Dask worker or on Modal.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import ceiling_gbps, host_us, package_versions
 from forgekit.devices import Target, gpu_report, use_target
 
-# elements in the largest case that the virtual GPU counts in about a second
+# maximum elements of a case on the virtual GPU, which counts them in about a second
 VIRTUAL_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a suite run. backends, variants, peers: see peers.contenders. device, arch:
-    those of fk.use_target; None keeps the default choice."""
+    """The options of a suite run. backends, variants, peers: see `peers.contenders`. device, arch:
+    the arguments of `fk.use_target`; None for its defaults."""
 
     backends: tuple[str, ...] = ("kernel",)
     variants: tuple[str, ...] = ()
@@ -55,8 +55,8 @@ class Settings:
 @dataclass(frozen=True)
 class CaseOutcome:
     """The result of a case. machine: None if the process never responded. too_large: True if the
-    case is too large for the virtual GPU and was not run. lost: why this process can no longer use
-    the GPU; empty if it can."""
+    case is too large for the virtual GPU and was not run. lost: the reason why this process can no
+    longer use the GPU, or an empty string."""
 
     rows: tuple[SuiteRow, ...]
     machine: MachineInfo | None
@@ -66,7 +66,7 @@ class CaseOutcome:
 
 
 def run_case(case: Case, settings: Settings) -> CaseOutcome:
-    """Check, then measure, all contenders for one case; an error becomes a row."""
+    """Check and measure all contenders for one case; record an error as a row."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         if target.kind == "virtual" and case.elements > VIRTUAL_ELEMENTS:
@@ -116,7 +116,7 @@ def _measured(
     case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int
 ) -> SuiteRow:
     call, moved = contender.prepare(case, inputs), moved_bytes(case)
-    # The allocator reuses the memory freed last, which still holds the previous, correct result.
+    # The allocator reuses the most recently freed memory, which still holds a correct result.
     inputs[0].new_full(result_shape(case), float("nan"))
     if wrong := why_wrong(case, inputs, call()):
         return SuiteRow(case, contender.name, "wrong", moved, error=wrong)
@@ -125,7 +125,7 @@ def _measured(
 
 
 def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) -> None:
-    """Add the microseconds of host time per call, for 64×64 float16 elements, to the results."""
+    """Add the host time per call for 64×64 float16 elements, in microseconds, to the results."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         for op in ops:
@@ -141,14 +141,14 @@ def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) 
 
 
 def new_results(suite: str) -> SuiteResults:
-    """Return SuiteResults for today's date and the current commit, without rows."""
+    """Return SuiteResults without rows, for today's date and the current commit."""
     return SuiteResults(suite, datetime.date.today().isoformat(), _commit())
 
 
 def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
     """Yield (index, outcome) for each case, in order, in this process.
 
-    A case that breaks the GPU's context ends the run, and the remaining rows report that.
+    A case that breaks the GPU's context ends the run; the remaining rows report the broken context.
     """
     lost: CaseOutcome | None = None
     for index, case in enumerate(cases):
@@ -174,7 +174,7 @@ def merge(
     total: int | None = None,
     out: Path | None = None,
 ) -> SuiteResults:
-    """Fill `results` in the suite's order, from outcomes in any order; ctrl-C ends it early.
+    """Fill `results` in the suite's order from outcomes in any order; Ctrl-C stops the run early.
 
     total: the number of outcomes, for the progress bar. out: a file that is updated after each
     outcome.
@@ -203,8 +203,8 @@ def _fill(results: SuiteResults, found: dict[int, CaseOutcome]) -> None:
 
 
 def exit_status(results: SuiteResults) -> int:
-    """Return 130 if the run was interrupted, 1 if one of forgekit's own results was wrong or
-    failed, else 0."""
+    """Return 130 if the run was interrupted, 1 if one of forgekit's results was wrong or failed,
+    else 0."""
     if any(row.own and row.status in ("wrong", "error") for row in results.rows):
         return 1
     return 130 if results.interrupted else 0
@@ -213,7 +213,7 @@ def exit_status(results: SuiteResults) -> int:
 # -- this process's machine ------------------------------------------------------------------------
 @functools.lru_cache
 def machine_info(target: Target) -> MachineInfo:
-    """Describe this process and its GPU; measure the ceiling, once."""
+    """Describe this process and its GPU; measure the ceiling once."""
     packages = package_versions("torch", "nvidia-cutlass-dsl", "triton", "quack-kernels")
     versions = {"python": platform.python_version(), **packages}
     if target.kind == "virtual":
@@ -225,8 +225,8 @@ def machine_info(target: Target) -> MachineInfo:
 
 
 def _commit() -> str | None:
-    """Return the commit of forgekit's checkout, followed by "+" if files were changed; None without
-    one."""
+    """Return the commit of forgekit's checkout, followed by "+" if files were changed, or None
+    outside a checkout."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return None
@@ -246,8 +246,8 @@ def error_line(error: BaseException) -> str:
 
 
 def lost_context() -> str:
-    """Explain why the GPU's context is broken after an error; return an empty string if it is
-    not."""
+    """Return the reason why the GPU's context is broken after an error, or an empty string if it is
+    intact."""
     if not torch.cuda.is_available():
         return ""
     try:

@@ -1,15 +1,15 @@
-"""Distribute independent pieces of work, such as the cases of a suite, with Dask, one worker per
+"""Distribute independent pieces of work, such as the cases of a suite, to Dask workers, one per
 GPU.
 
-    --scheduler local:2                    two workers here; on GPUs, they use GPUs 0 and 1
+    --scheduler local:2                    two local workers, which use GPUs 0 and 1 if present
     --scheduler tcp://10.0.0.5:8786        workers waiting at this address
 
-A worker is one process with one thread, so that no two pieces share a GPU:
+A worker is a process with one thread, so two pieces of work never share a GPU:
 
     dask scheduler
     CUDA_VISIBLE_DEVICES=0 dask worker tcp://10.0.0.5:8786 --nworkers 1 --nthreads 1
 
-Dask passes the work of a lost worker to another worker. This needs the extra `remote`.
+Dask passes the work of a lost worker to another worker. This module needs the extra `remote`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Result = TypeVar("Result")
 _WAIT_S = 60  # seconds to wait for workers, which import torch
 _CONNECT_S = 10
 
-_lost = False  # this worker's GPU is no longer usable
+_lost = False  # True if this worker can no longer use its GPU
 
 
 def check_scheduler(scheduler: str) -> None:
     """Raise UsageError for a scheduler that is neither `local:N` nor an address, or for more
-    workers than GPUs; PlatformError without Dask."""
+    workers than GPUs. Raise PlatformError without Dask."""
     count = local_workers(scheduler)
     if count is None and not re.fullmatch(r"tcp://[^\s/]+:\d+", scheduler):
         needed, remedy = "local:2 or tcp://host:8786", "copy the address from `dask scheduler`"
@@ -63,7 +63,7 @@ def check_scheduler(scheduler: str) -> None:
 
 
 def local_workers(scheduler: str) -> int | None:
-    """Return the number of workers that `local:N` starts here; None for an address, at which
+    """Return the number of workers that `local:N` starts here, or None for an address, where
     workers are already waiting."""
     found = re.fullmatch(r"local:([1-9]\d*)", scheduler)
     return int(found[1]) if found else None
@@ -76,15 +76,15 @@ def spread(
     scheduler: str,
     failed: Callable[[Item, BaseException], Result],
 ) -> Iterator[tuple[int, Result]]:
-    """Yield (index, result) of `function` for each item, as they arrive.
+    """Yield (index, result) of `function` for each item, in the order of completion.
 
-    function: a module-level function, importable on the workers. scheduler: `local:N` or an
-    address. failed: (item, error) -> the result if `function` raises, or if three workers were lost
-    while running the item.
+    function: a module-level function that workers can import. scheduler: `local:N` or an address.
+    failed(item, error): returns the result if `function` raises an exception, or if three workers
+    were lost while running the item.
 
     Raises:
-        UsageError, PlatformError: as in check_scheduler; also if there is no answer, or a worker
-            has several threads.
+        UsageError, PlatformError: as for `check_scheduler`; also if the scheduler does not answer,
+            or a worker has several threads.
     """
     check_scheduler(scheduler)
     from distributed import as_completed
@@ -99,7 +99,7 @@ def spread(
                     result = future.result()
                 except Exception as error:
                     result = failed(items[index], error)
-                future.release()  # otherwise losing a worker later would cause it to be recomputed
+                future.release()  # otherwise Dask would compute it again if its worker were lost
                 yield index, result
         finally:
             client.cancel(futures)
@@ -129,7 +129,7 @@ def _client(scheduler: str) -> Iterator[Client]:
 
 
 def _cluster(count: int) -> Any:
-    """Start local workers, each with its own GPU if there are any; lost workers are replaced."""
+    """Start local workers, each with its own GPU if there are GPUs; Dask replaces lost workers."""
     from distributed import Nanny, Scheduler, SpecCluster
 
     quiet = {"dashboard": False, "silence_logs": logging.CRITICAL}
@@ -155,8 +155,8 @@ def _environment(number: int) -> dict[str, str]:
 
 
 def run_case_here(piece: tuple[Case, Settings]) -> CaseOutcome:
-    """Run `run_case` on a worker. A worker that has lost its GPU's context exits at the next case,
-    which then runs on another worker: Dask starts a new process in its place."""
+    """Run `run_case` on a worker. A worker that has lost its GPU's context exits at the next case;
+    Dask starts a new process, and another worker runs this case."""
     global _lost
     from forgekit.benching.suites.running import run_case
 

@@ -1,8 +1,8 @@
-"""Read suites (the sizes and types at which operators are measured) from TOML files in `suites/`.
+"""Read suites, the sizes and types at which operators are measured, from TOML files in `suites/`.
 
-A suite is a list of groups; a group holds `ops`, `dtypes`, `why`, and either `shapes` or the two
-lists `M` and `N`, which stand for all pairs. `dim`, by default -1, is the dimension of a sum or a
-softmax. Refer to your own file by its path.
+A suite is a list of groups. A group has `ops`, `dtypes`, `why`, and either `shapes` or the two
+lists `M` and `N`, which are combined to all pairs. `dim`, by default -1, is the dimension of a sum
+or a softmax. A suite outside this folder is named by its path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from forgekit.errors import brief, usage_error
 
-OPERATORS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")  # torch not imported
+OPERATORS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")  # without torch
 DTYPES = ("float16", "bfloat16", "float32")
 
 _FOLDER = Path(__file__).parent
@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Case:
-    """An operator at one size, in one type; dim: -1 or 0, ignored for a transpose."""
+    """An operator at one size and type; dim: -1 or 0, ignored for a transpose."""
 
     op: str
     shape: tuple[int, int]
@@ -46,8 +46,8 @@ def suite_names() -> list[str]:
 
 
 def load_suite(name: str) -> list[Case]:
-    """Return the cases of a suite, each once, ordered by operator and then as in the file; cases
-    with more than 2^31 elements come last.
+    """Return the distinct cases of a suite, ordered by operator and then as in the file, with cases
+    of more than 2^31 elements last.
 
     name: one of forgekit's suites, or the path of a TOML file.
 
@@ -72,7 +72,7 @@ def load_suite(name: str) -> list[Case]:
             cases += _cases(group)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise usage_error(f"{file}, group", group, _GROUP, remedy) from None
-    # Cases that may break the GPU's context, and thereby all later cases, come last.
+    # Cases that may break the GPU's context come last, because later cases would then fail.
     return sorted(dict.fromkeys(cases), key=lambda c: (c.elements > 2**31, OPERATORS.index(c.op)))
 
 
@@ -83,8 +83,8 @@ _GROUP = (
 
 
 def _cases(group: Any) -> list[Case]:
-    """Return the cases of a group. Raise one of the errors that `load_suite` expects if the group
-    is malformed."""
+    """Return the cases of a group. If the group is malformed, raise one of the errors that
+    `load_suite` handles."""
     g = {"dim": -1, "why": "", **group}
     shapes = list(g["shapes"] if "shapes" in g else itertools.product(g["M"], g["N"]))
     keys = {"ops", "dtypes", "dim", "why", *(["shapes"] if "shapes" in g else ["M", "N"])}
@@ -103,7 +103,7 @@ def _can_be(case: Case) -> bool:
 
 
 def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise UsageError if a name passed to an option is not in `known`."""
+    """Raise UsageError if an option's names are not all in `known`."""
     for name in names:
         if name not in known:
             needed = f"any of {', '.join(known)}"
@@ -113,8 +113,8 @@ def check_names(option: str, names: Iterable[str], known: Iterable[str]) -> None
 def select(
     cases: Iterable[Case], *, ops: Sequence[str] = (), dtypes: Sequence[str] = ()
 ) -> list[Case]:
-    """Select the cases with some operators and types; naming none selects all. Raise UsageError if
-    no case is left."""
+    """Return the cases with these operators and types; an empty sequence selects all. Raise
+    UsageError if no case is left."""
     chosen = [c for c in cases if c.op in (ops or OPERATORS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:
         got = f"--op {','.join(ops) or 'all'} --dtype {','.join(dtypes) or 'all'}"

@@ -1,2 +1,2 @@
-"""NVIDIA's own tools (ncu, nsys, compute-sanitizer): find them, run them, and turn their reports
-into tables."""
+"""Find and run NVIDIA's tools (ncu, nsys, compute-sanitizer), and convert their reports to
+tables."""

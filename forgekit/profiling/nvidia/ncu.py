@@ -14,7 +14,7 @@ from forgekit.errors import ForgekitError, PlatformError, UsageError, got_needed
 from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, plural, seconds, shortened
 
-CUTE_KERNELS = "kernel_cutlass"  # prefix of CuTe DSL's kernel names
+CUTE_KERNELS = "kernel_cutlass"  # the prefix of CuTe DSL's kernel names
 SECTIONS = ("SpeedOfLight", "WarpStateStats", "Occupancy", "LaunchStats")
 
 _SHARED = "l1tex__data_{}_pipe_lsu_mem_shared_op_{}.sum".format
@@ -34,18 +34,17 @@ METRICS = {
     "registers": "launch__registers_per_thread",
 }
 DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
-# These are collected for every launch; the others come with the sections, and their names depend on
-# the architecture.
+# Metrics requested by name. The sections add the others, whose names depend on the architecture.
 _COLLECTED = [name for name in METRICS.values() if name.startswith(("gpu__", "l1tex__"))]
 _STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active\.ratio")
 _AT_WORK = "selected"  # not a stall: the warp's instruction is issued
 
 
-# -- one run --------------------------------------------------------------------------------------
+# -- a run ----------------------------------------------------------------------------------------
 class Run(NamedTuple):
-    """The result of a run. report: ncu's report file, in a separate folder; rows: its raw page, one
-    dict per launch, with values as ncu writes them, in base units; log: ncu's log; status: the
-    command's exit status if the command failed (command_failed), otherwise ncu's."""
+    """The result of a run. report: ncu's report file, in a separate folder; rows: the report's raw
+    page, one dict per launch, with values as ncu writes them, in base units; log: ncu's log;
+    status: the command's exit status if the command failed (command_failed), otherwise ncu's."""
 
     report: Path
     rows: list[dict[str, str]]
@@ -77,9 +76,10 @@ def options_of(
     count: int | None = None,
     full: bool = False,
 ) -> list[str]:
-    """Return ncu's options: measure launches of kernels whose names match a pattern, `count`
-    launches (None: all) after skipping `skip`; metrics: replace those of the table; full: collect
-    all sections and the source. The GPU's clock is not locked."""
+    """Return ncu's options to measure launches of kernels whose names match a pattern. skip, count:
+    the launches to skip, and then to measure (None: all). metrics: metrics to collect instead of
+    the table's. full: True to collect all sections and the source. The GPU's clock is not
+    locked."""
     line = ["--clock-control", "none", "--target-processes", "all"]
     line += ["--kernel-name-base", "function", "--kernel-name", f"regex:{kernel}"]
     line += ["--launch-skip", str(skip)] if skip else []
@@ -93,8 +93,7 @@ def options_of(
 
 
 def launches(text: str) -> list[dict[str, str]]:
-    """Parse ncu's raw page in CSV format into rows, without ncu's other output and the line of
-    units."""
+    """Parse ncu's raw page in CSV format into rows, without ncu's other output and the units."""
     _, start, page = text.partition('"ID",')
     table = csv.DictReader(line for line in (start + page).splitlines() if line.startswith('"'))
     return [row for row in table if row["ID"].isdigit()]
@@ -102,13 +101,13 @@ def launches(text: str) -> list[dict[str, str]]:
 
 # -- the command's kernels -------------------------------------------------------------------------
 def kernels(rows: Sequence[dict[str, str]], asked: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Summarise the raw page: return one dict per name, grid and block, in order, with medians over
-    the launches.
+    """Summarise the raw page: return one dict per kernel name, grid and block, in order, with
+    medians over the launches.
 
-    function: the name as in Python; name, grid, block: as ncu writes them; launches: their number;
-    the values of METRICS, and dram_gbps: bytes read from and written to DRAM, in 10^9 bytes per
-    second, None if ncu lacks them; stalls: reason for waiting -> percent of a warp's time, the
-    largest first; metrics: the requested metrics, by ncu's names.
+    function: the kernel's Python name. name, grid, block: as ncu writes them. launches: the number
+    of launches. The keys of METRICS, and dram_gbps, the DRAM reads and writes in 10^9 bytes per
+    second: None if ncu does not report them. stalls: maps a reason for waiting to the percentage of
+    a warp's time, the largest first. metrics: the requested metrics, by ncu's names.
     """
     groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
@@ -142,12 +141,12 @@ def _stalls(rows: Sequence[dict[str, str]]) -> dict[str, float]:
     return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
-# -- in words -------------------------------------------------------------------------------------
+# -- text -----------------------------------------------------------------------------------------
 LEGEND = """\
 DRAM %: percentage of peak. sectors: 32-byte sectors per global-memory request. conflicts:
 shared-memory wavefronts beyond the first of a request; a tenth of all wavefronts can be noise
-(fk.profile and ncu's Source page are exact). warps: average percentage of those that a
-multiprocessor can hold. waits: percentage of a warp's time. With several launches: medians."""
+(fk.profile and ncu's Source page are exact). warps: average percentage of the warps that a
+multiprocessor can hold. waits: percentage of a warp's time. Values are medians over launches."""
 NAME_WIDTH = 24
 STALLS_SHOWN = 3
 
@@ -180,7 +179,7 @@ COLUMNS = {
 
 def as_table(found: Sequence[dict[str, Any]], asked: Sequence[str] = ()) -> str:
     """Format the kernels as text of at most 100 columns; asked: the metrics to show instead of the
-    usual ones."""
+    default metrics."""
     if asked:
         return "\n\n".join(map(_metrics, found))
     rows = [[show(k[field]) for field, (_, show) in COLUMNS.items()] for k in found]
@@ -214,7 +213,8 @@ def _metrics(k: dict[str, Any]) -> str:
 
 # -- reasons for a missing report ------------------------------------------------------------------
 def explain(log: str, kernel: str) -> ForgekitError:
-    """Explain, from ncu's log, why there is no report; kernel: the requested name pattern."""
+    """Return the error that explains, from ncu's log, why there is no report. kernel: the requested
+    name pattern."""
     if "ERR_NVGPUCTRPERM" in log:
         needed = "the permission to read the GPU's performance counters"
         remedy = (
@@ -238,7 +238,7 @@ def explain(log: str, kernel: str) -> ForgekitError:
 
 
 def unknown_metrics(names: Sequence[str]) -> UsageError:
-    """Return the error for metrics that ncu lacks: newer versions of ncu omit such metrics, older
-    versions stop."""
+    """Return the error for metrics that ncu does not know. (Newer versions of ncu omit such
+    metrics; older versions stop.)"""
     remedy = "run `ncu --query-metrics` for this GPU's names, and add an ending such as .sum"
     return usage_error("--metrics", ", ".join(names), "ncu's metric names", remedy)

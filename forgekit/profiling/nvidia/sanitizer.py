@@ -1,4 +1,4 @@
-"""Run a command under Compute Sanitizer: one run per tool, and a table of the findings."""
+"""Run a command under Compute Sanitizer, once per tool, and tabulate the findings."""
 
 from __future__ import annotations
 
@@ -13,34 +13,33 @@ from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.tools import short_name, watch
 from forgekit.text import Table, plural, shortened
 
-# Tool -> the errors it finds.
+# Maps each tool to the errors that it finds.
 TOOLS = {
     "memcheck": "accesses outside an allocation, misaligned accesses, failed CUDA calls",
     "racecheck": "races in shared memory",
     "initcheck": "reads of unwritten global memory",
     "synccheck": "misused barriers",
 }
-# PyTorch cuts its tensors from larger allocations, which hides the end of a tensor from these two
-# tools.
+# PyTorch places tensors in larger allocations, so these two tools do not know a tensor's end.
 _BY_ALLOCATION = ("memcheck", "initcheck")
 TEXT_WIDTH = 76
 NO_CACHING = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 
 _SAID = re.compile(r"(?m)^========= ?(.*?) *$")
-# The tool's messages about its own run rather than a kernel.
+# Matches the tool's messages about its run rather than about a kernel.
 _TALK = re.compile(
     r"COMPUTE-SANITIZER|(ERROR|RACECHECK|LEAK) SUMMARY|Target application|Error: process didn"
 )
 _TROUBLE = re.compile(r"^(?:Internal|Fatal|Error: (?!Race|process didn))|not supported")
-# `at NAME+0x80 in FILE:177`, or without the file
+# matches `at NAME+0x80 in FILE:177`, or `at NAME+0x80`
 _PLACE = re.compile(r".*\bat (.+?)\+0x\w+(?: in (\S.*?):(\d+))?")
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one tool; errors: None if the log lacks the number; status: the run's exit
-    status; kind: the first error, in the tool's words; kernel, file, line: where it is, None if not
-    reported.
+    """The result of one tool. errors: the number of errors; None if the log does not contain it.
+    status: the run's exit status. kind: the first error, in the tool's words. kernel, file, line:
+    the place of the first error; None if not reported.
     """
 
     tool: str
@@ -56,8 +55,8 @@ class Result:
 def run(
     sanitizer: str, command: Sequence[str], tool: str, *, logs: Path, quiet: bool = False
 ) -> Result:
-    """Run `command` under one tool, which writes its log into the folder `logs`; quiet: send the
-    command's output to stderr. Raise ForgekitError if the tool failed."""
+    """Run `command` under one tool, which writes its log to the folder `logs`. quiet: True to send
+    the command's output to stderr. Raise ForgekitError if the tool failed."""
     log = logs / f"{tool}.txt"
     line = [sanitizer, "--tool", tool, "--target-processes", "all", "--show-backtrace", "no"]
     whole = tool in _BY_ALLOCATION and NO_CACHING not in os.environ

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from forgekit.errors import ForgekitError, PlatformError, got_needed
 
-_STDERR = 2  # the file descriptor, because sys.stderr may not be a file
+_STDERR = 2  # a file descriptor, because sys.stderr may not be a file
 
 
 @dataclass(frozen=True)
 class Tool:
     """An NVIDIA program: its command, its product name, patterns of folders to search if it is not
-    on PATH, installation instructions, and forgekit's substitute on machines without it."""
+    on PATH, installation instructions, and the alternative on machines without the program."""
 
     name: str
     product: str
@@ -57,10 +57,11 @@ SANITIZER = Tool(
 
 
 def find(tool: Tool) -> str | None:
-    """Return the tool's path: on PATH, below CUDA_HOME, or the newest in its usual places."""
+    """Return the tool's path: on PATH, below CUDA_HOME, or the newest version in its usual
+    folders."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
-    for pattern in tool.places:  # compare versions as numbers, the newest first
+    for pattern in tool.places:  # compare version numbers; the newest comes first
         found = sorted(glob.glob(pattern), key=lambda path: [*map(int, re.findall(r"\d+", path))])
         folders += reversed(found)
     return shutil.which(tool.name, path=os.pathsep.join(folders))
@@ -78,7 +79,7 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """Return the tool's path. If it cannot run, raise PlatformError, naming everything that is
+    """Return the tool's path. If it cannot run, raise PlatformError, which names everything that is
     missing (the tool, a GPU)."""
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:
@@ -98,10 +99,10 @@ def require(tool: Tool) -> str:
 
 
 def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> int:
-    """Run a command under a tool; return the exit status (128 + n: signal n).
+    """Run a command under a tool; return the exit status (128 + n for signal n).
 
-    The command keeps the terminal, and its kernels run on the GPU. quiet: send its output to
-    stderr; environment: additional variables.
+    The command uses this terminal, and its kernels run on the GPU. quiet: True to send its output
+    to stderr. environment: additional environment variables.
     """
     sys.stdout.flush()
     variables = os.environ | {"FORGEKIT_DEVICE": "gpu"} | environment
@@ -122,7 +123,7 @@ def ask(line: Sequence[str]) -> str:
 
 # -- parsing their output --------------------------------------------------------------------------
 def short_name(kernel: str) -> str:
-    """Return a kernel's Python name; CuTe DSL's name for it is `kernel_cutlass_NAME_TYPES_0`."""
+    """Return a kernel's Python name; CuTe DSL names it `kernel_cutlass_NAME_TYPES_0`."""
     if not kernel.startswith("kernel_cutlass_"):
         return kernel.removeprefix("void ")
     plain = re.split(r"_tensorptr|_object_at_", kernel.removeprefix("kernel_cutlass_"))[0]
@@ -130,8 +131,8 @@ def short_name(kernel: str) -> str:
 
 
 def number(text: str | None) -> float | None:
-    """Convert `2,560` to 2560.0; return None if a tool has no number (`n/a`, `nan`, an empty
-    text)."""
+    """Convert text such as `2,560` to 2560.0; return None if there is no number (`n/a`, `nan`, an
+    empty text)."""
     try:
         value = float((text or "").replace(",", ""))
     except ValueError:

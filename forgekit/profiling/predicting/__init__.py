@@ -1,8 +1,8 @@
-"""Predict how long a launch would take on a GPU, from the virtual GPU's counts.
+"""Predict the time of a launch on a GPU from the virtual GPU's counts.
 
 facts.py        the counts of a launch, as plain numbers
-model.py        the model: bounds of a launch, and its time
-constants.py    the model's constants of a GPU, from a file or a data sheet; gpus/: those files
+model.py        the model: the bounds of a launch, and its time
+constants.py    a GPU's constants for the model, from a file in gpus/ or a data sheet
 predicted.py    a predicted time with its interval, and its text
-fitting.py      fits constants; calibration/: the kernels used for the fit
+fitting.py      fits constants to the kernels in calibration/
 """

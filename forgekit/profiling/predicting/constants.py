@@ -1,4 +1,4 @@
-"""Read and write files of GPU constants, measured or derived from a data sheet."""
+"""Read and write files of a GPU's constants, which are measured or derived from a data sheet."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _NAMES = tuple(f.name for f in fields(Constants))
 
 @dataclass(frozen=True)
 class Calibration:
-    """The constants for predicting times on one GPU.
+    """The constants for predicted times on a GPU.
 
-    gpu: its name. measured: what was measured, where and when; "" if the constants derive from the
-    data sheet. factors: bound, or "all" -> the factor within which nine of ten predictions match
-    the measured time.
+    gpu: the GPU's name. measured: a description of the measurement, with place and date; "" if the
+    constants derive from the data sheet. factors: maps a bound, or "all", to the factor within
+    which nine of ten predictions match the measured time.
     """
 
     gpu: str
@@ -33,11 +33,11 @@ class Calibration:
 
 
 def calibration(gpu: str | Gpu | None = None) -> Calibration:
-    """Return the calibration of a GPU of `forgekit.profiling.gpus`, or the calibration in a file of
+    """Return the calibration of a GPU in `forgekit.profiling.gpus`, or of a file written by
     `forgekit calibrate`.
 
-    A GPU without its own file gets the constants of an H200, scaled by the data sheet: bandwidth,
-    multiprocessors, clock, L2.
+    A GPU without a file gets the constants of an H200, scaled by its data sheet's bandwidth,
+    multiprocessors, clock and L2.
 
     Raises:
         UsageError: the GPU is unknown, or the file cannot be read or is not a calibration.
@@ -59,7 +59,7 @@ def calibration(gpu: str | Gpu | None = None) -> Calibration:
 
 
 def as_toml(found: Calibration) -> str:
-    """Return the text of a calibration's file."""
+    """Return a calibration in TOML format."""
     lines = [
         "# Constants of the model of time; forgekit/profiling/predicting/model.py explains them.",
         f'gpu = "{found.gpu}"',

@@ -1,4 +1,4 @@
-"""Collect the inputs of a predicted time: plain numbers, counted rather than measured."""
+"""Collect the inputs of a predicted time: counted numbers, without measurements."""
 
 from __future__ import annotations
 
@@ -18,24 +18,27 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 class Facts:
     """The facts of one launch.
 
-    blocks; threads per block; cluster: blocks per cluster; registers per thread, None if the
-    machine code is unknown; shared_bytes per block.
+    blocks: the number of blocks; threads: threads per block; cluster: blocks per cluster;
+    registers: registers per thread, or None if the machine code is unknown; shared_bytes: bytes per
+    block.
 
-    slots: pipe -> warp instructions of machine code (`forgekit.vgpu.counters.waits`); issued: their
-    sum. waits: reason -> total cycles that warps wait. fmas: multiply-adds of tensor cores.
-    longest: instructions of the longest observed block, and of an average block. warps: the total
-    number of warps.
+    slots: maps a pipe to warp instructions of machine code (`forgekit.vgpu.counters.waits`);
+    issued: their sum. waits: maps a reason to the total cycles that warps wait. fmas: multiply-adds
+    of tensor cores. longest: instructions of the longest observed block, relative to an average
+    block. warps: the total number of warps.
 
-    requests, sectors, ideal: kind of access -> their number ("shared_load": wavefronts in place of
-    sectors). loads, stores, atomics: sectors that remain if each multiprocessor's cache serves
-    repeated accesses of one block; near_loads, near_stores: those that also remain if L2 serves
-    sectors shared by neighbours. warp_loads: sectors without repeated loads of one warp.
-    atomic_sectors: distinct sectors of the observed blocks. read_sectors, written_sectors: distinct
-    sectors of device memory; read_pairs, written_pairs: distinct 64-byte pairs, the smallest
-    transfer. bulk_bytes: moved by bulk copies.
+    requests, sectors, ideal: map a kind of access to its number of requests, sectors and ideal
+    sectors (for shared memory, wavefronts instead of sectors). loads, stores, atomics: sectors that
+    remain if each multiprocessor's cache serves repeated accesses by a block; near_loads,
+    near_stores: the part of them that remains if L2 serves sectors shared by neighbours.
+    warp_loads: sectors without repeated loads by a warp. atomic_sectors: distinct sectors of the
+    observed blocks. read_sectors, written_sectors: distinct sectors of device memory; read_pairs,
+    written_pairs: distinct 64-byte pairs, the smallest transfer. bulk_bytes: bytes moved by bulk
+    copies.
 
-    beyond: operations that no calibration kernel uses, in words. sample: the fraction of blocks
-    that were counted; disagreement: the relative difference between two halves of the sample.
+    beyond: descriptions of operations that no calibration kernel uses. sample: the fraction of
+    blocks that were counted; disagreement: the relative difference between two halves of the
+    sample.
     """
 
     blocks: int
@@ -69,7 +72,7 @@ class Facts:
     disagreement: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all facts as dicts and numbers."""
+        """Return all facts as a dict."""
         return asdict(self)
 
 
@@ -95,7 +98,7 @@ def _facts(found: Any, shared: Any) -> Facts:
     fmas = issued = 0.0
     for pc, times in enumerate(found.warp_instructions):
         step = found.steps[pc]
-        checked = code.instructions[pc].opcode[0] == "div"  # FCHK, which follows the reciprocal
+        checked = code.instructions[pc].opcode[0] == "div"  # an FCHK follows the reciprocal
         slots[step.pipe] += times * ((1 + checked) if step.pipe == "special" else step.slots)
         issued += times * step.slots
         if times and step.pipe != "control":

@@ -1,4 +1,4 @@
-"""Fit the constants of a GPU, so that predicted times match the measured ones."""
+"""Fit the constants of a GPU to measured times."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from forgekit.profiling.predicting.model import BOUNDS, Constants, bounds, micro
 
 HELD_OUT = 3  # every third kernel is held out
 _FIRST_STEP, _SHRINK, _ROUNDS = 0.3, 0.65, 9
-_FEW, _FEW_KINDS = 12, 3  # samples needed for a bound's own interval
-_FAR_OFF = 1.0  # in logarithms; errors are capped at this value
+_FEW, _FEW_KINDS = 12, 3  # samples, and kinds of kernels, needed for a bound's own interval
+_FAR_OFF = 1.0  # the maximum error, as a logarithm
 
 # Constants from data sheets and the programming guide are not fitted.
 KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp64", "special",
@@ -21,11 +21,11 @@ KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp
 
 @dataclass(frozen=True)
 class Sample:
-    """A kernel at one size: its facts, and the measured microseconds."""
+    """A kernel at one size: its facts, and its measured time in microseconds."""
 
     case: str
     kind: str
-    number: int  # the case's
+    number: int  # the number of the case
     facts: tuple[Facts, ...]
     us: float
 
@@ -36,9 +36,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Errors of predicted times: the median and the 90th percentile, both relative; the fraction
-    within 35 %; the fraction of pairs predicted in the right order, among pairs that differ by 25
-    %."""
+    """The errors of predicted times: the median and the 90th percentile of the relative errors; the
+    fraction within 35 %; and the fraction of pairs predicted in the right order, among pairs that
+    differ by 25 %."""
 
     count: int
     median: float
@@ -48,7 +48,8 @@ class Accuracy:
 
 
 def fit(samples: Sequence[Sample], start: Constants) -> Constants:
-    """Fit the constants outside KNOWN to the samples, one after the other, in shrinking steps."""
+    """Fit the constants that are not in KNOWN to the samples, one after another, in shrinking
+    steps."""
     names = [f for f in start.__dataclass_fields__ if f not in KNOWN]
     best, least, step = start, _loss(samples, start), _FIRST_STEP
     for _ in range(_ROUNDS):
@@ -65,7 +66,7 @@ def fit(samples: Sequence[Sample], start: Constants) -> Constants:
 
 
 def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
-    """Measure how far predicted times are from measured times."""
+    """Return the errors of predicted times relative to measured times."""
     found = [(s.us, microseconds(s.facts, gpu)) for s in samples]
     errors = sorted(relative(us, predicted) for us, predicted in found)
     pairs = [(a, b) for i, a in enumerate(found) for b in found[:i]
@@ -78,14 +79,14 @@ def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
 
 
 def relative(us: float, predicted: float) -> float:
-    """Return the relative difference of two times: 0.25 if the longer one is 1.25 times the
-    shorter."""
+    """Return the relative difference of two times: 0.25 if one is 1.25 times as long as the
+    other."""
     return math.exp(abs(math.log(predicted / us))) - 1
 
 
 def interval(samples: Sequence[Sample], gpu: Constants) -> dict[str, float]:
-    """Map each bound to the factor within which nine of ten predictions with that bound lie; "all"
-    covers all predictions.
+    """Map each bound to the factor within which nine of ten predictions with this bound match the
+    measured times; "all" covers all predictions.
 
     Bounds with few samples, or with samples of few kinds, are omitted.
     """

@@ -1,12 +1,12 @@
-"""Predict how long a launch takes on a GPU, from its counts.
+"""Predict the time of a launch on a GPU from its counts.
 
-The resource that a kernel keeps busy longest bounds it: device memory, caches, issue slots, block
-launches, or pure waiting. Each bound is work divided by rate. The time is their 3-norm plus the
-start of the launch, so two equal bounds cost more than either alone (S. Williams, A. Waterman, D.
-Patterson, "Roofline", 2009, uses the maximum). Waiting follows Little's law, applied to the
-resident blocks, each of which lasts as long as its warps wait, as in S. Hong and H. Kim, "An
-analytical model for a GPU architecture with memory-level and thread-level parallelism awareness",
-2009.
+A kernel is bound by the resource that it keeps busy longest: device memory, caches, issue slots,
+block launches, or waiting. Each bound is work divided by rate. The time is the 3-norm of the bounds
+plus the start of the launch, so two equal bounds take longer than one of them alone (S. Williams,
+A. Waterman, D. Patterson, "Roofline", 2009, uses the maximum). Waiting follows Little's law,
+applied to the resident blocks; a block takes as long as its warps wait, as in S. Hong and H. Kim,
+"An analytical model for a GPU architecture with memory-level and thread-level parallelism
+awareness", 2009.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from forgekit.profiling.predicting.facts import Facts
 
 SECTOR, PAIR, LINE_SECTORS = 32, 64, 4
 _NORM = 3.0
-AGAIN_US = 1.0  # for a launch right after another
+AGAIN_US = 1.0  # for a launch that directly follows another
 
-# Per multiprocessor, by compute capability 8.0 to 10.0: CUDA C++ programming guide.
+# Limits per multiprocessor for compute capabilities 8.0 to 10.0: CUDA C++ Programming Guide.
 _WARPS, _BLOCKS = 64, 32
-REGISTERS = 32  # registers per thread if the kernel's number is unknown
+REGISTERS = 32  # registers per thread if a kernel's registers are unknown
 
 BOUNDS = {
     "start": "the launch itself",
@@ -51,18 +51,20 @@ _PIPES = ("fp32", "int", "fp64", "special", "shuffle", "barrier")
 class Constants:
     """The model's constants of a GPU, stored in files in `forgekit/profiling/predicting/gpus`.
 
-    multiprocessors; clock: GHz; shared_kb per multiprocessor; start_us: the time needed to start a
-    launch; blocks: blocks started per ns; cluster_blocks: the same for blocks in clusters. dram,
-    l2: TB/s. l2_mb: the part of L2 that hits on repeated accesses; far, far_stores: bytes moved per
-    byte of accesses that miss. partial: extra cost of partly stored sectors.
+    multiprocessors: their number; clock: in GHz; shared_kb: kB of shared memory per multiprocessor;
+    start_us: the time to start a launch; blocks: blocks started per ns; cluster_blocks: blocks in
+    clusters started per ns. dram, l2: bandwidths in TB/s. l2_mb: the MB of L2 that serve repeated
+    accesses; far, far_stores: bytes moved per byte of loads and stores that miss. partial: the
+    extra cost of partly written sectors.
 
-    Per clock and multiprocessor: lines through L1 (a scattered sector counts as `scattered` lines);
-    shared wavefronts; issue, fp32, int, fp64, special, shuffle, barrier: warp instructions; fmas of
-    tensor cores. atomics: per ns, on the same 512 bytes.
+    Rates per clock and multiprocessor: lines: lines through L1 (a scattered sector counts as
+    `scattered` lines); shared: shared-memory wavefronts; issue, fp32, int, fp64, special, shuffle,
+    barrier: warp instructions; fmas: multiply-adds of tensor cores. atomics: passes over the same
+    512 bytes per ns.
 
-    Waiting: latency and l2_latency, relative to a nominal 600 cycles; waits: factor for the other
+    Waiting: latency, l2_latency: relative to a nominal 600 cycles; waits: the factor for the other
     waits of `forgekit.vgpu.counters.waits`; serial: cycles per line in a warp; block_cycles: cycles
-    per warp of a block; uneven: the part of the longest block's excess that counts.
+    per warp of a block; uneven: the fraction of the longest block's excess that counts.
     """
 
     multiprocessors: int
@@ -98,19 +100,19 @@ class Constants:
 
 
 def resident_blocks(f: Facts, gpu: Constants) -> int:
-    """Return the number of blocks that a multiprocessor holds at once, at least 1. A kernel whose
-    registers are unknown counts as if it used REGISTERS per thread."""
+    """Return the number of resident blocks per multiprocessor, at least 1. If a kernel's registers
+    are unknown, assume REGISTERS per thread."""
     multiprocessor = Multiprocessor(_WARPS, _BLOCKS, int(gpu.shared_kb * 1024))
     limits = multiprocessor.limits(f.threads, f.registers or REGISTERS, f.shared_bytes)
     return max(1, min(limits.values()))
 
 
 def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
-    """Return the microseconds of each bound of BOUNDS, by its name."""
+    """Return each bound in BOUNDS by name, in microseconds."""
     clock = gpu.clock * 1e3  # cycles per us
     room = gpu.multiprocessors * resident_blocks(f, gpu)
     busy = float(gpu.multiprocessors)
-    if f.blocks <= room:  # some multiprocessors get one block more than others
+    if f.blocks <= room:  # some multiprocessors run one block more than others
         busy = f.blocks / -(-f.blocks // gpu.multiprocessors)
     stored = f.sectors.get("global_store", 0)
     whole = f.ideal.get("global_store", 0) / stored if stored else 1.0
@@ -141,23 +143,23 @@ def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
 
 
 def microseconds(facts: Sequence[Facts], gpu: Constants) -> float:
-    """Predict the microseconds that consecutive launches take."""
+    """Predict the time of consecutive launches in microseconds."""
     return sum((gpu.start_us if k == 0 else AGAIN_US) + combined(bounds(f, gpu))
                for k, f in enumerate(facts))  # fmt: skip
 
 
 def combined(of: Mapping[str, float]) -> float:
-    """Return the time of work that keeps several resources busy at once: the 3-norm of their
+    """Return the time of work that uses several resources at the same time: the 3-norm of their
     times."""
     most = max(of.values(), default=0.0)
     return most * sum((v / most) ** _NORM for v in of.values()) ** (1 / _NORM) if most else 0.0
 
 
 def _device_memory(f: Facts, gpu: Constants, together: int) -> tuple[float, float]:
-    """Return the bytes moved, and the share of loads that miss L2.
+    """Return the bytes moved, and the fraction of loads that miss L2.
 
-    together: the number of blocks that run at once. Bytes that they share are moved once; later
-    accesses by other blocks hit if L2 can still hold the bytes.
+    together: the number of blocks that run at the same time. Bytes that they share are moved once;
+    later accesses by other blocks hit if L2 can still hold the bytes.
     """
     read, written = f.read_sectors * SECTOR, f.written_sectors * SECTOR
     rounds = f.blocks / together * SECTOR
@@ -175,16 +177,16 @@ def _missing(size: float, gpu: Constants) -> float:
 
 
 def _union(each: float, near: float, all_: float, together: int, neighbours: int = 16) -> float:
-    """Estimate the distinct sectors of blocks that run together, as if each block drew its sectors
-    from a pool.
+    """Estimate the distinct sectors of blocks that run together; the model is that each block draws
+    its sectors at random from a pool.
 
     each: sectors of one block. near, all_: sectors of the whole launch; near counts sectors that 16
-    neighbours share once, and all_ counts every sector; their ratio determines the size of the
-    pool.
+    neighbours share once, and all_ counts them once per block. The ratio of near and all_
+    determines the size of the pool.
     """
     if each <= 0 or near >= all_ * (1 - 1e-6):
         return each * together
-    low, high = 1e-9, 1 - 1e-12  # the part of the pool that one block touches
+    low, high = 1e-9, 1 - 1e-12  # the fraction of the pool that one block touches
     for _ in range(60):
         part = math.sqrt(low * high)
         if -math.expm1(neighbours * math.log1p(-part)) / (neighbours * part) > near / all_:
@@ -195,14 +197,15 @@ def _union(each: float, near: float, all_: float, together: int, neighbours: int
 
 
 def _atomics(f: Facts) -> float:
-    """Return the time of atomic operations that are serialized on the same 512 bytes."""
+    """Return the number of passes of atomic operations that are serialised on the same 512
+    bytes."""
     kinds = ("global_reduction", "global_atomic")
     requests, units, ideal = (
         sum(of.get(kind, 0) for kind in kinds) for of in (f.requests, f.sectors, f.ideal)
     )
-    if units <= 1.05 * ideal:  # neighbouring addresses: one line at a time
+    if units <= 1.05 * ideal:  # neighbouring addresses: one line per pass
         passes = max(requests, units / LINE_SECTORS)
-    elif ideal <= 1.5 * requests:  # one address: each lane separately
+    elif ideal <= 1.5 * requests:  # one address: one lane per pass
         passes = units
     else:
         passes = 0.4 * units
@@ -210,10 +213,10 @@ def _atomics(f: Facts) -> float:
 
 
 def _cycles_of_a_warp(f: Facts, gpu: Constants, missed: float, lines: float) -> float:
-    """Return the time of a block, running alone on its multiprocessor, from its first to its last
-    instruction."""
+    """Return the cycles from the first to the last instruction of a block that runs alone on its
+    multiprocessor."""
     asked = f.sectors.get("global_load", 0) + f.sectors.get("global_async", 0)
-    new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # accesses that L1 does not already hold
+    new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # the fraction that misses L1
     latency = (gpu.latency * missed + gpu.l2_latency * (1 - missed)) * new
     cycles = sum((latency if what == "global" else gpu.waits) * n for what, n in f.waits.items())
     return (cycles + f.issued + gpu.serial * lines) / f.warps

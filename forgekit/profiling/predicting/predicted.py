@@ -1,4 +1,4 @@
-"""Present a predicted time: microseconds with an interval, its bounds, and their source lines."""
+"""Predict a time in microseconds, with its interval, bounds and source lines."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from forgekit.text import plural
 if TYPE_CHECKING:
     from forgekit.profiling.gpus import Gpu
 
-# maximum difference between two halves of a sample; above it, no prediction is made
+# the maximum difference between two halves of a sample for which a time is predicted
 DISAGREEMENT = 0.1
-_LEAST_SHARE = 0.02  # fraction of the longest bound; shorter bounds are hidden
+_LEAST_SHARE = 0.02  # the fraction of the longest bound below which a bound is hidden
 _BAR, _LINES = 24, 3
 
 
 @dataclass(eq=False, repr=False)
 class PredictedTime(Shown):
-    """The time that the launches of a profile would take on a GPU: predicted, not measured.
+    """The predicted time of a profile's launches on a GPU. It is not measured.
 
     Attributes:
-        name: the host function's name. gpu: the GPU. measured: the measurement behind the
-            constants, "" if they derive only from a data sheet.
-        us: microseconds; None if the prediction is unreliable; `reasons` lists the causes.
-        low, high: nine of ten predictions with the same bound lie within this interval; None if
-        `us` is None.
-        bounds: name -> microseconds of this bound alone, the longest first.
-        without: microseconds without the longest bound; None if `us` is None.
-        lines: (source line, its share of the longest bound), the largest first.
-        sampled: the part of the launches that was counted, in words; "" if all blocks were counted.
-        assumed: values assumed for unknown facts, in words; "" if all facts are known.
+        name: the host function's name. gpu: the GPU's name. measured: a description of the
+            measurement of the constants; "" if they derive only from a data sheet.
+        us: the time in microseconds; None if the prediction is unreliable, for the reasons in
+            `reasons`.
+        low, high: the interval for nine of ten predictions with the same bound; None if `us` is
+            None.
+        bounds: maps the name of a bound to its time in microseconds, the longest first.
+        without: the time without the longest bound, in microseconds; None if `us` is None.
+        lines: (source line, its fraction of the longest bound), the largest first.
+        sampled: a description of the sample; "" if all blocks were counted.
+        assumed: a description of the values assumed for unknown facts; "" if all facts are known.
     """
 
     name: str
@@ -66,7 +67,8 @@ class PredictedTime(Shown):
 
     @property
     def us_text(self) -> str:
-        """Return `12.3 (9.9 to 15.3)`, microseconds and the interval; "–" without a prediction."""
+        """Return text such as `12.3 (9.9 to 15.3)`, the microseconds and the interval, or "–"
+        without a prediction."""
         if self.us is None:
             return "–"
         return f"{_us(self.us)} ({_us(self.low)} to {_us(self.high)})"
@@ -78,7 +80,7 @@ class PredictedTime(Shown):
 
     @property
     def bound_text(self) -> str:
-        """Return the longest bound in words."""
+        """Return the description of the longest bound."""
         return BOUNDS.get(self.bound, "")
 
     @property
@@ -93,21 +95,21 @@ class PredictedTime(Shown):
 
     @property
     def uncalibrated(self) -> str:
-        """Describe the origin of the constants if they were not fitted to this GPU; otherwise
-        return ""."""
+        """Return the origin of the constants if they were not fitted to this GPU, or "" if they
+        were."""
         if self.measured:
             return ""
         return f"not calibrated: an H200's constants, scaled by the {self.gpu}'s data sheet"
 
     @property
     def shown(self) -> list[tuple[str, float]]:
-        """Return the bounds that a picture shows."""
+        """Return the bounds that pictures and texts show."""
         most = self.bounds.get(self.bound, 0.0)
         return [(k, v) for k, v in self.bounds.items() if v >= _LEAST_SHARE * most]
 
     @property
     def notes(self) -> list[str]:
-        """Return the lines after the headline."""
+        """Return the lines of text after the headline."""
         last = [text for text in (self.assumed, self.sampled) if text]
         if self.us is None:
             return last
@@ -141,7 +143,8 @@ def predicted_time(
 ) -> PredictedTime:
     """Predict the time of consecutive launches.
 
-    launches: pairs of facts and counts (`forgekit.vgpu`); the counts give the shares of lines.
+    launches: pairs of facts and counts (`forgekit.vgpu`); the counts determine the fractions of
+    lines.
     """
     found = calibration(gpu)
     facts = [f for f, _ in launches]
@@ -193,7 +196,7 @@ def _assumed(facts: Sequence[Facts]) -> str:
 def _lines(
     bound: str, launches: Sequence[tuple[Facts, Any]]
 ) -> tuple[tuple[SourceLine | None, float], ...]:
-    """Return each source line's share of the work that causes a bound."""
+    """Return each source line's fraction of the work that causes a bound."""
     found: dict[SourceLine | None, float] = {}
     for _, counts in launches:
         for pc, times in enumerate(counts.warp_instructions):

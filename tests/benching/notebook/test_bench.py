@@ -1,4 +1,4 @@
-"""Test bench and sweep: checks, counts, times and texts, with failing variants among others."""
+"""Test bench and sweep: checks, counts, times and texts, including variants that fail."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_counts_beside_each_other(pair: Any) -> None:
     alone = measuring.measure(lambda: kernels(*pair)["tiled"](*pair), moved_bytes=b.moved_bytes)
     assert b["tiled"] == alone and b["operator"].counters is not None
     assert b["torch"] == measuring.Measured(b.moved_bytes)
-    assert b.date not in repr(b)  # counts do not depend on the day
+    assert b.date not in repr(b)  # counts do not depend on the date
 
 
 def test_the_table_says_all(pair: Any) -> None:
@@ -161,13 +161,13 @@ def test_bytes_by_default() -> None:
     def moved(given: Any, *args: Any, **options: Any) -> int:
         return fk.bench(given, *args, **options).moved_bytes
 
-    assert moved(operator, x) == 2 * 128  # the new tensor counts
+    assert moved(operator, x) == 2 * 128  # the result is a new tensor, which counts
     assert moved({**operator, "b": lambda x: x.sum(1)}, x) == 2 * 128  # the largest variant counts
     assert moved({"a": lambda x: x.T}, x) == 128  # a view adds no bytes
     into = {"a": lambda x, y: ops.copy_transpose(x), "b": lambda x, y: y.copy_(x.T)}
     assert moved(into, x, y) == 2 * 128
-    assert moved({"a": lambda *_: None}, x, x, 3, None) == 128  # the same tensor twice
-    assert moved({"a": lambda *_: None}, wide) == 32  # stride 0
+    assert moved({"a": lambda *_: None}, x, x, 3, None) == 128  # the same tensor counts once
+    assert moved({"a": lambda *_: None}, wide) == 32  # a dimension with stride 0
     given = fk.bench(operator, x, moved_bytes=77)
     assert given.moved_bytes == 77 == given["a"].moved_bytes and "as given" in repr(given)
     assert moved(operator, x, moved_bytes=lambda x: x.numel()) == 32
@@ -263,7 +263,7 @@ def test_the_reference_is_kept_apart() -> None:
     ("given", "options", "words"),
     [
         ({}, {}, "variants: got none, needed at least one"),
-        ([len], {}, "variants: got list, needed a dict of functions by name"),
+        ([len], {}, "variants: got list, needed a dict from names to functions"),
         ({3: len}, {}, "variant's name: got 3, needed a name"),
         ({" ": len}, {}, "variant's name: got ' '"),
         ({"a": 3}, {}, "variant 'a': got int, needed a compiled kernel or a function"),
@@ -294,7 +294,9 @@ def test_tensors_have_to_be_where_kernels_run() -> None:
     x, scalar = torch.ones(2), torch.tensor(1.0)
     variants.check_places([x, scalar], here)
     variants.check_places([scalar], there)
-    with pytest.raises(UsageError, match="got a tensor on cpu, needed one for NVIDIA H200; create"):
+    with pytest.raises(
+        UsageError, match="got a tensor on cpu, needed a tensor for NVIDIA H200; create"
+    ):
         variants.check_places([scalar, x], there)
     with pytest.raises(UsageError, match="got a tensor on meta"):
         fk.bench({"a": lambda x: x}, x.to("meta"))
@@ -328,7 +330,7 @@ def test_a_picture_of_a_sweep_names_what_it_shows() -> None:
     names = [t.get_text() for t in figure.findobj(Text) if t.get_gid() == "name"]
     assert names == ["operator"] and "torch: not counted here" in repr(s)
     shown = [t.get_text() for t in figure.axes[1].get_xticklabels()]
-    assert shown == ["", "32", "", "256"]  # every second label: 31 does not fit next to 32
+    assert shown == ["", "32", "", "256"]  # some labels are omitted: 31 would overlap 32
 
 
 def test_a_sweep_over_shapes_where_something_fails() -> None:
@@ -388,7 +390,7 @@ def test_times_beside_the_ceiling(gpu: list[str]) -> None:
     x = torch.full((1000, 1000), 0.004)
     both = {"one": lambda x: x + 0, "two": lambda x: x * 1, "off": lambda x: 2 * x}
     b = fk.bench(both, x, reference=lambda x: x, repeats=9)
-    assert gpu == ["checked", "timed 9", "checked", "timed 9", "checked"]  # off is not timed
+    assert gpu == ["checked", "timed 9", "checked", "timed 9", "checked"]  # "off" is not timed
     assert b.kind == "gpu" and b["one"].gbps() == pytest.approx(2000) and list(b.failed) == ["off"]
     text = repr(b)
     assert text.startswith(f"NVIDIA H200, {b.date}: 1000×1000 float32\n")

@@ -19,8 +19,8 @@ def kill_worker(item: int) -> None:
 
 
 def run_or_die(piece: tuple[Case, Settings, Path, str]) -> CaseOutcome:
-    """Return the case, and make a file named after the GPU that the worker sees. what: "die" ends
-    the first worker that runs the piece, "raise" raises."""
+    """Return the case's outcome, and create a file named after the worker's GPU. what: "die" to end
+    the first worker that runs the piece, "raise" to raise an exception."""
     from forgekit.benching.suites.spread import run_case_here
 
     case, settings, folder, what = piece
@@ -30,7 +30,7 @@ def run_or_die(piece: tuple[Case, Settings, Path, str]) -> CaseOutcome:
     killed = folder / "killed"
     if what == "die" and not killed.exists():
         killed.touch()
-        time.sleep(0.5)  # so that the earlier results can arrive
+        time.sleep(0.5)  # let the earlier results arrive
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "raise":
         raise ValueError("no")

@@ -1,4 +1,4 @@
-"""Make up the results of a suite as if a GPU had produced them."""
+"""Create results of a suite as if a GPU had produced them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def row(case: Case, contender: str, ms: float, noise: float = 0.01) -> SuiteRow:
 def results(
     times_ms: Mapping[str, Sequence[float]], *, noise: float = 0.01, machine: MachineInfo = GPU
 ) -> SuiteResults:
-    """Return results. times_ms: contender -> times at CASES; 0 omits the case."""
+    """Return results. times_ms: maps a contender to its times for CASES; a time of 0 omits the
+    case."""
     made = SuiteResults("mine", "2026-01-02", "abc")
     for k, case in enumerate(CASES):
         made.add([row(case, n, t[k], noise) for n, t in times_ms.items() if t[k]], machine)

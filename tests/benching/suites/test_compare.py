@@ -58,7 +58,7 @@ def test_a_row_that_fails_now_is_slower() -> None:
     [change] = compare(now, results(BEFORE), 5.0).slower
     assert "was correct, but is now wrong: 3 of 9" in str(change) and change.percent == math.inf
     now.rows[-1] = dataclasses.replace(now.rows[-1], status="skipped")
-    assert not compare(now, results(BEFORE), 5.0).slower  # missing memory, for example
+    assert not compare(now, results(BEFORE), 5.0).slower  # for example, for lack of memory
 
 
 def counted(**changes: int) -> SuiteResults:

@@ -1,4 +1,4 @@
-"""Test the content of the picture of a suite's results, not its look."""
+"""Test the content, but not the appearance, of the picture of a suite's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the report in Markdown."""
+"""Test the Markdown report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test results as JSON: writing, reading, and refused data."""
+"""Test results in JSON: writing, reading, and invalid data."""
 
 from __future__ import annotations
 

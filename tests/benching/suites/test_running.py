@@ -1,4 +1,4 @@
-"""Test how a suite's cases run: each is checked, then measured; a failure becomes a row."""
+"""Test the run of a suite's cases: each case is checked, then measured; a failure becomes a row."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def computed(case: Case) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
     return inputs, getattr(ref, case.op)(*inputs, *dim)
 
 
-# --- right results
+# --- correct results
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("part", [2**25, 100])  # elements per comparison: all, a few rows
+@pytest.mark.parametrize("part", [2**25, 100])  # elements per comparison: all, or a few rows
 def test_a_wrong_element_is_found_and_named(
     case: Case, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +134,7 @@ def test_a_backend_by_name() -> None:
     rows = run_case(TRANSPOSE, Settings(backends=("kernel", "ref"), device="virtual")).rows
     assert [row.contender for row in rows] == ["forgekit", "forgekit ref"]
     assert all(row.own and row.status == "ok" for row in rows)
-    assert rows[1].counters is None  # torch on the CPU launches nothing
+    assert rows[1].counters is None  # torch on the CPU launches no kernel
 
 
 def test_variants_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_variants_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
         some[1].prepare(CASES[1], make_inputs(CASES[1], CPU))
 
 
-# --- as if on a GPU, with made-up times
+# --- simulated GPU with fixed times
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Test Dask with a waiting worker and, weekly, with real worker processes that are killed at
+"""Test Dask with a waiting worker and, weekly, with worker processes that are killed while they
 work."""
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def test_the_cases_of_a_worker_that_is_killed_are_run_again(tmp_path: Path) -> N
     )
     results = merge(new_results("x"), outcomes)
     assert (tmp_path / "killed").exists()
-    # only work in progress may run again
+    # only unfinished work may run again
     assert len((tmp_path / "runs").read_text().splitlines()) <= len(CASES) + 2
     assert {p.name for p in tmp_path.glob("gpu *")} == {"gpu 0", "gpu 1"}
-    assert [r.case for r in results.rows] == CASES  # in order, regardless of arrival
+    assert [r.case for r in results.rows] == CASES  # in the suite's order
     assert [r.status for r in results.rows] == ["ok", "ok", "error", *["ok"] * 5]
     assert results.rows[2].error == "ValueError: no"
     here = merge(new_results("x"), run_cases(CASES, SETTINGS))

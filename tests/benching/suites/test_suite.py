@@ -1,4 +1,4 @@
-"""Test the suites' files: their content, and refused content."""
+"""Test the suites' files: valid and invalid content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_long_has_all_sizes_that_were_promised() -> None:
 @pytest.mark.parametrize("name", ["smoke", "short"])
 def test_smaller_suites_are_in_order_of_size(name: str) -> None:
     assert len(load_suite(name)) < len(load_suite("long")) / 3
-    assert max(c.elements for c in load_suite("smoke")) <= 2**17  # for the virtual GPU
+    assert max(c.elements for c in load_suite("smoke")) <= 2**17  # small enough for the virtual GPU
 
 
 def test_record_has_the_sizes_that_peers_were_measured_at() -> None:

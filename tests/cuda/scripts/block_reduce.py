@@ -1,4 +1,5 @@
-"""One block sums one row: shuffles, shared memory; float16 in, float32 out; negative dims."""
+"""One block sums one row with shuffles and shared memory; float16 in, float32 out; negative
+dims."""
 
 import math
 

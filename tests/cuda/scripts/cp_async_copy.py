@@ -1,5 +1,4 @@
-"""cp.async into shared memory, and a copy back; CuTe DSL must treat the tensors as global
-memory."""
+"""cp.async to shared memory, and a copy back; CuTe DSL must treat the tensors as global memory."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,4 @@
-"""A stream captured with the runtime's calls: kernels of two functions in order, and a memset."""
+"""A stream captured with runtime calls: kernels of two functions in order, and a memset."""
 
 import cutlass
 import cutlass.cute as cute

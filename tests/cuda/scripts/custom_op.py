@@ -1,4 +1,5 @@
-"""A kernel behind torch.library.custom_op for CUDA tensors, called by torch.ops and a module."""
+"""A kernel registered with torch.library.custom_op for CUDA tensors, called through torch.ops and
+by a module."""
 
 import cutlass
 import cutlass.cute as cute

@@ -1,4 +1,5 @@
-"""Functions exported ahead of time, alone and linked to a shared library, and loaded again."""
+"""Functions exported ahead of time, as object files and linked to a shared library, and loaded
+again."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""One element per thread; direct call, compiled call, odd size."""
+"""One element per thread, with a direct call, a compiled call and an odd size."""
 
 import cutlass.cute as cute
 import torch

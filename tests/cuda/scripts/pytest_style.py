@@ -1,4 +1,5 @@
-"""A test file with parametrised tests that skip without CUDA, run by its own main."""
+"""A test file with parametrised tests, which are skipped without CUDA and run by the file's main
+block."""
 
 import pytest
 import torch

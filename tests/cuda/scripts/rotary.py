@@ -1,4 +1,4 @@
-"""Rotary embedding in place on strided halves of a 4-d tensor."""
+"""Rotary embedding in place on strided halves of a 4-D tensor."""
 
 import cutlass.cute as cute
 import torch

@@ -1,4 +1,4 @@
-"""TMA: maps from make_tiled_tma_atom for several types, swizzles, sizes; one from the driver."""
+"""TMA maps from make_tiled_tma_atom for several types, swizzles and sizes, and from the driver."""
 
 import cutlass
 import cutlass.cute as cute
@@ -70,8 +70,8 @@ def flip(mX: cute.Tensor, mY: cute.Tensor, rows: cutlass.Constexpr, span: cutlas
 
 
 def flipped(x, rows, span):
-    """Return each tile's rows in reverse order, cut off at the tensor's end, with zeros for rows
-    outside it."""
+    """Return each tile's rows in reverse order; rows outside the tensor are read as zeros and not
+    stored."""
     high = -(-x.shape[0] // rows) * rows
     wide = torch.zeros(high, x.shape[1], dtype=x.dtype)
     wide[: x.shape[0]] = x.cpu()

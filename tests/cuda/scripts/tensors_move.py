@@ -1,4 +1,4 @@
-"""Queries of tensors' devices; only a copy changes the device, and each move is a copy."""
+"""Queries of tensors' devices; only a copy is on another device, and each move makes a copy."""
 
 import copy
 import io

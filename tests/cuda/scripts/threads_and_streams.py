@@ -1,4 +1,4 @@
-"""Python threads, each with its own stream and tensors."""
+"""Python threads with separate streams and tensors."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""A kernel compiled for fake tensors with TVM-FFI, and called with torch's tensors, without a
+"""A kernel compiled for fake tensors with TVM-FFI, and called with torch tensors, without a
 stream."""
 
 import cutlass

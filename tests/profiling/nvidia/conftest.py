@@ -18,7 +18,8 @@ SAMPLES = Path(__file__).parent / "samples"
 
 @dataclass(frozen=True)
 class Fakes:
-    """The stand-ins for the tools. folder: contains them; calls: their recorded calls, in order."""
+    """The stand-ins for the tools. folder: the folder that contains them; calls: their recorded
+    calls, in order."""
 
     folder: Path
 
@@ -34,7 +35,7 @@ class Fakes:
 
 @pytest.fixture
 def fakes(tmp_path, monkeypatch) -> Fakes:
-    """Provide ncu, nsys and compute-sanitizer on PATH, and one GPU."""
+    """Simulate ncu, nsys and compute-sanitizer on PATH, and one GPU."""
     folder = tmp_path / "bin"
     folder.mkdir()
     text = (Path(__file__).parent / "fake_tool.py").read_text()

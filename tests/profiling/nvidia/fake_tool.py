@@ -1,8 +1,8 @@
-"""Stand in for ncu, nsys or compute-sanitizer on PATH, depending on the name that is called.
+"""Stand in for ncu, nsys or compute-sanitizer on PATH, depending on the name of the called file.
 
-It accepts only the options that forgekit uses, refuses values that the real tool would not
-understand, runs the command, and writes recorded output of the real tools (`samples/`). Its calls
-are appended to `calls.jsonl` next to it; `behaviour.json` there can make it fail.
+This script accepts only the options that forgekit uses, refuses values that the real tool would
+refuse, runs the command, and writes recorded output of the real tools (`samples/`). It appends its
+calls to `calls.jsonl` in its folder; `behaviour.json` in this folder can make it fail.
 """
 
 import argparse
@@ -28,7 +28,8 @@ def refuse(why):
 
 
 def options_of(words, *flags, **values):
-    """Parse the options before the command strictly; values: option -> pattern of its values."""
+    """Parse the options before the command strictly; values: the pattern of each option's
+    values."""
     parser = argparse.ArgumentParser(prog=NAME, allow_abbrev=False)
     for flag in flags:
         parser.add_argument(f"--{flag}", action="store_true")

@@ -1,5 +1,5 @@
-"""Test `forgekit profile ncu|nsys -- …` and `forgekit sanitize -- …` from end to end, with
-stand-ins."""
+"""Test `forgekit profile ncu|nsys -- …` and `forgekit sanitize -- …` end to end, with stand-ins for
+the tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_ncu(fakes, capfd):
     report = Path(out.split("report: ")[1].split(" (")[0])
     assert report.is_file() and report.suffix == ".ncu-rep"
     [call] = fakes.calls
-    assert call["environment"] == {"FORGEKIT_DEVICE": "gpu"}  # although it is set to virtual here
+    assert call["environment"] == {"FORGEKIT_DEVICE": "gpu"}  # although this test sets virtual
     assert call["argv"][-3:] == SAYS
     assert "regex:kernel_cutlass" in call["argv"]
     assert err == ""
@@ -183,7 +183,7 @@ def test_sanitize_with_an_unknown_tool(fakes, capfd):
     assert fakes.calls == []
 
 
-# --- what fails
+# --- failures
 
 NCU, NSYS, MEMCHECK = ["profile", "ncu"], ["profile", "nsys"], ["sanitize", "--tool", "memcheck"]
 NO_PERMISSION = {"log": ["==ERROR== ERR_NVGPUCTRPERM - The user does not"], "report": False}
@@ -220,7 +220,7 @@ def test_a_failure_is_passed_on_with_what_was_measured(
     assert printed in out and re.search(said, err)
 
 
-# --- called wrongly
+# --- wrong calls
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_unknown_options_and_help(fakes, capfd):
     assert fakes.calls == []
 
 
-# --- not here
+# --- missing tools
 
 
 @pytest.mark.parametrize(

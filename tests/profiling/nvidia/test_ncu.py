@@ -1,4 +1,4 @@
-"""Test ncu's command line, its raw page, and the reasons for a missing page; the samples are from
+"""Test ncu's command line, its raw page, and the reasons for a missing page. The samples are from
 an H200."""
 
 from __future__ import annotations

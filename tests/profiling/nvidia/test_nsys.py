@@ -1,4 +1,5 @@
-"""Test output of `nsys stats` that the sample lacks; test_commands.py has the sample's tables."""
+"""Test output of `nsys stats` that the sample does not contain; test_commands.py tests the sample's
+tables."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_nothing_found(tool):
     assert found == sanitizer.Result(tool, 0, 0, 3)
 
 
-# These follow the manual, because not all of them could be provoked.
+# These messages follow the manual, because some of them could not be provoked.
 OTHERS = {
     "Barrier error detected. Divergent thread(s) in block": (
         "    at kernel_cutlass_gemm_kernel_tensorptrf16_0+0x2c8 in gemm.py:41\n"

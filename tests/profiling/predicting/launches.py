@@ -16,6 +16,6 @@ NOTHING: dict[str, Any] = {
 
 
 def facts(**changes: Any) -> Facts:
-    """Return the facts of a launch of 132 blocks with one warp each that does only what `changes`
-    state."""
+    """Return the facts of a launch of 132 blocks of one warp whose only work is that in
+    `changes`."""
     return Facts(**{**NOTHING, **changes})

@@ -25,19 +25,19 @@ COUNTERS = ("instructions", "lanes", "requests", "sectors", "ideal", "read", "wr
 
 
 def chosen(count: int) -> list[Case]:
-    """Return `count` kernels, of all kinds, whose smallest launch has 128 to 4,096 blocks."""
+    """Return `count` kernels, of all kinds, whose smallest launches have 128 to 4,096 blocks."""
     recorded = {case["name"]: case["facts"][0][0]["blocks"] for case in calibration_data()["cases"]}
     large = [case for case in CASES if 128 <= recorded[case.name] <= 4096]
     return [large[k * len(large) // count] for k in range(count)]
 
 
 def calibration_data() -> dict[str, Any]:
-    """Return an H200's measurements, and the counts."""
+    """Return the measurements of an H200 with the counts."""
     return json.loads(DATA.read_text("utf-8"))
 
 
 def counters(found: LaunchCounts) -> dict[str, int]:
-    """Return the counters of a launch to compare."""
+    """Return the counters of a launch that are compared."""
     accesses = found.accesses.values()
     return {
         "instructions": sum(found.warp_instructions),
@@ -51,8 +51,8 @@ def counters(found: LaunchCounts) -> dict[str, int]:
 
 
 def differences(case: Case, blocks: int = BLOCKS) -> dict[str, float]:
-    """Map each counter to the relative difference of the estimate from the count, at the smallest
-    size."""
+    """Map each counter to the relative difference between the estimate and the count, at the
+    smallest size."""
     kernel = case.compile(compile, device="virtual", arch="sm_90a")
     args = case.make(case.sizes[0])
     with options(progress=False):

@@ -76,8 +76,8 @@ def test_quantiles():
 
 
 def timed(numbers: list[int], constants: Any) -> list[Sample]:
-    """Return launches that read these numbers of sector pairs, and their times with these
-    constants."""
+    """Return launches that read these numbers of sector pairs, with the times that these constants
+    predict."""
     made = [facts(blocks=4224, warps=4224, read_pairs=n, read_sectors=2 * n) for n in numbers]
     return [Sample(f"{k}", "copy", k, (f,), microseconds([f], constants))
             for k, f in enumerate(made)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Test files of constants: written and read back, malformed, and for other GPUs."""
+"""Test files of constants: writing and reading, malformed files, and files for other GPUs."""
 
 from __future__ import annotations
 

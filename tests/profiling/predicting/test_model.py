@@ -1,4 +1,5 @@
-"""Test the time model: each bound alone, their combination, the number of resident blocks."""
+"""Test the time model: each bound alone, the combination of bounds, the number of resident
+blocks."""
 
 from __future__ import annotations
 
@@ -25,12 +26,12 @@ HIDDEN = {"blocks": 1320, "warps": 1320 * 32, "threads": 1024}  # many warps hid
 
 
 def sectors(kind: str, n: int, ideal: int | None = None) -> dict[str, object]:
-    """Return facts with n sectors (wavefronts) of one kind of access; by default the fewest
-    possible."""
+    """Return facts with n sectors (wavefronts) of one kind of access, of which `ideal` (by default
+    all) are needed."""
     return {"sectors": {kind: n}, "ideal": {kind: n if ideal is None else ideal}}
 
 
-# Per bound: the facts with which only it grows, and its microseconds.
+# For each bound, the facts that increase only this bound, and its microseconds.
 ALONE = {
     "launch": ({"blocks": MANY, "warps": MANY}, MANY / H200.blocks / 1e3),
     "dram": ({"read_pairs": MANY, "read_sectors": 2 * MANY}, 64 * MANY / H200.dram / 1e6),
@@ -117,8 +118,8 @@ def test_atomics_on_few_addresses_wait_for_each_other():
         f = facts(atomic_sectors=spread, **{k: {"global_atomic": n} for k, n in kinds.items()})
         return bounds(f, H200)["atomics"] * H200.atomics * 1e3
 
-    assert passes(1000, 4000, 4000, 1) == pytest.approx(1000)  # neighbours: one line at a time
-    assert passes(1000, 32000, 1000, 1) == pytest.approx(32000)  # one address: one lane at a time
+    assert passes(1000, 4000, 4000, 1) == pytest.approx(1000)  # neighbours: one line per pass
+    assert passes(1000, 32000, 1000, 1) == pytest.approx(32000)  # one address: one lane each
     assert passes(1000, 32000, 4000, 1) == pytest.approx(0.4 * 32000)
     assert passes(1000, 4000, 4000, 1600) == pytest.approx(10)  # in 100 pieces of 512 bytes
 

@@ -1,4 +1,4 @@
-"""Test PredictedTime: its number and interval, its text, its page, and cases without a number."""
+"""Test PredictedTime: its time and interval, its text, its page, and refused predictions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def sample(transpose) -> Profile:
 
 
 def made(*launches: Any, gpu: str = "H200") -> PredictedTime:
-    """Return the time of launches made by hand, whose lines are unknown."""
+    """Return the predicted time of handmade launches, whose source lines are unknown."""
     counts = type("Counts", (), {"warp_instructions": []})()
     return predicted_time("run", [(f, counts) for f in launches], gpu)
 
@@ -233,7 +233,7 @@ def test_a_prediction_is_right_within_the_interval(at, whole, capsys):
 @pytest.mark.usefixtures("nothing_kept")
 def test_a_prediction_beyond_it_is_wrong(whole, capsys):
     fk.predict(microseconds=1.05 * whole.time().high)
-    fk.profile(*profile_arguments())  # a profile alone gives no answer
+    fk.profile(*profile_arguments())  # a profile alone does not answer the prediction
     assert capsys.readouterr().out == ""
     whole.time()
     assert "; the answer is " in capsys.readouterr().out
@@ -283,7 +283,7 @@ def test_a_sampled_recording_answers_no_whole_call(transpose):
 
 
 def test_lines_are_weighed_by_what_bounds(whole):
-    """For each bound, the lines' shares add up to 1."""
+    """For each bound, the fractions of the lines add up to 1."""
     counts = whole.launches[0].pace
     paces = [launch.pace for launch in whole.launches] if counts else []
     for name in BOUNDS:

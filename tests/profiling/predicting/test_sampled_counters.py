@@ -1,5 +1,4 @@
-"""Compare the counters of a sample with those of the whole launch, for 40 kernels of the
-calibration."""
+"""Compare a sample's counters with the whole launch's counters, for 40 calibration kernels."""
 
 from __future__ import annotations
 
@@ -9,9 +8,9 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 from tests.profiling.predicting.sampled_counters import chosen, differences
 
-# The largest errors are 0.7 % of instructions and lanes (a walk of 264 blocks), 1.1 % of requests
-# and sectors (the same kernel), 0.3 % of memory read; 12 % of memory written (64 × 8,192 column
-# sums, whose blocks share 1,024 sectors).
+# The largest errors are 0.7 % for instructions and lanes (a walk of 264 blocks), 1.1 % for requests
+# and sectors (the same kernel), 0.3 % for memory read, and 12 % for memory written (64 × 8,192
+# column sums, whose blocks share 1,024 sectors).
 MOST = {"instructions": 0.02, "lanes": 0.02, "requests": 0.02, "sectors": 0.05, "ideal": 0.05,
         "read": 0.05, "written": 0.2}  # fmt: skip
 

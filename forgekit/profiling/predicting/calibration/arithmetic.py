@@ -69,8 +69,8 @@ def diverge_kernel(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr,
 
 @cute.jit
 def diverge(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr, times: cutlass.Constexpr):
-    """Loop a lane-dependent number of times: `ways` different counts within a warp, at most
-    `times`."""
+    """Loop a lane-dependent number of times, at most `times`, with `ways` different numbers per
+    warp."""
     diverge_kernel(mX, mY, ways, times).launch(
         grid=(cute.ceil_div(cute.size(mX), 128), 1, 1), block=(128, 1, 1)
     )
@@ -86,7 +86,7 @@ def triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def triangle(mX: cute.Tensor, mY: cute.Tensor):
-    """Store the lower triangle of mY = 2 mX, shape (M, M), one block per row."""
+    """Store the lower triangle of mY = 2 mX of shape (M, M), one block per row."""
     triangle_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 
 
@@ -127,7 +127,7 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.jit
 def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    """Compute mC = mA mB, one element per thread, all operands from global memory."""
+    """Compute mC = mA mB, one element per thread, with all operands read from global memory."""
     product_kernel(mA, mB, mC).launch(
         grid=(mC.shape[1] // 16, mC.shape[0] // 16, 1), block=(16, 16, 1)
     )
@@ -158,7 +158,7 @@ def tiled_product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.jit
 def tiled_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    """Compute mC = mA mB through tiles of 32 x 32 in shared memory."""
+    """Compute mC = mA mB with 32 x 32 tiles in shared memory."""
     tiled_product_kernel(mA, mB, mC).launch(
         grid=(mC.shape[1] // 32, mC.shape[0] // 32, 1), block=(32, 8, 1)
     )
@@ -187,7 +187,8 @@ def tensor_product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor,
 
 @cute.jit
 def tensor_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tile: cutlass.Constexpr):
-    """Compute mC = mA mB^T on tensor cores, four warps per tile, operands from global memory."""
+    """Compute mC = mA mB^T on tensor cores, four warps per tile, with operands from global
+    memory."""
     op = warp.MmaF16BF16Op(cutlass.Float16, Float32, (16, 8, 16))
     tiled = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)))
     tensor_product_kernel(mA, mB, mC, tiled, tile).launch(
@@ -196,7 +197,7 @@ def tensor_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tile: cutl
 
 
 def matrices(dtype: torch.dtype = torch.float32):
-    """Return A, B and C, each of shape (m, m), where m is the size."""
+    """Return a function of a size m that makes A, B and C, each of shape (m, m)."""
     return lambda m: (
         torch.ones(m, m, dtype=dtype),
         torch.ones(m, m, dtype=dtype),

@@ -10,17 +10,17 @@ import torch
 
 from forgekit.compiling.specs import spec
 
-ALIGN = 16  # total bytes of all tensors
-DIVISOR = 128  # elements, for each size
+ALIGN = 16  # the alignment of all tensors in bytes
+DIVISOR = 128  # the declared divisor of the modes' sizes
 
 
 @dataclass(frozen=True)
 class Case:
     """A calibration kernel.
 
-    name: a unique name. kind: its category, such as "copy". run: the host function. make: size ->
-    its tensors, on torch's default device. options: values of its Constexpr parameters. sizes:
-    three sizes, ascending.
+    name: a unique name. kind: the category, such as "copy". run: the host function. make(size):
+    returns the tensors, on torch's default device. options: values of the Constexpr parameters.
+    sizes: three sizes, in ascending order.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Case:
     sizes: tuple[int, ...] = field(default=(2**18, 2**22, 2**25))
 
     def compile(self, compiler: Callable[..., Any], **where: Any) -> Any:
-        """Compile the kernel with `forgekit.compile` for any of its sizes; where: device and
+        """Compile the kernel with `forgekit.compile` for all of its sizes; where: device and
         arch."""
         specs = [_spec(x) for x in self.make(self.sizes[0])]
         return compiler(self.run, *specs, *self.options, **where)
@@ -43,12 +43,13 @@ def _spec(x: torch.Tensor) -> Any:
 
 
 def pair(dtype: torch.dtype = torch.float32) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return x and y, with n elements each."""
+    """Return a function of n that makes x and y, each with n elements."""
     return lambda n: (_ones(n, dtype), torch.empty(n, dtype=dtype))
 
 
 def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return x and y; the tensor that is accessed with a stride is `stride` times as long."""
+    """Return a function that makes x and y; the tensor accessed with a stride is `stride` times as
+    long."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         few, many = n // stride, n
@@ -58,8 +59,8 @@ def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, .
 
 
 def rows(columns: int, out: int = 0) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return x of shape (n / columns, columns), and y of the same shape or with one element per
-    row."""
+    """Return a function of n that makes x of shape (n / columns, columns), and y of the same shape
+    if `out` is set, else with one element per row."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         m = max(n // columns, 1)
@@ -79,7 +80,7 @@ def square(n: int) -> tuple[torch.Tensor, ...]:
 def permuted(n: int) -> torch.Tensor:
     """Return the integers below n, a power of two, in a fixed order without a pattern."""
     x, half = torch.arange(n, dtype=torch.int64), (n.bit_length() - 1) // 2
-    # from xxHash; odd, so that all products differ
+    # from xxHash; odd, so all products modulo n differ
     for odd in (2654435761, 2246822519, 3266489917):
         x = (x ^ (x >> half)) * odd % n
     return x

@@ -1,4 +1,5 @@
-"""Calibration kernels that move data: copies, strides, gathers, transposes, few blocks."""
+"""Calibration kernels that move data: copies, strides, gathers, transposes, launches of few
+blocks."""
 
 import cutlass
 import cutlass.cute as cute
@@ -28,7 +29,7 @@ def copy_kernel(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
 @cute.jit
 def copy(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
          vector: cutlass.Constexpr, loads: cutlass.Constexpr):  # fmt: skip
-    """Copy mX to mY, several vectors per thread, all of them loaded before the first store."""
+    """Copy mX to mY; each thread loads several vectors before it stores the first."""
     blocks = cute.ceil_div(cute.size(mX), threads * vector * loads)
     copy_kernel(mX, mY, threads, vector, loads).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
@@ -46,7 +47,7 @@ def walk_kernel(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
 @cute.jit
 def walk(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr,
          vector: cutlass.Constexpr, blocks: cutlass.Constexpr):  # fmt: skip
-    """Copy mX to mY with a fixed number of blocks; each thread steps by the whole grid."""
+    """Copy mX to mY with a fixed number of blocks in a grid-stride loop."""
     walk_kernel(mX, mY, threads, vector, blocks).launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
 
 
@@ -68,7 +69,7 @@ def read_kernel(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr,
 
 @cute.jit
 def read(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr, loads: cutlass.Constexpr):
-    """Read mX; the condition of the store is never true."""
+    """Read mX; the store's condition is never true."""
     read_kernel(mX, mY, vector, loads).launch(
         grid=(cute.ceil_div(cute.size(mX), 256 * vector * loads), 1, 1), block=(256, 1, 1)
     )
@@ -162,8 +163,8 @@ def gather(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, scatters: cutlass.
 
 
 def scattered(window: int):
-    """Return x, i and y with n elements each; the indices i permute each window of `window`
-    elements (0: all elements)."""
+    """Return a function of n that makes x, i and y, each with n elements; i permutes the elements
+    in each window of `window` elements (0: in all elements)."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         size = min(window or n, n)
@@ -187,14 +188,15 @@ def chase_kernel(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
 
 @cute.jit
 def chase(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
-    """Follow the indices mI for a number of steps; each load waits for the previous one."""
+    """Follow the indices mI for a number of steps; each load waits for the previous load."""
     chase_kernel(mI, mY, steps).launch(
         grid=(cute.ceil_div(cute.size(mY), 128), 1, 1), block=(128, 1, 1)
     )
 
 
 def chain(share: int):
-    """Return a permutation of n elements, and y, with one element for every `share`-th of them."""
+    """Return a function of n that makes a permutation of n elements, and y with n / `share`
+    elements."""
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         return permuted(n).to(torch.int32), torch.empty(max(n // share, 128), dtype=torch.int32)
@@ -287,7 +289,7 @@ def window_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
 
 @cute.jit
 def window(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
-    """Compute mY[i] = sum of mX[i : i + width], reading each element `width` times from global
+    """Compute mY[i] = sum of mX[i : i + width]; each element is read `width` times from global
     memory."""
     window_kernel(mX, mY, width).launch(
         grid=(cute.ceil_div(cute.size(mX), 256), 1, 1), block=(256, 1, 1)

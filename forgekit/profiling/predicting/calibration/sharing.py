@@ -30,7 +30,7 @@ def banks_kernel(mX: cute.Tensor, mY: cute.Tensor, stride: cutlass.Constexpr,
 
 @cute.jit
 def banks(mX: cute.Tensor, mY: cute.Tensor, stride: cutlass.Constexpr, times: cutlass.Constexpr):
-    """Load from shared memory with lanes `stride` words apart."""
+    """Load from shared memory; neighbouring lanes access addresses `stride` words apart."""
     banks_kernel(mX, mY, stride, times).launch(grid=(cute.size(mX) // 128, 1, 1), block=(128, 1, 1))
 
 
@@ -51,7 +51,7 @@ def room_kernel(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr,
 
 @cute.jit
 def room(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr, threads: cutlass.Constexpr):
-    """Reverse vectors in shared memory, of which each block uses `words` words."""
+    """Reverse vectors in shared memory; each block uses `words` words of it."""
     room_kernel(mX, mY, words, threads).launch(
         grid=(cute.size(mX) // (threads * 4), 1, 1), block=(threads, 1, 1)
     )
@@ -117,7 +117,7 @@ def column_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, split: cutlass.Constexpr
 
 @cute.jit
 def column_sum(mX: cute.Tensor, mY: cute.Tensor, split: cutlass.Constexpr):
-    """Sum columns, one thread per column and per group of rows (`split` groups)."""
+    """Sum columns with `split` groups of rows, one thread per column and group."""
     column_sum_kernel(mX, mY, split).launch(grid=(mX.shape[1] // 128, split, 1), block=(128, 1, 1))
 
 
@@ -160,7 +160,7 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
 @cute.jit
 def row_sum(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
             vector: cutlass.Constexpr, tree: cutlass.Constexpr):  # fmt: skip
-    """Sum rows, with one block of several warps per row, by a tree or by shuffles."""
+    """Sum rows with one block of several warps per row, by a tree or by shuffles."""
     row_sum_kernel(mX, mY, warps, vector, tree).launch(
         grid=(mX.shape[0], 1, 1), block=(32 * warps, 1, 1)
     )
@@ -243,7 +243,7 @@ def cluster_kernel(mX: cute.Tensor, mY: cute.Tensor, blocks: cutlass.Constexpr):
 
 @cute.jit
 def cluster(mX: cute.Tensor, mY: cute.Tensor, blocks: cutlass.Constexpr):
-    """Sum rows, with one cluster of several blocks per row."""
+    """Sum rows with one cluster of several blocks per row."""
     cluster_kernel(mX, mY, blocks).launch(
         grid=(blocks, mX.shape[0], 1), block=(256, 1, 1), cluster=(blocks, 1, 1)
     )
@@ -269,7 +269,7 @@ def atomic_kernel(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
 
 @cute.jit
 def atomic(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
-    """Sum with one atomic addition per thread, warp or block, to one address or several."""
+    """Sum with one atomic addition per thread, warp or block, to one or several addresses."""
     atomic_kernel(mX, mY, who).launch(grid=(cute.size(mX) // 256, 1, 1), block=(256, 1, 1))
 
 
@@ -298,14 +298,14 @@ def histogram_kernel(mX: cute.Tensor, mY: cute.Tensor, shared: cutlass.Constexpr
 @cute.jit
 def histogram(mX: cute.Tensor, mY: cute.Tensor, shared: cutlass.Constexpr,
               loads: cutlass.Constexpr):  # fmt: skip
-    """Count into 256 counters, in shared memory first or only in global memory."""
+    """Compute a histogram with 256 bins, first in shared memory or only in global memory."""
     histogram_kernel(mX, mY, shared, loads).launch(
         grid=(cute.size(mX) // (256 * loads), 1, 1), block=(256, 1, 1)
     )
 
 
 def numbers(n: int) -> tuple[torch.Tensor, ...]:
-    """Return n pseudo-random integers, and counters."""
+    """Return n pseudo-random integers, and the bins of a histogram."""
     return permuted(n).to(torch.int32), torch.zeros(256, dtype=torch.int32)
 
 
