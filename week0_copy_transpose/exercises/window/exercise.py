@@ -50,9 +50,7 @@ def _leaves(where: str, says: str) -> Misconception:
     return Misconception(says, lambda e: _outside(e).get(where, False))
 
 
-def _inputs(
-    draw: Draw, m: int, n: int, top: int, left: int
-) -> tuple[torch.Tensor, int, int]:
+def _inputs(draw: Draw, m: int, n: int, top: int, left: int) -> tuple[torch.Tensor, int, int]:
     """Return places; in a large matrix, the corners are ∞, which no factor of 0 removes."""
     x = draw.places(m, n)
     if m * n > 100:

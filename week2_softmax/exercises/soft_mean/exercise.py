@@ -33,7 +33,7 @@ EXERCISE = puzzle(
     title="average with the weights of a softmax",
     task="""
 `y[m] = softmax(x[m]) · v` is the mean of the N values `v`, weighted by the softmax of row m. Support any M
-and N ≥ 1 and the types float32 and float16; compute in float32. Read each row of `x` **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
+and N ≥ 1 and the types float32 and float16; compute in float32. Read each row of `x` at most **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
 """,
     hints=(
         "A weight is e / s, and s is the same for the whole row. Where can you move the division?",
