@@ -7,7 +7,8 @@ EXERCISE = puzzle(
     title="find the largest element of each row",
     task="""
 `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Merge the
-threads' values in a tree, through shared memory. All elements of a row may be negative.
+threads' values in a tree, through shared memory or partly by shuffles. All elements of a row may be
+negative.
 
 Signature: `tree_max(x, y)`.
 """,

@@ -23,6 +23,7 @@ WRONG = (
     Wrong("tail ignored", {LOOP: "range(tidx, mX.shape[1] // 128 * 128, 128)"}, "3 of 9 elements differ (33.3 %, float32)"),
     Wrong("128 elements", {LOOP: "range(tidx, cutlass.min(mX.shape[1], 128), 128)"},
           "covers only the first 128 elements"),
+    Wrong("a step of 129", {LOOP: "range(tidx, mX.shape[1], 129)"}, "With m = 3, n = 129, float32"),
     Wrong("no tree", {TREE: ""}, "the largest of elements 0, 128, 256"),
     Wrong("four rounds", {"range_constexpr(7)": "range_constexpr(4)"}, "m = 9, n = 300, float32, the result"),
     Wrong("two barriers per round",
