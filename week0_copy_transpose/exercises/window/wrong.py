@@ -55,7 +55,7 @@ WRONG = (
         value = mX[near] * value
 """,
         },
-        "NaN",
+        "NaN: 1 in actual",
     ),
     Wrong(
         "no first row or column",
