@@ -217,7 +217,7 @@ p
 # ### Exercise 1: write whole rows
 #
 # Fix the kernel of section 4 so that both its loads and its stores are coalesced. The loads already
-# are, so change only the code after the barrier. The kernel must work for every M and N.
+# are, so only the code after the barrier has to change. The kernel must work for every M and N.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -346,7 +346,8 @@ fk.exercise("week1/tree_counts").grade(counts)
 # ### Exercise 2: find the largest element of each row
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Merge the
-# threads' values in a tree, through shared memory. All elements of a row may be negative.
+# threads' values in a tree, through shared memory or partly by shuffles. All elements of a row may
+# be negative.
 #
 # Signature: `tree_max(x, y)`.
 #

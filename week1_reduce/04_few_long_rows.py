@@ -391,9 +391,10 @@ print("different results:", len(results(run_two, x, part, y)))
 # ### Exercise 2: find the largest element of a long row in two launches
 #
 # Find the largest element of each row, for a few float32 rows of any length. In the first launch,
-# each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has
-# one column per piece. In the second launch, one block per row computes `y[row]`; its threads share
-# the parts. One host function starts both launches. All elements may be negative.
+# each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
+# column per piece. The second launch computes `y[row]` from the parts of the row, which the threads
+# of a warp or of a block share. One host function starts both launches. All elements may be
+# negative.
 #
 # Signature: `two_launch_max(x, part, y)`.
 #

@@ -655,7 +655,7 @@ passes_picture(found)
 #
 # `y[m] = softmax(x[m]) · v` is the mean of the N values `v`, weighted by the softmax of row m.
 # Support any M and N ≥ 1 and the types float32 and float16; compute in float32. Read each row of
-# `x` **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
+# `x` at most **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
 #
 # **Required**: one warp per row, no shared memory.
 #

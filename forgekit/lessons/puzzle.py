@@ -77,22 +77,30 @@ class Draw:
         """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all
         -∞.
 
-        The position of the largest element cycles through the first element, the last element, an
-        element in the last two of eight warps, and the first of the last 256 elements; the smallest
-        element is one step ahead in this cycle.
+        In the first eight rows, the position of the largest element cycles through the first, the
+        last, one in the last two of eight warps, and the first of the last 256; later rows place
+        it at and before each power of two, the largest first, then at every position from the
+        first on. The smallest element is one step further in this cycle.
 
         finite: True replaces the rows of -∞ with plain rows.
         """
         import torch
 
         far = 16_000.0 if self.dtype == torch.float16 else 1e10
-        x, rows = self(m, n).float(), torch.arange(m) + n % 7
+        x, index = self(m, n).float(), torch.arange(m)
+        rows = index + n % 7
         warp = (n - 224) // 256 * 256 + 223 if n >= 224 else n * 3 // 4
-        places = torch.tensor([0, n - 1, warp, (n - 1) // 256 * 256 or n // 2])
-        for at, best, by in ((rows + 1, torch.argmin, -0.25), (rows, torch.argmax, 0.25)):
-            pair = torch.stack((places[at % 4], best(x, 1)), 1)
+        few = torch.tensor([0, n - 1, warp, (n - 1) // 256 * 256 or n // 2])
+        powers = (2**k - less for k in range(n.bit_length(), 0, -1) for less in (0, 1))
+        many = torch.tensor([*(at for at in powers if at < n), *range(n)])
+        turns = rows - rows // 5  # a row of -∞ takes no turn
+        turns -= turns[8:9].sum()
+        for step, best, by in ((1, torch.argmin, -0.25), (0, torch.argmax, 0.25)):
+            later = many[(turns + step) % len(many)]
+            places = few[(rows + step) % 4].where(index < 8, later)
+            pair = torch.stack((places, best(x, 1)), 1)
             x.scatter_(1, pair, x.gather(1, pair.flip(1)))
-            x[torch.arange(m), pair[:, 0]] += by
+            x[index, places] += by
         for kind, rule in enumerate((x, x - 10, (x - 10) * far / 8, (x + 10) * far / 8)):
             x = torch.where((rows % 5 == kind)[:, None], rule, x)
         if not finite:

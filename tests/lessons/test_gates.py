@@ -404,6 +404,7 @@ RIGHT = {"a": 8, "b": (2, [4.0, "Yes"]), "c": True}
             "b": (2, [torch.tensor(4.0, dtype=torch.float16), "Yes"]),
             "c": True,
         },
+        {"a": " 0x8", "b": ("2", ["4.0", "YES"]), "c": True},
     ],
 )
 def test_right_answers_pass_however_they_are_written(given):
@@ -416,6 +417,9 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
     assert (
         stopped(answers({"a": 0}, {("a", "nan"): "it is 0"}), {"a": math.nan}).likely == "it is 0"
     )
+    assert answers({"a": 2_048}).run(Submission({"a": "2,048"}))
+    infinite = stopped(answers({"a": "nan"}, {("a", "inf"): "inf / inf"}), {"a": math.inf})
+    assert infinite.likely == "inf / inf"
 
 
 @pytest.mark.parametrize(
@@ -426,7 +430,8 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"b": (2, [4, "no"])}, "'b': (2, [4, 'no']) is not right.", ""),
         ({"b": (2, [4])}, "is not right", ""),
         ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
-        ({"a": "8"}, "'a': '8' is not right", ""),
+        ({"a": "8 of 32"}, "'a': '8 of 32' is not right", ""),
+        ({"a": "32"}, "'a': '32' is not right", "that is all of them"),
         ({"c": False}, "'c': False is not right", "c again"),
         ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # only the first error
     ],

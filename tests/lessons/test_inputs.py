@@ -155,6 +155,8 @@ MISTAKES: dict[str, Callable[[torch.dtype], Mistake]] = {
     "without the last 1 in 1,000": without(lambda n: n // 1000),
     "without two warps of eight": lambda of: Mistake(part=lambda n: torch.arange(n) % 256 < 192),
     **{f"a pass of {t} fewer": without(lambda n, t=t: (n - 1) % t + 1) for t in PASSES},
+    **{f"a step of {t + 1}": lambda of, t=t: Mistake(part=lambda n: torch.arange(n) % (t + 1) < t)
+       for t in (32, 128, 256)},
     ">= for >": lambda of: Mistake(equal=True),
 }  # fmt: skip
 # (exercise, beginning of a mistake's name) -> the reason why the inputs need not reveal the mistake
@@ -164,6 +166,7 @@ EXCEPTIONS = {
     ("week0/every_kth", "reads through float16"): "places, of which few are above 2,048",
     ("week1/warp_argmax", "reads through bfloat16"): "whole numbers, so that there are ties",
     ("week1/count_positive", "reads through bfloat16"): "it has the sign of every float32",
+    ("week2/fix_the_wait", "a step of"): "the kernel is given; only its waits can be wrong",
 }
 
 

@@ -96,12 +96,14 @@ def _equal(got: Any, want: Any) -> bool:
         got = got.item()
     if isinstance(want, bool) or isinstance(got, bool):
         return got is want
+    if isinstance(want, int | float) and isinstance(got, str):
+        got = _number(got)
     if isinstance(want, int | float) and isinstance(got, Real):
         of: Any = next((t for t in (float, int) if isinstance(got, t)), None)
         number = of.__float__(got) if of else float(got)  # the base class's method
         return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
-    if isinstance(want, str) and isinstance(got, float) and math.isnan(got):
-        got = "nan"
+    if isinstance(want, str) and isinstance(got, float) and not math.isfinite(got):
+        got = repr(float.__float__(got))  # nan or inf
     if isinstance(want, str) and isinstance(got, str):
         return str.strip(got).lower() == want.strip().lower()
     if isinstance(want, tuple | list) and isinstance(got, tuple | list):
@@ -110,6 +112,18 @@ def _equal(got: Any, want: Any) -> bool:
         return type(got) is type(want) and bool(want == got)
     except (ValueError, RuntimeError):  # an array with several elements
         return False
+
+
+def _number(text: str) -> int | float | str:
+    """Return the number that a text spells, such as "2,048" or "0x3f"; otherwise the text."""
+    plain = str.replace(text, ",", "")
+    try:
+        return int(plain, 0)
+    except ValueError:
+        try:
+            return float(plain)
+        except ValueError:
+            return text
 
 
 def one_of(

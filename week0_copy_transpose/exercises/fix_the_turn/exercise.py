@@ -195,6 +195,10 @@ does not require it.
                             "32 sectors per request, as in the report.",
                         ),
                         counted(
+                            lambda p: p["global_store_bytes_asked"] > 4 * 256 * 320,
+                            "some elements are stored more than once.",
+                        ),
+                        counted(
                             lambda p: p.global_store_sectors > _LEAST,
                             "the pieces of rows that a warp stores are not whole sectors.",
                         ),
@@ -221,8 +225,8 @@ does not require it.
                         ),
                         counted(
                             lambda p: True,
-                            "the pitch of sT has a common factor with 32, the number of banks. An "
-                            "odd pitch does not.",
+                            "lanes of a warp read different words of one bank. In a column of sT, "
+                            "all 32 words are in different banks if the pitch is odd.",
                         ),
                     ],
                     look_at="fk.banks(*{failed}, kind='load')",
@@ -253,8 +257,8 @@ does not require it.
                         ),
                         counted(
                             lambda p: p.shared_load_requests > 256 * 320 // 32,
-                            "there is no conflict, but the lanes of a warp read sT one after the "
-                            "other, which takes as many wavefronts as a conflict.",
+                            "there is no conflict, but the lanes of a warp read sT in several "
+                            "requests, which take as many wavefronts as a conflict.",
                         ),
                     ],
                     look_at="Every element passes through sT once. One wavefront stores 32 elements, and one loads them.",
@@ -287,9 +291,8 @@ does not require it.
                     misconceptions=[
                         counted(
                             lambda p: True,
-                            "a few blocks do all the work, one tile after another. The counters "
-                            "stay the same, but an H200 has 132 multiprocessors, and most would "
-                            "be idle.",
+                            "a few blocks do all the work. The counters stay the same, but an H200 "
+                            "has 132 multiprocessors, and most would be idle.",
                         )
                     ],
                 ),

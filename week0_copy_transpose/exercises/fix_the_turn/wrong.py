@@ -50,7 +50,9 @@ WRONG = (
         mY[col, M - 1 - row] = sT[tidy, tidx]
 """}, "still store to neighbouring *rows*"),
     Wrong("not padded", {"stride=(33, 1)": "stride=(32, 1)"}, "now the shared load has conflicts"),
-    Wrong("padded by two", {"stride=(33, 1)": "stride=(34, 1)"}, "has a common factor"),
+    Wrong("padded by two", {"stride=(33, 1)": "stride=(34, 1)"}, "different words of one bank"),
+    Wrong("stored twice", {_STORED: _STORED.replace("        mY", "        mY[col, M - 1 - row] = Float32(0.0)\n        cute.arch.fence_acq_rel_cta()\n        mY")},
+          "stored more than once"),
     Wrong("transposed", {"M - 1 - row": "row"}, "transposes instead of rotating"),
     Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "rotates counterclockwise"),
     Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "within each tile are mirrored"),
@@ -60,7 +62,7 @@ WRONG = (
     Wrong("one block", {_LOADED: "", _STORED: _ALONE, "grid=grid": "grid=(1, 1, 1)"},
           "a few blocks do all the work"),
     Wrong("lane by lane", {"stride=(33, 1)": "stride=(32, 1)", _STORED: _LANES},
-          "read sT one after the other"),
+          "read sT in several requests"),
     Wrong("each element read twice", {"        mY[col, M - 1 - row] = sT[tidx, tidy]": "        value = sT[tidx, tidy]\n"
           "        cute.arch.fence_acq_rel_cta()\n        mY[col, M - 1 - row] = 0.5 * (value + sT[tidx, tidy])"},
           "reads some elements of sT more than once"),

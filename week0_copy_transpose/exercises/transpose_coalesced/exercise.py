@@ -16,7 +16,7 @@ EXERCISE = Exercise(
     title="write whole rows",
     task="""
 Fix the kernel of section 4 so that both its loads and its stores are coalesced. The loads already
-are, so change only the code after the barrier. The kernel must work for every M and N.
+are, so only the code after the barrier has to change. The kernel must work for every M and N.
 """,
     hints=(
         "Neighbouring threads should write neighbouring elements of mY. Which of the two indices "
@@ -78,7 +78,8 @@ by itself make a store coalesced; only the addresses of the 32 lanes do.
                             "the load, and transpose inside the shared tile.",
                         ),
                         counted(
-                            lambda p: p.global_load_sectors_per_request > 8,
+                            lambda p: p["global_load_bytes_asked"] > 4 * 96 * 128
+                            and p.global_load_sectors_per_request > 8,
                             "after the barrier, the threads load from mX, down its columns. Read "
                             "from `sX` instead.",
                         ),

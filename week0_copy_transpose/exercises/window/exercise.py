@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
-from forgekit.lessons.puzzle import puzzle
+from forgekit.lessons.puzzle import Draw, puzzle
 
 from ..practice import picture
 
@@ -50,6 +50,14 @@ def _leaves(where: str, says: str) -> Misconception:
     return Misconception(says, lambda e: _outside(e).get(where, False))
 
 
+def _inputs(draw: Draw, m: int, n: int, top: int, left: int) -> tuple[torch.Tensor, int, int]:
+    """Return places; in a large matrix, the corners are ∞, which no factor of 0 removes."""
+    x = draw.places(m, n)
+    if m * n > 100:
+        x[:: max(m - 1, 1), :: max(n - 1, 1)] = torch.inf
+    return x, top, left
+
+
 _X = torch.arange(1, 25).reshape(4, 6)
 _Y = _window(_X, 2, 3)
 PICTURE = picture(
@@ -61,9 +69,9 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="cut a window out of a matrix",
     task="""
-Compute `y[i, j] = x[top + i, left + j]`. The window is as large as `y` and may extend past any edge
-of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be negative.
-Signature: `window(x, top, left, y)`.
+Compute `y[i, j] = x[top + i, left + j]` in float32 and float16. The window is as large as `y` and may extend
+past any edge of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be
+negative. Signature: `window(x, top, left, y)`.
 """,
     hints=(
         "The kernel must answer two questions. Does this element of y exist? Does the "
@@ -81,7 +89,7 @@ elements, each load request fetches a fifth sector.
 """,
     entry="window",
     given=PICTURE,
-    inputs=lambda draw, m, n, top, left: (draw.places(m, n), top, left),
+    inputs=_inputs,
     result=_window,
     exact=True,
     sizes=[

@@ -45,6 +45,19 @@ WRONG = (
         "neighbouring threads are 400 bytes apart",
     ),
     Wrong(
+        "a factor of 0 or 1",
+        {
+            "        value = mY.element_type(0)\n": "",
+            f"        {INSIDE}\n            value = mX[row, column]\n": f"""        value = mY.element_type(0)
+        {INSIDE}
+            value = mY.element_type(1)
+        near = min(max(row, 0), mX.shape[0] - 1), min(max(column, 0), mX.shape[1] - 1)
+        value = mX[near] * value
+""",
+        },
+        "NaN: 1 in actual",
+    ),
+    Wrong(
         "no first row or column",
         {INSIDE: "if row < mX.shape[0] and column < mX.shape[1]:"},
         "x has its own edges: the predicate of the load",

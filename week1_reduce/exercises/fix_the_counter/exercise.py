@@ -41,7 +41,7 @@ GPU where it was written.
     entry="fix_the_counter",
     inputs=lambda draw, n: (draw.extremes(1, n)[0], torch.zeros(1, dtype=torch.int32)),
     result=_largest,
-    sizes=[(256,), (1,), (1000,), (33,), (5000,), (1025,)],
+    sizes=[(256,), (1,), (1000,), (33,), (5000,), (257,), (1025,)],
     count=[(100,), (20_000,)],
     exact=True,
     misconceptions=[

@@ -1,9 +1,20 @@
 """Puzzle week1/fix_the_tail: registers that keep an earlier load."""
 
+import ast
+
 import torch
 
-from forgekit.lessons.gates import looks_like
-from forgekit.lessons.puzzle import puzzle
+from forgekit.lessons.gates import GateError, Group, Submission, looks_like
+from forgekit.lessons.gates.submission import source_of
+from forgekit.lessons.puzzle import Draw, puzzle
+
+
+def _inputs(draw: Draw, m: int, n: int) -> tuple[torch.Tensor]:
+    """Return rows whose last full tile of 128 ends with ∞ in every eighth row from the fifth on:
+    no factor of 0 removes it from a register."""
+    x = draw.fractions(m, n).abs() + 1
+    x[4::8, max(n // 128 * 128 - 1, 0)] = torch.inf
+    return (x,)
 
 
 def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -13,6 +24,38 @@ def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     if not whole or whole == n:
         raise ValueError("not this case")
     return x.double().sum(1) + x[:, n - 128 : whole].double().sum(1)
+
+
+def _filled_first(submission: Submission) -> str:
+    """Refuse a tensor that is loaded outside any `if` before the first line that fills it. The PTX
+    cannot show this, because the compiler replaces the undefined registers."""
+    try:
+        tree = ast.parse(source_of(submission.value))
+    except SyntaxError:  # a cell with a magic
+        return ""
+    chosen = {n for c in ast.walk(tree) if isinstance(c, ast.If | ast.IfExp) for n in ast.walk(c)}
+    first: dict[tuple[str, str], int] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="load")):
+                kind = "" if node in chosen else "load"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="fill" | "store")):
+                kind = "fill"
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                kind = "fill"
+            case _:
+                continue
+        first[name, kind] = min(node.lineno, first.get((name, kind), node.lineno))
+    for (name, kind), line in first.items():
+        if kind == "load" and line < first.get((name, "fill"), 0):
+            raise GateError(
+                f"`{name}` is loaded in a line above the first one that fills it.",
+                "in the first tile of a row, the registers of a lane without a vector were never "
+                "written. Their values are undefined; the sums are right only because the "
+                "compiler chose 0 for them.",
+                f"Fill `{name}` before the copy.",
+            )
+    return "before they are read"
 
 
 EXERCISE = puzzle(
@@ -35,7 +78,7 @@ their previous vector again. The fix costs four moves per vector.
 """,
     asked={"load_bytes": 16},
     entry="fix_the_tail",
-    inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
+    inputs=_inputs,
     result=lambda x: x.sum(1),
     sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (33, 252), (7, 1024), (5, 4)],
     count=[(5, 64), (64, 1000)],
@@ -50,8 +93,12 @@ their previous vector again. The fix costs four moves per vector.
                    "the last tile, which is not full."),
         looks_like(lambda x, y: x[:, :128].double().sum(1), "the sum contains only the first "
                    "tile of a row."),
+        looks_like(lambda x, y: x.double().sum(1).nan_to_num(torch.nan, torch.nan), "the sum of each "
+                   "row with an infinity is NaN: 0 · ∞ and ∞ − ∞ are NaN. A factor of 0 does not "
+                   "remove what a register holds."),
         looks_like(lambda x, y: 0 * x.sum(1), "every sum is 0: do the registers hold the row's "
                    "elements when they are added?"),
     ],
+    more=lambda make: (Group("Registers filled", _filled_first),),
     praise="A skipped load no longer leaves an old value in the register.",
 )  # fmt: skip

@@ -14,11 +14,14 @@ SCALAR = """        for v in cutlass.range_constexpr(4):
 WRONG = (
     Wrong("as given", {FILL: "", LOOP: "    tXrX.fill(0.0)\n" + LOOP}, "previous tile left in their registers"),
     Wrong("after the copy", {FILL: "", COPY: COPY + FILL}, "every sum is 0"),
+    Wrong("after the addition", {FILL: "", ADD: ADD + FILL}, "only because the compiler chose 0"),
+    Wrong("an old vector times 0", {FILL: "", LOOP: "    tXrX.fill(0.0)\n" + LOOP,
+          ADD: ADD.replace("tXrX.load()", "(tXrX.load() * tXpX[0, 0, 0].to(Float32))")}, "A factor of 0 does not"),
     Wrong("another identity", {"tXrX.fill(0.0)": "tXrX.fill(1.0)"}, "a value other than 0"),
     Wrong("the last tile left out", {"range(gX.shape[1][1])": "range(shape[1] // 128)"},
           "misses the last tile, which is not full"),
     Wrong("the first tile alone", {"range(gX.shape[1][1])": "range(1)"}, "contains only the first tile"),
     Wrong("unloaded registers times 0", {FILL: "", ADD: ADD.replace("tXrX.load()", "(tXrX.load() * tXpX[0, 0, 0].to(Float32))")},
-          "a register that was never written contains noise"),
+          "0 · ∞ and ∞ − ∞ are NaN"),
     Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Bytes per load: 4"),
 )  # fmt: skip

@@ -12,6 +12,11 @@ WRONG = (
         {PRODUCT: "mA[row, n].to(Float32) + mB[row, n].to(Float32)"},
         "added, not multiplied",
     ),
+    Wrong(
+        "products in the type of the inputs",
+        {PRODUCT: "(mA[row, n] * mB[row, n]).to(Float32)"},
+        "NaN: 1 in actual",
+    ),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong(
         "one warp",

@@ -10,6 +10,7 @@ from forgekit.lessons.puzzle import puzzle
 
 def _inputs(draw, segments, longest):
     lengths = draw.integers(0, longest + 1, segments, dtype=torch.int32)
+    lengths[1::3] = 0
     starts = torch.zeros(segments + 1, dtype=torch.int32)
     starts[1:] = lengths.cumsum(0)
     starts += int(draw.number(0, 8))

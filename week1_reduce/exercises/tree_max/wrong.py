@@ -20,11 +20,12 @@ WRONG = (
     Wrong("no barrier", {ROUND: "        half = 64 >> k"}, "Race in shared memory"),
     Wrong("one barrier", {TREE: TREE.replace("        cute.arch.sync_threads()\n", "").replace(
         "    for", "    cute.arch.sync_threads()\n    for")}, "(0, 0, 0) reads shared memory, byte 128"),
-    Wrong("tail ignored", {LOOP: "range(tidx, mX.shape[1] // 128 * 128, 128)"}, "1 of 4 elements differs (25 %, float32)"),
+    Wrong("tail ignored", {LOOP: "range(tidx, mX.shape[1] // 128 * 128, 128)"}, "3 of 9 elements differ (33.3 %, float32)"),
     Wrong("128 elements", {LOOP: "range(tidx, cutlass.min(mX.shape[1], 128), 128)"},
-          "reads only the first 128 elements"),
-    Wrong("no tree", {TREE: ""}, "the elements of threads 1 to 127 are missing"),
-    Wrong("four rounds", {"range_constexpr(7)": "range_constexpr(4)"}, "m = 4, n = 300, float32, the result"),
+          "covers only the first 128 elements"),
+    Wrong("a step of 129", {LOOP: "range(tidx, mX.shape[1], 129)"}, "With m = 3, n = 129, float32"),
+    Wrong("no tree", {TREE: ""}, "the largest of elements 0, 128, 256"),
+    Wrong("four rounds", {"range_constexpr(7)": "range_constexpr(4)"}, "m = 9, n = 300, float32, the result"),
     Wrong("two barriers per round",
           {TREE: TREE + "        cute.arch.sync_threads()\n"}, "asks for at most 7 barriers"),
     Wrong("no barrier in float16", {ROUND: ROUND.replace("        cute", "        if cutlass.const_expr("

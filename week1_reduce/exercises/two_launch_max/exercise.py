@@ -17,8 +17,8 @@ EXERCISE = puzzle(
     task="""
 Find the largest element of each row, for a few float32 rows of any length. In the first launch,
 each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has
-one column per piece. In the second launch, one block per row computes `y[row]`; its threads share
-the parts. One host function starts both launches. All elements may be negative.
+one column per piece. The second launch computes `y[row]` from the parts of the row, which the threads
+of a warp or of a block share. One host function starts both launches. All elements may be negative.
 
 Signature: `two_launch_max(x, part, y)`.
 """,
@@ -44,8 +44,8 @@ computed this way is deterministic as well, because the parts and their order ar
     entry="two_launch_max",
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=_maxima,
-    sizes=[(1, 1024), (1, 1025), (3, 1), (2, 1000), (7, 33), (1, 5000), (3, 2049)],
-    count=[(1, 1025), (1, 264_000), (4, 12_000)],
+    sizes=[(4, 2048), (1, 1025), (3, 1), (2, 1000), (14, 300), (1, 5000), (3, 2049)],
+    count=[(1, 1025), (1, 263_100), (4, 12_000)],
     exact=True,
     misconceptions=[
         FINITE_START,

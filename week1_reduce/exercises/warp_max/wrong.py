@@ -25,10 +25,10 @@ WRONG = (
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),
     Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "that lane does not execute"),
-    Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
-    Wrong("five times the same shuffle", {"offset=16 >> k)": "offset=16)"}, "elements differ (50 %, float32)"),
+    Wrong("no shuffles", {SHUFFLES: ""}, "the largest of elements 0, 32, 64"),
+    Wrong("five times the same shuffle", {"offset=16 >> k)": "offset=16)"}, "6 of 9 elements differ"),
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
-          "reads only the first 32 elements"),
+          "covers only the first 32 elements"),
     Wrong("part of a mask", {"offset=16 >> k)": "offset=16 >> k, mask=0xFFFF)"}, "is not in the member mask"),
     Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Blocks: 3 with"),
     Wrong("1,280 columns", {
@@ -37,6 +37,9 @@ WRONG = (
     Wrong("twice the grid", {"cute.ceil_div(mX.shape[0], 8)": "2 * cute.ceil_div(mX.shape[0], 8)"}, "Blocks: 2"),
     Wrong("one block", {"    if row < mX.shape[0]:\n": "    for row in range(row, mX.shape[0], 8):\n",
                         "grid=(blocks, 1, 1)": "grid=(1, 1, 1)"}, "Blocks: 1 with"),
+    Wrong("a step of 33", {LOOP: "range(lane, mX.shape[1], 33)"}, "2 of 17 elements differ"),
+    Wrong("all but element 32", {"            largest = cutlass.max(largest, mX": "            if n != 32:\n                largest = cutlass.max(largest, mX"},
+          "1 of 17 elements differs"),
     Wrong("31 shuffles", {SHUFFLES: "        for k in cutlass.range_constexpr(1, 32):\n            other = cute.arch"
           ".shuffle_sync(largest, offset=k)\n            largest = cutlass.max(largest, other)\n"},
           "at most 5 shuffles per warp"),

@@ -78,8 +78,8 @@ rows, the limit of a grid's y.)
                    "are read four times, and no others."),
         looks_like(lambda x, y: x.double().logsumexp(1) + math.log(4), "each of the four blocks "
                    "has read the whole row."),
-        Misconception("a row of 512 elements is correct. In this row, whole warps have no elements, their maximum is -inf, "
-             "and -inf - (-inf) is NaN.",
+        Misconception("a row of 512 elements is correct. In this row, whole warps have no elements; if their maximum is -inf, "
+             "it must not be subtracted from -inf, which gives NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] < 512 and e.got[1].isnan().all()),
         found("deadlock", "the mbarrier waits for bytes or arrivals that never come. It needs 16 pairs "
               "of 8 bytes and one arrival."),

@@ -16,13 +16,18 @@ def _first(x):
 
 def _inputs(draw, m, n):
     """Return hard rows. In most rows, the largest element appears twice: in lanes 0 and 31, within
-    lane 5, or in lanes 1 and 0, with the first in lane 1."""
+    lane 5, or in lanes 1 and 0, with the first in lane 1. In every fourth row the last element is
+    the largest. In every ninth, the largest are -0.0, then 0.0, which are equal."""
     x = hard_rows(draw, m, n)
-    rows = torch.arange(m) % 3
+    rows = torch.arange(m) % 4
     for k, (first, second) in enumerate([(0, 31), (5, 37), (1, 32)]):
         if second < n:
             x[rows == k, first] = x[rows == k].amax(1)
             x[rows == k, second] = x[rows == k, first]
+    x[3::4, -1] = x[3::4].amax(1) + 1
+    if n > 37:
+        x[2::9] = -x[2::9].abs().clamp(max=100)
+        x[2::9, n // 3], x[2::9, -1] = -0.0, 0.0
     return (x,)
 
 
@@ -47,8 +52,8 @@ def _sum(x, m):
 EXERCISE = puzzle(
     title="say how sure a classifier is",
     task="""
-`p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If several weights
-tie for the largest, return the column of the first. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
+`p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If several elements
+of x are the largest, return the column of the first. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
 compute in float32. Read each row **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(

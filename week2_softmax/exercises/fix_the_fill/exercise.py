@@ -44,8 +44,9 @@ negligible, so scores around +1000 hide it. Where all scores are far below 0, ev
         looks_like(lambda x, y: _in_tile(x, 0.0), "missing elements are treated as 0, because the fill is 0 or absent: they raise the maximum of a row of negative numbers, and each adds to the sum."),
         looks_like(lambda x, y: _in_tile(x, -10_000.0), "missing elements are treated as a finite "
                    "number, which becomes the maximum where all elements of a row are smaller."),
-        looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "missing elements are "
-                   "treated as a finite number, however low; in a row of −∞ it is the largest of all."),
+        looks_like(lambda x, y: _in_tile(x, -3.4028234663852886e38), "each row of −∞ gives 0 instead of NaN: "
+                   "either a missing element counts as a finite number, which is then the largest of all, or "
+                   "the kernel avoids NaN."),
     ],
     praise="You have filled the tail with the operator's identity.",
 )  # fmt: skip

@@ -13,7 +13,9 @@ SCALAR = """tXcX = thr_copy.partition_S(cX[(None, None), (bidx, 0)])
 WRONG = (
     Wrong("as given", {FILL: "tXrX.fill(0.0)"}, "they raise the maximum"),
     Wrong("a large negative number", {FILL: "tXrX.fill(-10000.0)"}, "as a finite number"),
-    Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "in a row of −∞ it is the largest"),
+    Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "which is then the largest of all"),
+    Wrong("NaN avoided", {"tXrX.store(e * (1.0 / s))": "tXrX.store(e * (1.0 / s) if s > 0.0 else cute.full_like(e, 0.0))",
+          "    e = cute": "    m = Float32(0.0) if m == -Float32.inf else m\n    e = cute"}, "or the kernel avoids NaN"),
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
     Wrong("one element a load", {COPY: SCALAR}, "Bytes per load: 4"),

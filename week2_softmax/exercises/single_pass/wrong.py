@@ -10,6 +10,29 @@ WARPS = "    s = s * exp2(m - shift)\n    s ="
 AGAIN = """x = rX[None, k].load().to(Float32)
         power = cute.math.fma(x, cute.full_like(x, LOG2_E), cute.full_like(x, -m_row))
         y = exp2(power) * scale"""
+LANES_AND_WARPS = """    m_warp = cute.arch.warp_reduction(m, cute.arch.fmax)
+    shift = Float32(0.0) if m_warp == -Float32.inf else m_warp
+    s = cute.arch.warp_reduction(s * exp2(m - shift), operator.add)
+    if tidx % 32 == 0:
+        sMax[tidx // 32], sSum[tidx // 32] = m_warp, s
+    cute.arch.sync_threads()
+    m, s = sMax[tidx % 4], sSum[tidx % 4]
+    m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=4)
+    shift = Float32(0.0) if m_row == -Float32.inf else m_row
+    s = s * exp2(m - shift)
+    s = cute.arch.warp_reduction(s, operator.add, threads_in_group=4)
+"""
+ALL_PAIRS = """    sMax[tidx], sSum[tidx] = m, s
+    cute.arch.sync_threads()
+    m_row, s = -Float32.inf, Float32(0.0)
+    for k in cutlass.range_constexpr(4):
+        m_row = cute.arch.fmax(m_row, sMax[tidx % 32 + 32 * k])
+    m_row = cute.arch.warp_reduction(m_row, cute.arch.fmax)
+    shift = Float32(0.0) if m_row == -Float32.inf else m_row
+    for k in cutlass.range_constexpr(4):
+        s += sSum[tidx % 32 + 32 * k] * exp2(sMax[tidx % 32 + 32 * k] - shift)
+    s = cute.arch.warp_reduction(s, operator.add)
+"""
 
 WRONG = (
     Wrong("no rescaling", {RESCALE: "s = s + e.reduce"}, "when its maximum grows"),
@@ -20,6 +43,11 @@ WRONG = (
     Wrong("warps not rescaled", {WARPS: "    s ="}, "sums of warps are added"),
     Wrong("warps not merged", {"m, s = sMax[tidx % 4], sSum[tidx % 4]":
                                "m, s = sMax[tidx // 32], sSum[tidx // 32] / 4.0"}, "the warps were not merged"),
+    Wrong("the maximum of three warps", {"    m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=4)\n":
+          "    m_row = cute.arch.fmax(sMax[0], cute.arch.fmax(sMax[2], sMax[3]))\n"}, "the result is wrong"),
+    Wrong("a pair of each thread in shared memory", {LANES_AND_WARPS: ALL_PAIRS, "sMax = smem.allocate_tensor(Float32, cute.make_layout(4)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(128)",
+          "sSum = smem.allocate_tensor(Float32, cute.make_layout(4)": "sSum = smem.allocate_tensor(Float32, cute.make_layout(128)"},
+          "Bytes of shared memory per block: 1,024"),
     Wrong("no barrier", {SYNC: ""}, "Race in shared memory"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),
     Wrong("exponentials again", {LAST: AGAIN},

@@ -9,10 +9,11 @@ from ..rows import hard_rows
 
 
 def _inputs(draw, m, n):
-    """Return hard rows; in every third row from the third on, one element in piece 1 is far above
-    the others."""
+    """Return hard rows; in every third row from the third on, one element is far above the others:
+    in turn 33, 32, the last, 64, 128, 256 and the first."""
     x = hard_rows(draw, m, n)
-    x[2::3, 33:34] += 400
+    for k, row in enumerate(x[2::3]):
+        row[(33, 32, n - 1, 64, 128, 256, 0)[k % 7] % n] += 400
     return x, draw(n) * 4
 
 
@@ -33,7 +34,7 @@ EXERCISE = puzzle(
     title="average with the weights of a softmax",
     task="""
 `y[m] = softmax(x[m]) · v` is the mean of the N values `v`, weighted by the softmax of row m. Support any M
-and N ≥ 1 and the types float32 and float16; compute in float32. Read each row of `x` **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
+and N ≥ 1 and the types float32 and float16; compute in float32. Read each row of `x` at most **twice**, and store no weights. Signature: `soft_mean(x, v, y)`.
 """,
     hints=(
         "A weight is e / s, and s is the same for the whole row. Where can you move the division?",

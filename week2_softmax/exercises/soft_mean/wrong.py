@@ -20,13 +20,15 @@ WRONG = (
     Wrong("nothing subtracted", {"mX[row, n].to(Float32) - m,": "mX[row, n].to(Float32),"},
           "nothing seems to be subtracted"),
     Wrong("products in float16", {"total += e * mV[n].to(Float32)": "total += (e.to(mX.element_type) * mV[n]).to(Float32)"},
-          "n = 32, float16, the result is wrong"),
+          "n = 39, float16, the result is wrong"),
     Wrong("not divided", {"(total / s)": "total"}, "not divided by the sum"),
     Wrong("values left out", {TOTAL: "            total += e\n"}, "the values are missing"),
     Wrong("divided by N", {"(total / s)": "(total / s / Float32(mX.shape[1]))"}, "also divided by N"),
     Wrong("half of the row in the maximum", {
         "            m = cute.arch.fmax(m, mX[row, n].to(Float32))\n":
         "            if n % 64 < 32:\n                m = cute.arch.fmax(m, mX[row, n].to(Float32))\n"}, "NaN: 1 in actual"),
+    Wrong("a maximum in steps of 33", {"        for n in range(lane, mX.shape[1], 32):\n            m = ":
+          "        for n in range(lane, mX.shape[1], 33):\n            m = "}, "With m = 9, n = 33, float32, the result is wrong"),
     Wrong("each lane its own maximum", {"        m = cute.arch.warp_reduction(m, cute.arch.fmax)\n": ""},
           "each lane subtracts its own maximum"),
     Wrong("the largest share of the sum", {"s = cute.arch.warp_reduction(s, operator.add)":
