@@ -138,7 +138,7 @@ _FRUGAL = economical(_case, [(2, 104), (40, 512)], waste={"threads": 1})
 EXERCISE = Exercise(
     title="reverse rows with asynchronous copies",
     task="""
-Each block reverses one row. Copy the row into shared memory with `cp.async`, one vector per thread,
+Each block reverses one row. Copy the row into shared memory with `cp.async`, 16 bytes at a time,
 and make sure that it has arrived before the loop below reads it. A thread now reads elements that
 *other* threads have copied. Rows consist of whole vectors, at most 128 of them and possibly fewer.
 Signature: `async_reverse(x, y)`.

@@ -49,6 +49,7 @@ one of them writes it. So decide first which thread owns each element; here, one
 pair. The accesses that run *down* from the end are coalesced as well, because a request fetches the
 same four sectors in any order of the lanes.
 """,
+    asked={"barriers": 0, "shared_bytes": 0},
     entry="reverse_in_place",
     given=PICTURE,
     inputs=lambda draw, n: (draw.places(n),),

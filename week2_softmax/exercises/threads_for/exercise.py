@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from numbers import Integral
 
 import torch
 
@@ -43,8 +44,8 @@ def _kept(submission: Submission) -> str:
     python_function(submission, SIGNATURE)
     chance = random.Random(submission.seed)
     drawn = [
-        ((8 * round(2 ** (13 * chance.random())), dtype), "")
-        for dtype in (F32, F16, torch.bfloat16)
+        ((16 * round(2 ** (12 * chance.random())), dtype), "")
+        for dtype in (F32, F16, torch.bfloat16, torch.float64, torch.int8)
         for _ in range(20)
     ]
     for (columns, dtype), why in (*CASES, *drawn):
@@ -54,9 +55,9 @@ def _kept(submission: Submission) -> str:
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         want = rule(columns, dtype)
-        if isinstance(got, float) and got == want:
+        if isinstance(got, float | torch.Tensor) and got == want:
             raise GateError(f"{called} returns {got!r}; a launch needs an integer, {want}.")
-        if isinstance(got, bool) or got != want:
+        if isinstance(got, bool) or not isinstance(got, Integral) or got != want:
             raise GateError(f"{called} returns {got!r:.100}; the rule requires {want}.", why)
     return f"{len(CASES) + len(drawn)} rows"
 
