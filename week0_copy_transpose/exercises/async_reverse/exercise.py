@@ -174,8 +174,8 @@ shared memory, where the order of elements costs nothing.
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied but not reversed."),
-                found("out-of-bounds", "threads beyond the end of the row also copy."),
-                Misconception("all sizes in float32 pass, so check everything that depends on the type. 16 bytes are 8 elements of this type.",
+                Misconception("threads beyond the end of the row also copy.", _beyond_the_row),
+                Misconception("16 bytes are 8 elements of this type, but 4 of float32. Check every line that depends on the type.",
                      lambda e: e.case.args[0].element_size() == 2),
             ],
         ),

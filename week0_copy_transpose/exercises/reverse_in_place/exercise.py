@@ -78,8 +78,8 @@ same four sectors in any order of the lanes.
         ),
         found(
             "global-race",
-            "one thread reads an element and another writes it, in no fixed order. Let one thread "
-            "swap both elements of a pair.",
+            "two threads access the same element, and at least one of them writes it, in no fixed "
+            "order. Let one thread swap both elements of a pair.",
         ),
     ],
 )

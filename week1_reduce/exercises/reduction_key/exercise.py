@@ -116,6 +116,12 @@ def _alike() -> Iterator[Pair]:
     yield Pair(x, _matrix(31, 64), "9 × 64 and 31 × 64", "M is passed at each call.")
     yield Pair(
         x,
+        _matrix(1, 64),
+        "9 × 64 and 1 × 64",
+        "M is passed at each call, and the single row also consists of whole vectors.",
+    )
+    yield Pair(
+        x,
         _matrix(9, 128),
         "9 × 64 and 9 × 128, for which `choose` returns the same tuple",
         "N is passed at each call; it decides only the width of a load and the result of `choose`.",

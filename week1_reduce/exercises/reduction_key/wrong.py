@@ -33,6 +33,7 @@ WRONG = (
     Wrong("parts forgotten", {KEY: f"return x.dtype, whole, {CHOSEN}[0]"},
           "the number of parts differs"),
     Wrong("shape", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape"}, "M is passed"),
+    Wrong("never whole if single", {"x.shape[0] > 1 else 0": "x.shape[0] > 1 else 1"}, "the single row also consists"),
     Wrong("N", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1]"}, "N is passed"),
     Wrong("N in vectors", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1] % vector"},
           "neither has whole vectors"),

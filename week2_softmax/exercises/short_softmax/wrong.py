@@ -51,7 +51,7 @@ WRONG = (
         "    for k in cutlass.range_constexpr(1):\n" + LOAD,
         "    for k in cutlass.range_constexpr(8):\n" + STORE:
         "    for k in cutlass.range_constexpr(1):\n" + STORE}, "each lane has one element"),
-    Wrong("a warp takes its four rows in turn", text=IN_TURN, says="32 threads load row 0"),
+    Wrong("a warp takes its four rows in turn", text=IN_TURN, says="32 threads load row 0 of mX"),
     Wrong("read again", {
         "rX.store(e * (1.0 / s))": """for k in cutlass.range_constexpr(8):
         if row < mX.shape[0] and lane + 8 * k < mX.shape[1]:
