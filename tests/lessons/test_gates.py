@@ -7,6 +7,7 @@ import os
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -399,7 +400,7 @@ RIGHT = {"a": 8, "b": (2, [4.0, "Yes"]), "c": True}
         {"a": 8.0, "b": [2, (4.01, " yes ")], "c": True, "d": None},
         {
             "a": torch.tensor(8),
-            "b": (2, [torch.tensor(4.0, dtype=torch.float16), "Yes"]),
+            "b": (np.array(2), [torch.tensor(4.0, dtype=torch.float16), "Yes"]),
             "c": True,
         },
     ],
@@ -424,7 +425,7 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"b": (2, [4, "no"])}, "'b': (2, [4, 'no']) is not right.", ""),
         ({"b": (2, [4])}, "is not right", ""),
         ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
-        ({"a": "8"}, "'a': '8' is not right", ""),
+        ({"a": "8"}, "'a': '8' is a text.", ""),
         ({"c": False}, "'c': False is not right", "c again"),
         ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # the first wrong answer
     ],

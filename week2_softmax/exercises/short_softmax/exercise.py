@@ -62,10 +62,10 @@ element.
         looks_like(_of_eight, "only the first eight elements of a row are stored, with their own "
                    "softmax: each lane has one element.", unstored=True),
         looks_like(_with_zeros, "registers without an element are treated as if they held a finite number, such as 0, instead of −∞."),
-        looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
-                   "is subtracted."),
+        looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest element of several rows of "
+                   "a warp is subtracted."),
         looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "the maximum and sum are those of "
-                   "four rows: a group has 8 lanes, but the shuffles span 32."),
+                   "several rows: a group has 8 lanes, but the shuffles span more."),
         looks_like(lambda x, y: _of_warps(x, maximum=False), "each row is divided by the sum of all "
                    "four rows of its warp."),
     ],
