@@ -19,6 +19,7 @@ CASES = (
     ((1152, F32), "32 lanes have nine vectors each, 36 elements, which is allowed."),
     ((8, F32), "32 threads, one warp, are the fewest allowed."),
     ((1156, F32), "289 vectors for 32 lanes: one lane has ten of them, 40 elements."),
+    ((1152, torch.float64), "32 lanes have 18 vectors of float64 each, 36 elements."),
     ((1024, F16), "32 lanes have four vectors of float16 each, 32 elements."),
     ((1032, F16), "129 vectors of float16 for 32 lanes: one lane has five, 40 elements."),
     ((4608, F32), "128 threads have 36 elements each."),

@@ -15,6 +15,6 @@ WRONG = (
     Wrong("a tensor", {"return threads": "import torch; return torch.tensor(threads)"},
           "tensor(32); a launch needs an integer"),
     Wrong("two types only", {"16 // dtype.itemsize": "4 if 'float32' in str(dtype) else 8"},
-          "torch.float64) returns"),
+          "have 18 vectors of float64 each"),
     Wrong("never 0", {"    return 0": "    return 1024"}, "a block has at most 1,024 threads"),
 )  # fmt: skip
