@@ -312,6 +312,8 @@ fk.exercise("week0/add_row").grade(add_row)
 # Reverse `x`, which has any length, without a second array. Since each store overwrites a part of
 # the input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
 #
+# **Required**: no barriers, no shared memory.
+#
 # <details><summary>Hint 1</summary>
 #
 # How many pairs do 7 elements form? How many do 8 elements form, and how many does 1 element form?

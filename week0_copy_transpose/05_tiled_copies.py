@@ -497,10 +497,10 @@ report
 # %% [markdown] exercise="week0/async_reverse" part="task"
 # ### Exercise 2: reverse rows with asynchronous copies
 #
-# Each block reverses one row. Copy the row into shared memory with `cp.async`, one vector per
-# thread, and make sure that it has arrived before the loop below reads it. A thread now reads
-# elements that *other* threads have copied. Rows consist of whole vectors, at most 128 of them and
-# possibly fewer. Signature: `async_reverse(x, y)`.
+# Each block reverses one row. Copy the row into shared memory with `cp.async`, 16 bytes at a time,
+# and make sure that it has arrived before the loop below reads it. A thread now reads elements that
+# *other* threads have copied. Rows consist of whole vectors, at most 128 of them and possibly
+# fewer. Signature: `async_reverse(x, y)`.
 #
 # Decide first which of your lines belong inside an `if` and which must be outside it.
 #

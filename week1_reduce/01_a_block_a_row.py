@@ -720,7 +720,7 @@ fk.exercise("week1/any_block").grade(any_block)
 #
 # Add up rows again, this time two rows per block: the first 128 threads add one row, and the
 # other 128 threads add the next. M and N may be any numbers, including odd ones. The types are
-# float32 and float16.
+# float32 and float16; accumulate in float32.
 #
 # Signature: `two_rows(x, y)`.
 #

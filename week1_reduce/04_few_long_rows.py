@@ -230,7 +230,7 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # ### Exercise 1: count with one atomic per block
 #
 # `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have
-# any length; counts are int32. Each block adds its count to `y[row]` with `cute.arch.atomic_add`.
+# any length; counts are int32. Blocks add their counts to `y[row]` with `cute.arch.atomic_add`.
 # `y` holds arbitrary values at first, so a separate launch has to set it to 0.
 #
 # Signature: `count_positive(x, y)`.

@@ -698,8 +698,8 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # ### Exercise 3: share a row between two blocks
 #
 # Compute the softmax of each row of x, in float32, for rows of up to 512 elements in whole vectors
-# of four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` has vector
-# `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks with
+# of four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` can take
+# vector `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks with
 # `store_async_dsmem`, and an mbarrier in each block counts the bytes that arrive. Read each element
 # once, write it once, and exchange the pairs once. The kernel requires compute capability 9.0 or
 # later. Signature: `two_blocks(x, y)`.

@@ -129,9 +129,9 @@ difference_picture(eps, errors)
 #
 # Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with
 # respect to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps),
-# where a step changes one element of x. `f` is any function of a float64 tensor, and autograd
-# cannot differentiate it. Leave `x` unchanged, return a tensor of the same shape, and call `f`
-# twice per element.
+# where a step changes one element of x. `f` is any function of a contiguous float64 tensor, and
+# autograd cannot differentiate it. Leave `x` unchanged, return a tensor of the same shape, and call
+# `f` twice per element.
 #
 # <details><summary>Hint 1</summary>
 #

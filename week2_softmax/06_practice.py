@@ -853,8 +853,8 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 # Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
 # sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the type of the inputs,
 # float32 or float16; compute in float32. Rows have at most 512 elements in whole vectors. A lane
-# keeps its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even
-# if the row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+# can keep its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes,
+# even if the row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #

@@ -95,6 +95,8 @@ class _Walker:
             self.describe(value.fget, depth)
         elif isinstance(value, staticmethod | classmethod):
             self.describe(value.__func__, depth)
+        elif isinstance(value, functools.partial):
+            self.describe((value.func, value.args, value.keywords), depth)
         elif isinstance(value, types.MethodType):
             self.describe(value.__func__, depth)
             self.describe(value.__self__, depth)

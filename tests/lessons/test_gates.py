@@ -8,6 +8,7 @@ import os
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -401,7 +402,7 @@ RIGHT = {"a": 8, "b": (2, [4.0, "Yes"]), "c": True}
         {"a": 8.0, "b": [2, (4.01, " yes ")], "c": True, "d": None},
         {
             "a": torch.tensor(8),
-            "b": (2, [torch.tensor(4.0, dtype=torch.float16), "Yes"]),
+            "b": (np.array(2), [torch.tensor(4.0, dtype=torch.float16), "Yes"]),
             "c": True,
         },
         {"a": " 0x8", "b": ("2", ["4.0", "YES"]), "c": True},
@@ -430,7 +431,7 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"b": (2, [4, "no"])}, "'b': (2, [4, 'no']) is not right.", ""),
         ({"b": (2, [4])}, "is not right", ""),
         ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
-        ({"a": "8 of 32"}, "'a': '8 of 32' is not right", ""),
+        ({"a": "8 of 32"}, "'a': '8 of 32' is a text.", ""),
         ({"a": "32"}, "'a': '32' is not right", "that is all of them"),
         ({"c": False}, "'c': False is not right", "c again"),
         ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # only the first error

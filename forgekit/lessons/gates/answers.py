@@ -61,6 +61,10 @@ def answers(
         given = _given(submission.value, right)
         for question, want in right.items():
             got = given[question]
+            number = _number(got) if isinstance(got, str) else got
+            if type(want) in (int, float) and isinstance(number, str):
+                needed = "Write a number, without quotes."
+                raise GateError(f"{question!r}: {got!r:.100} is a text.", look_at=needed)
             if not _equal(got, want):
                 misconception = next(
                     (text for (q, v), text in known.items() if q == question and _equal(got, v)), ""
@@ -90,9 +94,7 @@ def _unanswered(value: Any) -> bool:
 
 
 def _equal(got: Any, want: Any) -> bool:
-    import torch  # imported late, because answers without tensors do not need it
-
-    if isinstance(got, torch.Tensor) and got.dim() == 0:
+    if getattr(got, "ndim", None) == 0:  # of torch or NumPy
         got = got.item()
     if isinstance(want, bool) or isinstance(got, bool):
         return got is want

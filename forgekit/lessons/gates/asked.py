@@ -204,7 +204,9 @@ def as_asked(
             known |= {"elements": math.prod(call[1]), "itemsize": case.itemsize}
             for key, value in asked.items():
                 _check(key, value, known, profile, case.label)
-        if re.match("one (thread|warp) per (row|column|element)$", asked.get("work", "")):
+        if re.match(
+            "(one (thread|warp)|.* lanes) per (row|column|element)$", asked.get("work", "")
+        ):
             _check_shares(asked["work"], submission, every()[-1])
         return words_of(asked)
 
@@ -234,28 +236,40 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
 
 
 def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
-    """Compare the distribution of the largest input's loads over warps, or threads, with the
-    solution's distribution."""
+    """Compare how warps, threads, or a row's lanes share the loads of the largest input with the
+    solution's."""
     if submission.solution is None:
         return
     case = submission.case(*call)
     inputs = [k for k, x in enumerate(case.args) if hasattr(x, "numel") and k not in case.expected]
     if not inputs:
         return
-    largest, unit = max(inputs, key=lambda k: case.args[k].numel()), work.split()[1]
+    largest, unit = max(inputs, key=lambda k: case.args[k].numel()), work.split()[1].rstrip("s")
     solution = Submission(submission.solution(), submission.arch)
     mine, best = (_loaded_by(unit, largest, s, case) for s in (submission, solution))
     loaded = (mine >= 0) & (best >= 0)
-    pairs = np.unique(np.stack((mine[loaded], best[loaded])), axis=1)
-    one, other = (len(np.unique(row)) for row in pairs)
-    if not one == other == pairs.shape[1]:
-        name = submission.compiled(case).parameters[largest].name
-        raise GateError(
-            f"With {case.label}, {name} consists of {plural(other, 'share')}, loaded by "
-            f"{plural(one, unit)} in {plural(pairs.shape[1], 'piece')}; the task asks for {work}, "
-            f"so each {unit} must load exactly one whole share.",
-            look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='{unit}', kind='load')",
+    name, by, wrong = submission.compiled(case).parameters[largest].name, unit, ""
+    if unit == "lane":
+        by, mode, shares = "thread", work.split()[-1], best[loaded] // _NUMBERS[work.split()[0]]
+        got, needed = (
+            np.unique(np.unique(np.stack((shares, of[loaded])), axis=1)[0], return_counts=True)[1]
+            for of in (mine, best)
         )
+        if (off := got != needed).any():
+            wrong = f"{plural(got[off][0], 'thread')} load {mode} {off.argmax()} of {name}; the "
+            wrong += f"task asks for {work}."
+    else:
+        pairs = np.unique(np.stack((mine[loaded], best[loaded])), axis=1)
+        one, other = (len(np.unique(row)) for row in pairs)
+        if not one == other == pairs.shape[1]:
+            wrong = (
+                f"{name} consists of {plural(other, 'share')}, loaded by {plural(one, unit)} in "
+                f"{plural(pairs.shape[1], 'piece')}; the task asks for {work}, so each {unit} must "
+                "load exactly one whole share."
+            )
+    if wrong:
+        look_at = f"fk.footprint(*{{failed}}, tensor='{name}', by='{by}', kind='load')"
+        raise GateError(f"With {case.label}, {wrong}", look_at=look_at)
 
 
 def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> Any:

@@ -138,7 +138,7 @@ _FRUGAL = economical(_case, [(2, 104), (40, 512)], waste={"threads": 1})
 EXERCISE = Exercise(
     title="reverse rows with asynchronous copies",
     task="""
-Each block reverses one row. Copy the row into shared memory with `cp.async`, one vector per thread,
+Each block reverses one row. Copy the row into shared memory with `cp.async`, 16 bytes at a time,
 and make sure that it has arrived before the loop below reads it. A thread now reads elements that
 *other* threads have copied. Rows consist of whole vectors, at most 128 of them and possibly fewer.
 Signature: `async_reverse(x, y)`.
@@ -174,8 +174,8 @@ shared memory, where the order of elements costs nothing.
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied but not reversed."),
-                found("out-of-bounds", "threads beyond the end of the row also copy."),
-                Misconception("all sizes in float32 pass, so check everything that depends on the type. 16 bytes are 8 elements of this type.",
+                Misconception("threads beyond the end of the row also copy.", _beyond_the_row),
+                Misconception("16 bytes are 8 elements of this type, but 4 of float32. Check every line that depends on the type.",
                      lambda e: e.case.args[0].element_size() == 2),
             ],
         ),

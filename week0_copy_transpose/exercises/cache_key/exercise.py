@@ -33,6 +33,24 @@ def _matrix(
     return flat[start:].view(rows, pitch)[:, :cols]
 
 
+class _Elsewhere(torch.Tensor):
+    """A float32 matrix (4, 8) with the address of one here that claims to be on another device."""
+
+    def __new__(cls, device: str) -> _Elsewhere:
+        x = _matrix(4, 8).as_subclass(cls)
+        x.on = torch.device(device)
+        return x
+
+    device = property(lambda self: self.on)
+    is_cpu = property(lambda self: self.on.type == "cpu")
+    is_cuda = property(lambda self: self.on.type == "cuda")
+    is_xpu = property(lambda self: self.on.type == "xpu")
+    is_meta = property(lambda self: self.on.type == "meta")
+
+    def get_device(self) -> int:
+        return -1 if self.on.index is None else self.on.index
+
+
 def _different() -> Iterator[Pair]:
     x, half = _matrix(4, 8), _matrix(4, 8, torch.float16)
     columns, gaps = _matrix(8, 4).T, _matrix(4, 16)[:, ::2]
@@ -125,12 +143,13 @@ def _different() -> Iterator[Pair]:
         "a float16 tensor 4 bytes after a multiple of 16 and one 2 bytes after it",
         "alignment has steps, down to the size of the element, which is 2 bytes here.",
     )
-    yield Pair(
-        x,
-        torch.empty(4, 8, device="meta"),
-        "a tensor here and one on another device",
-        "the key does not tell these two devices apart; code for one kind does not run on another.",
-    )
+    for one, other in (("cpu", "cuda:0"), ("cpu", "meta"), ("cpu", "xpu:0")):
+        yield Pair(
+            _Elsewhere(one),
+            _Elsewhere(other),
+            f"a tensor on device {one} and one on {other}",
+            "the key does not tell these two devices apart; code for one kind does not run on another.",
+        )
 
 
 def _alike() -> Iterator[Pair]:
@@ -240,8 +259,8 @@ EXERCISE = Exercise(
     task="""
 Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each call
 passes the sizes and every stride that is not 1. Five facts are compiled in: the element type, the
-number of dimensions, the set of modes with stride 1 (if any), the device (its kind suffices), and
-the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of the
+number of dimensions, the set of modes with stride 1 (if any), the device (`x.device` or only its
+type), and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of the
 first element. Two tensors must have the same key if and only if these facts agree.
 """,
     hints=(

@@ -33,6 +33,10 @@ WRONG = (
           "16 bytes is the highest"),
     Wrong("remainder", {_ALIGN: "x.data_ptr() % 16"}, "The remainder itself"),
     Wrong("no device", {"x.device.type, ": ""}, "does not tell these two devices apart"),
+    Wrong("address 0 for a device", {
+        _KEY: "return x.dtype, order, min(x.data_ptr() & -x.data_ptr(), 16)"}, "on device cpu and one on cuda:0"),
+    Wrong("in a GPU's memory or not", {"x.device.type": "x.is_cuda"}, "on device cpu and one on meta"),
+    Wrong("the device's initial", {"x.device.type": "x.device.type[0]"}, "(torch.float32, 'c', "),
     Wrong("identity", {_KEY: "return x.dtype, x.device.type, order, align, id(x)"},
           "values, addresses and identity change"),
     Wrong("chance", {_KEY: "import random; return random.random()"}, "must be the same each time"),

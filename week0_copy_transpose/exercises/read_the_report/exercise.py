@@ -78,6 +78,8 @@ _NOT_FIRST = {
 def _about_gain(got: Any) -> None:
     """Raise GateError unless this is B's possible speedup."""
     where = f"'gain of B': {got!r:.100}"
+    if getattr(got, "ndim", None) == 0:  # of torch or NumPy
+        got = got.item()
     if not isinstance(got, Real) or isinstance(got, bool):
         raise GateError(f"{where} is not a number. Write it without quotes, such as 1.25.")
     number = float(got)

@@ -49,6 +49,7 @@ one of them writes it. So decide first which thread owns each element; here, one
 pair. The accesses that run *down* from the end are coalesced as well, because a request fetches the
 same four sectors in any order of the lanes.
 """,
+    asked={"barriers": 0, "shared_bytes": 0},
     entry="reverse_in_place",
     given=PICTURE,
     inputs=lambda draw, n: (draw.places(n),),
@@ -77,8 +78,8 @@ same four sectors in any order of the lanes.
         ),
         found(
             "global-race",
-            "one thread reads an element and another writes it, in no fixed order. Let one thread "
-            "swap both elements of a pair.",
+            "two threads access the same element, and at least one of them writes it, in no fixed "
+            "order. Let one thread swap both elements of a pair.",
         ),
     ],
 )

@@ -20,6 +20,22 @@ WRONG = (
         {LOADS: "front, back = mX[i], mX[n - i]", "mX[n - 1 - i] = front": "mX[n - i] = front"},
         "the last element is n - 1",
     ),
+    Wrong(
+        "the two threads of a pair meet at a barrier",
+        {
+            "    if i < n // 2:\n        front, back = mX[i], mX[n - 1 - i]\n"
+            + STORES: """    half = n // 2
+    i = bidx * 64 + tidx % 64
+    at = i if tidx < 64 else n - 1 - i
+    value = mX[at] if i < half else mX[n // 2]
+    cute.arch.sync_threads()
+    if i < half:
+        mX[n - 1 - at] = value""",
+            "i = bidx * 128 + tidx": "pass",
+            "2 * 128": "2 * 64",
+        },
+        "the task asks for no barriers",
+    ),
     Wrong("nothing", {LOADS: "pass", STORES: "        pass"}, "x is unchanged"),
     Wrong(
         "within the block",

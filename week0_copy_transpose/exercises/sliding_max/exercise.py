@@ -28,10 +28,10 @@ PICTURE = picture(
 
 
 def _values(draw, n):
-    """Return numbers of all sizes; the last ones exceed only minus infinity."""
+    """Return numbers of all sizes; the last one is the largest if n is odd, else minus infinity."""
     x = draw.integers(-99, 20, n)
-    x[-2:] = -3.0e38
-    x[-1:] = -torch.inf
+    x[-2:] = 20 if n % 2 else -3.0e38
+    x[-1:] = 30 if n % 2 else -torch.inf
     return x
 
 
@@ -63,7 +63,7 @@ of x, so the predicates enclose only the loads and the store, not the whole body
     inputs=lambda draw, n: (_values(draw, n),),
     result=lambda x: _max_of(x, 4),
     exact=True,
-    sizes=[(8,), (1,), (1000,), (128,), (2500,), (129,), (257,)],
+    sizes=[(8,), (1,), (1000,), (128,), (2500,), (129,), (257,), (1024,)],
     count=[(1000,), (50_001,)],
     misconceptions=[
         looks_like(lambda x, y: x, "y is equal to x, so the kernel compares nothing."),

@@ -45,6 +45,25 @@ WRONG = (
         "may not have read yet",
     ),
     Wrong("a barrier in the if", {SYNC: "", STORE: SYNC_INSIDE}, "Barrier in divergent code"),
+    Wrong(
+        "never the last element",
+        {
+            MAX: "max(max(sX[tidx], sX[tidx + 1] if i + 1 < n - 1 else sX[tidx]), max(sX[tidx + 2] if "
+            "i + 2 < n - 1 else sX[tidx], sX[tidx + 3] if i + 3 < n - 1 else sX[tidx]))"
+        },
+        "n = 129, float32, the result is wrong",
+    ),
+    Wrong(
+        "one element too far in blocks of 1,024",
+        {
+            "bidx * 128": "bidx * 1024",
+            "make_layout(128 + 3)": "make_layout(1024 + 3)",
+            "sX[128 + tidx] = mX[i + 128] if i + 128 < n": "sX[1024 + tidx] = mX[i + 1024] if i + 1024 <= n",
+            "ceil_div(mX.shape[0], 128)": "ceil_div(mX.shape[0], 1024)",
+            "(128, 1, 1)": "(1024, 1, 1)",
+        },
+        "n = 1,024, float32, the kernel was stopped",
+    ),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),
     Wrong(
         "backwards",

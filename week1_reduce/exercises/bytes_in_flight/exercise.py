@@ -33,6 +33,8 @@ MISCONCEPTIONS = {
         "warps per multiprocessor, one such load each",
         28,
     ): "28 warps have 14,336 bytes in flight, which is slightly too few.",
+    ("warps per multiprocessor, one such load each", 28.4): "the task asks for a whole number, "
+    "rounded up.",
     ("warps per multiprocessor, one such load each", 64): "a multiprocessor has room for 64 "
     "warps, but fewer suffice.",
     ("warps per multiprocessor, one such load each", 909): "that is the number of threads.",

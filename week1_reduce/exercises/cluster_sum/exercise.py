@@ -57,7 +57,8 @@ all stores go to block 0 and precede the second barrier.
     sizes=[(1, 512), (1, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
     misconceptions=[
-        looks_like(lambda x, y: _of_rank_0(x), "the sum contains only the share of the first block."),
+        looks_like(lambda x, y: _of_rank_0(x), "the sum contains only columns 0 to "
+                   "127 of every 512, as if one block's share were the whole row."),
         looks_like(lambda x, y: 4 * x.double().sum(1), "every result is four times the sum, as if "
                    "each of the four blocks added up the whole row."),
         found("block-lifetime", "a block may access another's shared memory only after both have "

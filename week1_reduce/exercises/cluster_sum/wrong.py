@@ -28,7 +28,7 @@ WRONG = (
           "only after both have started"),
     Wrong("to everyone's own", {"sPart.iterator + rank, 0)": "sPart.iterator + rank, rank)"},
           "reads shared memory, byte 20"),
-    Wrong("the first share alone", {ALL: "mY[row] = sPart[0]"}, "share of the first block"),
+    Wrong("the first share alone", {ALL: "mY[row] = sPart[0]"}, "as if one block's share"),
     Wrong("every block adds it all", {"range(rank * 128 + tidx, mX.shape[1], 512)":
                                       "range(tidx, mX.shape[1], 128)"}, "the whole row"),
     Wrong("no barrier of the block", {"    cute.arch.sync_threads()\n" + WAIT: WAIT},

@@ -37,16 +37,25 @@ def _sums(submission: Submission) -> str:
         got, want = _called(function, list(values), n), n * (n + 1) / 2
         if got is None:
             raise GateError(f"pairwise returns None for {plural(n, 'number')}; return their sum.")
-        if isinstance(got, list):
-            raise GateError(f"pairwise returns a list for {plural(n, 'number')}; return a number.")
-        if not math.isclose(float(got), want):
-            lost = "" if n % 2 == 0 else _lost(values, float(got))
-            raise GateError(f"The sum of 1 … {n} is {want:g}; pairwise returns {got:g}.", lost)
+        if isinstance(got, list | tuple):
+            kind = type(got).__name__
+            raise GateError(
+                f"pairwise returns a {kind} for {plural(n, 'number')}; return a number."
+            )
+        try:
+            number = float(got)
+        except (TypeError, ValueError):
+            raise GateError(
+                f"pairwise returns {got!r:.100} for {plural(n, 'number')}; return a number."
+            ) from None
+        if not math.isclose(number, want):
+            lost = _lost(function, values, number) if n % 2 else ""
+            raise GateError(f"The sum of 1 … {n} is {want:g}; pairwise returns {number:g}.", lost)
     return f"{len(LENGTHS)} lengths"
 
 
-def _lost(values: list[float], got: float) -> str:
-    if math.isclose(got, sum(values[:-1])):
+def _lost(function, values: list[float], got: float) -> str:
+    if math.isclose(got, sum(values[:-1])) and function([1.0, 2.0, 3.0, 4.0]) == 10:
         return (
             "if the number of values is odd, the last value has no neighbour, and the sum loses it."
         )

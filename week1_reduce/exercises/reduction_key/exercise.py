@@ -63,6 +63,12 @@ def _different() -> Iterator[Pair]:
         "begins 4 bytes after a multiple of 16.",
     )
     yield Pair(
+        half,
+        _matrix(9, 64, torch.float16, pitch=68),
+        "rows 64 elements apart and rows 68 elements apart, in float16",
+        "16 bytes are 8 elements of float16: the second row begins 8 bytes after a multiple of 16.",
+    )
+    yield Pair(
         x,
         _matrix(9, 64, start=2),
         "a start at a multiple of 16 bytes and one 8 bytes later",
@@ -108,6 +114,12 @@ def _alike() -> Iterator[Pair]:
         "values and addresses change with each call; the code does not.",
     )
     yield Pair(x, _matrix(31, 64), "9 × 64 and 31 × 64", "M is passed at each call.")
+    yield Pair(
+        x,
+        _matrix(1, 64),
+        "9 × 64 and 1 × 64",
+        "M is passed at each call, and the single row also consists of whole vectors.",
+    )
     yield Pair(
         x,
         _matrix(9, 128),

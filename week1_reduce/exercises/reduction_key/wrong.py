@@ -13,6 +13,9 @@ WRONG = (
     Wrong("no vectors", {KEY: f"return x.dtype, {CHOSEN}"}, "66 elements are not whole"),
     Wrong("4 elements in any type", {"vector = 16 // x.element_size()": "vector = 4"},
           "68 is not a multiple of 8"),
+    Wrong("4 elements in any pitch", {
+        "all(step % vector == 0 for step in steps)": "steps[0] % vector == steps[1] % 4 == 0"},
+        "16 bytes are 8 elements of float16: the second row"),
     Wrong("pitch forgotten", {STEPS: "steps = (x.shape[1],)"},
           "rows are 65 elements apart"),
     Wrong("address forgotten", {"x.data_ptr() % 16 == 0 and ": ""},
@@ -30,6 +33,7 @@ WRONG = (
     Wrong("parts forgotten", {KEY: f"return x.dtype, whole, {CHOSEN}[0]"},
           "the number of parts differs"),
     Wrong("shape", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape"}, "M is passed"),
+    Wrong("never whole if single", {"x.shape[0] > 1 else 0": "x.shape[0] > 1 else 1"}, "the single row also consists"),
     Wrong("N", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1]"}, "N is passed"),
     Wrong("N in vectors", {KEY: f"return x.dtype, whole, {CHOSEN}, x.shape[1] % vector"},
           "neither has whole vectors"),

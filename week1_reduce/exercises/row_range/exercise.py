@@ -47,13 +47,14 @@ two reductions also reads the row once instead of twice, and reading takes most 
     misconceptions=[
         looks_like(lambda x, y: x.amax(1), "this is only the largest element: the kernel does "
                    "not subtract the smallest, or takes it to be 0."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "a "
-                   "finite number is treated as an element; start the maximum at −∞ "
-                   "and the minimum at ∞."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "the maximum starts "
-                   "at a finite number, as if that were an element; start it at −∞."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "0 "
+                   "counts as an element: a maximum must begin and be filled up with −∞, and "
+                   "a minimum with ∞."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "0 counts "
+                   "as an element of the maximum, which must begin and be filled up with −∞."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "this is the smallest minus the "
                    "largest."),
-        looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "the kernel subtracts equal numbers."),
+        looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "every result is 0, as if the kernel subtracted equal "
+                   "numbers."),
     ],
 )  # fmt: skip

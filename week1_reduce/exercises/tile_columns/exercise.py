@@ -55,7 +55,7 @@ as well, as in `04_few_long_rows`.
     misconceptions=[
         looks_like(
             lambda x, y: x.double()[0::8].sum(0),
-            "y holds the sum of rows 0, 8, 16, …: the sums of the other warps are not added.",
+            "y holds only the sum of rows 0, 8, 16, …, as if the other warps' sums were not added.",
         ),
         looks_like(
             lambda x, y: x.double()[8:].sum(0) if len(x) > 8 else None,
@@ -63,7 +63,7 @@ as well, as in `04_few_long_rows`.
         ),
         looks_like(
             lambda x, y: x.double().sum(0) - x.double()[7::8].sum(0),
-            "the sums of the last warp are left out.",
+            "rows 7, 15, 23, … are left out, as if the last warp's sum were not added.",
         ),
         looks_like(
             lambda x, y: (
@@ -71,8 +71,8 @@ as well, as in `04_few_long_rows`.
                 if len(x) > 7
                 else None
             ),
-            "the sum of warp 7 counts twice and that of warp 0 is missing, as if warp 7 added the "
-            "sums of warps 1 to 7 to its own and stored last.",
+            "rows 7, 15, 23, … count twice and rows 0, 8, 16, … are missing, as if warp 7 added "
+            "the sums of warps 1 to 7 to its own and stored last.",
         ),
     ],
     more=lambda make: (shared(make, (40, 70), "warp", _eight_warps),),

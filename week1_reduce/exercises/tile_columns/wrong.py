@@ -6,9 +6,11 @@ STORE = "    sSum[warp, lane] = total\n    cute.arch.sync_threads()\n"
 
 WRONG = (
     Wrong("no barrier", {STORE: "    sSum[warp, lane] = total\n"}, "Race in shared memory"),
-    Wrong("one warp's sum", {"range_constexpr(1, 8)": "range_constexpr(0)"}, "rows 0, 8, 16"),
+    Wrong("one warp's sum", {"range_constexpr(1, 8)": "range_constexpr(0)"}, "only the sum of rows 0, 8, 16"),
+    Wrong("every eighth row for a warp of its own", {"range(warp, mX.shape[0], 8)": "range(8 * warp, mX.shape[0], 64)"},
+          "as if the other warps' sums were not added"),
     Wrong("last warp left out", {"range_constexpr(1, 8)": "range_constexpr(1, 7)"},
-          "the sums of the last warp are left out"),
+          "as if the last warp's sum were not added"),
     Wrong("first rows left out", {"range(warp, mX": "range(warp + 8, mX"},
           "the first eight rows are left out"),
     Wrong("last rows left out", {"range(warp, mX.shape[0], 8)": "range(warp, mX.shape[0] // 8 * 8, 8)"},
@@ -28,9 +30,9 @@ WRONG = (
                            "total += sSum[k, lane]": "total += sSum[k, lane].to(mX.element_type)"},
           "float16, the result is wrong"),
     Wrong("every warp stores", {"if warp == 0 and col": "if col"},
-          "sums of warps 1 to 7 to its own and stored last"),
+          "rows 7, 15, 23, … count twice"),
     Wrong("warp 7 adds the sums of warps 1 to 7", {"if warp == 0 and col": "if warp == 7 and col"},
-          "the sum of warp 7 counts twice"),
+          "rows 0, 8, 16, … are missing"),
     Wrong("a thread per column", {
         "warp, lane = tidx // 32, tidx % 32": "warp, lane = 0, tidx", "bidx * 32 + lane": "bidx * 256 + lane",
         "range(warp, mX.shape[0], 8)": "range(mX.shape[0])", STORE: "",

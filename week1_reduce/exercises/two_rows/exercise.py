@@ -26,7 +26,7 @@ EXERCISE = puzzle(
     task="""
 Add up rows again, this time two rows per block: the first 128 threads add one row, and the
 other 128 threads add the next. M and N may be any numbers, including odd ones. The types are
-float32 and float16.
+float32 and float16; accumulate in float32.
 
 Signature: `two_rows(x, y)`.
 """,
@@ -54,8 +54,8 @@ numerous, let one block add several of them.
                    "contains both rows of a block."),
         looks_like(lambda x, y: x[:, :128].double().sum(1), "the sum contains only the first 128 "
                    "elements of a row."),
-        looks_like(lambda x, y: x[:, ::128].double().sum(1), "the result contains only the sum of the "
-                   "first thread of each row."),
+        looks_like(lambda x, y: x[:, ::128].double().sum(1), "the result is the sum of elements 0, "
+                   "128, 256, … alone, as if only the first thread of each row counted."),
         found("divergent-barrier", "some threads of the block do not reach the barrier; those without "
               "a row have to reach it as well."),
     ],

@@ -37,7 +37,7 @@ WRONG = (
     Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which means 13 blocks"),
     Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which means 20 blocks"),
     Wrong("threads of both rows alternate", {"tidx // 128, tidx % 128": "tidx % 2, tidx // 2",
-          "sSum[tidx + half]": "sSum[tidx + 2 * half]"}, "Sectors loaded: 4,027"),
+          "sSum[tidx + half]": "sSum[tidx + 2 * half]"}, "the lanes' addresses are scattered"),
     Wrong("warps of both rows alternate", {
         "bidx * 2 + tidx // 128, tidx % 128": "bidx * 2 + tidx // 32 % 2, tidx // 64 * 32 + tidx % 32",
         "sSum[tidx] = total": "sSum[tidx // 32 % 2 * 128 + place] = total",
@@ -45,7 +45,7 @@ WRONG = (
         "= sSum[tidx].to": "= sSum[tidx // 32 % 2 * 128].to"}, "the next row to the other 128"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("five rounds", {"range_constexpr(7)": "range_constexpr(5)"}, "mY: 2 of 2 elements differ"),
-    Wrong("no tree", {"            sSum[tidx] += sSum[tidx + half]": "            pass"}, "of the first thread of each row"),
+    Wrong("no tree", {"            sSum[tidx] += sSum[tidx + half]": "            pass"}, "as if only the first thread of each row counted"),
     Wrong("last barriers left out", {"        cute.arch.sync_threads()\n":
           "        if cutlass.const_expr(k < 2):\n            cute.arch.sync_threads()\n"},
           "+= sSum[tidx + half]"),

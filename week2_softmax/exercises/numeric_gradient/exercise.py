@@ -57,7 +57,7 @@ def _quadratic(submission: Submission) -> str:
     known = {
         "the differences are not multiplied by dy.": 6 * x,
         "the result is twice the gradient: the differences span 2·eps but are divided by eps.": 2 * want,
-        "the result is half the gradient: the differences span eps but are divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
+        "the differences span eps but are divided by 2·eps.": (6 * x + 3 * eps) * dy / 2,
         "the step goes forward only, f(x + eps) - f(x): such a difference is off by half a step times "
         "the second derivative, here by 3·eps·dy.": want + 3 * eps * dy,
         "the step goes backward only, f(x) - f(x - eps): such a difference is off by half a step times "
@@ -70,8 +70,13 @@ def _quadratic(submission: Submission) -> str:
             f"With f(x) = 3x², x = {x.tolist()} and eps = {eps} the gradient is 6x·dy = "
             f"{_shown(want)}; got {_shown(got)}.", likely,
         )  # fmt: skip
-    if not math.isclose(max(steps), eps):
+    if not math.isclose(max(steps), eps, rel_tol=1e-6):
         raise GateError(f"With eps = {eps} the largest step is {max(steps):g}.")
+    cube = _call(
+        submission, lambda x: x.detach() ** 2, _draw(2, 3, 4, seed=6), _draw(2, 3, 4, seed=7)
+    )
+    if not torch.allclose(cube, 2 * _draw(2, 3, 4, seed=6) * _draw(2, 3, 4, seed=7), atol=1e-8):
+        raise GateError("The gradient of f(x) = x² is wrong for x of shape (2, 3, 4).")
     return "exact for a quadratic function"
 
 
@@ -93,6 +98,10 @@ def _softmax(submission: Submission) -> str:
         raise GateError(
             f"The gradient of softmax is off by up to {off:.2g}; 1e-8 is allowed.", likely
         )
+    steps, before = [], x.clone()
+    _call(submission, lambda at: steps.append(float((at - before).abs().max())) or 0 * at, x, dy)
+    if not math.isclose(max(steps), 1e-6, rel_tol=1e-3):
+        raise GateError(f"Without eps the largest step is {max(steps):g}, instead of 1e-06.")
     narrow = _call(submission, lambda x: x.detach().logsumexp(1), x, dy[:, 0])
     if not torch.allclose(narrow, y * dy[:, :1], atol=1e-8):
         raise GateError(
@@ -123,7 +132,7 @@ EXERCISE = Exercise(
     task="""
 Write `numeric_gradient(f, x, dy, eps=1e-6)`. It returns the gradient of L = Σ dy·f(x) with respect
 to every element of `x`, by central differences: (L(x + step) - L(x - step)) / (2·eps), where a step
-changes one element of x. `f` is any function of a float64 tensor, and autograd cannot differentiate it. Leave `x` unchanged, return a tensor of the same shape, and call `f` twice per element.
+changes one element of x. `f` is any function of a contiguous float64 tensor, and autograd cannot differentiate it. Leave `x` unchanged, return a tensor of the same shape, and call `f` twice per element.
 """,
     hints=(
         "Loop over the elements. In each round you need two tensors that differ from x in one "

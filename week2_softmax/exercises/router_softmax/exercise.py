@@ -12,7 +12,7 @@ def _inputs(draw, m, n):
     x[::2] += 200  # without the maximum, exp overflows in every second row
     bias = draw.integers(-3, 4, n)
     if n > 4:  # a switched-off expert that scores best in every third row
-        x[1::3, n // 2] += 300
+        x[1::3, n // 2] += 1e8 if draw.dtype == torch.float32 else 30_000
         bias[n // 2] = -1e9 if draw.dtype == torch.float32 else -60_000
     x[3::8] -= 60_000 if draw.dtype == torch.float16 else 2.0**104  # no score is above -1e30
     return x.to(draw.dtype), bias
@@ -102,7 +102,7 @@ before it into its load.
                    "x, so log₂ e is missing."),
         looks_like(_maximum_before_bias, "the maximum is taken before the bias: where the expert with the largest x is switched "
                    "off by its bias, every exponential is 0."),
-        looks_like(_of_warps("m"), "the kernel subtracts the maximum of a warp's four rows: in rows far below that maximum, every "
+        looks_like(_of_warps("m"), "the kernel subtracts a maximum of several rows of a warp: in rows far below that maximum, every "
                    "exponential is 0."),
         looks_like(_of_warps("s"), "the kernel divides by the sum of a warp's four rows."),
         looks_like(_by_lanes, "each lane computes a softmax of its own columns: the eight lanes of a row "

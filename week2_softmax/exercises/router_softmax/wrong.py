@@ -18,6 +18,39 @@ MAXIMUM = "    m = cute.arch.warp_reduction_max(m, threads_in_group=8)\n"
 SUM = "    s = cute.arch.warp_reduction_sum(s, threads_in_group=8)\n"
 
 
+IN_TURN = """@cute.kernel
+def router_softmax_kernel(mX: cute.Tensor, mBias: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    lane = tidx % 32
+    M, N = mX.shape
+    rX = cute.make_rmem_tensor((2, 4), Float32)
+    rX.fill(-Float32.inf)
+    for r in cutlass.range_constexpr(4):
+        row = bidx * 16 + tidx // 32 * 4 + r
+        for k in cutlass.range_constexpr(2):
+            if row < M and lane + 32 * k < N:
+                rX[k, r] = mX[row, lane + 32 * k].to(Float32) + mBias[lane + 32 * k].to(Float32)
+    for r in cutlass.range_constexpr(4):
+        row = bidx * 16 + tidx // 32 * 4 + r
+        m = cute.arch.warp_reduction(cute.arch.fmax(rX[0, r], rX[1, r]), cute.arch.fmax)
+        a = cute.math.exp(rX[0, r] - m, fastmath=True)
+        b = cute.math.exp(rX[1, r] - m, fastmath=True)
+        s = 1.0 / cute.arch.warp_reduction_sum(a + b)
+        if row < M:
+            if lane < N:
+                mY[row, lane] = (a * s).to(mY.element_type)
+            if lane + 32 < N:
+                mY[row, lane + 32] = (b * s).to(mY.element_type)
+
+
+@cute.jit
+def router_softmax(mX: cute.Tensor, mBias: cute.Tensor, mY: cute.Tensor):
+    blocks = cute.ceil_div(mX.shape[0], 16)
+    router_softmax_kernel(mX, mBias, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
+"""
+
+
 def _columns(loop: str, count: int, col: str) -> str:
     loop = loop.replace("range_constexpr(8)", f"range_constexpr({count})")
     return loop.replace("lane + 8 * k", col)
@@ -33,7 +66,9 @@ WRONG = (
     Wrong("no maximum", {SCALED: "x * math.log2(math.e)"}, "exponentials overflow"),
     Wrong("maximum before the bias", {BIAS: "", SCALED: "(rX.load() - m) * math.log2(math.e)", "    m = cute.arch": LATE + "    m = cute.arch"},
           "the maximum is taken before the bias"),
-    Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "the maximum of a warp's four rows"),
+    Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "a maximum of several rows of a warp"),
+    Wrong("maximum of two rows", {"m, threads_in_group=8": "m, threads_in_group=16"}, "a maximum of several rows"),
+    Wrong("a bias of at least -10,000", {BIAS: " + cute.arch.fmax(mBias[col].to(Float32), Float32(-1e4))"}, "the result is wrong"),
     Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of a warp's four rows"),
     Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "missing elements count as 0"),
     Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "do not exchange their results"),
@@ -41,6 +76,7 @@ WRONG = (
         PLACES: "bidx * 4 + tidx // 32, tidx % 32", LOAD: _columns(LOAD, 2, "lane + 32 * k"), STORE: _columns(STORE, 2, "lane + 32 * k"),
         "make_rmem_tensor(8, ": "make_rmem_tensor(2, ", "m, threads_in_group=8": "m", "s, threads_in_group=8": "s",
         "mX.shape[0], 16": "mX.shape[0], 4"}, "asks for eight lanes per row"),
+    Wrong("a warp takes its four rows in turn", text=IN_TURN, says="16 threads load row 0 of mX"),
     Wrong("a fill of -1e30", {
         "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "float32, the result is wrong"),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import GateError, Group, looks_like
+from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -29,27 +29,6 @@ def _of_warps(x: torch.Tensor, *, maximum: bool, both: bool = False) -> torch.Te
     rows = rows.reshape(-1, 4, n)
     e = (rows - rows.amax((1, 2) if maximum or both else 2, keepdim=True)).exp()
     return (e / e.sum(2 if maximum and not both else (1, 2), keepdim=True)).reshape(-1, n)[:m]
-
-
-def _eight_lanes(make):
-    def run(submission):
-        from forgekit.tracing.footprint import footprint
-
-        case = submission.case(make, (16, 64), "float32")
-        kernel = submission.compiled(case)
-        name, args = kernel.parameters[0].name, submission.arguments(case).values()
-        found = footprint(kernel, *args, tensor=name, kind="load").touched[name]
-        lanes = found["block"] * 1024 + found["thread"]
-        for m, row in enumerate(lanes.reshape(16, 64)):
-            if (count := len({*row})) != 8:
-                raise GateError(
-                    f"With {case.label}, {count} threads load row {m}; the task asks for eight "
-                    "lanes per row.",
-                    look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='thread', kind='load')",
-                )
-        return "eight per row"
-
-    return Group("Lanes", run)
 
 
 EXERCISE = puzzle(
@@ -83,13 +62,12 @@ element.
         looks_like(_of_eight, "only the first eight elements of a row are stored, with their own "
                    "softmax: each lane has one element.", unstored=True),
         looks_like(_with_zeros, "registers without an element are treated as if they held a finite number, such as 0, instead of −∞."),
-        looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest of all four rows of a warp "
-                   "is subtracted."),
+        looks_like(lambda x, y: _of_warps(x, maximum=True), "the largest element of several rows of "
+                   "a warp is subtracted."),
         looks_like(lambda x, y: _of_warps(x, maximum=True, both=True), "the maximum and sum are those of "
-                   "four rows: a group has 8 lanes, but the shuffles span 32."),
+                   "several rows: a group has 8 lanes, but the shuffles span more."),
         looks_like(lambda x, y: _of_warps(x, maximum=False), "each row is divided by the sum of all "
                    "four rows of its warp."),
     ],
     waste={"instructions": 2},
-    more=lambda make: (_eight_lanes(make),),
 )  # fmt: skip

@@ -42,7 +42,7 @@ def short_softmax(mX: cute.Tensor, mY: cute.Tensor):
 WRONG = (
     Wrong("filled with 0", {FILL: "rX.fill(0.0)"}, "as if they held a finite number"),
     Wrong("maximum of the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)"},
-          "the largest of all four rows"),
+          "the largest element of several rows"),
     Wrong("sum of the whole warp", {SUM: "s = cute.arch.warp_reduction(s, operator.add)"},
           "divided by the sum of all four rows"),
     Wrong("one element a lane", {
@@ -51,12 +51,12 @@ WRONG = (
         "    for k in cutlass.range_constexpr(1):\n" + LOAD,
         "    for k in cutlass.range_constexpr(8):\n" + STORE:
         "    for k in cutlass.range_constexpr(1):\n" + STORE}, "each lane has one element"),
-    Wrong("a warp takes its four rows in turn", text=IN_TURN, says="32 threads load row 0"),
+    Wrong("a warp takes its four rows in turn", text=IN_TURN, says="32 threads load row 0 of mX"),
     Wrong("read again", {
         "rX.store(e * (1.0 / s))": """for k in cutlass.range_constexpr(8):
         if row < mX.shape[0] and lane + 8 * k < mX.shape[1]:
             again = mX[row, lane + 8 * k].to(Float32)
             rX[k] = cute.math.exp(again - m, fastmath=True) * (1.0 / s)"""},
           "or are loaded more often than needed"),
-    Wrong("the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)", SUM: "s = cute.arch.warp_reduction(s, operator.add)"}, "maximum and sum are those of four rows"),
+    Wrong("the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)", SUM: "s = cute.arch.warp_reduction(s, operator.add)"}, "maximum and sum are those of several rows"),
 )  # fmt: skip

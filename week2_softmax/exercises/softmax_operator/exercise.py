@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from typing import Any
@@ -189,33 +190,44 @@ def _opcheck(submission: Submission) -> str:
                         f"torch.library.opcheck: {test} failed.\n{error.happened}",
                         error.likely or ROLES.get(test, ""),
                     ) from None
-        _look_at_strides(op, case[0].detach())
+        _look_at_fakes(op, case[0])
     return ", ".join(name.removeprefix("test_") for name in found)
 
 
-def _look_at_strides(op: Any, x: Tensor) -> None:
-    """Check the strides, which `opcheck` does not do in PyTorch 2.11."""
-    with FakeTensorMode() as mode:
-        fake = _tried("The fake", lambda: op(mode.from_tensor(x), T))
-    got, needed = fake.stride(), op(x, T).stride()
-    if fake.shape == x.shape and got != needed:
-        raise GateError(
-            f"Stride mismatch! For x with strides {x.stride()} the fake has strides {got}, and the "
-            f"result has {needed}.",
-            ROLES["test_faketensor"],
+def _look_at_fakes(op: Any, x: Tensor) -> None:
+    """Check the fakes of both operators, of which `opcheck` in PyTorch 2.11 checks neither the
+    strides nor the second one."""
+    with Called() as called:
+        op(x, T).backward(_x(*x.shape[::-1], dtype=x.dtype).T)
+    for name in filter(called.calls.__contains__, NAMES):
+        of, args, kwargs, result = called.calls[name]
+        with FakeTensorMode() as mode:
+            faked = [mode.from_tensor(a) if isinstance(a, Tensor) else a for a in args]
+            fake = _tried(f"The fake of {name}", functools.partial(of, *faked, **kwargs))
+        got, needed = (
+            f"shape {tuple(y.shape)}, {str(y.dtype)[6:]}, strides {y.stride()}"
+            for y in (fake, result)
         )
+        if got != needed:
+            inputs = ", ".join(str(a.stride()) for a in args if isinstance(a, Tensor))
+            raise GateError(
+                f"For inputs with strides {inputs}, the fake of {name} has {got}, but the result "
+                f"has {needed}.",
+                ROLES["test_faketensor"],
+            )
 
 
 class Called(TorchDispatchMode):
-    """Records the names of the operators that run."""
+    """Records the last call of each operator that runs, and its result, by the operator's name."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: set[str] = set()
+        self.calls: dict[str, tuple[Any, Any, dict[str, Any], Any]] = {}
 
     def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.add(op._schema.name)
-        return op(*args, **(kwargs or {}))
+        result = op(*args, **(kwargs or {}))
+        self.calls[op._schema.name] = op, args, kwargs or {}, result
+        return result
 
 
 def _look_at_names(op: Any) -> None:
@@ -223,8 +235,8 @@ def _look_at_names(op: Any) -> None:
         x = _x(2, 5).requires_grad_()
         op(x, T).sum().backward()
     for name in NAMES:
-        if name not in called.names:
-            own = sorted(n for n in called.names if not n.startswith("aten::")) or [
+        if name not in called.calls:
+            own = sorted(n for n in called.calls if not n.startswith("aten::")) or [
                 "only torch's own"
             ]
             raise GateError(

@@ -33,6 +33,10 @@ WRONG = (
         return torch.empty(x.shape)
 
 """}, "Dtypes torch.float64 and torch.float32"),
+    Wrong("the gradient's fake in float32", {FAKE_BACKWARD: FAKE_BACKWARD.replace("empty_like(y)", "empty(y.shape)")},
+          "the fake of mine::tempered_softmax_backward has shape (2, 4), float32"),
+    Wrong("the gradient's fake like dy", {FAKE_BACKWARD: FAKE_BACKWARD.replace("empty_like(y)", "empty_like(dy)")},
+          "the fake of mine::tempered_softmax_backward has shape (3, 5), float32, strides (1, 3)"),
     Wrong("launched in the gradient", {RETURN: LAUNCHED}, "while torch.compile traces"),
     Wrong("one gradient for two inputs", {RETURN: "        return softmax_backward(dy, y, ctx.t)\n"}, "must return one value for each input"),
     Wrong("no gradient", {"    softmax.register_autograd(gradient, setup_context=keep)\n": ""},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from numbers import Integral
 
 import torch
 
@@ -18,6 +19,7 @@ CASES = (
     ((1152, F32), "32 lanes have nine vectors each, 36 elements, which is allowed."),
     ((8, F32), "32 threads, one warp, are the fewest allowed."),
     ((1156, F32), "289 vectors for 32 lanes: one lane has ten of them, 40 elements."),
+    ((1152, torch.float64), "32 lanes have 18 vectors of float64 each, 36 elements."),
     ((1024, F16), "32 lanes have four vectors of float16 each, 32 elements."),
     ((1032, F16), "129 vectors of float16 for 32 lanes: one lane has five, 40 elements."),
     ((4608, F32), "128 threads have 36 elements each."),
@@ -43,8 +45,8 @@ def _kept(submission: Submission) -> str:
     python_function(submission, SIGNATURE)
     chance = random.Random(submission.seed)
     drawn = [
-        ((8 * round(2 ** (13 * chance.random())), dtype), "")
-        for dtype in (F32, F16, torch.bfloat16)
+        ((16 * round(2 ** (12 * chance.random())), dtype), "")
+        for dtype in (F32, F16, torch.bfloat16, torch.float64, torch.int8)
         for _ in range(20)
     ]
     for (columns, dtype), why in (*CASES, *drawn):
@@ -54,9 +56,9 @@ def _kept(submission: Submission) -> str:
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         want = rule(columns, dtype)
-        if isinstance(got, float) and got == want:
+        if isinstance(got, float | torch.Tensor) and got == want:
             raise GateError(f"{called} returns {got!r}; a launch needs an integer, {want}.")
-        if isinstance(got, bool) or got != want:
+        if isinstance(got, bool) or not isinstance(got, Integral) or got != want:
             raise GateError(f"{called} returns {got!r:.100}; the rule requires {want}.", why)
     return f"{len(CASES) + len(drawn)} rows"
 
