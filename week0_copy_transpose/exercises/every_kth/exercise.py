@@ -61,7 +61,7 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
     inputs=lambda draw, m, n, k: (draw.places(m, n), k),
     result=lambda x, k: x[:, ::k],
     exact=True,
-    sizes=[(2, 16, 4), (1, 8, 2), (3, 32, 8), (9, 72, 2), (5, 64, 32), (33, 264, 4), (17, 80, 2)],
+    sizes=[(2, 16, 4), (1, 8, 2), (3, 32, 8), (9, 72, 2), (5, 64, 32), (33, 264, 4), (70, 16, 2), (17, 80, 2)],
     count=[(24, 512, 4), (40, 960, 32)],
     dtypes=("float16", "float32"),
     legal=_legal,
