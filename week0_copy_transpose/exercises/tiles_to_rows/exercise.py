@@ -7,10 +7,7 @@ import torch
 from forgekit.lessons.gates import GateError, Group, Submission, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-
-_IN_PLACE = (
-    "Call cute.zipped_divide in the host function, and pass its result to the kernel in place of mX."
-)
+_IN_PLACE = "Call cute.zipped_divide in the host function, and pass its result to the kernel in place of mX."
 
 
 def _rows(x, of=(2, 0, 1, 3)):  # type: ignore[no-untyped-def]
@@ -30,7 +27,8 @@ def _cut_before(make) -> Group:  # type: ignore[no-untyped-def]
             )
         if (count := ptx.partition(".entry ")[2].partition("(")[0].count("tensorptr")) > 2:
             raise GateError(
-                f"The kernel receives {count} tensors; needed 2, the tiles and mY.", look_at=_IN_PLACE
+                f"The kernel receives {count} tensors; needed 2, the tiles and mY.",
+                look_at=_IN_PLACE,
             )
         return "the kernel receives 2 × 4 tiles"
 
