@@ -66,7 +66,10 @@ def _rule_kept(submission: Submission) -> str:
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
         if got != (want := rule(n, dtype, arch)):
-            raise GateError(f"{called} returns {got!r:.100}; the rule requires {want}.", why)
+            raise GateError(
+                f"{called} returns {got!r:.100}; needed {want}.",
+                why if isinstance(got, tuple) else "",
+            )
     return f"{len(CASES) + len(drawn)} calls"
 
 
