@@ -753,7 +753,8 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 #
 # Signature: `last_block_mean(x, count, part, y)`.
 #
-# **Required**: one block per 1,024 columns of a row, 256 threads per block, 1 launch.
+# **Required**: one block per 1,024 columns of a row, 256 threads per block, 8 warps per block that
+# share the loads, 1 launch.
 #
 # <details><summary>Hint 1</summary>
 #

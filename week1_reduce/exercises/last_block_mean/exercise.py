@@ -65,6 +65,7 @@ time does not matter.
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),
         "block": 256,
+        "sharing": 8,
         "launches": 1,
     },
     entry="last_block_mean",
