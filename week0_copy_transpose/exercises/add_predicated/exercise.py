@@ -119,14 +119,18 @@ def _moved(kind: str, times: int, m: int, n: int, vec: int) -> Counter:
     fewest = times * m * -(-n // (32 * vec))
     once = times * m * n * (16 // vec)
     twice = "the kernel moves some elements more than once."
-    scalar = "the kernel moves some elements one by one. `cute.copy` with `tiled_copy` moves 16 bytes "
+    scalar = (
+        "the kernel moves some elements one by one. `cute.copy` with `tiled_copy` moves 16 bytes "
+    )
     scalar += "per access, with one predicate for the whole vector."
     narrow = "an access moves fewer than 16 bytes per lane, or some lanes of a warp move nothing."
 
     def one_by_one(p: Profile) -> bool:
         each = (i for line in p.all_lines for i in line.instructions)
         most = 1.5 * 16 / vec
-        return any(0 < i[f"global_{kind}_bytes_asked"] < most * i["thread_instructions"] for i in each)
+        return any(
+            0 < i[f"global_{kind}_bytes_asked"] < most * i["thread_instructions"] for i in each
+        )
 
     return Counter(
         measure=f"global_{kind}_requests",

@@ -114,7 +114,9 @@ class _Trial:
             raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
         report = compare(y, (x + x).to(y.dtype), name="y", max_shown=3)
         if not report.ok:
-            likely = "" if self.compiler.launches else "`run` launched no kernel that `compile` made."
+            likely = (
+                "" if self.compiler.launches else "`run` launched no kernel that `compile` made."
+            )
             raise GateError(f"With {label}, the result is wrong.\n{report}", likely)
         if self.compiler.made and not self.compiler.launches:
             happened = f"With {label}, y is correct, but no compiled kernel has written it."
