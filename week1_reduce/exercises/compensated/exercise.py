@@ -66,7 +66,7 @@ in which you wrote them.
     entry="compensated",
     inputs=_inputs,
     result=lambda x: x.sum(1),
-    sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (2, 4001), (33, 100), (7, 129)],
+    sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (2, 4001), (33, 100), (257, 2), (7, 129)],
     count=[(40, 50), (384, 200)],
     rtol=2.0**-23,
     atol=0.0,

@@ -16,6 +16,15 @@ WRONG = (
         "With m = 2, n = 3",
     ),
     Wrong(
+        "blocks of 64, divided by 65",
+        {
+            "bidx * 128": "bidx * 64",
+            "mX.shape[0], 128)": "mX.shape[0], 65)",
+            "(128, 1, 1)": "(64, 1, 1)",
+        },
+        "no thread stores 1 of the 257 elements",
+    ),
+    Wrong(
         "in fixed point",
         {
             "@cute.kernel\n": "from cutlass import Int64\n\n\n@cute.kernel\n",

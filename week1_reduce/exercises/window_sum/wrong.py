@@ -41,6 +41,11 @@ def window_sum(mX: cute.Tensor, mY: cute.Tensor):
     window_sum_kernel(mX, mY).launch(grid=(blocks, 1, 1), block=(128, 1, 1))
 """,
     ),
+    Wrong(
+        "the element after the last one",
+        {"i + 128 < mX.shape[0]": "i + 128 <= mX.shape[0]"},
+        "reads mX[130]",
+    ),
     Wrong("windows of 7", {"range_constexpr(8)": "range_constexpr(7)"}, "windows have 7 elements"),
     Wrong("no halo", {HALO: ""}, "Uninitialised shared memory"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
