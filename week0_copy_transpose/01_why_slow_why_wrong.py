@@ -507,10 +507,10 @@ fk.exercise("week0/three_sums").grade(three_sums)
 # %% [markdown] exercise="week0/rotate" part="task"
 # ### Exercise 4: fix a race
 #
-# Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-# the usual order the values are correct, but the kernel has a race. Run
-# `fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y)`, read its finding, and then fix
-# the race. (The compiler unrolls a `range_constexpr` loop.)
+# Each block rotates a row of 64 elements by one place, twice, through shared memory. In the usual
+# order the values are correct, but the kernel has a race. Run `fk.sanitize(fk.compile(rotate, x, y,
+# device="virtual"), x, y)`, read its finding, and then fix the race. (The compiler unrolls a
+# `range_constexpr` loop.)
 #
 # <details><summary>Hint 1</summary>
 #

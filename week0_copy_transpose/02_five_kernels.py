@@ -231,7 +231,7 @@ fk.exercise("week0/clamp").grade(clamp)
 # ### Exercise 3: add a row to every row
 #
 # Compute `z[i, j] = x[i, j] + r[j]`, where `x` and `z` have M rows and N columns and `r` has N
-# elements. Signature: `add_row(x, r, z)`.
+# elements. Support float32 and float16. Signature: `add_row(x, r, z)`.
 #
 # <details><summary>Hint 1</summary>
 #

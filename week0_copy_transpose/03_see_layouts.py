@@ -256,9 +256,9 @@ print("layout of each tile:", tiles(((None, None), (2, 1))))  # (2,4):(8,1)
 #
 # Cut `x` into tiles of 2 × 4. Store the 8 elements of tile `t` in row `t` of `y`, first the upper
 # row of the tile, then the lower row. Number the tiles as CuTe does, leftmost mode fastest, so that
-# tile 1 is *below* tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the
-# result to the kernel. The sizes of `x` are multiples of the tile's sizes. Signature:
-# `tiles_to_rows(x, y)`.
+# tile 1 is *below* tile 0. Cut `mX` in the host function, for example with `cute.zipped_divide`,
+# and pass the result to the kernel in place of `mX`. Support float32 and float16. The sizes of `x`
+# are multiples of the tile's sizes. Signature: `tiles_to_rows(x, y)`.
 #
 # **Required**: one thread per element.
 #

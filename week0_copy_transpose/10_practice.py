@@ -36,7 +36,8 @@ import forgekit as fk
 # ### Exercise 1: interleave two arrays
 #
 # Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`, where `a` and `b` have n elements and `z` has 2n.
-# Request no sector of memory twice. Signature: `interleave(a, b, z)`.
+# Support float32 and float16, and request no sector of memory twice. Signature: `interleave(a, b,
+# z)`.
 #
 # <details><summary>Hint 1</summary>
 #

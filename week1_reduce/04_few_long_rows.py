@@ -749,12 +749,13 @@ fk.exercise("week1/fix_the_counter").grade(fix_the_counter)
 #
 # Compute the mean of each row, for a few float32 rows of any length. Each block writes the sum of
 # 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch
-# and must be 0 after it. The last block of a row adds up the parts, which its threads share, in an
-# order that does not depend on which block is last. `part` has one column per piece.
+# and must be 0 after it. The last block of a row adds up the parts in parallel, in an order that
+# does not depend on which block is last. `part` has one column per piece.
 #
 # Signature: `last_block_mean(x, count, part, y)`.
 #
-# **Required**: one block per 1,024 columns of a row, 256 threads per block, 1 launch.
+# **Required**: one block per 1,024 columns of a row, 256 threads per block, 8 warps per block that
+# share the loads, 1 launch.
 #
 # <details><summary>Hint 1</summary>
 #

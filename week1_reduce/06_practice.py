@@ -947,7 +947,7 @@ fk.exercise("week1/block_prefix").grade(block_prefix)
 # ### Exercise 11: compute prefix sums of rows of any length
 #
 # Compute the inclusive prefix sum of each row, for float32 rows of any length. A warp goes
-# through its row in pieces of 32 elements and carries the sum of all earlier pieces.
+# through its row in pieces, for example of 32 elements, and carries the sum of all earlier pieces.
 #
 # Signature: `row_prefix(x, y)`.
 #

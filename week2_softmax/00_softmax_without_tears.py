@@ -401,8 +401,9 @@ print("wrong:  ", ", ".join(name for name in HARD if name not in good))
 # ### Exercise 3: take the softmax of columns
 #
 # `y[:, n]` is the softmax of column n of `x`. Support any M and N ≥ 1 and the types float32,
-# float16 and bfloat16; compute in float32, with three loops over the rows. The tests use hard
-# columns. For a column of −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
+# float16 and bfloat16; compute in float32, with at most three loops over the rows. The tests use
+# hard columns. For a column of −∞ the result is NaN, as in torch. Signature: `column_softmax(x,
+# y)`.
 #
 # **Required**: one thread per column.
 #

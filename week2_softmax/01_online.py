@@ -741,8 +741,8 @@ fk.exercise("week2/block_logsumexp").grade(block_logsumexp)
 # pairs (m, s) of a column through shared memory; choose the stride of its layout with care. The
 # tests use hard columns; a column of −∞ gives NaN. Signature: `online_columns(x, y)`.
 #
-# **Required**: one block per 32 columns, 256 threads per block, at most 1 barrier, no bank
-# conflicts.
+# **Required**: one block per 32 columns, 256 threads per block, 8 warps per block that share the
+# loads, at most 1 barrier, no bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #

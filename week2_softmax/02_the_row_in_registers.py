@@ -764,7 +764,7 @@ fk.exercise("week2/temperature").grade(temperature)
 #
 # Compute `y[m, n] = log₂(softmax(x)[m, n])`, which is −3 for a weight of 1/8, for rows of any
 # length up to 1,024. Support float32 and float16; compute in float32. A weight of 2⁻¹⁰⁰⁰ does not
-# fit into a `float32`, but −1000 does, so compute no weight along the way. A lane holds at most 32
+# fit into a `float32`, but −1000 does, so compute no weight along the way. A lane can hold its 32
 # elements in registers; read and write each element once. Where x is −∞, so is y, but a row of −∞
 # gives NaN, as in torch. Each element may take a maximum, one FMA, one `ex2` and two additions.
 # Signature: `log2_softmax(x, y)`.

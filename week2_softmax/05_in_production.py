@@ -749,7 +749,7 @@ for scale in (0.125, 1.0, -0.125, -1.0, -8.0):
 # may hold any value, including NaN. The scale may be negative. x and y are float32 or bfloat16.
 # Signature: `causal_softmax(x, scale: Float32, y)`.
 #
-# **Required**: one warp per row.
+# **Required**: one warp per row, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #

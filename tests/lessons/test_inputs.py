@@ -163,7 +163,6 @@ MISTAKES: dict[str, Callable[[torch.dtype], Mistake]] = {
 EXCEPTIONS = {
     ("week0/ramp", "reads"): "only the length of x counts",
     ("week0/clamp", "reads through bfloat16"): "the result is a bfloat16",
-    ("week0/every_kth", "reads through float16"): "places, of which few are above 2,048",
     ("week1/warp_argmax", "reads through bfloat16"): "whole numbers, so that there are ties",
     ("week1/count_positive", "reads through bfloat16"): "it has the sign of every float32",
     ("week2/fix_the_wait", "a step of"): "the kernel is given; only its waits can be wrong",

@@ -63,8 +63,8 @@ _STORE_PREDICATE = (
 
 
 _STORE_BOUNDS = (
-    "the store's index is correct, but its predicate lets through threads whose element does not "
-    "exist. Its row in mY must be less than N, and its column less than M."
+    "the store's index is correct, but threads store elements that do not exist. Check the element "
+    "of mY that the thread stores: row < N and column < M."
 )
 
 
@@ -221,7 +221,7 @@ def predicate_mistakes(height: int, width: int) -> list[Misconception]:
         left_by(
             "mX",
             functools.partial(_of_load, tile=tile),
-            "the load's index is correct, but threads load whose element does not exist. "
+            "the load's index is correct, but threads load elements that do not exist. "
             "Check the element of mX that the thread reads: row < M and column < N.",
             tile=tile,
         ),
@@ -233,7 +233,7 @@ def race_mistakes() -> list[Misconception]:
     return [
         found(
             "divergent-barrier",
-            "not all threads of the block reach the barrier. Move it out of the `if`.",
+            "not all threads of the block reach the barrier. Move it to where all of them pass.",
         ),
         Misconception(
             "nothing makes a thread wait until the others have stored. Put "

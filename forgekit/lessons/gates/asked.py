@@ -100,7 +100,24 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
     return measure
 
 
-_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # but not the barrier of a warp or a cluster
+def _sharing(p: Profile) -> float:
+    """Divide the elements of the largest input that a block loads by those that its busiest warp
+    loads, for the block that loads most."""
+    from forgekit.tracing.footprint import footprint
+
+    assert p.call is not None
+    kernel, args = p.call
+    touched = footprint(kernel, *args, kind="load").touched.values()
+    of = max(touched, key=lambda x: int((x["thread"] >= 0).sum()))
+    loaded = of["thread"] >= 0
+    blocks, warps = of["block"][loaded], of["thread"][loaded] // 32
+    if not blocks.size:
+        return 0.0
+    mine = warps[blocks == np.bincount(blocks).argmax()]
+    return float(len(mine) / np.bincount(mine).max())
+
+
+_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier
 _CLUSTER = r"barrier\.cluster\.arrive"
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.f32"
 # except the shuffle that broadcasts the warp's index
@@ -111,6 +128,7 @@ FACTS: dict[str, Fact] = {
     "blocks": Fact("block", "", lambda p: math.prod(_main(p).grid)),
     "block": Fact("thread", " per block", lambda p: math.prod(_main(p).block)),
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
+    "sharing": Fact("warp", " per block that share the loads", _sharing, enough=0.75),
     "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, ptx=_BARRIER),
     "cluster_barriers": Fact(
         "cluster barrier", "", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER

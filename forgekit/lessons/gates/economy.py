@@ -138,7 +138,7 @@ QUANTITIES: dict[str, Quantity] = {
         says="every byte that one block occupies is unavailable to other blocks.",
     ),
     "instructions": Quantity(
-        "warp instructions executed", _sum("warp_instructions"), 3, 256,
+        "warp instructions executed", _sum("warp_instructions"), 3, 1024,
         "warp_instructions",
     ),
 }  # fmt: skip

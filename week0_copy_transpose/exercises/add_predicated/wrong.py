@@ -14,7 +14,7 @@ WRONG = (
     Wrong("no predicate at all", {c: c.replace(", pred=tXpX", "") for c in (_LOAD_X, _LOAD_Y, _STORE)},
           "this load has no predicate"),
     Wrong("columns alone", {_PREDICATE: "tXcX[(0, v), 0, 0][1] < shape[1]"},
-          "lets rows far beyond the last one through"),
+          "lets rows beyond the last one through"),
     Wrong("one of the two", {_PREDICATE: "tXcX[(0, v), 0, 0][0] < shape[0] or tXcX[(0, v), 0, 0][1] < shape[1]"},
           "only where the row is less than the number of rows"),
     Wrong("tensors, not values", {_SUM: "a * tXrX + tXrY"}, "read its values with `tXrX.load()`"),
@@ -35,14 +35,22 @@ WRONG = (
           "each thread's `if` or loop skips them"),
     Wrong("one row too many",
           {_PREDICATE: "cute.elem_less(tXcX[(0, v), 0, 0], (shape[0] + 1, shape[1]))"},
-          "lets exactly one row after the last one through"),
+          "lets the row after the last one through"),
     Wrong("a predicate for each element",
           {"(4, 1, 1), cutlass.Boolean": "tXcX.shape, cutlass.Boolean",
            "tXpX[v, 0, 0] =": "tXpX[(0, v), 0, 0] ="},
           "one predicate per vector"),
     Wrong("a doubled grid", {"grid = (rest_n,": "grid = (2 * rest_n,"},
           "Threads launched: 8,192 with 64×1024"),
-    Wrong("a typed", {"z = a * ": "z = Float32(3.0) * "}, "The result with 5×256 float32 (rows 272 elements apart, a = 2.5) is also wrong."),
+    Wrong("a typed", {"z = a * ": "z = Float32(3.0) * "}, "a = 3.00098) is also wrong."),
+    Wrong("a rounded to bfloat16", {"z = a * ": "z = a.to(cutlass.BFloat16).to(Float32) * "}, "worst relative difference"),
+    Wrong("the product rounded to bfloat16", {f"z = {_SUM}": """p = a * tXrX.load().to(Float32)
+    if cutlass.const_expr(gZ.element_type is cutlass.BFloat16):
+        p = p.to(cutlass.BFloat16).to(Float32)
+    z = p + tXrY.load().to(Float32)"""}, "bfloat16 (rows"),
+    Wrong("columns alone, in a copy of four lines", {_PREDICATE: "tXcX[(0, v), 0, 0][1] < shape[1]",
+          _LOAD_X: "cute.copy(\n        tiled_copy, tXgX, tXrX,\n        pred=tXpX,\n    )"},
+          "the columns of this matrix fill the tiles"),
     Wrong("a forgotten", {"z = a * ": "z = "}, "`a` is missing"),
     Wrong("y forgotten", {" + tXrY.load().to(Float32)": ""}, "`y` is not added"),
     Wrong(

@@ -22,7 +22,7 @@ EXERCISE = puzzle(
     title="add a row to every row",
     task="""
 Compute `z[i, j] = x[i, j] + r[j]`, where `x` and `z` have M rows and N columns and `r` has N
-elements. Signature: `add_row(x, r, z)`.
+elements. Support float32 and float16. Signature: `add_row(x, r, z)`.
 """,
     hints=(
         "A matrix has two edges, so each thread needs two indices: its row and its column.",

@@ -26,7 +26,7 @@ EXERCISE = puzzle(
     title="interleave two arrays",
     task="""
 Store `z[2i] = a[i]` and `z[2i + 1] = b[i]`, where `a` and `b` have n elements and `z` has 2n.
-Request no sector of memory twice. Signature: `interleave(a, b, z)`.
+Support float32 and float16, and request no sector of memory twice. Signature: `interleave(a, b, z)`.
 """,
     hints=(
         "If thread i writes `z[2 * i]`, how far apart are the addresses of neighbouring lanes? "
@@ -54,6 +54,6 @@ version also passes, with twice as many threads.
         looks_like(
             lambda a, b, z: torch.cat((a, b)), "b follows a instead of alternating with it."
         ),
-        looks_like(lambda a, b, z: _woven(a, a), "the kernel never reads b."),
+        looks_like(lambda a, b, z: _woven(a, a), "z holds a[i] in place of b[i]."),
     ],
 )

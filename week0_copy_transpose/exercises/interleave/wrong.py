@@ -14,7 +14,7 @@ WRONG = (
     Wrong("two stores", {VECTOR: TWO_STORES}, "neighbouring threads are 8 bytes apart"),
     Wrong("exchanged", {"mA[i], mB[i]": "mB[i], mA[i]"}, "a and b are swapped"),
     Wrong("behind each other", {VECTOR: BEHIND}, "b follows a instead"),
-    Wrong("b never read", {"mA[i], mB[i]": "mA[i], mA[i]"}, "the kernel never reads b"),
+    Wrong("b never read", {"mA[i], mB[i]": "mA[i], mA[i]"}, "in place of b[i]"),
     Wrong(
         "24 KiB of shared memory per block",
         {

@@ -114,7 +114,9 @@ class _Trial:
             raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
         report = compare(y, (x + x).to(y.dtype), name="y", max_shown=3)
         if not report.ok:
-            likely = "`run` launched no kernel." if bool(torch.isnan(y).all()) else ""
+            likely = (
+                "" if self.compiler.launches else "`run` launched no kernel that `compile` made."
+            )
             raise GateError(f"With {label}, the result is wrong.\n{report}", likely)
         if self.compiler.made and not self.compiler.launches:
             happened = f"With {label}, y is correct, but no compiled kernel has written it."
@@ -147,8 +149,8 @@ def _misfit(text: str, label: str, compiled: bool) -> str:
         "size of mode 0": "M is compiled in, but only mode 1 must be static.",
         "size of mode 1": "N is compiled in, but the key lacks it.",
         "dtype": "the key lacks the element type.",
-        "stride of mode": "the key lacks the strides; with N fixed, the distance between rows is "
-        "compiled in as well.",
+        "stride of mode": "the key lacks this stride; with N fixed, the strides are compiled in as "
+        "well.",
         "alignment": "the key is the same for two alignments of the first element. A kernel for an "
         "alignment of 8 bytes, for example, does not fit one of 4.",
     }

@@ -15,7 +15,7 @@ WRONG = (
           "one kernel serves every N"),
     Wrong("dynamic, and keyed by N", {_SPECS: "x, y"}, "each call still passes N"),
     Wrong("no dtype", {"t.dtype, t.shape[1]": "t.shape[1]"}, "lacks the element type"),
-    Wrong("no strides", {"t.stride(), ": ""}, "lacks the strides"),
+    Wrong("no strides", {"t.stride(), ": ""}, "lacks this stride"),
     Wrong("no alignment", {", math.gcd(t.data_ptr(), 16)": ""}, "the same for two alignments of the first element"),
     Wrong("the address modulo 16", {"math.gcd(t.data_ptr(), 16)": "t.data_ptr() % 16"},
           "two addresses with the same alignment"),
@@ -48,4 +48,6 @@ WRONG = (
     Wrong("y for x", {"kernels[key](x, y)": "kernels[key](y, x)"}, "launched with tensors other"),
     Wrong("the distance of rows alone", {"t.stride(), ": "t.stride(0), "},
           "every second column of a 96-column matrix, `run` chose a kernel that does not fit"),
+    Wrong("launched on copies", {"kernels[key](x, y)": "kernels[key](x.clone(), y.clone())"},
+          "every element of actual is NaN (never stored, or computed as NaN) first mismatches"),
 )  # fmt: skip

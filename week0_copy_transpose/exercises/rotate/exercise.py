@@ -36,6 +36,7 @@ _ALLOWED = 4  # barriers: two per round, although the last one separates nothing
 
 _RACE = re.compile(r"Race in shared memory.*?(reads|writes) shared.*?(read|wrote) at", re.S)
 _DIVERGENT = "not all threads of the block reach this barrier, and it orders only those that do."
+_STUCK = "a barrier waits for threads that never arrive at it. All 64 threads of the block, and no more, must reach each barrier."
 
 
 def _case(rows: int, dtype: torch.dtype) -> Case:
@@ -95,7 +96,7 @@ class _Exchange(Listener):
         if not self.threads:
             return "no thread accesses shared memory."
         if len(self.threads) == 1:
-            return "one thread of the block does the work of all threads."
+            return "only one thread of the block accesses shared memory."
         if not self.reads:
             return "no thread reads an element that another thread has written."
         if 2 * self.reads == self.needed:
@@ -121,8 +122,8 @@ def _through_shared_memory(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="fix a race",
     task="""
-Each block rotates a row of 64 elements by one place, twice, through one row of shared memory. In
-the usual order the values are correct, but the kernel has a race. Run
+Each block rotates a row of 64 elements by one place, twice, through shared memory. In the usual
+order the values are correct, but the kernel has a race. Run
 `fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y)`, read its finding, and then fix the
 race. (The compiler unrolls a `range_constexpr` loop.)
 """,
@@ -151,7 +152,7 @@ threads would also have time to finish reading.)
                 looks_like(lambda x, y: x.roll(2, dims=1), "it rotates the other way."),
                 looks_like(lambda x, y: x, "the rows are unchanged."),
                 found("divergent-barrier", _DIVERGENT),
-                found("deadlock", _DIVERGENT),
+                found("deadlock", _STUCK),
             ],
         ),
         clean(
@@ -161,10 +162,12 @@ threads would also have time to finish reading.)
                 found("divergent-barrier", _DIVERGENT),
                 found("uninitialised-shared", "a thread reads before its neighbour has written: "
                       "the barrier between write and read is missing."),
-                Misconception("a fast warp begins the next round and overwrites elements that a "
-                              "slow warp has not read yet.", lambda e: _first_race(e) == ("writes", "read")),
-                Misconception("a thread reads an element before its neighbour has written it: a barrier "
-                              "between write and read is missing.", lambda e: _first_race(e) == ("reads", "wrote")),
+                Misconception("nothing keeps a thread from overwriting an element that another thread "
+                              "has not read yet, as when a fast warp begins the next round.",
+                              lambda e: _first_race(e) == ("writes", "read")),
+                Misconception("a thread may read an element before another thread has written it: no "
+                              "barrier orders this write and this read.",
+                              lambda e: _first_race(e) == ("reads", "wrote")),
             ],
             look_at="The finding names two lines. Which one must come first, and what makes the other threads wait for it?",
         ),

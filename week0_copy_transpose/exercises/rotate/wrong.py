@@ -19,11 +19,14 @@ WRONG = (
         cute.arch.sync_threads()
 """}, "the barrier between write and read is missing"),
     Wrong("barrier of a warp", {FIXED: FIXED.replace("sync_threads", "sync_warp")},
-          "a fast warp begins the next round"),
+          "an element that another thread has not read yet"),
     Wrong("some threads wait", {FIXED: """        value = sRow[(tidx + 1) % 64]
         if tidx < 63:
             cute.arch.sync_threads()
 """}, "not all threads of the block reach this barrier"),
+    Wrong("a barrier for more threads than there are", {FIXED: """        value = sRow[(tidx + 1) % 64]
+        cute.arch.barrier(barrier_id=1, number_of_threads=96)
+"""}, "waits for threads that never arrive"),
     Wrong("barriers everywhere", {LOOP: f"{LOOP}\n        cute.arch.sync_threads()"},
           "A thread waits 6 times at a barrier"),
     Wrong("three barriers in a loop at run time", {"cutlass.range_constexpr(2)": "cutlass.range(2, unroll=1)",
@@ -31,7 +34,7 @@ WRONG = (
     Wrong("no barrier between the second write and its read", {LOOP: "for k in cutlass.range_constexpr(2):",
           "        sRow[tidx] = value\n        cute.arch.sync_threads()\n": "        sRow[tidx] = value\n"
           "        if k == 0:\n            cute.arch.sync_threads()\n"},
-          "before its neighbour has written it"),
+          "before another thread has written it"),
     Wrong("most elements by shuffles", {BARRIERS: """        sRow[tidx] = value
         left = cute.arch.shuffle_sync(value, (tidx + 1) % 32)
         cute.arch.sync_threads()
@@ -60,7 +63,7 @@ WRONG = (
     for j in cutlass.range(64, unroll=1):
         mY[bidx, j] = sRow[j]
 """, "block=(64, 1, 1)": "block=(1, 1, 1)"},
-          "one thread of the block does the work of all"),
+          "only one thread of the block accesses"),
     Wrong("through one's own place", {BARRIERS: """        sRow[tidx] = value
         cute.arch.sync_threads()
         value = sRow[tidx]

@@ -7,6 +7,8 @@ import torch
 from forgekit.lessons.gates import GateError, Group, Submission, looks_like
 from forgekit.lessons.puzzle import puzzle
 
+_IN_PLACE = "Call cute.zipped_divide in the host function, and pass its result to the kernel in place of mX."
+
 
 def _rows(x, of=(2, 0, 1, 3)):  # type: ignore[no-untyped-def]
     m, n = x.shape
@@ -21,8 +23,12 @@ def _cut_before(make) -> Group:  # type: ignore[no-untyped-def]
         if not re.search(r"tensorptr[a-z0-9]*o24", ptx):
             raise GateError(
                 "No kernel receives a tensor that is divided into 2 × 4 tiles.",
-                look_at="Call cute.zipped_divide in the host function, and pass its result to the "
-                "kernel in place of mX.",
+                look_at=_IN_PLACE,
+            )
+        if (count := ptx.partition(".entry ")[2].partition("(")[0].count("tensorptr")) > 2:
+            raise GateError(
+                f"The kernel receives {count} tensors; needed 2, the tiles and mY.",
+                look_at=_IN_PLACE,
             )
         return "the kernel receives 2 × 4 tiles"
 
@@ -34,8 +40,9 @@ EXERCISE = puzzle(
     task="""
 Cut `x` into tiles of 2 × 4. Store the 8 elements of tile `t` in row `t` of `y`, first the upper row
 of the tile, then the lower row. Number the tiles as CuTe does, leftmost mode fastest, so that tile
-1 is *below* tile 0. Cut `mX` with `cute.zipped_divide` in the host function and pass the result to
-the kernel. The sizes of `x` are multiples of the tile's sizes. Signature: `tiles_to_rows(x, y)`.
+1 is *below* tile 0. Cut `mX` in the host function, for example with `cute.zipped_divide`, and
+pass the result to the kernel in place of `mX`. Support float32 and float16. The sizes of `x` are
+multiples of the tile's sizes. Signature: `tiles_to_rows(x, y)`.
 """,
     hints=(
         "Let thread i write element i of `y`, counted along its rows. In which row of `y` is that "
@@ -55,7 +62,7 @@ the sector much later.
     entry="tiles_to_rows",
     inputs=lambda draw, m, n: (draw.places(m, n),),
     result=_rows,
-    sizes=[(4, 8), (2, 4), (6, 20), (2, 260), (66, 4), (34, 36)],
+    sizes=[(4, 8), (2, 4), (6, 20), (2, 1028), (66, 4), (34, 36)],
     count=[(8, 16), (128, 256)],
     dtypes=("float32", "float16"),
     exact=True,

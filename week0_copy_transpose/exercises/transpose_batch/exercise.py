@@ -105,8 +105,8 @@ kernel.
         *race_mistakes(),
         looks_like(
             lambda x, y: x[:1].transpose(1, 2).expand(x.shape[0], -1, -1),
-            "every matrix of y is the transpose of the first matrix of x, so the load lacks the "
-            "batch index.",
+            "every matrix of y is the transpose of the first matrix of x. Which index of mX "
+            "selects the matrix?",
         ),
         looks_like(
             lambda x, y: x.reshape(y.shape),

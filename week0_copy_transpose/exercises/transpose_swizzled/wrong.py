@@ -11,7 +11,7 @@ WRONG = (
     Wrong("no swizzle", {_SWIZZLE: "layout_s"}, "because no bit of the row is XORed"),
     Wrong("shift of the square tile", {"(5, 0, 6)": "(5, 0, 5)"}, "four bits of the row reach"),
     Wrong("three bits", {"(5, 0, 6)": "(3, 0, 6)"}, "too few bits of the row"),
-    Wrong("padding", {_SWIZZLE: "cute.make_layout((32, 64), stride=(65, 1))"}, "which are padding"),
+    Wrong("padding", {_SWIZZLE: "cute.make_layout((32, 64), stride=(65, 1))"}, "the block allocates more than one tile without padding"),
     Wrong(
         "on the store side only",
         {_SWIZZLE: "layout_s", _WRITE: "sX[ty + k, (tx + c) ^ (ty + k)] ="},
@@ -39,7 +39,7 @@ WRONG = (
             "    sX = smem": "    spare = smem.allocate_tensor(mX.element_type, layout_s, 128)\n"
             "    sX = smem"
         },
-        "one tile is enough",
+        "of shared memory per block: 16,384 with",
     ),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
           "a thread moves"),

@@ -65,7 +65,7 @@ each value.
                    "the kernel adds the elements with their signs."),
         looks_like(_whole_vectors, "no lane adds the elements after the last whole vector."),
         found("out-of-bounds", "a load reaches past the end: whole vectors have the indices 0 to "
-              "n // vec - 1, and the remaining elements begin at index n // vec * vec.", text=" reads "),
+              "n // vec - 1, and the remaining elements begin at index n // vec * vec.", text="past the tensor's end"),
     ],
     praise="Any length, and nothing left over.",
 )  # fmt: skip

@@ -76,7 +76,7 @@ def _rule_kept(submission: Submission) -> str:
         whole = isinstance(got, tuple) and all(isinstance(x, Integral) for x in got)
         if got != want or not whole:
             called = f"choose_reduction({m:,}, {n:,}, {dtype})"
-            happened = f"{called} gives {got!r:.100}; the rule says {want}."
+            happened = f"{called} gives {got!r:.100}; needed {want}."
             if got == want:
                 why = "both are counts, so return whole numbers of type int."
             elif got == want[::-1]:

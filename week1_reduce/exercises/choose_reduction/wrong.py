@@ -18,7 +18,7 @@ WRONG = (
     Wrong("more threads for short rows", {" and vectors >= 256": ""}, "do not add threads"),
     Wrong("no fours", {PARTS: "min(264 // m, vectors // 1024)"}, "the number of parts is a multiple of 4"),
     Wrong("blocks alone", {PARTS: "264 // m // 4 * 4"}, "and this row has 4,096."),
-    Wrong("four parts at least", {"max(parts, 1)": "max(parts, 4)"}, "the rule says (8, 1). [ ]"),
+    Wrong("four parts at least", {"max(parts, 1)": "max(parts, 4)"}, "needed (8, 1). [ ]"),
     Wrong("parts first", {"return threads, max(parts, 1)": "return max(parts, 1), threads"},
           "threads come first, then parts"),
     Wrong("vectors alone", {PARTS: "vectors // 1024 // 4 * 4"},
@@ -39,5 +39,5 @@ WRONG = (
     Wrong("two types", {"n * dtype.itemsize // 16": "n // (4 if 'float32' in str(dtype) else 8)"},
           "2 elements of float64"),
     Wrong("a list", {"return threads, max(parts, 1)": "return [threads, max(parts, 1)]"},
-          "gives [8, 1]; the rule says (8, 1). [ ]"),
+          "gives [8, 1]; needed (8, 1). [ ]"),
 )  # fmt: skip

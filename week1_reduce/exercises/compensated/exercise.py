@@ -1,8 +1,10 @@
 """Puzzle week1/compensated: Kahan's sum, one thread per row."""
 
+import re
+
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import Counter, Group, counted, counters, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -17,6 +19,26 @@ def _inputs(draw, m, n):
     x = draw(m, n).abs() + 0.1
     x[::2, 0] = 30_000.0  # every number after it loses digits
     return (x,)
+
+
+def _compensated(make) -> Group:
+    """Return a group that requires four operations per element, the fewest of a compensated sum."""
+    m, n = 384, 200
+
+    def measure(p) -> float:
+        every = (i for line in p.all_lines for i in line.instructions)
+        found = (i for i in every if re.match(r"(add|sub|fma)\S*\.f32", i.text))
+        return sum(i["thread_instructions"] for i in found) / (m * n)
+
+    says = (
+        "a compensated addition takes four operations: the sum, two differences for the part that it "
+        "loses, and an addition of that part."
+    )
+    gate = Counter(
+        measure, "float32 additions and subtractions per element", at_least=3.9,
+        misconceptions=[counted(lambda p: True, says)],
+    )  # fmt: skip
+    return counters(make, (m, n), [gate], name="Compensated")
 
 
 EXERCISE = puzzle(
@@ -44,7 +66,7 @@ in which you wrote them.
     entry="compensated",
     inputs=_inputs,
     result=lambda x: x.sum(1),
-    sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (2, 4001), (33, 100), (7, 129)],
+    sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (2, 4001), (33, 100), (257, 2), (7, 129)],
     count=[(40, 50), (384, 200)],
     rtol=2.0**-23,
     atol=0.0,
@@ -52,5 +74,6 @@ in which you wrote them.
         looks_like(lambda x, y: _plain(x), "this equals the uncompensated sum: a lost part is not "
                    "kept, or not added."),
     ],
+    more=lambda make: (_compensated(make),),
     praise="You recovered the bits that rounding discards.",
 )  # fmt: skip

@@ -16,6 +16,25 @@ WRONG = (
         "With m = 2, n = 3",
     ),
     Wrong(
+        "blocks of 64, divided by 65",
+        {
+            "bidx * 128": "bidx * 64",
+            "mX.shape[0], 128)": "mX.shape[0], 65)",
+            "(128, 1, 1)": "(64, 1, 1)",
+        },
+        "no thread stores 1 of the 257 elements",
+    ),
+    Wrong(
+        "in fixed point",
+        {
+            "@cute.kernel\n": "from cutlass import Int64\n\n\n@cute.kernel\n",
+            "total, lost = Float32(0.0), Float32(0.0)": "total = Int64(0)",
+            "            value = mX[row, n] + lost\n            s = total + value\n            lost = value - (s - total)\n            total = s\n": "            total += (mX[row, n] * Float32(2.0**28)).to(Int64)\n",
+            "mY[row] = total": "mY[row] = total.to(Float32) * Float32(2.0**-28)",
+        },
+        "a compensated addition takes four operations",
+    ),
+    Wrong(
         "in float64",
         {
             "@cute.kernel\n": "from cutlass import Float64\n\n\n@cute.kernel\n",

@@ -10,6 +10,11 @@ ALTERNATIVES = (
             "        pointer = mCount.iterator + row\n"
             '        sTicket[0] = cute.arch.atomic_add(pointer, Int32(1), sem="acq_rel", scope="gpu")\n',
     }),
+    Wrong("one warp adds up the parts", {
+        "        for k in range(tidx, pieces, 256):\n            total += mPart[row, k]\n        total = sum_of_256(total)\n":
+            "        if tidx < 32:\n            for k in range(tidx, pieces, 32):\n                total += mPart[row, k]\n"
+            "            total = cute.arch.warp_reduction(total, operator.add)\n",
+    }),
     Wrong("shuffles by hand", {
         "    value = cute.arch.warp_reduction(value, operator.add)\n":
             "    for offset in (16, 8, 4, 2, 1):\n"

@@ -43,8 +43,8 @@ EXERCISE = puzzle(
     task="""
 Compute the mean of each row, for a few float32 rows of any length. Each block writes the sum of
 1,024 columns into `part[row, piece]` and adds 1 to `count[row]`, which is 0 before the launch
-and must be 0 after it. The last block of a row adds up the parts, which its threads share, in an
-order that does not depend on which block is last. `part` has one column per piece.
+and must be 0 after it. The last block of a row adds up the parts in parallel, in an order that
+does not depend on which block is last. `part` has one column per piece.
 
 Signature: `last_block_mean(x, count, part, y)`.
 """,
@@ -65,6 +65,7 @@ time does not matter.
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),
         "block": 256,
+        "sharing": 8,
         "launches": 1,
     },
     entry="last_block_mean",

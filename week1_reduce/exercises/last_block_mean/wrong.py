@@ -14,6 +14,9 @@ WRONG = (
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
           "covers only its first 256 columns"),
     Wrong("counts rows together", {"mCount.iterator + row": "mCount.iterator"}, "With m = 3"),
+    Wrong("one warp adds up a piece", {"    for k in cutlass.range_constexpr(4):\n        n = piece * 1024 + k * 256 + tidx\n        if n <":
+          "    for k in range(32):\n        n = piece * 1024 + k * 32 + tidx\n        if tidx < 32 and n <"},
+          "Warps per block that share the loads: 1 with"),
     Wrong("adds in float16", {
         "            total += mX[row, n]": "            total = (total + mX[row, n]).to(cutlass.Float16).to(Float32)"},
         "float32, the result is wrong"),

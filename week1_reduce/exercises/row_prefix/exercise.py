@@ -14,7 +14,7 @@ EXERCISE = puzzle(
     title="compute prefix sums of rows of any length",
     task="""
 Compute the inclusive prefix sum of each row, for float32 rows of any length. A warp goes
-through its row in pieces of 32 elements and carries the sum of all earlier pieces.
+through its row in pieces, for example of 32 elements, and carries the sum of all earlier pieces.
 
 Signature: `row_prefix(x, y)`.
 """,
@@ -42,7 +42,7 @@ another. With a few long rows, most of a GPU is idle. Decoupled look-back (Merri
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
     ],
     given=picture(
-        "pieces of 4 (yours have 32) with the sum carried into each piece",
+        "pieces of 4 (instead of 32) with the sum carried into each piece",
         {"x": [coloured([3, 1, 4, 1, 5, 9, 2, 6, 5], {k: k // 4 for k in range(9)})],
          "y": [coloured([3, 4, 8, 9, 14, 23, 25, 31, 36], {k: k // 4 for k in range(9)})],
          "carry": [["0"] * 4 + ["9"] * 4 + ["31"]]},

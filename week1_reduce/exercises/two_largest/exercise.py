@@ -43,8 +43,8 @@ nothing more. Top-k for small k works the same way, with more numbers per lane.
     exact=True,
     misconceptions=[
         FINITE_START,
-        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "the kernel returns the "
-                   "largest element twice for a row that contains it once, so one element counts twice."),
+        looks_like(lambda x, y: x.max(1, keepdim=True).values.expand(-1, 2), "both results are the "
+                   "largest element, also in a row that contains it once."),
     ],
     given=picture(
         "largest and second largest",

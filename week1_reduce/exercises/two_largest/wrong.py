@@ -15,7 +15,7 @@ WRONG = (
         {
             f"        second = {MERGE}\n        first = cutlass.max(first, first_b)": f"        first = cutlass.max(first, first_b)\n        second = {MERGE}"
         },
-        "one element counts twice",
+        "also in a row that contains it once",
     ),
     Wrong(
         "not in the loop",

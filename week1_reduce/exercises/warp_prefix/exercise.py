@@ -26,8 +26,8 @@ EXERCISE = puzzle(
     title="compute prefix sums of 32 elements",
     task="""
 Cut an array of any length into pieces of 32 elements. `y[i]` is the sum of the elements from
-the start of the piece through `x[i]`. The types are float32 and float16; add in float32. Use
-`shuffle_sync_up`, in which the first lanes receive their own values.
+the start of the piece through `x[i]`. The types are float32 and float16; add in float32. With
+`shuffle_sync_up`, the first lanes receive their own values.
 
 Signature: `warp_prefix(x, y)`.
 """,
@@ -52,13 +52,13 @@ additional ones cost nothing. `06_practice` extends the scan to whole blocks and
     count=[(100,), (20_480,)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, y: x, "y is a copy of x: no lane adds anything."),
+        looks_like(lambda x, y: x, "y is a copy of x: no sum reaches y."),
         looks_like(lambda x, y: _wrapped(x), "a lane without a source receives its own value, and this "
                    "kernel adds it."),
         looks_like(lambda x, y: _prefix(x) - x, "the element itself is missing from its sum."),
         looks_like(lambda x, y: _pieces(x).sum(1, keepdim=True).expand(-1, 32).reshape(-1)[: len(x)],
                    "each lane holds the sum of its whole piece, which is the result of a butterfly."),
         looks_like(lambda x, y: _pieces(x).flip(1).cumsum(1).flip(1).reshape(-1)[: len(x)], "these "
-                   "are sums from the element to the end of its piece: use up, not down."),
+                   "are sums from the element to the end of its piece, as shuffles down compute them."),
     ],
 )  # fmt: skip

@@ -13,9 +13,9 @@ BFLY = "        total += cute.arch.shuffle_sync_bfly(total, offset=1 << k)"
 WRONG = (
     Wrong("every lane adds", {"        if lane >= 1 << k:\n            total": "        total"},
           "receives its own value, and this kernel adds it"),
-    Wrong("down", {STEP: DOWN}, "use up, not down"),
+    Wrong("down", {STEP: DOWN}, "as shuffles down compute them"),
     Wrong("butterfly", {STEP: BFLY}, "the result of a butterfly"),
-    Wrong("no steps", {STEP: "        total += 0"}, "no lane adds anything"),
+    Wrong("no steps", {STEP: "        total += 0"}, "no sum reaches y"),
     Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 33"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),

@@ -28,9 +28,10 @@ keeps.
     entry="window_sum",
     inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: x.unfold(0, 8, 1).sum(1),
-    sizes=[(10,), (8,), (135,), (136,), (1000,), (9,), (263,)],
+    sizes=[(10,), (8,), (135,), (136,), (1000,), (130,), (9,), (263,)],
     count=[(100,), (20_000,)],
     legal=lambda n: (n + 7,),
+    waste={"loaded": 1},
     misconceptions=[
         looks_like(lambda x, y: x.double().unfold(0, 7, 1).sum(1)[: len(x) - 7], "the windows have 7 elements, not 8."),
         looks_like(lambda x, y: x[: len(x) - 7], "y is a copy of x: the kernel adds nothing."),

@@ -109,7 +109,7 @@ For 128 × 128 float32 the kernel reads 1,088 of the 2,048 sectors of `x` and wr
 that is computed from row and column costs one comparison per element. Flash attention goes one step further: it
 skips whole tiles beyond the diagonal and never writes the scores.
 """,
-    asked={"work": "one warp per row"},
+    asked={"work": "one warp per row", "shared_bytes": 0},
     entry="causal_softmax",
     inputs=_inputs,
     result=_softmax,

@@ -18,7 +18,7 @@ EXERCISE = puzzle(
     title="take the softmax of columns",
     task="""
 `y[:, n]` is the softmax of column n of `x`. Support any M and N ≥ 1 and the types float32, float16 and
-bfloat16; compute in float32, with three loops over the rows. The tests use hard columns. For a column of
+bfloat16; compute in float32, with at most three loops over the rows. The tests use hard columns. For a column of
 −∞ the result is NaN, as in torch. Signature: `column_softmax(x, y)`.
 """,
     hints=(

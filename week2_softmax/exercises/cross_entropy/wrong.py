@@ -42,6 +42,8 @@ WRONG = (
     Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32, the result is wrong"),
     Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32, the result is wrong. WRONG mLoss"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
+    Wrong("one warp reads the row", {"range(tidx, mX.shape[1], 128)": "range(tidx if tidx < 32 else mX.shape[1], mX.shape[1], 32)"},
+          "as many instructions as the average warp"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("loss as narrow as x", {"mLoss[row] = loss": "mLoss[row] = loss.to(mX.element_type).to(Float32)"}, "float16, the result is wrong"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "the result is wrong"),

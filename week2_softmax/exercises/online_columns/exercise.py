@@ -31,7 +31,7 @@ Merging the eight pairs in sequence keeps every thread busy: each thread merges 
 neighbouring threads read neighbouring words. The same operator works in a loop, across lanes, and through
 shared memory.
 """,
-    asked={"work": "one block per 32 columns", "block": 256, "barriers": 1, "bank_conflicts": 0},
+    asked={"work": "one block per 32 columns", "block": 256, "sharing": 8, "barriers": 1, "bank_conflicts": 0},
     entry="online_columns",
     inputs=lambda draw, m, n: (torch.empty(m, n, dtype=draw.dtype).copy_(
         hard_rows(draw, n, m, masked=True).T),),

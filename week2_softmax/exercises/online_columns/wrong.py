@@ -13,6 +13,10 @@ WRONG = (
     Wrong("each warp by itself", {MERGE: ""}, "computes the softmax of its own rows"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
+    Wrong("two warps compute the pairs", {"k in range(warp, mX.shape[0], 8):\n            m, s":
+          "k in range(warp if warp < 2 else mX.shape[0], mX.shape[0], 2):\n            m, s",
+          "k in range(warp, mX.shape[0], 8):\n            e": "k in range(warp if warp < 2 else mX.shape[0], mX.shape[0], 2):\n            e"},
+          "Warps per block that share the loads: 2 with"),
     Wrong("barrier inside the predicate", {
         "    m, s = -Float32.inf, Float32(0.0)\n    if col": "    m, s = -Float32.inf, Float32(0.0)\n    if col",
         MIDDLE: "    if col < mX.shape[1]:\n" + "".join(f"    {line}\n" for line in MIDDLE.splitlines())},

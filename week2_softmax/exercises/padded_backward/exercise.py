@@ -105,7 +105,7 @@ no special case, because its sum is empty and all elements of its dx are 0.
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n), torch.nan)),
                    "nothing is stored beyond the length, but dx has to be 0 there, to the end of the row.", unstored=True),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n).masked_fill(_from(y, n + 1), torch.nan)),
-                   "beyond the length, NaN and infinities are multiplied by 0, which gives NaN."),
+                   "beyond the length, dx is NaN: arithmetic with NaN, and a product of 0 and infinity, give NaN."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n + 1)), "Σ dy·y includes one column too many."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0 + y.shape[1])), "Σ dy·y covers the "
                    "whole row, including the columns beyond the length."),

@@ -16,7 +16,7 @@ WRONG = (
             if n < length:
                 valid = Float32(1.0)
             dx = {DX} * valid
-"""}, "multiplied by 0, which gives NaN"),
+"""}, "a product of 0 and infinity, give NaN"),
     Wrong("sum of the whole row", {SUM: "for n in range(lane, mY.shape[1], 32):"},
           "whole row, including the columns"),
     Wrong("nothing written beyond", {TO_THE_END: "for n in range(lane, length, 32):"}, "nothing is stored beyond"),
