@@ -61,6 +61,10 @@ def answers(
         given = _given(submission.value, right)
         for question, want in right.items():
             got = given[question]
+            if isinstance(want, int | float) and isinstance(got, str):
+                raise GateError(
+                    f"{question!r}: {got!r:.100} is text. Write a number without quotes."
+                )
             if not _equal(got, want):
                 misconception = next(
                     (text for (q, v), text in known.items() if q == question and _equal(got, v)), ""
