@@ -27,7 +27,7 @@ def _inputs(draw, heads, length, dim):
     so that exp overflows and each key has a new maximum; around -120 or far below, so that all
     exponentials are 0; and plain except for the first key of warp 2, whose score is 110 above the
     others. If the length is a multiple of four, the first key of warp 3 also exceeds the small
-    scores; if it is one more, the first key of warp 1 exceeds the plain ones of long rows."""
+    scores, and with three or more heads the first key of warp 1 the plain ones."""
     scale = (1 if heads % 3 else -1) * draw.number(0.6, 0.9) / math.sqrt(dim)
     q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
     along = q / (q.float().square().sum(1, keepdim=True) * scale).to(q.dtype)  # a score of 1
@@ -40,7 +40,7 @@ def _inputs(draw, heads, length, dim):
             math.copysign(6e4, -scale) if draw.dtype == torch.float16 else -1.1e31 / (4 * scale),
         )
         q[2::4, 0] = 4
-    if length % 4 == 1 and length > 64:
+    if length % 4 == 0 and heads > 2:
         k[0::4, 1:2] += 110 * along[0::4, None]
     k[3::4, 2:3] += 110 * along[3::4, None]
     if length % 4 == 0:
