@@ -431,8 +431,9 @@ fk.timeline(run_fixed, x, y)
 # ### Exercise 3: add three neighbours
 #
 # Each row has 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where
-# elements outside the row count as 0. Load each element of `x` from global memory once, and read
-# its neighbours from shared memory. Write the whole kernel. Signature: `three_sums(x, y)`.
+# elements outside the row count as 0. Load each element of `x` from global memory once: a thread
+# gets its neighbours' elements from shared memory or by shuffles. Write the whole kernel.
+# Signature: `three_sums(x, y)`.
 #
 # **Required**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
 # shared memory per block.

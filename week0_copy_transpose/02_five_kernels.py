@@ -151,8 +151,8 @@ rounded.against(y[0].item())
 #
 # Limit each element to the range from `low` to `high`, then round it to bfloat16. Before rounding,
 # `y[i]` is `low` where `x[i]` is less than `low`, `high` where it is greater than `high`, and
-# `x[i]` otherwise. `x` is float32, `y` is bfloat16, and `low` and `high` are numbers. Signature:
-# `clamp(x, low, high, y)`.
+# `x[i]` otherwise, so NaN stays NaN. `x` is float32, `y` is bfloat16, and `low` and `high` are
+# numbers. Signature: `clamp(x, low, high, y)`.
 #
 # <details><summary>Hint 1</summary>
 #

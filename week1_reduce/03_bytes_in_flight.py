@@ -477,7 +477,7 @@ of_132.against(132 + 31 * 4)  # as given
 # ### Exercise 3: compute dot products with vector loads
 #
 # Compute `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …` in float32 and float16. Multiply and
-# add in float32. Rows consist of whole vectors.
+# add in float32. N is a multiple of 8, so rows consist of whole 16-byte vectors.
 #
 # Signature: `row_dots_vectors(a, b, y)`.
 #
@@ -986,9 +986,9 @@ for name in ("vectors", "eight_lanes"):
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
 #
-# Add up rows that are too short to fill a warp; four rows share each warp. There may be any
-# number of rows. A row consists of one or more whole 16-byte vectors, perhaps fewer than eight.
-# The types are float32 and float16; add in float32.
+# Add up rows that are too short to fill a warp; four rows share each warp. There may be any number
+# of rows. N is a multiple of 8, so a row consists of whole 16-byte vectors, perhaps fewer than
+# eight. The types are float32 and float16; add in float32.
 #
 # Signature: `short_rows(x, y)`.
 #

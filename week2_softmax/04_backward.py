@@ -517,8 +517,8 @@ gradient_picture(costs)
 # ### Exercise 3: compute the gradient in place
 #
 # `dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call, `dy` holds dx, so no third matrix is
-# needed. Rows have up to 1,024 elements in whole vectors. Support float32, float16 and bfloat16;
-# compute in float32. Read each element once. Signature: `backward_in_place(dy, y)`.
+# needed. Rows have up to 1,024 elements; N is a multiple of 8. Support float32, float16 and
+# bfloat16; compute in float32. Read each element once. Signature: `backward_in_place(dy, y)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #

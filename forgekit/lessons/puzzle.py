@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import CallKey, MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]
+# a task that prescribes the arithmetic, not only a type that a kernel supports
+_IN_FLOAT32 = re.compile(
+    r"\b(accumulate|add|arithmetic|compute|multiply|subtract)\b[^.;,]*\sin\s+float32\b", re.I
+)
 
 
 class Draw:
@@ -216,6 +221,8 @@ def puzzle(
 
     frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
     facts = words_of(asked or {})
+    checked = {"doubles": 0} if _IN_FLOAT32.search(task) else {}
+    checked |= asked or {}
     praised = f"{facts[0].upper()}{facts[1:]}: as required." if facts else ""
     return Exercise(
         task=task.strip() + stated(asked or {}),
@@ -229,7 +236,7 @@ def puzzle(
                 make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),
                 misconceptions=misconceptions,
             ),
-            *([as_asked(frugal.counts, asked, names, legal)] if asked else []),
+            *([as_asked(frugal.counts, checked, names, legal)] if checked else []),
             frugal,
             *(more(make) if more else ()),
         ),

@@ -98,7 +98,7 @@ def test_missing_offsets_are_answered_politely():
     ("answers", "says"),
     [
         ({(1, 0): "2"}, "'2' is not an offset; write one whole number"),
-        ({(1, 0): 2.0}, "2.0 is not an offset"),
+        ({(1, 0): 2.5}, "2.5 is not an offset"),
         ({(1, 0): True}, "True is not an offset"),
         ({(1, 0): (1, 0)}, "(1, 0) is not an offset"),
         ({(1, 0): [None]}, "[None] is not an offset"),

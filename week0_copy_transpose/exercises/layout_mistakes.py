@@ -67,7 +67,10 @@ def about_offset(layout: Layout, coord: Any, answer: Any) -> Reply:
         return Reply(False, "this coordinate leaves a mode open; give each mode an index")
     if answer is None or answer is ...:
         return Reply(False, "no answer yet", open=True)
-    offset = integer_or_none(answer)
+    value = answer.item() if getattr(answer, "shape", None) == () else answer
+    offset = (
+        int(value) if isinstance(value, float) and value.is_integer() else integer_or_none(value)
+    )
     if offset is None:
         return Reply(False, f"{answer!r} is not an offset; write one whole number")
     if offset == wanted:

@@ -127,11 +127,20 @@ def overlapping(
                 "has more vectors.",
                 "fk.timeline(*{failed})",
             )
+        waits = [
+            int(k)
+            for k in re.findall(r"cp\.async\.wait_group\s+(\d+)", submission.compiled(call).ptx)
+        ]
+        if first.in_flight and not {*range(1, started)} <= {*waits}:
+            raise GateError(
+                f"The waits leave {', '.join(map(str, waits))} groups in flight; needed {started - 1} to 0.",
+                "the first pass does not wait group by group.",
+                "fk.timeline(*{failed})",
+            )
         if first.in_flight:
             return f"a thread has {first.in_flight} copies in flight at its first read"
-        waits = re.findall(r"cp\.async\.wait_group\s+(\d+)", submission.compiled(call).ptx)
         found = "No copy is in flight when shared memory is first read."
-        if waits[:1] == ["0"]:
+        if waits[:1] == [0]:
             found = f"In the PTX, the first of {len(waits)} waits is for all groups."
         raise GateError(found, says, "fk.timeline(*{failed})")
 

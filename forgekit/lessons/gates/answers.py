@@ -63,8 +63,7 @@ def answers(
             got = given[question]
             number = _number(got) if isinstance(got, str) else got
             if type(want) in (int, float) and isinstance(number, str):
-                needed = "Write a number, without quotes."
-                raise GateError(f"{question!r}: {got!r:.100} is a text.", look_at=needed)
+                raise GateError(f"{question!r}: {got!r:.100} is text. Write a number.")
             if not _equal(got, want):
                 misconception = next(
                     (text for (q, v), text in known.items() if q == question and _equal(got, v)), ""

@@ -22,7 +22,12 @@ PICTURE = picture(
 
 
 def _inputs(draw: Draw, n: int) -> tuple[Any, ...]:
-    return draw(n), draw.number(-1.0, -0.4), draw.number(0.2, 0.6)
+    """Return x, with NaN in long arrays, and bounds on both sides of 0, both above 0, or both below."""
+    x, low, high = draw(n), draw.number(-1.0, -0.4), draw.number(0.2, 0.6)
+    if n > 100:
+        x[17::50] = torch.nan
+        low, high = ((low, high), (high / 2, high), (low, low / 2))[n % 3]
+    return x, low, high
 
 
 def _clamped(x: torch.Tensor, low: float, high: float) -> torch.Tensor:
@@ -39,8 +44,8 @@ EXERCISE = puzzle(
     task="""
 Limit each element to the range from `low` to `high`, then round it to bfloat16. Before rounding,
 `y[i]` is `low` where `x[i]` is less than `low`, `high` where it is greater than `high`, and `x[i]`
-otherwise. `x` is float32, `y` is bfloat16, and `low` and `high` are numbers. Signature: `clamp(x,
-low, high, y)`.
+otherwise, so NaN stays NaN. `x` is float32, `y` is bfloat16, and `low` and `high` are numbers.
+Signature: `clamp(x, low, high, y)`.
 """,
     hints=(
         "A number is a parameter, just like a tensor; annotate it as in `low: cutlass.Float32`. "

@@ -33,6 +33,19 @@ WRONG = (
         "has to grow with the input",
     ),
     Wrong(
+        "one bound for each sign",
+        {VALUE: "(max(mX[i], low) if mX[i] < 0.0 else min(mX[i], high))"},
+        "n = 128, float32 is wrong as well",
+    ),
+    Wrong(
+        "no NaN", {VALUE: "cute.arch.fmin(cute.arch.fmax(mX[i], low), high)"}, "NaN: 0 in actual, "
+    ),
+    Wrong(
+        "low below 0",
+        {VALUE: "min(max(mX[i], min(low, -low)), high)"},
+        "n = 1,000, float32 is wrong as well",
+    ),
+    Wrong(
         "bounds typed",
         {"max(mX[i], low), high": "max(mX[i], cutlass.Float32(-0.7)), cutlass.Float32(0.3)"},
         "4 of 8 elements differ",

@@ -26,6 +26,10 @@ WRONG = (
         RIGHT: "    if tidx < 127:\n        if tidx % 32 == 31:\n"
         "            right = mX[row, tidx + 1]\n        total += right",
     }, "Sectors loaded: "),
+    Wrong("one neighbour from global memory", {RIGHT: "    if tidx < 126:\n        total += sRow[tidx + 1]\n"
+          "    if tidx == 126:\n        total += mX[row, 127]"}, "blocks load 3 elements more than once"),
+    Wrong("the edge times 0", {LEFT: "    total += sRow[cutlass.max(tidx - 1, 0)] * cutlass.min(tidx, 1).to(Float32)"},
+          "1 of 256 elements differs"),
     Wrong("a barrier more", {"    mY[row, tidx] = total":
                              "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
           "asks for at most 1 barrier"),

@@ -21,6 +21,7 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.lessons.gates.asked import FACTS
 from forgekit.tensors import shifted
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
         at_most=requests * 5 // 4,
         ideal=requests,
         misconceptions=[
-            counted(lambda p: _bytes_a_lane(p, kind) < 1.2 * width, scalar),
+            counted(lambda p: FACTS[f"{kind}_bytes"].measure(p) < 1.2 * width, scalar),
             counted(
                 lambda p: (
                     p[f"global_{kind}_bytes_asked"] > 1.2 * _SIZE * width
@@ -100,7 +101,7 @@ def _gate(kind: str, width: int, requests: int) -> Counter:
                 "every thread copies the remaining elements. One thread should copy each of them; "
                 "let `i` select that thread.",
             ),
-            counted(lambda p: _bytes_a_lane(p, kind) < 10, half),
+            counted(lambda p: FACTS[f"{kind}_bytes"].measure(p) < 10, half),
             counted(
                 lambda p: p[f"global_{kind}_bytes_asked"] > 1.2 * _SIZE * width,
                 "more than one thread copies the same element.",
@@ -137,8 +138,8 @@ def _once(kind: str) -> Counter:
 EXERCISE = Exercise(
     title="copy vectors and the remaining elements",
     task="""
-Fix `copy_vectors` for *every* length and every type. A vector is 16 bytes, which is 4 elements of
-`float32` or 8 of `float16`. Let one thread copy each whole vector with one load and one store. Copy
+Fix `copy_vectors` for *every* length, in `float32`, `float16` and `bfloat16`. A vector is 16 bytes,
+which is 4 elements of `float32` or 8 of a 16-bit type. Let one thread copy each whole vector with one load and one store. Copy
 the elements after the last whole vector, at most 7, one at a time. Signature: `vector_copy(x, y)`.
 """,
     hints=(
@@ -164,7 +165,7 @@ instead, which costs just as little, because an array has only one last tile.
             sizes=[(16,), (1000,), (1005,), (1,), (3,), (1023,)],
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
-                Misconception("a vector of float16 has 8 elements, not 4, so use `vec`. (All sizes in float32 pass.)", _stopped_in_16_bits),
+                Misconception("in a 16-bit type, a vector has 8 elements, not 4. How many whole vectors does the predicate count?", _stopped_in_16_bits),
                 Misconception("the last vector extends past the end. `zipped_divide` rounds the number of "
                      "vectors up, so the predicate must count whole vectors.", _hangs_over),
                 Misconception("the first remaining element has index n // vec * vec, and there are n % vec "
@@ -173,8 +174,8 @@ instead, which costs just as little, because an array has only one last tile.
                 looks_like(_whole_vectors, "the kernel does not copy the elements after the last whole vector, or copies them to the wrong index. In both tensors, the first of them is number n // vec * vec.", unstored=True),
                 looks_like(_first_of_the_rest, "the kernel copies only the first of the remaining elements. Does each of the others have a thread?", unstored=True),
                 Misconception(
-                    "all sizes in float32 pass, so check everything that depends on the type. 16 "
-                    "bytes are 4 elements of float32, but 8 elements of this type.",
+                    "16 bytes are 4 elements of float32, but 8 elements of this type. Check everything "
+                    "that depends on the type.",
                     lambda e: e.case.args[0].element_size() == 2,
                 ),
             ],

@@ -34,7 +34,7 @@ WRONG = (
         "have half the width",
     ),
     Wrong("vectors counted in fours", {"if i < n // vec:": "if i < n // 4:"},
-          "a vector of float16 has 8 elements, not 4"),
+          "a vector has 8 elements, not 4"),
     Wrong(
         "rest in every thread",
         {_REST: "    for r in range(n % vec):\n"
@@ -47,5 +47,7 @@ WRONG = (
          "if tidx < n % vec:\n        mY[n // vec * vec + tidx] = mX[n // vec * vec + tidx]"},
         "every block copies the remaining elements",
     ),
+    Wrong("one lane of four", {"i = bidx * 128 + tidx": "i = (bidx * 128 + tidx) // 4 + tidx % 4 * n",
+          "mX.shape[0], vec), 128)": "mX.shape[0], vec), 32)"}, "gY[(None, i)].store(gX[(None, i)].load()) [ ] 16 bytes at once, float16"),
     Wrong("blocks overlap", {"bidx * 128 + tidx": "bidx * 127 + tidx"}, "needed at most 8,198"),
 )  # fmt: skip

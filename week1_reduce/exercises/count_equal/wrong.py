@@ -8,6 +8,12 @@ WRONG = (
         {"mX[row, n] == v": "mX[row, n] == v or mX[row, n] == -v"},
         "mY: 2 of 5 elements differ",
     ),
+    Wrong("30 bits", {"mX[row, n] == v": "(mX[row, n] ^ v) & 0x3FFFFFFF == 0"}, "elements differ"),
+    Wrong(
+        "every 33rd element",
+        {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1], 33)"},
+        "got 156* 137* 145* 147*",
+    ),
     Wrong("not equal", {"mX[row, n] == v": "mX[row, n] != v"}, "*not* equal to v"),
     Wrong("zeros", {"mX[row, n] == v": "mX[row, n] == 0"}, "counts zeros instead of v"),
     Wrong(

@@ -17,6 +17,7 @@ WRONG = (
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":
                                      "    if lane == 0:\n        mCount[0] = 0\n"
                                      "    if ticket == pieces - 1:\n"}, "Race in global memory"),
+    Wrong("every 33rd part", {"range(lane, pieces, 32)": "range(lane, pieces, 33)"}, "float32, the result is wrong"),
     Wrong("the last block begins with -1e9", {
         "        best = -Float32.inf": "        best = Float32(-1e9)"}, "Start a maximum at −∞"),
 )  # fmt: skip

@@ -42,7 +42,7 @@ counters per warp, which the block adds up at the end.
     entry="histogram",
     inputs=_inputs,
     result=_histogram,
-    sizes=[(1, 4), (2, 1), (3, 255), (2, 257), (1, 1000), (3, 300), (2, 31)],
+    sizes=[(1, 4), (2, 1), (3, 255), (1, 1000), (2, 257), (3, 300), (2, 31)],
     count=[(2, 100), (20, 900)],
     dtypes=("uint8",),
     exact=True,

@@ -21,6 +21,7 @@ WRONG = (
         {"for n in range(tidx, mX.shape[1], 256):": "for n in range(tidx, mX.shape[1], 1 << 20):"},
         "only the first 256 elements",
     ),
+    Wrong("every 257th byte", {"mX.shape[1], 256)": "mX.shape[1], 257)"}, "elements differ"),
     Wrong(
         "counts twice",
         {"Int32(1))": "Int32(2))"},

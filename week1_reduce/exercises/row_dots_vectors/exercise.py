@@ -23,7 +23,7 @@ EXERCISE = puzzle(
     title="compute dot products with vector loads",
     task="""
 Compute `y[m] = a[m, 0] · b[m, 0] + a[m, 1] · b[m, 1] + …` in float32 and float16. Multiply and
-add in float32. Rows consist of whole vectors.
+add in float32. N is a multiple of 8, so rows consist of whole 16-byte vectors.
 
 Signature: `row_dots_vectors(a, b, y)`.
 """,

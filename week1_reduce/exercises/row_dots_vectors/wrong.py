@@ -31,5 +31,7 @@ WRONG = (
         "float32, the result is wrong"),
     Wrong("8 bytes per load in float16", {"128 // mA": "(128 if mA.element_type is Float32 else 64) // mA"},
           "Bytes per load: 8"),
+    Wrong("a sum in float64", {"total = Float32(0.0)": "total = cutlass.Float64(0.0)", "cute.ReductionOp.ADD, 0.0, 0)": "cute.ReductionOp.ADD, 0.0, 0) * cutlass.Float64(1.0)"},
+          "the task asks for no float64"),
     Wrong("twice the grid", {"grid=(blocks": "grid=(2 * blocks"}, "asks for one warp per row"),
 )  # fmt: skip

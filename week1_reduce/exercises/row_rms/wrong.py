@@ -20,6 +20,8 @@ WRONG = (
           "the mean is rounded to the type of x"),
     Wrong("mean of the threads", {"Float32(mX.shape[1])": "Float32(128)"}, "the result is wrong"),
     Wrong("begins at 1", {"Float32(0.0)": "Float32(1.0)"}, "seems to start its sum at 1"),
+    Wrong("a sum in float64", {"total = Float32(0.0)": "total = cutlass.Float64(0.0)", "total += value * value": "total += value.to(cutlass.Float64) * value.to(cutlass.Float64)",
+          "sSum[tidx] = total\n": "sSum[tidx] = total.to(Float32)\n"}, "the task asks for no float64"),
     Wrong("no barrier", {ROUND: ""}, "Race in shared memory"),
     Wrong("a barrier too many", {"    if tidx == 0:": "    cute.arch.sync_threads()\n    if tidx == 0:"},
           "asks for at most 7 barriers"),

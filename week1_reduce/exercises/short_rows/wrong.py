@@ -20,5 +20,27 @@ WRONG = (
         ".load().to(Float32)": ".load().to(cutlass.BFloat16).to(Float32)"}, "mY: 4 of 4 elements"),
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),
+    Wrong("half a warp adds its two rows in turn", {"row, lane = bidx * 16 + tidx // 8, tidx % 8": "lane, sums = tidx % 16, Float32(0.0)",
+        """    total = Float32(0.0)
+    if row < mX.shape[0]:
+        gX = cute.zipped_divide(mX[row, None], (vec,))  # ((Vec),(Rest))
+        for i in range(lane, cute.size(gX, mode=[1]), 8):
+            total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    total = cute.arch.warp_reduction(total, operator.add, threads_in_group=8)
+    if lane == 0 and row < mX.shape[0]:
+        mY[row] = total.to(mY.element_type)
+""": """    first = bidx * 16 + tidx // 16 * 2
+    for r in range(2):
+        total = Float32(0.0)
+        if first + r < mX.shape[0]:
+            gX = cute.zipped_divide(mX[first + r, None], (vec,))
+            for i in range(lane, cute.size(gX, mode=[1]), 16):
+                total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        total = cute.arch.warp_reduction(total, operator.add, threads_in_group=16)
+        if lane == r:
+            sums = total
+    if lane < 2 and first + lane < mX.shape[0]:
+        mY[first + lane] = sums.to(mY.element_type)
+"""}, "row 0 is loaded by 16 lanes; needed eight lanes of one warp"),
     Wrong("a sum of 32 lanes", {", threads_in_group=8": ""}, "this is the sum of four rows"),
 )  # fmt: skip

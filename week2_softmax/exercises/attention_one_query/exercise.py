@@ -27,16 +27,21 @@ def _inputs(draw, heads, length, dim):
     so that exp overflows and each key has a new maximum; around -120 or far below, so that all
     exponentials are 0; and plain except for the first key of warp 2, whose score is 110 above the
     others. If the length is a multiple of four, the first key of warp 3 also exceeds the small
-    scores."""
-    scale = draw.number(0.6, 0.9) / math.sqrt(dim)
+    scores, and with three or more heads the first key of warp 1 the plain ones."""
+    scale = (1 if heads % 3 else -1) * draw.number(0.6, 0.9) / math.sqrt(dim)
     q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
     along = q / (q.float().square().sum(1, keepdim=True) * scale).to(q.dtype)  # a score of 1
     if heads > 1:
         k[1::4] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::4, None]
     k[2::4] -= 120 * along[2::4, None]
     if length % 2:  # equal scores, far below numbers that often serve as -inf
-        q[2::4], k[2::4, :, 0] = 0, -6e4 if draw.dtype == torch.float16 else -1.1e31 / (4 * scale)
+        q[2::4], k[2::4, :, 0] = (
+            0,
+            math.copysign(6e4, -scale) if draw.dtype == torch.float16 else -1.1e31 / (4 * scale),
+        )
         q[2::4, 0] = 4
+    if length % 4 == 0 and heads > 2:
+        k[0::4, 1:2] += 110 * along[0::4, None]
     k[3::4, 2:3] += 110 * along[3::4, None]
     if length % 4 == 0:
         k[2::4, 3:4] += 110 * along[2::4, None]
@@ -101,7 +106,7 @@ def _empty_warp(e):
 
 
 def _keys_shared(make):
-    """Each key is read by the warp of its number, modulo 4."""
+    """Each key, and its value, is read by 32 lanes of the warp of its number, modulo 4."""
     call = make, (2, 40, 32), "float32"
 
     def run(submission):
@@ -109,17 +114,25 @@ def _keys_shared(make):
 
         case = submission.case(*call)
         kernel = submission.compiled(case)
-        name = kernel.parameters[1].name
-        args = submission.arguments(case).values()
-        threads = footprint(kernel, *args, tensor=name, kind="load").touched[name]["thread"]
-        warps = threads.reshape(case.args[1].shape) // 32  # of each component of each key
-        for key in range(warps.shape[1]):
-            if (other := warps[:, key][warps[:, key] != key % WARPS]).size:
-                raise GateError(
-                    f"With {case.label}, warp {other[0]} reads key {key}; needed warp {key % WARPS}.",
-                    "the task gives warp w the keys w, w + 4, w + 8, …",
-                    f"fk.footprint(*{{failed}}, tensor='{name}', by='warp', kind='load')",
-                )
+        touched = footprint(kernel, *submission.arguments(case).values()).touched
+        for position, what in ((1, "key"), (2, "value")):
+            name = kernel.parameters[position].name
+            threads = touched[name]["thread"].reshape(case.args[1].shape)  # of each component
+            look_at = f"fk.footprint(*{{failed}}, tensor='{name}', by='%s', kind='load')"
+            for key in range(threads.shape[1]):
+                warps = threads[:, key] // 32
+                if (other := warps[warps != key % WARPS]).size:
+                    raise GateError(
+                        f"With {case.label}, warp {other[0]} reads {what} {key}; needed warp "
+                        f"{key % WARPS}.",
+                        f"the task gives warp w the {what}s w, w + 4, w + 8, …",
+                        look_at % "warp",
+                    )
+                if (lanes := len({*threads[0, key].tolist()})) < 32:
+                    raise GateError(
+                        f"With {case.label}, {lanes} lanes read {what} {key}; needed 32.",
+                        look_at=look_at % "thread",
+                    )
         return "warp w has keys w, w + 4, …"
 
     return Group("Keys", run)

@@ -62,6 +62,10 @@ WRONG = (
         "length = 6, dim = 32, float32, the result"),
     Wrong("a quarter of the keys for each warp", {LOOP: "part = cute.ceil_div(mK.shape[1], 4)\n    for i in range(warp * part, cutlass.min(warp * part + part, mK.shape[1])):"},
           "reads key 1; needed warp 1"),
+    Wrong("the maximum leaves warp 1 out", {"cute.arch.fmax(sM[0], sM[1])": "sM[0]"}, "all mismatches are in row 0"),
+    Wrong("scaled after the maximum", {" * scale_log2\n": "\n", "(m - m_new,": "((m - m_new) * scale_log2,", "(score - m_new,": "((score - m_new) * scale_log2,",
+          "(sM[w] - m,": "((sM[w] - m) * scale_log2,"}, "heads = 3, length = 64, dim = 32, float32 is wrong as well"),
+    Wrong("a sum in float64", {"    if lane == 0:": "    s = (s.to(cutlass.Float64) + cutlass.Float64(1e-30)).to(Float32)\n    if lane == 0:"}, "the task asks for no float64"),
     Wrong("no barrier", {BARRIER: ""}, "m = cute.arch.fmax(cute.arch.fmax(sM[0]"),
     Wrong("two passes over K", {f"    {LOOP}": FIRST_PASS}, "Bytes requested by loads: 31,744"),
     Wrong("one warp a head", {"block=(128, 1, 1)": "block=(32, 1, 1)", LOOP: "for i in range(mK.shape[1]):",
@@ -74,7 +78,7 @@ WRONG = (
     Wrong("the maximum begins at -1e30", {
         "m, s = -Float32.inf": "m, s = Float32(-1e30)"},
         "length = 31, dim = 64, float32, the result"),
-    Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "With heads = 3, length = 64"),
+    Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "all mismatches are in row 2"),
 )  # fmt: skip
 
 EQUIVALENT = {

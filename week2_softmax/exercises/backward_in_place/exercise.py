@@ -7,6 +7,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..gradients import dy_and_y, shares, softmax_gradient
+from ..rows import read_at_most
 
 
 def _of_lanes(dy, y):
@@ -19,7 +20,7 @@ def _of_lanes(dy, y):
 EXERCISE = puzzle(
     title="compute the gradient in place",
     task="""
-`dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call, `dy` holds dx, so no third matrix is needed. Rows have up to 1,024 elements in whole vectors.
+`dy[m, n] = (dy[m, n] - Σ dy·y) · y[m, n]`: after the call, `dy` holds dx, so no third matrix is needed. Rows have up to 1,024 elements; N is a multiple of 8.
 Support float32, float16 and bfloat16; compute in float32. Read each element once. Signature: `backward_in_place(dy, y)`.
 """,
     hints=(
@@ -55,5 +56,6 @@ one matrix fewer.
         looks_like(_of_lanes, "each lane uses its own share of Σ dy·y: the shares of the 32 lanes are not added."),
         looks_like(lambda dy, y: dy, "dy is unchanged: the kernel stores nothing, or dy itself, or it stores dx elsewhere."),
     ],
+    more=lambda make: (read_at_most(make, (5, 64), {0: 1, 1: 1}),),
     praise="You have saved the memory of a matrix.",
 )  # fmt: skip

@@ -29,5 +29,7 @@ WRONG = (
           "worst relative difference"),
     Wrong("y read twice", {REDUCED: REDUCED + AGAIN, "(dy - dot) * y)": "(dy - dot) * rY.load().to(Float32))"},
           "the limit is"),
+    Wrong("first elements of y again", {REDUCED: "        dot += 0.0 * mY[row, lane % mY.shape[1]].to(Float32)\n" + REDUCED},
+          "threads load 160 elements of mY more than once"),
     Wrong("registers never filled", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n": ""}, "a register that was never written contains noise"),
 )  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows, summing_to_1
+from ..rows import hard_rows, read_at_most, summing_to_1
 from ..unseen import NAN_FROM_NOTHING
 
 
@@ -57,4 +57,5 @@ special case.
                    "only rows that are all -inf are wrong: -inf - (-inf) is NaN."),
         NAN_FROM_NOTHING,
     ],
+    more=lambda make: (read_at_most(make, (3, 500), {0: 1}),),
 )  # fmt: skip

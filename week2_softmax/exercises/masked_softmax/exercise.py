@@ -8,7 +8,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import far_below, hard_rows
+from ..rows import far_below, hard_rows, read_at_most
 from ..unscaled import FINITE, not_in_loop, not_in_merge
 
 
@@ -16,11 +16,11 @@ def _inputs(draw, m, n):
     x, mask = hard_rows(draw, m, n), draw.integers(0, 2, m, n, dtype=torch.uint8)
     mask[3::4] = 0  # rows without unmasked elements
     mask[0, 0] = mask[0, -1] = 1
-    t = (0.5, 2.0, 1.0)[(m + n) % 3]
+    t = (0.5, 2765 / 2048, 1.0)[(m + n) % 3]  # the second one is not exact in 16 bits
     x[2::4] -= far_below(x) * min(t, 1)
     if n > 4:  # otherwise 0 or 1
         mask[0, 1] = 0
-        mask *= torch.tensor([1, 2, 255], dtype=torch.uint8)[torch.arange(n) % 3]
+        mask *= torch.tensor([1, 2, 255, 128], dtype=torch.uint8)[torch.arange(n) % 4]
     x[mask == 0] = 9
     if n > 4:  # otherwise, and in the first row, a number, whose effect is visible
         left_out = torch.arange(m * n).reshape(m, n) % 3 * (mask == 0)
@@ -152,5 +152,7 @@ causal mask that is computed from row and column adds none.
         {"x": [[("log 1", 0), "NaN", ("log 3", 0)], ["5", "∞", "2"]], "mask": [[("1", 0), "0", ("1", 0)], ["0", "0", "0"]],
          "y": [[("0.25", 0), "0", ("0.75", 0)], ["0", "0", "0"]]},
     ),
+    waste={"loaded": 1.7, "load_sectors": 1.7},  # masked elements may be read
+    more=lambda make: (read_at_most(make, (5, 100), {0: 2, 1: 2}),),
     praise="No masked element affects the result.",
 )  # fmt: skip

@@ -60,5 +60,10 @@ WRONG = (
           f"cute.arch.warp_reduction_sum({MERGE})": "s"}, "Bytes requested by loads"),
     Wrong("the maximum begins at -1e30", {
         "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
+    Wrong("seven bits of the mask", {TAKES_PART: TAKES_PART.replace("mMask[row, n]", "mMask[row, n] % 128"), LAST: LAST.replace("mMask[row, n]", "mMask[row, n] % 128")},
+          "float32, the result is wrong. WRONG mY: "),
+    Wrong("the mask three times", {LAST: LAST.replace("            y =", "            if mMask[row, mX.shape[1] - 1 - n] == 3:\n                m_row = m\n            y =")},
+          "elements of mMask more than twice"),
+    Wrong("t in bfloat16", {SCALE: "scale = math.log2(math.e) / t.to(mY.element_type).to(Float32)"}, "bfloat16, the result is wrong"),
     Wrong("NaN in empty rows", {LAST: LAST.replace("Float32(0.0)", "(Float32(0.0) if m_row > -Float32.inf else m_row - m_row)")}, "rows without any element are NaN"),
 )  # fmt: skip

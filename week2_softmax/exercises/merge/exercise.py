@@ -64,9 +64,9 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
     except Exception as error:
         raise GateError(f"{asked} raises {type(error).__name__}: {error}") from None
     if got is None:
-        raise GateError(f"{asked} returns None: it has no `return`.")
+        raise GateError(f"{asked} returns None: for this call, no `return` gives a pair.")
     try:
-        m, s = got
+        m, s = () if isinstance(got, str) else got
         pair = float(m), float(s)
     except (TypeError, ValueError):
         raise GateError(f"{asked} gives {got!r:.80}; expected a pair (m, s).") from None
@@ -84,7 +84,7 @@ def _called(submission: Submission, a: Pair, b: Pair) -> Pair:
 def _why(function: Callable[[Pair, Pair], Any], got: Pair) -> str:
     """Return the message for the mistake that agrees with this function on all parts."""
     if math.isnan(got[1]) and got[0] == -INF:
-        return "-inf - (-inf) is NaN: subtract another number while there is no maximum."
+        return "-inf - (-inf) is NaN, and so is 0 times inf. If both maxima are -inf, subtract another number."
     for mistake, says in MISTAKES:
         if all(_tried(function, a, b) == _tried(lambda a, b: mistake(*a, *b), a, b)  # noqa: B023
                for a, b in PARTS):  # fmt: skip

@@ -19,7 +19,11 @@ WRONG = (
           "m if m > -math.inf else 0.0": "m"}, "merge((4, 1.5), (4, 1.5)) returns (4, 1.5)"),
     Wrong("minimum", {"max(": "min("}, "the smaller of the two maxima"),
     Wrong("the sum alone", {"return m, ": "return "}, "expected a pair"),
-    Wrong("no return", {"return m, ": "both = m, "}, "it has no `return`"),
+    Wrong("no return", {"return m, ": "both = m, "}, "no `return` gives a pair"),
+    Wrong("a branch without a result", {"    shift =": "    if a[0] == b[0]:\n        return\n    shift ="},
+          "merge((2, 1.25), (2, 3)) returns None: for this call, no `return` gives a pair"),
+    Wrong("zero times inf", {RESULT: "def e(v):\n        return math.exp(v) if v < 700 else math.inf\n\n"
+          "    return m, a[1] * e(a[0] - m if m > -math.inf else -m) + b[1] * e(b[0] - m if m > -math.inf else -m)"}, "and so is 0 times inf"),
     Wrong("a number in place of -inf", {"shift = m if m > -math.inf else 0.0": "shift = max(m, -100.0)"},
           "merge((-1000, 1), (-1001, 2)) returns"),
     Wrong("in float32", {RESULT: "import torch\n\n    s = torch.tensor(a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift))\n    return m, float(s)"}, "(3.0, 1.135335"),

@@ -42,6 +42,9 @@ WRONG = (
           "divided by 512"),
     Wrong("registers begin at 1", {"x = Float32(0.0)": "x = Float32(1.0)"},
           "hold 1 for elements that do not exist"),
+    Wrong("the first element again", {REDUCED: REDUCED + "        total += 0.0 * mX[row, 0].to(Float32)\n"}, "threads load 5 elements of mX more than once"),
+    Wrong("a mean in float64", {"total / Float32(mX.shape[1])": "(total.to(cutlass.Float64) / cutlass.Float64(mX.shape[1])).to(Float32)"},
+          "the task asks for no float64"),
     Wrong("read twice", {PRODUCT: PRODUCT.replace("rX[k]", "mX[row, n].to(Float32)")},
           "or are loaded more often than needed"),
 )  # fmt: skip

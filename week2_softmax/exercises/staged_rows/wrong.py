@@ -13,6 +13,8 @@ WRONG = (
           "a read of shared memory comes before the wait"),
     Wrong("one wait for all", {WAIT: "", "    m, s = -Float32": "    cute.arch.cp_async_wait_group(0)\n"
                                "    m, s = -Float32"}, "is for all groups"),
+    Wrong("a wait for the first group, then one for all", {WAIT: "        if cutlass.const_expr(k == 0):\n    " + WAIT
+          + "        else:\n            cute.arch.cp_async_wait_group(0)\n"}, "The waits leave 7, 0, 0, 0, 0, 0, 0, 0 groups in flight; needed 7 to 0"),
     Wrong("commit in the if", {COMMIT: "    " + COMMIT}, "In this row lanes have fewer"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("maximum of the lane", {" - m_row, fastmath=True) * (1.0": " - m, fastmath=True) * (1.0"},

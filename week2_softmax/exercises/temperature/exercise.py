@@ -8,16 +8,16 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import ARITHMETIC, DIVISIONS, arithmetic
-from ..rows import hard_rows
+from ..rows import hard_rows, read_at_most
 
-T = (0.5, 2.0, 1.0, 3.0)
+T = (0.5, 2.0, 1.0, 2765 / 512)  # the last one is not exact in 16 bits
 
 
 def _inputs(draw, m, n):
     """Return hard rows and t. low: rounding x / t may be right, but at -20,000 its error would be
     too large. Equal elements may be farther below 0 if x / t is exact."""
     x, t = hard_rows(draw, m, n, masked=True, low=1000), T[(m + n // 8) % 4]
-    if t != 3:
+    if t != T[-1]:
         x[4::5] = -(2.0**104)
     return x, t
 
@@ -43,7 +43,7 @@ def _with_zeros(x, t, y):
 EXERCISE = puzzle(
     title="divide by a temperature for free",
     task="""
-Compute `y = softmax(x / t)` of each row for a number t > 0, the *temperature*: a small t sharpens the weights, and a large t evens them out. Rows have up to 1,024 elements in whole vectors of 16 bytes. Support float32 and bfloat16; compute in float32. Some elements are −∞. Keep the row in registers; read and write it once. Each element may take a maximum, **one FMA, one `ex2`**, an addition and a multiplication, but no division, so t adds no cost. You may use this notebook's `exp2` and `fma`.
+Compute `y = softmax(x / t)` of each row for a number t > 0, the *temperature*: a small t sharpens the weights, and a large t evens them out. Rows have up to 1,024 elements; N is a multiple of 8. Support float32 and bfloat16; compute in float32. Some elements are −∞. Keep the row in registers; read and write it once. Each element may take a maximum, **one FMA, one `ex2`**, an addition and a multiplication, but no division, so t adds no cost. You may use this notebook's `exp2` and `fma`.
 Signature: `temperature(x, t, y)`.
 """,
     hints=(
@@ -57,7 +57,7 @@ many instructions per element as a softmax without it. All elements of a row sha
 m · log₂ e / t, so dividing by the sum cancels it. With a separate product, each x · log₂ e / t would be rounded
 before the subtraction, and rows around 1,000 would reveal it.
 """,
-    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16},
+    asked={"work": "one warp per row", "load_bytes": 16, "store_bytes": 16, "shared_bytes": 0},
     entry="temperature",
     inputs=_inputs,
     result=lambda x, t: (x / t).softmax(1),
@@ -79,7 +79,7 @@ before the subtraction, and rows around 1,000 would reveal it.
         looks_like(_unfused, "x · log₂ e / t is rounded for each element separately, before the maximum is subtracted: "
                    "where x is large, the error is large, and it stays in the exponent."),
     ],
-    more=lambda make: (arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
+    more=lambda make: (read_at_most(make, (4, 256), {0: 1}), arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
                      (DIVISIONS, "divisions per element", 0.1),
                      look_at="fk.profile(*{failed})"),),
     praise="Your temperature costs nothing.",
