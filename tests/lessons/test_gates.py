@@ -431,7 +431,7 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"b": (2, [4, "no"])}, "'b': (2, [4, 'no']) is not right.", ""),
         ({"b": (2, [4])}, "is not right", ""),
         ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
-        ({"a": "8 of 32"}, "'a': '8 of 32' is a text.", ""),
+        ({"a": "8 of 32"}, "'a': '8 of 32' is text. Write a number.", ""),
         ({"a": "32"}, "'a': '32' is not right", "that is all of them"),
         ({"c": False}, "'c': False is not right", "c again"),
         ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # only the first error
