@@ -35,7 +35,7 @@ WRONG = (
     Wrong(
         "one bound for each sign",
         {VALUE: "(max(mX[i], low) if mX[i] < 0.0 else min(mX[i], high))"},
-        "n = 128, float32 is wrong as well",
+        "n = 128, float32 is also wrong",
     ),
     Wrong(
         "no NaN", {VALUE: "cute.arch.fmin(cute.arch.fmax(mX[i], low), high)"}, "NaN: 0 in actual, "
@@ -43,7 +43,7 @@ WRONG = (
     Wrong(
         "low below 0",
         {VALUE: "min(max(mX[i], min(low, -low)), high)"},
-        "n = 1,000, float32 is wrong as well",
+        "n = 1,000, float32 is also wrong",
     ),
     Wrong(
         "bounds typed",

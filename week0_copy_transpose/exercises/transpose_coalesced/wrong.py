@@ -16,7 +16,7 @@ WRONG = (
     Wrong(
         "predicate of the load",
         {_PREDICATE: _LOADED + " "},
-        "lets through threads whose element does not exist. Its row in mY",
+        "threads store elements that do not exist. Check the element",
     ),
     Wrong(
         "tile not turned",
@@ -35,7 +35,7 @@ WRONG = (
     Wrong(
         "bound one too large",
         {_PREDICATE: _PREDICATE.replace("<", "<=")},
-        "the store's index is correct, but its predicate",
+        "the store's index is correct, but threads store",
     ),
     Wrong("no store", {_STORE: "pass"}, "nothing is stored"),
     Wrong(
@@ -55,7 +55,7 @@ WRONG = (
         {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
         "Read from `sX` instead",
     ),
-    Wrong("no predicate on the load", {_LOADED: "if True:"}, "whose element does not exist"),
+    Wrong("no predicate on the load", {_LOADED: "if True:"}, "threads load elements that do not exist"),
     Wrong(
         "strided reads instead",
         {
@@ -76,6 +76,6 @@ WRONG = (
             "    cute.arch.sync_threads()\n": "",
             _LOAD: _LOAD + "\n            cute.arch.sync_threads()",
         },
-        "Move it out of the `if`",
+        "Move it to where all of them pass",
     ),
 )

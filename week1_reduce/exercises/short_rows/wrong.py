@@ -41,6 +41,6 @@ WRONG = (
             sums = total
     if lane < 2 and first + lane < mX.shape[0]:
         mY[first + lane] = sums.to(mY.element_type)
-"""}, "row 0 is loaded by 16 lanes; needed eight lanes of one warp"),
+"""}, "16 threads load row 0 of mX"),
     Wrong("a sum of 32 lanes", {", threads_in_group=8": ""}, "this is the sum of four rows"),
 )  # fmt: skip

@@ -64,7 +64,7 @@ WRONG = (
           "reads key 1; needed warp 1"),
     Wrong("the maximum leaves warp 1 out", {"cute.arch.fmax(sM[0], sM[1])": "sM[0]"}, "all mismatches are in row 0"),
     Wrong("scaled after the maximum", {" * scale_log2\n": "\n", "(m - m_new,": "((m - m_new) * scale_log2,", "(score - m_new,": "((score - m_new) * scale_log2,",
-          "(sM[w] - m,": "((sM[w] - m) * scale_log2,"}, "heads = 3, length = 64, dim = 32, float32 is wrong as well"),
+          "(sM[w] - m,": "((sM[w] - m) * scale_log2,"}, "heads = 3, length = 64, dim = 32, float32 is also wrong"),
     Wrong("a sum in float64", {"    if lane == 0:": "    s = (s.to(cutlass.Float64) + cutlass.Float64(1e-30)).to(Float32)\n    if lane == 0:"}, "the task asks for no float64"),
     Wrong("no barrier", {BARRIER: ""}, "m = cute.arch.fmax(cute.arch.fmax(sM[0]"),
     Wrong("two passes over K", {f"    {LOOP}": FIRST_PASS}, "Bytes requested by loads: 31,744"),
