@@ -47,8 +47,8 @@ def byte(n, kind):
     return warpgroup.MmaF8Op(kind, kind, Float32, (64, n, 32), RMEM, K, K)
 
 
-# The operation, the type, and the bytes over which A and B are swizzled; each span and orientation
-# of both occurs once. test_matrix_parity.py covers more types, bit by bit.
+# The operation, the type, and the swizzle spans of A and B in bytes; each span and orientation of
+# A and B occurs once. test_matrix_parity.py compares more types bit by bit.
 PRODUCTS = {
     "K 16, K 32": (lambda: half(64), F16, (16, 32)),
     "MN 32, MN 16": (lambda: half(64, SMEM, MN, MN), F16, (32, 16)),
