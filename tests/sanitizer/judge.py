@@ -15,7 +15,7 @@ import forgekit as fk
 import forgekit.vgpu
 from tests.sanitizer.bank import NOTES, Family, Planted, compile_correct
 
-# Enough instructions for every terminating kernel here; the others use them up quickly.
+# Enough instructions for every terminating kernel here; the other kernels exceed it quickly.
 BUDGET = 6_000
 
 
@@ -45,7 +45,7 @@ class Verdict:
 def judge(planted: Planted, **options: Any) -> Verdict:
     """Compile a mutant, sanitize it, and compare the findings with the bank's description.
 
-    options: those of `fk.sanitize`; by default, the bank's number of schedules.
+    options: options of `fk.sanitize`; by default, the bank's number of schedules.
     """
     bug, args = planted.bug, planted.args()
     if bug.seeds and not options:
@@ -80,7 +80,7 @@ def _lines_fit(named: list[Any], planted: Planted) -> bool:
 
 
 def is_found_alone(planted: Planted, seed: int) -> bool:
-    """Return True if only an adversarial schedule reveals the bug, and only at marked lines."""
+    """Return True if one adversarial run finds the bug, and names only marked lines."""
     found: list[Any] = []
     options = {"schedule": "adversarial", "seed": seed, "findings": found}
     args = planted.args()

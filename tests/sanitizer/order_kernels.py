@@ -26,7 +26,7 @@ def barrier_of_one_warp(mX, mY):
 @partial(launched, block=32)
 @cute.kernel
 def exchange(mX, mY, bug):
-    """A shuffle synchronises lanes, but does not order memory."""
+    """A shuffle synchronises lanes, but does not order memory accesses."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
     value = mX[tidx]

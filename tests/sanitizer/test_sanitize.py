@@ -279,7 +279,7 @@ def test_what_torch_and_numpy_write_is_known(write):
 
 
 def test_what_a_kernel_writes_is_known():
-    """In this test, the kernel writes half of a tensor."""
+    """The kernel writes half of a tensor."""
     x, y, z = fk.ones(8), fk.empty(16), fk.empty(8)
     run = fk.compile(simple.copy, x, z)
     run(x, y[:8])

@@ -23,9 +23,9 @@ def scaled(significand: int, exponent: int, form: Format) -> int:
 
 @functools.cache
 def hard_triples(form: Format, count: int) -> list[Triple]:
-    """Return a*b + c whose exact value is on, or very close to, a tie between two floats. a*b is
-    2**k or 2**k ± 1 (times a power of two), as (2**j - 1)(2**j + 1) = 2**2j - 1, scaled to half a
-    unit in the last place of c."""
+    """Return triples (a, b, c) whose exact a*b + c is on or very close to a tie between two floats.
+    a*b is 2**k or 2**k ± 1, for example (2**j - 1)(2**j + 1) = 2**2j - 1, times a power of two that
+    scales it to about half a unit in the last place of c."""
     p = form.mantissa + 1
     rng = random.Random(11)
     products = [(1, 1), (3, 3), (2**p - 1, 2**p - 1), (2 ** (p - 1) + 1, 2**p - 1)]
