@@ -29,9 +29,9 @@ def virtual_gpu() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The sanitizer's verdict on a mutant. findings: all findings, as text; found: True if one has
-    the right kind; lines: True if those of that kind name the marked lines; stray: errors that are
-    neither expected nor caused by the bug."""
+    """The sanitizer's verdict on a mutant. findings: all findings as text; found: True if a finding
+    has the right kind; lines: True if the findings of that kind name the marked lines; stray:
+    errors that are neither expected nor caused by the bug."""
 
     findings: tuple[str, ...]
     found: bool
@@ -68,8 +68,8 @@ def describe(finding: Any) -> str:
 
 
 def _lines_fit(named: list[Any], planted: Planted) -> bool:
-    """Return True if no finding names an unmarked line, and one names all marked lines (loose:
-    any)."""
+    """Return True if no finding names an unmarked line, and a finding names all marked lines
+    (loose: any marked line)."""
     marked = planted.lines()
     if not marked:  # a mistake in the launch, or an element that no line writes
         return True

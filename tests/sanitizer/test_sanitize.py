@@ -59,7 +59,7 @@ def test_notes_do_not_raise():
 
 @pytest.mark.parametrize("name", ["bulk_store_leaves", "tensor_store_leaves"])
 def test_a_store_that_a_leaving_block_does_not_wait_for_is_a_note(name):
-    """An H200 keeps the shared memory until it has been read, but PTX does not guarantee this."""
+    """An H200 keeps shared memory until the copy has read it, but PTX does not guarantee this."""
     run, args = mutant(name)
     run(*args)
     assert fk.check(args[-1], MUTANTS[name].family.want(*args))

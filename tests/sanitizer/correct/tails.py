@@ -233,7 +233,7 @@ COLUMNS = (
 # -- partly written words ------------------------------------------------------------
 @cute.kernel
 def words_kernel(mX, mY, width):
-    """y = 3 x through shared memory, written element by element, read `width` elements at a
+    """Compute y = 3 x through shared memory, written one element and read `width` elements at a
     time."""
     tidx, _, _ = cute.arch.thread_idx()
     n, dtype = mX.shape[0], mX.element_type

@@ -1,4 +1,4 @@
-"""Barriers that only some threads reach, even in branches and loops, or with a wrong count."""
+"""Barriers that only some threads reach, in branches and loops, or with a wrong count."""
 
 import cutlass
 import torch
@@ -23,7 +23,7 @@ DIVERGENT = ("divergent-barrier",)
 ))  # fmt: skip
 @cute.kernel
 def mirror(mX, mY, bug):
-    """y[i] = x[63 - i]; the mutants put the barrier where some threads do not reach it."""
+    """Compute y[i] = x[63 - i]; some threads do not reach the barrier in the mutants."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(THREADS)
@@ -61,7 +61,7 @@ def mirror(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_groups(mX, mY, bug):
-    """Two groups of 64 threads, each with its own barrier, mirror 64 values each."""
+    """Each of two groups of 64 threads mirrors 64 values, with a separate barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     group, i = tidx // 64, tidx % 64
     sX = smem((64, 2))
@@ -127,7 +127,7 @@ def producer(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def crossing(mY, bug):
-    """Two warps pass two named barriers, one of them in the opposite order."""
+    """Two warps pass two named barriers; in the mutant, in opposite order."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = tidx // 32
     if warp == 0:
@@ -274,7 +274,7 @@ def handed_over(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def awaited_by_one(mX, mY, bug):
-    """Thread 0 waits for an mbarrier before the block's barrier; y = the warp's sum + the
+    """Thread 0 waits for an mbarrier before the block's barrier; y is the warp's sum plus the
     neighbour's value."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(THREADS), smem(1, Int64).iterator
