@@ -3,7 +3,7 @@
 A family is a kernel, or a host function, decorated with `@family`. Its last parameter is `bug`:
 None compiles the correct kernel, and a name compiles a mutation of it. In the source of the
 family's functions, `# BUG name` (or `# BUG name, other` for several mutations) marks each line that
-a finding must name. The mark is at the end of the line or, if too long, on the line above.
+a finding must name. The mark is at the end of the line or, if that is too long, on the line above.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Test that every planted bug is found, with its kind and its lines."""
+"""Test that every planted bug is found with the right kind and lines."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     check("add.s32 d, a, b", "s32 s32 -> s32", [(1, 2, 3), (2**31 - 1, 1, -(2**31))])
 
 Operands are named as in the PTX manual: inputs a, b, c, f; results d, e. The signature's types are
-the operands' formats in memory. An `int` is a bit pattern, a `float` is a number, and a pair is the
-(lower, upper) half of a packed value. Each row runs in a separate thread. The first row also runs
+the operands' formats in memory. An `int` is a bit pattern, a `float` is a number, and a pair is
+(lower, upper) of a packed value. Each row runs in a separate thread. The first row also runs
 with the same inputs in all threads, because the machine stores uniform values in a different shape.
 """
 

@@ -219,7 +219,7 @@ def test_a_warp_that_has_left_is_not_counted():
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("schedule", [None, 3])
 def test_a_barrier_that_reduces(operation, late, schedule):
-    """In 3 blocks of 96, each thread reports if its x exceeds 5; warp 1 may arrive later."""
+    """In 3 blocks of 96 threads, a barrier reduces x > 5; warp 1 may arrive later."""
     x = np.random.default_rng(7).integers(0, 10, (3, 96)).astype(np.int32)
     x[0], x[1, :] = 9, 1
     y = np.full((3, 96), 77, np.int32)

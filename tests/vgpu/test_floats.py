@@ -35,7 +35,7 @@ def compare(got: np.ndarray, want: list[int], form: Format, cases: list) -> None
     wrong = [
         f"{[hex(c) for c in case]}: got {g:#x}, expected {w:#x}"
         for g, w, case in zip(bits_of(got), want, cases, strict=True)
-        # test_floating.py checks which NaN the result is
+        # test_floating.py checks the NaN's bits
         if g != w and not (g & form.nan > nan and w & form.nan > nan)
     ]
     assert not wrong, f"{len(wrong)} of {len(cases)}\n" + "\n".join(wrong[:10])

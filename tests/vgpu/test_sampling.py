@@ -134,7 +134,7 @@ def test_a_sample_that_was_stopped_is_counted_as_far_as_it_went():
         launch(kernel(COPY, 2), x, y, grid=2000)
     (found,) = recording.counts
     assert found.sample is None
-    assert found.read_sectors == 2 * 4  # stores of the first block and of the last, which is wrong
+    assert found.read_sectors == 2 * 4  # loads of the first block and the last, whose store fails
 
 
 # -- extrapolation ---------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ SMALL_ELEMENTS = tuple(
 @family(block=THREADS, grid=by_rows, args=rows_of_integers(THREADS), want=by_block)
 @cute.kernel
 def uniform_branch(mX, mY):
-    """Barriers in a branch and a loop: a block's threads take the same path, but blocks differ."""
+    """Threads of a block take the same path to barriers in a branch and a loop; blocks differ."""
     tidx, bidx = indices()
     sX = smem(THREADS, Int32)
     x = mX[bidx, tidx]
@@ -174,7 +174,7 @@ def token(mY):
 @family(block=THREADS, args=pair(160), want=lambda x, y: 2 * x.view(5, 32).flip(1).reshape(-1))
 @cute.kernel
 def copying_warp(mX, mY):
-    """Warp 0 copies tiles by cp.async into 2 buffers, and warp 1 doubles them; 4 named barriers."""
+    """Warp 0 copies tiles by cp.async into 2 buffers; warp 1 doubles them. 4 barriers suffice."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2))

@@ -42,7 +42,7 @@ def of_neighbours(x, y):
 # ------------------------------
 @cute.kernel
 def rows_kernel(mX, mT, mY, what):
-    """One warp per row, 4 elements per lane, by cp.async if there is a row."""
+    """Process one row per warp, 4 elements per lane; cp.async loads the row if it exists."""
     tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row, rows = bidx * 2 + warp, mX.shape[0]
@@ -233,8 +233,8 @@ COLUMNS = (
 # -- partly written words ------------------------------------------------------------
 @cute.kernel
 def words_kernel(mX, mY, width):
-    """Compute y = 3 x through shared memory, written one element and read `width` elements at a
-    time."""
+    """Compute y = 3 x through shared memory, written element by element, read `width` elements
+    at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     n, dtype = mX.shape[0], mX.element_type
     sX = smem(THREADS, dtype)

@@ -67,7 +67,7 @@ def two_groups(mX, mY, bug):
     sX = smem((64, 2))
     threads = 96 if const_expr(bug == "with_a_count_of_96") else 64
     if const_expr(bug == "with_a_count_of_48"):
-        threads = mX.shape[0] * 3 // 8  # as a constant, ptxas would refuse it
+        threads = mX.shape[0] * 3 // 8  # ptxas would reject a constant
     if const_expr(bug == "with_a_count_of_32"):
         threads = 32
     sX[i, group] = mX[tidx]  # BUG reading_the_other, with_a_count_of_32
@@ -95,7 +95,7 @@ def two_groups(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def producer(mX, mY, bug):
-    """Warp 0 fills a buffer, and warp 1 empties it; barrier 1 means full, barrier 2 means empty."""
+    """Warp 0 fills a buffer, and warp 1 empties it; barrier 1 signals full, barrier 2 empty."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(32, Int32)

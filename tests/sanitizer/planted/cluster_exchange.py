@@ -112,14 +112,14 @@ def cluster_halo(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cluster_broadcast(mX, mY, bug):
-    """Block 0 of each cluster of 2 x 2 writes its row into the shared memory of all four."""
+    """Block 0 of each cluster of 2 x 2 writes its row into the shared memory of all blocks."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     cx, cy, _ = cute.arch.cluster_idx()
     bx, by, _ = cute.arch.block_idx()
     sX = smem(THREADS, Int32)
     if const_expr(bug != "before_they_start"):
-        cluster_sync()  # all four have started
+        cluster_sync()  # all four blocks have started
     if rank == 0 or const_expr(bug == "by_all"):
         x = mX[cy, cx, tidx]
         if const_expr(bug == "by_all"):

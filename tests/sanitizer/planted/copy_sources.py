@@ -206,7 +206,7 @@ def two_tiles(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def passed_through(mX, mY, bug):
-    """One thread loads tiles and stores them without reading them."""
+    """One thread copies tiles to shared memory and back, but no thread reads them."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(TILE), smem(1, Int64).iterator
     load = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)

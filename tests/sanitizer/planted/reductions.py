@@ -159,7 +159,7 @@ def softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def online_softmax(mX, mY, bug):
-    """One block per row, one column per thread; pairs (maximum, sum) of the warps are merged."""
+    """Process one row per block, one column per thread; merge the warps' (maximum, sum) pairs."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sMax, sSum = smem(WARPS), smem(WARPS)

@@ -221,7 +221,7 @@ def bitmap(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_block(mX, mY, bug):
-    """80 threads form two warps and a half warp, with the right mask and barrier."""
+    """80 threads form two and a half warps, which need the right mask and barrier count."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sT = smem(3, Int32)

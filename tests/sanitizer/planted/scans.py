@@ -35,7 +35,7 @@ RACE, SHARED, EMPTY = ("global-race",), ("shared-race",), ("uninitialised-global
 
 @cute.jit
 def block_total(x: Int32, sT: cute.Tensor) -> Int32:
-    """Return the sum over the block's threads to each of them."""
+    """Return the block's sum to all its threads."""
     warp = cute.arch.warp_idx()
     total = cute.arch.warp_redux_sync(x, "add")
     if cute.arch.lane_idx() == 0:

@@ -155,7 +155,7 @@ def odd_halves(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def decisions(mX, mI, mY, bug):
-    """Indices and values pass through shared memory; the last ones are unwritten."""
+    """Pass indices and values through shared memory; the last of them are unwritten."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sI = smem(THREADS), smem(THREADS, Int32)

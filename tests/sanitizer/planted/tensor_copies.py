@@ -11,7 +11,7 @@ from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, pair, smem, sync_if
 
 THREADS = 64  # the consumers; the producer is one more warp
-ROWS, COLUMNS = 8, 32  # bytes of a tile: 8 rows of 128 bytes
+ROWS, COLUMNS = 8, 32  # a tile has 8 rows of 128 bytes
 TILE = ROWS * COLUMNS
 STAGES = 2
 

@@ -22,7 +22,7 @@ def tile_layout(rows, columns):
 
 
 def copy_of_rows(atom, columns):
-    """Return a copy of rows of `columns` elements by THREADS threads, 16 bytes per thread."""
+    """Return a tiled copy of `columns`-element rows: THREADS threads, 16 bytes per thread."""
     across = columns // VECTOR
     threads = cute.make_layout((THREADS // across, across), stride=(across, 1))
     return cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, VECTOR)))
