@@ -1,9 +1,9 @@
-"""Define the bank of planted bugs: families of a correct kernel and its mutants.
+"""Define the bank of planted bugs: families, each with a correct kernel and its mutants.
 
-A family is a kernel, or a host function, decorated with `@family`, whose last parameter is `bug`:
-None compiles the correct kernel, and a name compiles a mutation of it. The lines that a finding
-must name carry `# BUG name` (or `# BUG name, other` where mutations share a line) in the source of
-the family's functions, at the end of the line or, if that would be too long, on the line above.
+A family is a kernel, or a host function, decorated with `@family`. Its last parameter is `bug`:
+None compiles the correct kernel, and a name compiles a mutation of it. In the source of the
+family's functions, `# BUG name` (or `# BUG name, other` for several mutations) marks each line that
+a finding must name. The mark is at the end of the line or, if that is too long, on the line above.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _MARK = re.compile(r"# BUG ([\w, ]+)$")
 class Bug:
     """A mutation.
 
-    name: as in the kernel's source; kinds: the acceptable kinds of finding, the best first; what:
-    describes the mutation; also: kinds of error that may follow from it; args: arguments in place
-    of the family's; loose: True if a finding may name only some of the marked lines; read_only:
-    numbers of the arguments declared read-only; changes_result: True if the result is right on the
-    virtual GPU's usual schedule and wrong on an adversarial one; seeds: the number of adversarial
-    schedules needed to find it, 0 if the usual schedule shows it.
+    name: the name in the kernel's source; kinds: the acceptable kinds of finding, best first; what:
+    a description of the mutation; also: kinds of error that the mutation may cause; args: arguments
+    that replace the family's; loose: True if a finding may name only some of the marked lines;
+    read_only: numbers of the arguments declared read-only; changes_result: True if the result is
+    right under the virtual GPU's usual schedule but wrong under an adversarial one; seeds: the
+    number of adversarial schedules needed to find the bug, 0 if the usual schedule reveals it.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Bug:
 class Family:
     """A correct kernel and its mutants.
 
-    host: the `@cute.jit` function; args: makes fresh arguments; want: takes them after the run and
-    returns the expected values of the last one, or pairs of output and expected values; static:
-    numbers of the arguments whose sizes are compiled in; kernel: None if the host function is
-    written out.
+    host: the `@cute.jit` function; args: a function that makes fresh arguments; want: a function of
+    the arguments after the run that returns the last argument's expected values, or pairs of an
+    output and its expected values; static: numbers of the arguments whose sizes are compiled in;
+    kernel: None if the family was made from a host function.
     """
 
     host: Any
@@ -113,10 +113,10 @@ def {name}({tensors}, bug: cutlass.Constexpr = None):
 def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any) -> Any:
     """Make the host function that launches a kernel, with its tensors and `bug`.
 
-    The kernel needs no annotations. block, grid: threads and blocks, a number or (x, y, z), or a
-    function of the tensors, and optionally `bug`, that returns one; name: the host function's name,
-    if it is not the kernel's; more: further arguments of `launch`, such as cluster, and constants
-    for parameters of the kernel.
+    The kernel needs no annotations. block, grid: the launch's size as a number, as (x, y, z), or as
+    a function of the tensors, and optionally `bug`, that returns either; name: the host function's
+    name, if it differs from the kernel's; more: further arguments of `launch`, such as cluster, and
+    constants for parameters of the kernel.
     """
     plain = inspect.unwrap(kernel)
     name = name or plain.__name__
@@ -131,7 +131,7 @@ def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any
         arguments=", ".join(parameters), names=", ".join(tensors),
     )  # fmt: skip
     file = f"<host of {plain.__module__}.{name}>"
-    linecache.cache[file] = len(text), None, text.splitlines(True), file  # its source
+    linecache.cache[file] = len(text), None, text.splitlines(True), file  # for inspect
     known = {"cutlass": cutlass, "cute": cute, "kernel": kernel, "size": _size, "grid": grid,
              "block": block, "more": more, **constants, "__name__": plain.__module__}  # fmt: skip
     exec(compile(text, file, "exec"), known)
@@ -142,8 +142,8 @@ def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any
 def family(
     *, args: Args, want: Want, bugs: tuple[Bug, ...] = (), static: tuple[int, ...] = (), **how: Any
 ) -> Callable[[Any], Family]:
-    """Make a `Family` from a kernel, with `how` as in `launched`, or, without arguments, from a
-    host function."""
+    """Make a `Family` from a kernel, with the arguments `how` of `launched`, or, without arguments,
+    from a host function."""
 
     def make(function: Any) -> Family:
         if not how:
@@ -177,7 +177,7 @@ def _compile(
 
 @functools.cache
 def marks(family: Family) -> list[tuple[str, str, int]]:
-    """Yield (name of a bug, file, line) of every mark in the source of a family's functions."""
+    """Return (name of a bug, file, line) for every mark in the source of a family's functions."""
     found_marks = []
     for function in _of_one_module(family.kernel or family.host):
         lines, first = inspect.getsourcelines(function)
@@ -195,7 +195,7 @@ def marks(family: Family) -> list[tuple[str, str, int]]:
 
 
 def _of_one_module(first: Any) -> list[Any]:
-    """Yield a function and the CuTe DSL functions of its module that it names, directly or
+    """Return a function and the CuTe DSL functions of its module that it uses, directly or
     indirectly."""
     found = [inspect.unwrap(first)]
     for function in found:
@@ -214,7 +214,7 @@ def _modules(package: str) -> Iterator[ModuleType]:
 
 
 def families_of(module: ModuleType) -> list[Family]:
-    """Return the families of a module, in order; some are in a tuple."""
+    """Return a module's families in order, including families in a tuple."""
     found = [v if isinstance(v, tuple) else (v,) for v in vars(module).values()]
     return [family for some in found for family in some if isinstance(family, Family)]
 

@@ -15,7 +15,7 @@ import forgekit as fk
 import forgekit.vgpu
 from tests.sanitizer.bank import NOTES, Family, Planted, compile_correct
 
-# Enough instructions for every terminating kernel here; the others use them up quickly.
+# Enough instructions for every terminating kernel here; the other kernels exceed it quickly.
 BUDGET = 6_000
 
 
@@ -29,9 +29,9 @@ def virtual_gpu() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The sanitizer's verdict on a mutant. findings: all findings, as text; found: True if one has
-    the right kind; lines: True if those of that kind name the marked lines; stray: errors that are
-    neither expected nor caused by the bug."""
+    """The sanitizer's verdict on a mutant. findings: all findings as text; found: True if a finding
+    has the right kind; lines: True if the findings of that kind name the marked lines; stray:
+    errors that are neither expected nor caused by the bug."""
 
     findings: tuple[str, ...]
     found: bool
@@ -45,7 +45,7 @@ class Verdict:
 def judge(planted: Planted, **options: Any) -> Verdict:
     """Compile a mutant, sanitize it, and compare the findings with the bank's description.
 
-    options: those of `fk.sanitize`; by default, the bank's number of schedules.
+    options: options of `fk.sanitize`; by default, the bank's number of schedules.
     """
     bug, args = planted.bug, planted.args()
     if bug.seeds and not options:
@@ -68,8 +68,8 @@ def describe(finding: Any) -> str:
 
 
 def _lines_fit(named: list[Any], planted: Planted) -> bool:
-    """Return True if no finding names an unmarked line, and one names all marked lines (loose:
-    any)."""
+    """Return True if no finding names an unmarked line, and a finding names all marked lines
+    (loose: any marked line)."""
     marked = planted.lines()
     if not marked:  # a mistake in the launch, or an element that no line writes
         return True
@@ -80,7 +80,7 @@ def _lines_fit(named: list[Any], planted: Planted) -> bool:
 
 
 def is_found_alone(planted: Planted, seed: int) -> bool:
-    """Return True if only an adversarial schedule reveals the bug, and only at marked lines."""
+    """Return True if one adversarial run finds the bug, and names only marked lines."""
     found: list[Any] = []
     options = {"schedule": "adversarial", "seed": seed, "findings": found}
     args = planted.args()

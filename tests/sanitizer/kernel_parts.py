@@ -28,14 +28,14 @@ def indices() -> tuple[Any, Any]:
 def sync_if(
     wanted: bool, sync: Callable[..., Any] = cute.arch.sync_threads, *args: Any, **options: Any
 ) -> None:
-    """Execute the block's barrier, or another operation that orders accesses, except in a mutant
-    without it."""
+    """Execute the block's barrier, or another operation that orders accesses, unless the mutant
+    omits it."""
     if wanted:
         sync(*args, **options)
 
 
 def acquire(flag: Any) -> Any:
-    """Set a flag in global memory, which publishes all earlier writes."""
+    """Load a flag from global memory before all later accesses."""
     return cute.arch.load(flag, Int32, sem="acquire", scope="gpu")
 
 
@@ -64,12 +64,12 @@ def by_rows(mX: Any, *_: Any) -> Any:
 
 
 def by_parts(size: int) -> Callable[..., Any]:
-    """Return a grid whose blocks each process a given number of elements of the first tensor."""
+    """Return a function for a grid with one block per `size` elements of the first tensor."""
     return lambda mX, *_: cute.ceil_div(mX.shape[0], size)
 
 
 def by_tiles(side: int) -> Callable[..., tuple[Any, Any, int]]:
-    """Return a grid with one block per square tile of the first tensor, a matrix."""
+    """Return a function for a grid with one block per square tile of the first tensor, a matrix."""
     return lambda mX, *_: (cute.ceil_div(mX.shape[1], side), cute.ceil_div(mX.shape[0], side), 1)
 
 
@@ -86,7 +86,7 @@ def init_mbarriers(*pairs: tuple, stages: cutlass.Constexpr = 1):
 
 
 def pair(*shape: int, **options: Any) -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
-    """Return random numbers, and a tensor for the same number of results."""
+    """Return a function that makes a random tensor and an unwritten one of the same shape."""
     return lambda: (fk.randn(*shape, **options), fk.empty(*shape, **options))
 
 

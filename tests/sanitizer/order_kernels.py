@@ -13,7 +13,7 @@ from tests.sanitizer.kernel_parts import by_rows, indices, smem, sync_if
 @partial(launched, block=64, grid=2)
 @cute.kernel
 def barrier_of_one_warp(mX, mY):
-    """The other warp exits, and the barrier does not wait for it."""
+    """One warp exits, and the other warp's barrier does not wait for it."""
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     sX = smem(64)
@@ -26,7 +26,7 @@ def barrier_of_one_warp(mX, mY):
 @partial(launched, block=32)
 @cute.kernel
 def exchange(mX, mY, bug):
-    """A shuffle synchronises lanes, but does not order memory."""
+    """A shuffle synchronises lanes, but does not order memory accesses."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(32)
     value = mX[tidx]

@@ -1,8 +1,8 @@
 """Print the sanitizer's findings in the bank as Markdown tables: python -m tests.sanitizer.table.
 
-A planted bug counts under the best of its kinds, and counts as found if a finding has one of its
-kinds. A false alarm is an error reported in a correct kernel, under any schedule, or an error in a
-mutant that its bug does not explain.
+A planted bug counts under its best kind, and counts as found if a finding has one of its kinds. A
+false alarm is an error reported in a correct kernel under any schedule. A stray is an error in a
+mutant that the mutant's bug does not explain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEEDS = 3
 
 
 def by_kind() -> list[tuple[object, ...]]:
-    """Return one row per kind of finding: bugs planted, found, found with the right lines."""
+    """Return one row per kind of finding; the columns are KINDS."""
     planted, found, adversarial, lines, strays = (Counter[str]() for _ in range(5))
     for mutant in bank.planted():
         kind = mutant.bug.kinds[0]
@@ -36,7 +36,7 @@ def by_kind() -> list[tuple[object, ...]]:
 
 
 def by_topic() -> list[tuple[object, ...]]:
-    """Return one row per module of the bank: correct kernels, false findings, planted bugs."""
+    """Return one row per module of the bank; the columns are TOPICS."""
     correct, false, planted = (Counter[str]() for _ in range(3))
     for family in bank.families():
         topic = _topic(family)

@@ -16,6 +16,6 @@ SEEDS = 4  # seeds of the adversarial schedules
 
 @pytest.mark.parametrize("family", bank.families(), ids=lambda family: family.name)
 def test_nothing_is_found_in_a_correct_kernel(family):
-    """The test covers the usual and adversarial schedules; the results are right under all
-    schedules."""
+    """Under the usual and adversarial schedules, there are no findings, and the results are
+    right."""
     assert not complaints(family, seeds=SEEDS)

@@ -1,4 +1,4 @@
-"""Test undefined values: launches are repeated to find their effects."""
+"""Test that repeated launches reveal the effects of undefined values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THREADS = 64
 @partial(bank.launched, block=THREADS)
 @cute.kernel
 def in_place(mX, mCount, bug):
-    """x *= 2, and a counter; the tail of the buffer is also read."""
+    """Double x in place and count its elements; also read the buffer's tail."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(THREADS)
@@ -120,7 +120,7 @@ PICKY += [(torch.float32, bug) for bug in SPECIAL if bug != "constant"]
 @partial(bank.launched, block=32)
 @cute.kernel
 def picky(mX, mY, bug):
-    """y[0] = 0, unless a leftover in shared memory equals the trigger of `bug`."""
+    """Store 0 in y[0], unless leftovers in shared memory have the special values for `bug`."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(8, mX.element_type)
     if tidx == 0:
@@ -142,4 +142,4 @@ def test_leftovers_that_have_to_be_special_are_found(dtype, bug, schedule):
 def test_runs_for_comparison_leave_the_results_of_the_first():
     x, y = fk.zeros(1, dtype=torch.int32), fk.zeros(1, dtype=torch.int32)
     fk.sanitize(fk.compile(picky, x, y, "zero"), x, y)
-    assert y.item() == 0  # unwritten memory is all ones; a repeated run with 0 stored 1
+    assert y.item() == 0  # the first run reads all ones; a repeated run reads 0 and stores 1

@@ -1,4 +1,4 @@
-"""Test the order within a warp whose lanes sync in groups, against one clock per lane."""
+"""Test the order within a warp whose lanes synchronise in groups, against one clock per lane."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ WARPS, LANES = 2, 32
 
 
 class LaneClocks:
-    """Hold, per lane, the number of completed steps of each lane of its warp that precede the
-    lane."""
+    """For each lane, the number of steps of each lane of its warp that are ordered before the
+    lane's next access."""
 
     def __init__(self) -> None:
         self.known = np.zeros((WARPS, LANES, LANES), int)
@@ -32,8 +32,8 @@ def touch(clocks: WarpClocks, step: int) -> Touch:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_syncs_of_lanes(seed):
-    """All lanes access memory; in between, a part of the warp, several groups, or all lanes
-    sync."""
+    """All lanes access memory in every step; between steps, part of a warp, several groups, or all
+    lanes of it synchronise."""
     draw = np.random.default_rng(seed)
     clocks, lanes, touches = WarpClocks(1, WARPS), LaneClocks(), []
     for step in range(12):
@@ -47,7 +47,7 @@ def test_random_syncs_of_lanes(seed):
             clocks.warp_sync(warps)
             lanes.sync(warp, np.arange(LANES))
             continue
-        group = draw.integers(1 + kind, size=LANES)  # 0: absent; otherwise equal numbers meet
+        group = draw.integers(1 + kind, size=LANES)  # 0: absent; equal numbers synchronise
         met = np.zeros((WARPS, LANES), np.uint32)
         for number in range(1, kind + 1):
             here = np.flatnonzero(group == number)

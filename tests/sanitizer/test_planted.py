@@ -1,4 +1,4 @@
-"""Test that every planted bug is found, with its kind and its lines."""
+"""Test that every planted bug is found with the right kind and lines."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.usefixtures("on_the_virtual_gpu")
 ROOT = Path(__file__).parents[2]
 FAMILIES = bank.families()
 PLANTED = bank.planted()
-# Found in every order of threads, with any content of memory.
+# These bugs are found in every order of threads and with any content of memory.
 LEFTOVERS = bank.families_of(leftovers)
 ALWAYS = [p for p in PLANTED if p.bug.kinds[0] == "divergent-barrier" or p.family in LEFTOVERS]
 HARMLESS_LOOKING = [p for p in PLANTED if p.bug.changes_result]
-MOST_SEEDS = 12  # within this many runs, a bug that looks harmless must have an effect
+MOST_SEEDS = 12  # within this number of runs, a bug that looks harmless must change a result
 
 # Mistakes in a launch, and elements that no line writes.
 WITHOUT_LINES = ("launch-limits", "unwritten-output")

@@ -59,7 +59,7 @@ def test_notes_do_not_raise():
 
 @pytest.mark.parametrize("name", ["bulk_store_leaves", "tensor_store_leaves"])
 def test_a_store_that_a_leaving_block_does_not_wait_for_is_a_note(name):
-    """An H200 keeps the shared memory until it has been read, but PTX does not guarantee this."""
+    """An H200 keeps shared memory until the copy has read it, but PTX does not guarantee this."""
     run, args = mutant(name)
     run(*args)
     assert fk.check(args[-1], MUTANTS[name].family.want(*args))
@@ -279,7 +279,7 @@ def test_what_torch_and_numpy_write_is_known(write):
 
 
 def test_what_a_kernel_writes_is_known():
-    """In this test, the kernel writes half of a tensor."""
+    """The kernel writes half of a tensor."""
     x, y, z = fk.ones(8), fk.empty(16), fk.empty(8)
     run = fk.compile(simple.copy, x, z)
     run(x, y[:8])

@@ -18,7 +18,7 @@ FEW = 4  # active threads of a warp
 
 @dataclass(frozen=True)
 class Seen:
-    """A thread's access, and its warp's knowledge of all warps' epochs."""
+    """A thread's access. knows: per warp, the epochs that precede the access."""
 
     what: str
     unit: int
@@ -29,7 +29,7 @@ class Seen:
 
 
 class History:
-    """Every access and, per warp, the number of completed epochs of every warp."""
+    """All accesses and, for each warp, the number of epochs of every warp that precede it."""
 
     def __init__(self) -> None:
         self.clocks = np.zeros((WARPS, WARPS), int)
@@ -116,8 +116,8 @@ def random_run(seed: int, n_values: int) -> tuple[History, Shadow, list]:
 )
 def test_random_histories(seeds, n_values, found_at_least):
     """There are no false reports and few misses. Only two of several unordered readers are
-    recorded, so a race with a third is missed (3 % of these histories). If several threads write
-    the same value, which is not a race, only the last is recorded."""
+    recorded, so a race with a third reader is missed (3 % of these histories). If several threads
+    write the same value, which is not a race, only the last write is recorded."""
     total = missed = 0
     for seed in seeds:
         history, _, found = random_run(seed, n_values)
@@ -134,7 +134,7 @@ def test_random_histories(seeds, n_values, found_at_least):
     [(1, [7, 7], 0), (1, [7, 8], 1), (2, [1, 2, 1, 2], 0), (2, [1, 2, 2, 1], 1)],
 )
 def test_writing_the_same_values_is_no_race(each, values, races):
-    """Two threads write the same neighbouring units, `each` of them."""
+    """Two threads write the same `each` neighbouring units."""
     who, units = np.repeat(np.array([0, 40], np.int32), each), np.tile(np.arange(each), 2)
     shadow = Shadow(each, lambda *_: np.zeros(1, bool))
     clock = WarpClocks(1, 2).now
@@ -155,8 +155,8 @@ def test_a_write_by_one_of_several_readers_races_with_another(writer):
 
 @pytest.mark.parametrize("thread", [3, 5])
 def test_the_latest_read_of_a_thread_counts(thread):
-    """One of two readers reads again; a write is ordered after the first reads, but not after this
-    one."""
+    """One of two threads reads again; a write is ordered after the first two reads, but not after
+    the third."""
     clocks = WarpClocks(1, 2)
     shadow = Shadow(1, lambda earlier, first, *_: np.full(len(first), earlier.pc == 0))
     for step, who in enumerate(([3, 5], [thread])):

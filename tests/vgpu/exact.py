@@ -1,7 +1,7 @@
 """Compute IEEE arithmetic with rational numbers, as the reference for the opcode tests.
 
-Nothing here uses floating point: a value is a Fraction, or a string for other values ("nan", "inf",
-"-inf"); zeros have a separate sign.
+No function here uses floating point: a value is a Fraction, or one of the strings "nan", "inf" and
+"-inf"; the sign of a zero is stored separately.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def encode(x: Fraction, form: Format, mode: str = "rn", *, negative_zero: bool =
     """Round a rational number once to a format.
 
     mode: rn (ties to even), rna (ties away), rz, rm, rp. Overflow gives infinity or the largest
-    number, as IEEE 754 defines for the mode.
+    number, as IEEE 754 specifies for the mode.
     """
     if x == 0:
         return form.sign_bit if negative_zero else 0
@@ -113,7 +113,7 @@ def convert(bits: int, source: Format, target: Format, mode: str = "rn") -> int:
 
 
 def fma(a: int, b: int, c: int, form: Format, mode: str = "rn") -> int:
-    """Return a*b + c rounded once, with IEEE's special values."""
+    """Return a*b + c, rounded once, with the special values of IEEE 754."""
     x, y, z = (value(v, form) for v in (a, b, c))
     if "nan" in (x, y, z):
         return form.nan
@@ -146,7 +146,7 @@ def multiply(a: int, b: int, form: Format, mode: str = "rn") -> int:
 
 
 def divide(a: int, b: int, form: Format, mode: str = "rn") -> int:
-    """Return a / b rounded once, with IEEE's special values."""
+    """Return a / b, rounded once, with the special values of IEEE 754."""
     x, y = value(a, form), value(b, form)
     sign = (a ^ b) & form.sign_bit
     infinite = isinstance(x, str) and isinstance(y, str)
@@ -160,7 +160,7 @@ def divide(a: int, b: int, form: Format, mode: str = "rn") -> int:
 
 
 def square_root(a: int, form: Format, mode: str = "rn") -> int:
-    """Return the square root rounded once."""
+    """Return the square root of a, rounded once."""
     x = value(a, form)
     if x == "nan" or (a & form.sign_bit and x != 0):
         return form.nan
@@ -179,9 +179,9 @@ EDGES = {
         sign | magnitude
         for sign in (0, f.sign_bit)
         for magnitude in (
-            *(0, 1, 2, (1 << f.mantissa) - 1, 1 << f.mantissa),  # zero, subnormals, least normal
+            *(0, 1, 2, (1 << f.mantissa) - 1, 1 << f.mantissa),  # zero, subnormals, first normal
             *(encode(Fraction(*r), f) for r in ((1, 3), (1, 2), (1, 1), (3, 2), (2, 1), (7, 1))),
-            # Ends with a signaling and a quiet NaN.
+            # The last two are a signaling and a quiet NaN.
             *(f.largest, f.infinity, f.infinity | 1, f.infinity | 1 << f.mantissa - 1),
         )
     )

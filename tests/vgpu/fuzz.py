@@ -3,9 +3,9 @@ own errors.
 
     python -m tests.vgpu.fuzz --mutants 10000 --seed 1
 
-counts the outcomes and prints failures: an exception of another kind, or a mutant that ran long
-after its budget was spent. All choices derive from the seed: `--only N` repeats mutant N, and
-prints its text.
+counts the outcomes and prints the failures: exceptions of other kinds, and mutants that run long
+past their budget. All choices derive from the seed, so `--only N` runs mutant N again; it also
+prints the mutant's text.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from forgekit.vgpu.memory import Allocation, GlobalMemory
 from forgekit.vgpu.program import load
 from tests.sanitizer import bank
 
-BUDGET = 1500  # instructions; every kernel here ends within this number
+BUDGET = 1500  # instructions; every unmutated kernel here needs fewer
 LONGEST_S = 10.0
 
-# The kernels of the bank to fuzz; together, they use most instructions that the compiler emits.
+# The bank's kernels to fuzz; together, they use most instructions that the compiler emits.
 KERNELS = (
     "swizzled_transpose", "any_negative", "half_elements", "uniform_branch", "shared_atomics",
     "token", "copying_warp", "grid_barrier", "lock",
@@ -46,8 +46,8 @@ KERNELS = (
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch to repeat with other PTX: the kernel's text, geometry, and memory before the
-    launch."""
+    """A launch to repeat with mutated PTX: the kernel's text, its geometry, and the memory before
+    the launch."""
 
     name: str
     text: str
@@ -122,7 +122,7 @@ Mutation = Callable[[random.Random, list[str], int], None]
 
 
 def _sub(draw: random.Random, pattern: re.Pattern[str], line: str, make: Callable) -> str:
-    """Return the line with one of the pattern's matches replaced."""
+    """Return the line with one match of the pattern replaced."""
     found = list(pattern.finditer(line))
     if not found:
         return line
@@ -165,7 +165,7 @@ def change_part(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def exchange_opcode(draw: random.Random, lines: list[str], at: int) -> None:
-    """Return the name of another instruction, usually one with the same number of operands."""
+    """Replace the opcode by another, usually one with the same number of operands."""
     if (match := _INSTRUCTION.match(lines[at])) is None:
         return
     others = [m for line in lines if (m := _INSTRUCTION.match(line))]
@@ -177,7 +177,7 @@ def exchange_opcode(draw: random.Random, lines: list[str], at: int) -> None:
 
 
 def change_operands(draw: random.Random, lines: list[str], at: int) -> None:
-    """Exchange two operands, omit one, copy one from elsewhere, or add one."""
+    """Exchange two operands, omit one, copy one from another line, or add one."""
     if (match := _INSTRUCTION.match(lines[at])) is None or not match[3]:
         return
     operands = [o.strip() for o in re.split(r",(?![^\[{(]*[\]})])", match[3])]
@@ -263,7 +263,7 @@ def mutate(text: str, seed: str) -> str:
 
 # -- running --------------------------------------------------------------------------------------
 class TooLongError(Exception):
-    """A mutant continued although its budget was spent."""
+    """Raised if a mutant continues past its budget."""
 
 
 @contextmanager
@@ -286,7 +286,7 @@ def run(launch: Launch, text: str, *, sanitize: bool, schedule: str = "default")
     program = programs.get(launch.record.kernel)
     if program is None:
         return
-    # In the form of the host code: all declared parameters.
+    # As host code does, pass all declared parameters.
     params = launch.record.params.ljust(program.param_bytes, b"\0")
     memory = launch.fresh_memory()
     options = {"budget": BUDGET, "sanitize": sanitize, "progress": False, "schedule": schedule}
@@ -296,7 +296,7 @@ def run(launch: Launch, text: str, *, sanitize: bool, schedule: str = "default")
 
 @dataclass
 class Report:
-    """The outcomes of mutants, and the forbidden ones: (number, kernel, traceback)."""
+    """The outcomes of the mutants, and the forbidden outcomes as (number, kernel, traceback)."""
 
     outcomes: Counter[str]
     bad: list[tuple[int, str, str]]
@@ -314,7 +314,7 @@ def text_of(launch: Launch, seed: int, number: int) -> str:
 
 
 def fuzz(launches: list[Launch], mutants: int, seed: int, only: int | None = None) -> Report:
-    """Run mutants, one kernel after the other, alternately with and without the sanitizer."""
+    """Run mutants of each kernel, alternately with and without the sanitizer."""
     report = Report(Counter(), [])
     for number in range(mutants) if only is None else [only]:
         launch = launches[number % len(launches)]

@@ -18,8 +18,8 @@ def launch(
 ) -> None:
     """Run a kernel's body on copies of the arrays in device memory, and copy them back.
 
-    A tensor map among them receives its tensor's device address. Options of the virtual GPU are
-    ignored.
+    A tensor map among the arrays receives its tensor's device address. Options of the virtual GPU
+    are ignored.
     """
     torch.cuda.init()
     whole = {id(base): base for base in map(_base, arrays)}
@@ -42,8 +42,8 @@ def launch(
 
 
 def driver_map(tensor: np.ndarray, box: tuple[int, ...], dtype: str, swizzle: int) -> bytes:
-    """Return the tensor map that the CUDA driver makes for a tensor in device memory."""
-    torch.zeros(1, device="cuda")  # creates a context
+    """Return the tensor map that the CUDA driver encodes for a tensor in device memory."""
+    torch.zeros(1, device="cuda")  # create a context
     kinds, swizzles = driver.CUtensorMapDataType, driver.CUtensorMapSwizzle
     names = {"u8": "UINT8", "f16": "FLOAT16", "f32": "FLOAT32", "f64": "FLOAT64", "s32": "INT32"}
     kind = getattr(kinds, f"CU_TENSOR_MAP_DATA_TYPE_{names[dtype]}")

@@ -1,5 +1,5 @@
-"""Generate inputs that are hard to round: exact results very close to a tie between two floats, or
-at a range's end, where too few bits or double rounding return the wrong neighbour.
+"""Generate inputs that are hard to round: their exact results are very close to a tie between two
+floats or to the end of a range, where too few bits or double rounding give the wrong neighbour.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def scaled(significand: int, exponent: int, form: Format) -> int:
 
 @functools.cache
 def hard_triples(form: Format, count: int) -> list[Triple]:
-    """Return a*b + c whose exact value is on, or very close to, a tie between two floats. a*b is
-    2**k or 2**k ± 1 (times a power of two), as (2**j - 1)(2**j + 1) = 2**2j - 1, scaled to half a
-    unit in the last place of c."""
+    """Return triples (a, b, c) whose exact a*b + c is on or very close to a tie between two floats.
+    a*b is 2**k or 2**k ± 1, for example (2**j - 1)(2**j + 1) = 2**2j - 1, times a power of two that
+    scales it to about half a unit in the last place of c."""
     p = form.mantissa + 1
     rng = random.Random(11)
     products = [(1, 1), (3, 3), (2**p - 1, 2**p - 1), (2 ** (p - 1) + 1, 2**p - 1)]
@@ -39,12 +39,12 @@ def hard_triples(form: Format, count: int) -> list[Triple]:
     while len(cases) < count:
         m, n = rng.choice(products)
         size = (m * n + 1).bit_length() - 1
-        # c's last place: from that of the subnormals to that of the largest numbers
+        # exponent of c's last place, from the subnormals to the largest numbers
         last = rng.choice([low, low + 1, low + p, rng.randint(low, high - p), high - p])
         significand = rng.choice([2 ** (p - 1), 2**p - 1, 2 ** (p - 1) + 1, rng.getrandbits(p), 1])
         shift = last - 1 - size + rng.choice([0, 0, 0, 1, -1, -p, 2])
         left = rng.randint(low, high - p)
-        for _ in range(50):  # split the scale so that both factors exist
+        for _ in range(50):  # split the scale so that a and b are both representable
             if low <= left <= high - p and low <= shift - left <= high - p:
                 break
             left = rng.randint(low, high - p)
@@ -60,7 +60,7 @@ def hard_triples(form: Format, count: int) -> list[Triple]:
 
 @functools.cache
 def random_triples(form: Format, count: int) -> list[Triple]:
-    """Return random bits, half of them arbitrary, half with exponents for which a*b and c
+    """Return random triples: half have arbitrary bits, half have exponents for which a*b and c
     overlap."""
     rng = random.Random(13)
     cases = []
@@ -79,8 +79,8 @@ def random_triples(form: Format, count: int) -> list[Triple]:
 
 @functools.cache
 def near_ties(source: Format, target: Format) -> list[int]:
-    """Return bits of `source` on and next to ties of `target` of every kind, and at its range's
-    ends."""
+    """Return `source` bits on and next to every kind of tie in `target`, and at the ends of
+    `target`'s range."""
     rng = random.Random(5)
     steps = [0, 1, 2, (1 << target.mantissa) - 1, 1 << target.mantissa, (1 << target.mantissa) + 1]
     steps += [target.largest - 1, target.largest]

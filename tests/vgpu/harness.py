@@ -1,11 +1,11 @@
-"""Run a PTX instruction over many values on the virtual GPU, so that an opcode test is one line.
+"""Run a PTX instruction on many values on the virtual GPU, so that an opcode test is one line.
 
     check("add.s32 d, a, b", "s32 s32 -> s32", [(1, 2, 3), (2**31 - 1, 1, -(2**31))])
 
-Operands are named as in the PTX manual: inputs a, b, c, f; results d, e. Types name the memory
-format of each. Values are bit patterns when they are `int`, numbers when they are `float`, and
-(lower, upper) for a packed type. Each row runs in a separate thread. The first row also runs with
-inputs that are the same for every thread, which the machine keeps as arrays of another shape.
+Operands are named as in the PTX manual: inputs a, b, c, f; results d, e. The signature's types are
+the operands' formats in memory. An `int` is a bit pattern, a `float` is a number, and a pair is
+(lower, upper) of a packed value. Each row runs in a separate thread. The first row also runs
+with the same inputs in all threads, because the machine stores uniform values in a different shape.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BLOCK = 64
 
 
 def limits(kind: str) -> tuple[int, int]:
-    """Return the least and the largest number of an integer type."""
+    """Return the smallest and the largest number of an integer type."""
     bits = int(kind[1:])
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
 
@@ -155,9 +155,9 @@ def _pad(params: bytes, size: int) -> bytes:
 
 def run(text: str, signature: str, rows: Sequence[Sequence[Any]], *, target: str = "sm_90a",
         uniform: bool = False) -> list[tuple[int, ...]]:  # fmt: skip
-    """Return the result bits of an instruction for each row of inputs; see the module's docstring.
+    """Return an instruction's result bits for each row of inputs; see the module's docstring.
 
-    signature: `inputs -> results`, types separated by blanks.
+    signature: `inputs -> results`, with types separated by spaces.
     """
     inputs, results = (side.split() for side in signature.split("->"))
     n = 1 if uniform else len(rows)
@@ -192,7 +192,7 @@ def check(text: str, signature: str, rows: Sequence[Sequence[Any]], **options: A
     """Assert the results of an instruction, bit for bit; each row holds inputs, then results."""
     inputs, results = (side.split() for side in signature.split("->"))
     count = len(inputs)
-    # First one row for all threads, then every row in a separate thread.
+    # First run one row in all threads, then each row in a separate thread.
     for some, uniform in ((rows[:1], True), (rows, False)):
         got = run(text, signature, [row[:count] for row in some], uniform=uniform, **options)
         wrong = []

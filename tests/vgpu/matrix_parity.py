@@ -28,15 +28,15 @@ from tests.vgpu.parity import bits_of
 GOLDEN = Path(__file__).parent / "golden" / "matrix.npz"
 F32, F16, BF16, I32 = torch.float32, torch.float16, torch.bfloat16, torch.int32
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
-# Bits of the exponent and of the fraction.
+# The number of bits in the exponent and in the fraction.
 FIELDS = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), E4M3: (4, 3), E5M2: (5, 2)}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of `mma` or `wgmma`: its operation, the types of A and B and of C and D. wgmma: makes
-    the operation, which CuTe DSL allows only for one architecture, from its shape, the location of
-    A and the orientation of A and B."""
+    """A kind of `mma` or `wgmma`: its operation, the type of A and B, and the type of C and D.
+    wgmma: a function that makes the operation from its shape, A's location and the orientations of
+    A and B, because CuTe DSL allows the operation only for one architecture."""
 
     op: Any
     inputs: torch.dtype
@@ -88,7 +88,7 @@ WGMMA = {
     "s8": (32, _wgmma(warpgroup.MmaI8Op, Int8, Int8, Int32), torch.int8, I32),
     "u8": (32, _wgmma(warpgroup.MmaI8Op, Uint8, Uint8, Int32), torch.uint8, I32),
 }  # fmt: skip
-CASES |= {  # at least 128 elements of B, because each thread stores its part
+CASES |= {  # B has at least 128 elements, because each thread stores a part of it
     f"wgmma {name}": Case((64, max(8, 128 // k), k), inputs, sums, make)
     for name, (k, make, inputs, sums) in WGMMA.items()
 }
@@ -96,7 +96,7 @@ CASES |= {  # at least 128 elements of B, because each thread stores its part
 
 # -- inputs ---------------------------------------------------------------------------------------
 def codes(sign: np.ndarray, exponent: np.ndarray, fraction: np.ndarray, kind: torch.dtype):
-    """Return unsigned codes of a type from 64 random bits per field, truncated to size."""
+    """Return unsigned codes of a type from 64 random bits per field, truncated to its width."""
     e, f = FIELDS[kind]
     bits = (sign & 1) << (e + f) | (exponent & ((1 << e) - 1)) << f | fraction & ((1 << f) - 1)
     return bits.astype(f"u{(1 + e + f) // 8}")
@@ -142,8 +142,8 @@ WARPS = [("normal", "normal", "normal"), ("normal", "normal", "zeros"), ("normal
 
 
 def inputs(case: Case) -> list[torch.Tensor]:
-    """Return A, B and C of every warp, made on the CPU, because NumPy's PCG64 is the same on every
-    machine."""
+    """Return every warp's A, B and C, generated on the CPU, because NumPy's PCG64 is the same on
+    every machine."""
     rng = np.random.Generator(np.random.PCG64(2026))
     m, n, k = case.shape
     shapes, kinds = ((m, k), (n, k), (m, n)), (case.inputs, case.inputs, case.sums)
@@ -164,8 +164,8 @@ def inputs(case: Case) -> list[torch.Tensor]:
 
 # -- results --------------------------------------------------------------------------------------
 def result_bits(case: Case, device: str) -> np.ndarray:
-    """Return D of every warp on `device` as unsigned integers, with one pattern for every NaN; for
-    wgmma every fourth row."""
+    """Return every warp's D, computed on `device`, as unsigned integers, with one pattern for all
+    NaNs; for wgmma, return only every fourth row."""
     # CuTe DSL must know the architecture before it makes a warpgroup's operation.
     known = forgekit.vgpu.installed("sm_90a") if device == "virtual" else nullcontext()
     with fk.use_target(device), known:
@@ -181,7 +181,7 @@ MOVES = [(store, count, transposed) for store in (False, True) for count in (1, 
 
 
 def moved(store: bool, count: int, transposed: bool, device: str) -> np.ndarray:
-    """Return the numbers that `ldmatrix` gives each lane, or `stmatrix` each row: (32, 8)."""
+    """Return a (32, 8) array: each lane's values from `ldmatrix`, or each row from `stmatrix`."""
     with fk.use_target(device):
         x = torch.arange(256, dtype=torch.int16).view(32, 8).to(fk.device)
         y = torch.full_like(x, -1)
@@ -191,7 +191,7 @@ def moved(store: bool, count: int, transposed: bool, device: str) -> np.ndarray:
 
 
 def everything(device: str) -> dict[str, np.ndarray]:
-    """Return all results of a device, by name."""
+    """Return a dict of all results of a device."""
     found = {name: result_bits(case, device) for name, case in CASES.items()}
     for store, count, transposed in MOVES:
         name = f"{'st' if store else 'ld'}matrix x{count}{' trans' * transposed}"

@@ -3,8 +3,8 @@
     python -m tests.vgpu.parity --out tests/vgpu/golden/parity.json     (on a machine with a GPU)
 
 writes the hardware's results; `test_parity.py` compares the virtual GPU with them on any machine.
-Results of exact operations are stored as digests of the bits, those of approximate ones as the bits
-themselves.
+For exact operations, it stores digests of the result bits; for approximate operations, it stores
+the bits themselves.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def binary(mA: cute.Tensor, mB: cute.Tensor, mY: cute.Tensor, op: cutlass.Conste
 
 @dataclass(frozen=True)
 class Case:
-    """An operation: its function in the kernel, its input types, result type, kind of inputs."""
+    """An operation: its function in the kernel, its input types, result type and kind of inputs."""
 
     op: Callable[..., Any]
     inputs: tuple[torch.dtype, ...]
@@ -133,8 +133,8 @@ SPECIAL_F32 = np.array(
 
 
 def inputs(case: Case) -> list[torch.Tensor]:
-    """Return seeded inputs of a case, made on the CPU, because NumPy's PCG64 is the same on every
-    machine."""
+    """Return a case's seeded inputs, generated on the CPU, because NumPy's PCG64 is the same on
+    every machine."""
     rng = np.random.Generator(np.random.PCG64(2026))
     n = N if case.exact else N_APPROXIMATE
     return [_draw(rng, dtype, case.values, n, i) for i, dtype in enumerate(case.inputs)]
@@ -167,7 +167,7 @@ def _draw(rng: Any, dtype: torch.dtype, values: str, n: int, position: int) -> t
 
 
 def result_bits(case: Case, device: str) -> np.ndarray:
-    """Return the case's result on `device` as unsigned integers, with one pattern for every NaN."""
+    """Return the case's result on `device` as unsigned integers, with one pattern for all NaNs."""
     with fk.use_target(device):
         given = [x.to(fk.device) for x in inputs(case)]
         y = torch.zeros(len(given[0]), dtype=case.result, device=fk.device)

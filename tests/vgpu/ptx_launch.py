@@ -1,4 +1,4 @@
-"""Launch hand-written PTX on NumPy arrays, the shortest way for tests to use the machine."""
+"""Launch hand-written PTX on NumPy arrays, so that tests can use the machine directly."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ def launch(
 
 
 def line_of(body: str, text: str, arrays: int = 1) -> int:
-    """Return the number, in the module, of the first line that contains `text`."""
+    """Return the line number in the module of the first line that contains `text`."""
     lines = kernel(body, arrays).splitlines()
     return next(i for i, line in enumerate(lines, 1) if re.search(re.escape(text), line))

@@ -1,7 +1,7 @@
-"""Make random kernels with branches, loops and jumps, and a simple interpreter for comparison.
+"""Generate random kernels with branches, loops and jumps, and interpret them for comparison.
 
-The interpreter runs one thread at a time, without masks, groups or liveness; threads meet only at
-warp-wide instructions, where each thread waits for the lanes that it names.
+The interpreter runs one thread at a time, without masks, groups or liveness. Threads wait for each
+other only at barriers and at warp-wide instructions, which name the lanes to wait for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from forgekit.vgpu import ptx
 
-REGISTERS = 6  # data registers %r10 … ; all are stored at the end
+REGISTERS = 6  # number of data registers, from %r10; all are stored at the end
 INPUTS = 4
 MASK = 0xFFFFFFFF
 IN_BASE, OUT_BASE = 1 << 20, 1 << 30
@@ -27,7 +27,7 @@ class Generator:
         self.exits = exits  # threads may exit early, so lanes must not read from each other
         self.lines: list[str] = []
         self.labels = 0
-        self.counters = 20  # %r20 … : loop counters and bounds, each used once
+        self.counters = 20  # next loop counter or bound, from %r20; each is used once
         self.predicates = 1
         self.repeating = False
 
@@ -145,7 +145,7 @@ class Generator:
         self.lines += [f"add.s32 {i}, {i}, 1;", f"bra {top};", f"{end}:"]
 
     def repeat(self, depth: int, ends: list[str]) -> None:
-        """Emit a loop with the same trip count for all threads, in which they may meet."""
+        """Emit a loop with the same trip count for all threads, so it may contain barriers."""
         if self.repeating or self.counters > 70:
             return
         i, top, end = f"%r{self.counters}", self.label(), self.label()
@@ -228,8 +228,8 @@ class Thread:
         return self.get(operand.base) + operand.offset
 
     def run(self) -> Iterator[tuple[str, int, int]]:
-        """Yield (instruction, member mask, value) where threads meet; receive a result. The member
-        mask of a block's barrier is 0."""
+        """Yield (instruction, member mask, value) to wait for other threads; receive the result.
+        The member mask of a block's barrier is 0."""
         pc = 0
         while pc < len(self.kernel.instructions):
             i = self.kernel.instructions[pc]
@@ -282,7 +282,7 @@ class Thread:
 
 
 def interpret(kernel: ptx.Kernel, grid: int, block: int, memory: dict[int, int]) -> list[int]:
-    """Run every thread; memory: address -> 32-bit word. Return each thread's instructions."""
+    """Run every thread; return each thread's instruction count. memory: address -> 32-bit word."""
     steps: list[int] = []
     for ctaid in range(grid):
         shared: dict[int, int] = {}

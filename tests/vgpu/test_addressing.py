@@ -13,8 +13,8 @@ AT = "mul.wide.u32 %rd10, %r0, {step}; add.s64 %rd11, %rd0, %rd10;"
 
 
 def stopped(body: str, *arrays: np.ndarray, **how: object) -> str:
-    """Return the message of the access error, which is the same in two runs and for any batch
-    size."""
+    """Run the body with two batch sizes, each of which must raise an access error; return the
+    second error's message."""
     messages = []
     for batch_threads in (32, 1 << 15):
         with pytest.raises(MemoryAccessError) as caught:
@@ -87,7 +87,7 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
     ],
 )  # fmt: skip
 def test_wrong_addresses(body: str, arrays: list[np.ndarray], says: list[str]):
-    """says: parts of the message; parts after `!` are forbidden."""
+    """says: parts that the message must contain, or, after `!`, must not contain."""
     message = stopped(body, *arrays)
     for part in says:
         assert (part.removeprefix("!") in message) != part.startswith("!"), message
@@ -127,12 +127,12 @@ def test_threads_of_one_access_may_reach_several_tensors():
 # -- alignment -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("start", [1, 2, 3])
 def test_a_tensor_that_starts_between_two_vectors(start):
-    """The tensor's first element cannot start a vector, although it is at offset 0."""
+    """The tensor's first element, at offset 0, is not aligned for a vector."""
     x = np.arange(80, dtype=np.float32)[start:]
     body = "ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd0]; ret;"
     beyond = f"x[0], an address that is not a multiple of 16 (the remainder is {4 * start}"
     assert beyond in stopped(body, x)
-    # Vectors work from the next boundary to the last whole vector.
+    # Vector accesses work from the next boundary to the last whole vector.
     skip = 16 - 4 * start
     body = f"""add.s64 %rd5, %rd0, {skip}; mul.wide.u32 %rd6, %r0, 16; add.s64 %rd7, %rd5, %rd6;
     setp.gt.u32 %p1, %r0, 18; @%p1 bra END;
@@ -158,7 +158,7 @@ add.s32 %r3, %r1, %r2;"""
         ("ld.shared.b32 %r5, [%r3+-4];", "shared-memory offset -4, but a block has only 64 bytes"),
         ("ld.shared.v2.b32 {%r5, %r6}, [%r3];",
          "thread (1, 0, 0) of block (0, 0, 0) reads 8 bytes at shared-memory offset 4"),
-        # The last bytes of a slice are padding to a round size, which no block may touch.
+        # The last bytes of a block's slice are padding, which no block may access.
         ("ld.shared.b32 %r5, [%r1+64];", "offset 64, but a block has only 64 bytes"),
     ],
 )  # fmt: skip
@@ -240,7 +240,7 @@ MASKS = {
 @pytest.mark.parametrize("value", ["%r0", "%r1", "17", "%r4"])
 @pytest.mark.parametrize("width", [1, 2])
 def test_stores_under_every_shape_of_mask(name, value, branch, width):
-    """Masks vary over threads, blocks, both or neither, and so do the values."""
+    """Masks and values vary over threads, over blocks, over both, or over neither."""
     mask, keep = MASKS[name]
     one, two = f"b32 [%rd12], {value};", f"v2.b32 [%rd12], {{{value}, {value}}};"
     op = "st.global." + (one if width == 1 else two)

@@ -93,7 +93,7 @@ def test_bytes_that_are_not_read_are_zero(count):
 
 
 def test_a_thread_that_reads_nothing_may_point_anywhere():
-    """As usual for the guard of a tail, the size is 0 if the element does not exist."""
+    """A tail's guard sets the size to 0 if the element does not exist."""
     x, y = arrays(20)[0], np.zeros(128, np.uint32)
     text = (
         "setp.lt.u32 %p1, %r0, 20; selp.b32 %r9, 16, 0, %p1; "
@@ -129,8 +129,8 @@ def test_groups_are_of_each_thread():
 
 
 def test_the_source_is_read_when_the_copy_is_carried_out():
-    """A kernel that overwrites the source before the wait has a race, and the copy then shows the
-    new values."""
+    """A kernel that overwrites the source before the wait has a race, and the virtual GPU then
+    copies the new values."""
     copy = "cp.async.cg.shared.global [%r3], [%rd3], 16; "
     y = run(copy + "st.global.b32 [%rd3], 7; cp.async.wait_all;")
     assert (y[:, 0] == 7).all()

@@ -127,7 +127,7 @@ def test_float_sums_are_taken_in_order(threads, grid, batch_threads):
 
 @pytest.mark.parametrize("threads", [2, 40])
 def test_nan_sums_are_those_of_a_gpu(threads):
-    """Without NaN operands, x86 and Arm processors return different NaNs."""
+    """If no operand is NaN, x86 and Arm processors return different NaNs."""
     infinity, minus_infinity, nan, payload = 0x7F800000, 0xFF800000 - 2**32, 0x7FFFFFFF, 0x7F800001
     values = [minus_infinity] + [0] * (threads - 1)
     found = serve("atom.global.add.f32", infinity, values)

@@ -1,4 +1,4 @@
-"""Test the benchmark of the virtual GPU, which checks the timed results and counts exactly."""
+"""Test that the virtual GPU's benchmark checks its results and counts instructions exactly."""
 
 import datetime
 import json

@@ -31,7 +31,7 @@ def ones(bits: int) -> int:
     return (1 << bits) - 1
 
 
-# Name, types, function of the type's bits and the operands, the result's type if different.
+# Name, types, function of the bit width and the operands, and the result's type if it differs.
 TABLE = [
     ("and", ("b16", "b32", "b64", "pred"), lambda n, a, b: a & b, ""),
     ("or", ("b16", "b32", "b64", "pred"), lambda n, a, b: a | b, ""),
@@ -123,7 +123,7 @@ def test_prmt() -> None:
     check("prmt.b32 d, a, b, 0x5140", "b32 b32 -> b32", [(0x44332211, 0x88776655, 0x66225511)])
 
 
-# The manual's table: per mode the source bytes (b3, b2, b1, b0) for c = 0, 1, 2, 3.
+# The PTX manual's table: for each mode, the source bytes (b3, b2, b1, b0) for c = 0, 1, 2, 3.
 PRMT_MODES = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
     "rc8": (0x0000, 0x1111, 0x2222, 0x3333), "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
@@ -156,7 +156,7 @@ def test_bfind(kind: str) -> None:
 
 
 LENGTHS = [0, 1, 5, 31, 32, 33, 63, 64, 255]
-# 32-bit instructions truncate it to 8 bits; 64-bit ones behave differently on an H200
+# 32-bit instructions truncate the length to 8 bits; 64-bit ones behave differently on an H200.
 BEYOND = [256, 257]
 
 
@@ -166,7 +166,7 @@ def lengths(bits: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["u32", "s32", "u64", "s64"])
 def test_bfe(kind: str) -> None:
-    """As in the manual's loop, bits beyond the word or the field are zero or the sign bit."""
+    """As in the PTX manual's loop, bits beyond the word or the field are zero or the sign bit."""
     bits = int(kind[1:])
     rows = []
     for a, pos, length in itertools.product(WORDS[bits], lengths(bits), lengths(bits)):
@@ -238,7 +238,7 @@ def test_pack_and_unpack(text: str, signature: str, row: tuple[int, ...]) -> Non
 
 
 def test_128_bits_move_in_two_halves():
-    """The test includes a register that some threads do not write, and a vector of parameters."""
+    """The test includes a register that only some threads write, and a vector of parameters."""
     module = """.version 9.4
     .target sm_90a
     .address_size 64

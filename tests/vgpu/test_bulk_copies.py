@@ -1,4 +1,4 @@
-"""Test bulk copies and asynchronous stores: their targets, arrival and counts."""
+"""Test bulk copies and asynchronous stores: their targets, completion and byte counts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from forgekit.tracing.touches import Touches
 from forgekit.vgpu.counters.counting import Counting
 from forgekit.vgpu.errors import KernelError, MemoryAccessError
 
-WORDS = 64  # words of a copy: two per thread
+WORDS = 64  # words per copy, two per thread
 FRESH = 0xFFFFFFFF  # unwritten memory
 
-# s: the copy's words; %r1 its address; [%r2] an mbarrier for one arrival and for the cluster.
+# s: the copied words; %r1: the address of s; [%r2]: an mbarrier that the whole cluster can use.
 HEAD = f""".shared .align 16 .b8 s[{4 * WORDS}]; .shared .align 8 .b8 bar[16];
 mov.b32 %r1, s; mov.b32 %r2, bar; shl.b32 %r3, %r0, 3; add.s32 %r4, %r1, %r3;
 mov.u32 %r9, %ctaid.x; mul.wide.u32 %rd9, %r9, {4 * WORDS}; add.s64 %rd0, %rd0, %rd9;
@@ -71,7 +71,7 @@ def test_two_copies_one_wait():
 
 
 def test_to_several_blocks_of_the_cluster():
-    """Block 1 of each cluster of 4 copies its tensor rows to blocks 0, 2 and 3."""
+    """Block 1 of each cluster of 4 copies its row of the tensor to blocks 0, 2 and 3."""
     text = """mov.u32 %r11, %cluster_ctarank; setp.eq.u32 %p3, %r11, 1; and.pred %p4, %p1, %p3;
     mov.b16 %rs1, 13; mov.b32 %r5, 0; mov.b32 %r6, 0;
     """ + LOAD.replace("@%p1", "@%p4").replace("::bytes", "::bytes.multicast::cluster").replace(
@@ -143,8 +143,8 @@ def test_the_source_is_read_by_the_wait_for_its_group(end, arrives):
 
 @pytest.mark.parametrize("read", ["", ".read"])
 def test_the_bytes_are_there_after_the_wait(read):
-    """After `.read`, the bytes have not arrived: the thread then finds zeros, as before the
-    launch."""
+    """A wait with `.read` ends before the bytes arrive, so the thread loads the zeros from before
+    the launch."""
     look = "@%p1 ld.global.v2.b32 {%r5, %r6}, [%rd1]; @%p1 st.global.b32 [%rd0], %r5; ret;"
     x = np.arange(1, WORDS + 1, dtype=np.uint32)
     end = f"cp.async.bulk.commit_group; cp.async.bulk.wait_group{read} 0; "

@@ -10,7 +10,7 @@ from ptx_launch import launch
 
 from forgekit.vgpu.errors import DeadlockError, KernelError, MemoryAccessError
 
-# %r1: linear index of the block, %rd11: an element of x per thread; s: one element each.
+# %r1: the block's linear index; %rd11: the address of the thread's element of x; %r6: of s.
 BLOCKS_OF_32 = """.shared .align 16 .b8 s[128];
 mov.u32 %r1, %ctaid.x; shl.b32 %r2, %r1, 5; add.s32 %r2, %r2, %r0;
 mul.wide.u32 %rd10, %r2, 4; add.s64 %rd11, %rd0, %rd10;
@@ -29,13 +29,13 @@ def run(body: str, *, grid: int = 8, cluster: int = 4, **options: object) -> np.
 
 
 def of_next(grid: int, cluster: int) -> np.ndarray:
-    """Return the value that each thread of each block reads at its own position in the next block
-    of the cluster."""
+    """Return the value that each thread of each block reads from the same index in the cluster's
+    next block."""
     own = np.arange(32 * grid).reshape(-1, cluster, 32)
     return np.roll(own, -1, axis=1).reshape(grid, 32)
 
 
-# -- numbers ---------------------------------------------------------------------------------------
+# -- registers -------------------------------------------------------------------------------------
 NAMES = [
     *(f"%{name}.{axis}" for axis in "xyz" for name in
       ("ctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")),
@@ -168,7 +168,7 @@ def test_threads_that_have_exited_are_not_waited_for():
 
 
 def test_a_barrier_that_one_block_does_not_reach():
-    """Block 3 of each cluster waits for itself at another barrier."""
+    """Block 3 of each cluster waits at a block barrier that never completes."""
     body = "setp.eq.u32 %p1, %r3, 3; @%p1 bar.sync 1, 64; "
     with pytest.raises(DeadlockError) as caught:
         run(body + MEET + "ret;")

@@ -1,4 +1,4 @@
-"""Test comparisons and selections against Python's own, including NaN and signed zeros."""
+"""Test comparisons and selections against Python's, including NaN and signed zeros."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def out(threads: int = 64) -> np.ndarray:
 
 
 def stored(body: str, threads: int = 64, **how: object) -> list[int]:
-    """Return each thread's element of x, -1 at first, whose address is in %rd11."""
+    """Return x, initially -1, after the body; %rd11 is the address of the thread's element."""
     x = out(threads)
     launch(AT + body, x, block=threads, **how)
     return x.tolist()
@@ -73,7 +73,7 @@ def test_a_barrier_does_not_wait_for_threads_that_have_exited():
 
 
 def test_threads_that_exit_while_others_wait_let_them_go():
-    """The waiting threads are at the lower address; the other threads exit later."""
+    """The waiting threads are at the lower program counter; the other threads exit later."""
     body = """setp.lt.u32 %p1, %r0, 40; @!%p1 bra LEAVE;
     bar.sync 0; st.global.b32 [%rd11], %r0; ret;
     LEAVE: mov.b32 %r7, 0; WORK: add.s32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 50; @%p1 bra WORK;
@@ -88,7 +88,7 @@ def test_a_barrier_in_a_branch_that_only_some_blocks_take():
 
 
 def test_a_barrier_in_a_loop():
-    """Threads run at different speeds, but none gets a whole round ahead."""
+    """Threads run at different speeds, but no thread gets a whole round ahead."""
     body = f"""{SHARED} mov.b32 %r10, 0; mov.b32 %r11, 0;
     ROUND: add.s32 %r12, %r0, %r10; st.shared.b32 [%r3], %r12; and.b32 %r13, %r12, 7;
     mov.b32 %r14, 0;
@@ -127,7 +127,7 @@ def test_counts_are_of_whole_warps(threads, count):
 
 
 def test_lanes_that_a_warp_does_not_have_count_with_it():
-    """The second warp has 16 threads, 6 of which have exited."""
+    """The second warp has only 16 threads, 6 of which have exited."""
     body = """setp.ge.u32 %p2, %r0, 42; @%p2 ret; setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;
     st.global.b32 [%rd11], %r0; bar.arrive 1, 64; ret;
     WAIT: bar.sync 1, 64; st.global.b32 [%rd11], %r0; ret;"""
@@ -208,7 +208,7 @@ def test_guarded_barriers():
 
 
 def test_a_warp_that_has_left_is_not_counted():
-    """The count is the block's, but its second warp has exited, so the barrier never opens."""
+    """The barrier counts all threads, but the second warp has exited, so it never completes."""
     body = "setp.ge.u32 %p1, %r0, 32; @%p1 ret; bar.sync 1, 64; ret;"
     with pytest.raises(DeadlockError):
         launch(body, block=64)
@@ -219,7 +219,7 @@ def test_a_warp_that_has_left_is_not_counted():
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("schedule", [None, 3])
 def test_a_barrier_that_reduces(operation, late, schedule):
-    """The threads of 3 blocks of 96 vote on whether their x is above 5; warp 1 arrives later."""
+    """In 3 blocks of 96 threads, a barrier reduces x > 5; warp 1 may arrive later."""
     x = np.random.default_rng(7).integers(0, 10, (3, 96)).astype(np.int32)
     x[0], x[1, :] = 9, 1
     y = np.full((3, 96), 77, np.int32)

@@ -21,7 +21,7 @@ NOT_WITH_BF16 = ("u8", "s8")
 
 
 def pairs(formats: Iterable[str]) -> list[tuple[str, str]]:
-    """Return each pair of float format and integer type between which an instruction converts."""
+    """Return the pairs of a float format and an integer type that PTX converts between."""
     every = itertools.product(formats, INTEGERS)
     return [(f, i) for f, i in every if f != "bf16" or i not in NOT_WITH_BF16]
 
@@ -55,7 +55,7 @@ def test_between_integers(target: str, source: str) -> None:
     "target, result", [("s8", "b32"), ("u8", "b32"), ("s16", "b32"), ("u16", "b32")]
 )
 def test_narrow_results_fill_the_register(target: str, result: str) -> None:
-    """A result narrower than its register is extended to it with its own sign."""
+    """A result narrower than its register is extended with the result's sign."""
     rows = [(v, wrap(v, target)) for v in (0, 1, 127, 128, 255, 0x8000, 0xFFFF, 0x12345)]
     check(f"cvt.{target}.s32 d, a", f"s32 -> {result}", rows)
 
@@ -68,7 +68,7 @@ def test_narrow_sources_in_wide_registers() -> None:
 # -- integers to floats ---------------------------------------------------------------------------
 @pytest.mark.parametrize(("target", "source"), pairs(FORMATS))
 def test_integer_to_float(target: str, source: str) -> None:
-    """Large integers lie between two floats; integers at and next to ties reveal the rounding
+    """Many large integers lie between two floats; integers on and next to ties reveal the rounding
     direction."""
     rng = random.Random(19)
     form = FORMATS[target]
@@ -92,7 +92,7 @@ def test_integer_to_float(target: str, source: str) -> None:
 
 # -- floats to integers ---------------------------------------------------------------------------
 def nan_result(source: str, target: str) -> int:
-    """Return the manual's result: 0, but the pattern 100…0 from .f64 or to a 64-bit integer."""
+    """Return the PTX manual's result for NaN: 0, or 100…0 from .f64 or to a 64-bit integer."""
     bits = int(target[1:])
     return 1 << bits - 1 if source == "f64" or bits == 64 else 0
 
@@ -157,7 +157,7 @@ def test_widening_is_exact(source: str, target: str) -> None:
 @pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("mode", ROUND)
 def test_to_integral_floats(mode: str, kind: str) -> None:
-    """`cvt.rmi.f32.f32` is floor, and a zero has the operand's sign."""
+    """`cvt.rmi.f32.f32` is floor, and a zero result has the operand's sign."""
     form = FORMATS[kind]
     values = list(EDGES[kind])
     for x in (0.5, 1.5, 2.5, 0.25, 1e3 + 0.5):

@@ -1,4 +1,4 @@
-"""Test that log2, sin, cos and tanh are the same with every nearly correct C library."""
+"""Test that log2, sin, cos and tanh give the same results with every nearly correct C library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the interface of the virtual GPU: few names, each with a description."""
+"""Test that the virtual GPU has few public names and describes each."""
 
 from pathlib import Path
 

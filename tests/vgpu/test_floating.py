@@ -39,7 +39,7 @@ def sample(kind: str, count: int, operands: int) -> list[tuple[int, ...]]:
 
 
 def compare(name: str, kind: str, exact: Callable[..., int], inputs: list[tuple[int, ...]]) -> None:
-    """Assert the results of an instruction with operands of the same type, for each of the
+    """Assert the results of an instruction whose operands all have the same type, for all
     inputs."""
     count = len(inputs[0])
     operands, signature = ", ".join("abc"[:count]), f"{' '.join([kind] * count)} -> {kind}"
@@ -108,7 +108,7 @@ def test_saturation(name: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_fma(kind: str) -> None:
     form = FORMATS[kind]
-    # each pair with ten of the other values
+    # combine each pair with ten of the other values
     edges = [*itertools.product(EDGES[kind], repeat=3)][::3]
     triples = [*edges, *hard_triples(form, 1500), *random_triples(form, 1500)]
     exact = functools.partial(fma, form=form)
@@ -164,7 +164,7 @@ def test_extrema(name: str, kind: str) -> None:
 
 def test_extrema_in_words() -> None:
     check("max.ftz.f32 d, a, b", "f32 f32 -> f32", [(1, 0.0, 0.0), (0x80000001, -1.0, -0.0)])
-    # .xorsign.abs: the larger magnitude with the product's sign
+    # .xorsign.abs returns the larger magnitude with the product's sign
     rows = [(-3.0, 2.0, -3.0), (-1.0, -2.0, 2.0), (1.0, 2.0, 2.0), (-0.0, 0.0, -0.0)]
     rows += [(0x7FC00000, -1.0, -1.0), (0xFFC00000, 1.0, -1.0), (NAN, NAN, NAN)]
     check("max.xorsign.abs.f32 d, a, b", "f32 f32 -> f32", rows)
@@ -209,7 +209,7 @@ def test_packed(name: str, kind: str) -> None:
         inputs = tuple(zip(x, y, strict=True))
         rows.append((*inputs, (exact(*x, form), exact(*y, form))))
     operands = ", ".join("abc"[:count])
-    # f32x2 exists from sm_100a on.
+    # f32x2 requires sm_100a.
     target = "sm_100a" if kind == "f32" else "sm_90a"
     signature = f"{' '.join([packed] * count)} -> {packed}"
     check(f"{name}.{packed} d, {operands}", signature, rows, target=target)
@@ -287,7 +287,7 @@ def test_reciprocals_and_roots(mode: str) -> None:
 
 
 # -- approximate functions ------------------------------------------------------------------------
-# The largest error that the PTX manual allows, by opcode: relative, or absolute where stated.
+# The largest error per opcode that the PTX manual allows, relative unless marked as absolute.
 RELATIVE = {
     "ex2.approx.f32": 2**-22, "ex2.approx.ftz.f32": 2**-22,
     "lg2.approx.f32": 2**-22, "lg2.approx.ftz.f32": 2**-22,  # absolute between 0.5 and 2
@@ -355,7 +355,7 @@ def test_approximate_division(name: str) -> None:
 
 
 def test_approximate_division_by_large_numbers() -> None:
-    """Beyond 2**126, div.approx returns 0, or NaN for infinity; div.full scales and is right."""
+    """Beyond 2**126, div.approx returns 0, or NaN for infinity; div.full scales its operands."""
     huge = 2.0**127
     rows = [(1.0, huge, 0.0), (-1.0, huge, -0.0), (INF, huge, NAN), (huge, huge, 0.0)]
     check("div.approx.f32 d, a, b", "f32 f32 -> f32", rows)
@@ -378,7 +378,7 @@ SPECIAL: dict[str, list[tuple[Any, Any]]] = {
     "sin.approx": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
     "cos.approx": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
 }  # fmt: skip
-# With subnormal inputs and outputs flushed.
+# The results with subnormal inputs and outputs flushed to zero.
 FLUSHED: dict[str, list[tuple[Any, Any]]] = {
     "ex2.approx": [(LEAST, 1.0), (MINUS_LEAST, 1.0), (-127.0, 0.0), (-149.0, 0.0)],
     "lg2.approx": [(LEAST, -INF), (MINUS_LEAST, -INF)],
@@ -415,7 +415,7 @@ def test_tanh() -> None:
 
 @pytest.mark.parametrize("kind, ex2, tanh", [("f16", 2**-9.9, 2**-10.987), ("bf16", 2**-7, 2**-8)])
 def test_half_precision_functions(kind: str, ex2: float, tanh: float) -> None:
-    """The manual gives the largest errors: relative for ex2, absolute for tanh."""
+    """The PTX manual states the largest errors: relative for ex2, absolute for tanh."""
     rng = random.Random(17)
     form = FORMATS[kind]
     inputs = [encode(Fraction(rng.uniform(-10, 10)), form) for _ in range(300)]

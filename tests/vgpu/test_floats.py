@@ -1,5 +1,5 @@
-"""Test the parts of `forgekit.vgpu.floats` that instructions alone do not show: its fast paths, all
-codes of fp8.
+"""Test the fast paths of `forgekit.vgpu.floats` and all fp8 codes, which the instruction tests do
+not cover.
 
 test_floating.py and test_convert.py test rounding through the instructions.
 """
@@ -35,7 +35,7 @@ def compare(got: np.ndarray, want: list[int], form: Format, cases: list) -> None
     wrong = [
         f"{[hex(c) for c in case]}: got {g:#x}, expected {w:#x}"
         for g, w, case in zip(bits_of(got), want, cases, strict=True)
-        # the instruction tests check which NaN (test_floating.py)
+        # test_floating.py checks the NaN's bits
         if g != w and not (g & form.nan > nan and w & form.nan > nan)
     ]
     assert not wrong, f"{len(wrong)} of {len(cases)}\n" + "\n".join(wrong[:10])
@@ -47,7 +47,7 @@ def test_fma32_next_to_the_least_normal() -> None:
     case = (scaled(8384513, -100, F32), scaled(-8392705, -96, F32), scaled(1, -126, F32))
     want = fma(*case, F32)
     assert want == (1 << 23) - 1
-    # alone, and next to values for which the fast path is right
+    # alone, and together with values for which the fast path is right
     for company in ([], [(0x3F800000, 0x3F800000, 0x3F800000)]):
         columns = [array(column, "f32") for column in zip(case, *company, strict=True)]
         assert bits_of(floats.fma32(*columns))[0] == want
@@ -68,7 +68,7 @@ def test_one_hard_case_among_easy_ones() -> None:
     "name, dtype", [("e4m3", torch.float8_e4m3fn), ("e5m2", torch.float8_e5m2)]
 )
 def test_fp8_agrees_with_torch(name: str, dtype: torch.dtype) -> None:
-    """All 256 codes decode to torch's values, and every value in between encodes to the nearest."""
+    """All 256 codes decode to torch's values, and other values encode to the nearest code."""
     codes = np.arange(256, dtype="u1")
     table = torch.from_numpy(codes.copy()).view(dtype).float().numpy()
     got = fp8.to_f32(codes[None], name)[0]
@@ -96,7 +96,7 @@ def test_exp2_is_close_and_exact_for_whole_numbers() -> None:
     exact = np.exp2(x.astype("f8"))
     with np.errstate(all="ignore"):
         got = exp2(x)
-    allowed = np.maximum(exact * 2.0**-23, 2.0**-149)  # subnormals: a unit in the last place
+    allowed = np.maximum(exact * 2.0**-23, 2.0**-149)  # subnormals: one unit in the last place
     assert (np.abs(got - exact) <= allowed).all()
     whole = range(-149, 128)
     with np.errstate(all="ignore"):

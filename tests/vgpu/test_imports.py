@@ -1,5 +1,5 @@
-"""Test that the virtual GPU is an independent package: the imports of its modules, including
-annotations."""
+"""Test that the virtual GPU is an independent package, by the imports of its modules, including
+imports for annotations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_no_circle_of_modules(graph):
 
 
 def test_no_circle_of_packages(graph):
-    """The test looks for circles among the children of each package; each child includes its own
+    """No children of a package import each other in a circle; each child includes its own
     children."""
     imports = _imports(graph)
     for package in imports:
@@ -53,8 +53,8 @@ def test_no_circle_of_packages(graph):
 
 
 def _child(package: str, module: str) -> str:
-    """Return the part of a package to which a module belongs; empty for the package itself and for
-    other modules."""
+    """Return the child of a package that contains a module, or an empty string for the package
+    itself and for modules outside it."""
     below = module.removeprefix(f"{package}.")
     return "" if below == module else below.partition(".")[0]
 

@@ -32,14 +32,14 @@ def truncated(a: int, b: int) -> int:
 
 
 NARROW = ("u16", "s16", "u32", "s32")
-# The instruction, its types, its function of the type's bits and the operands. T is the type, W the
-# type with twice the width.
+# The instruction, its types, and its function of the bit width and the operands. T is the type, W
+# the type of twice its width.
 TABLE: list[tuple[str, tuple[str, ...], Callable[..., int]]] = [
     ("add.T d, a, b", ALL, lambda n, a, b: a + b),
     ("sub.T d, a, b", ALL, lambda n, a, b: a - b),
     ("min.T d, a, b", ALL, lambda n, a, b: min(a, b)),
     ("max.T d, a, b", ALL, lambda n, a, b: max(a, b)),
-    # The least number has no positive counterpart, so it does not change.
+    # The smallest number has no positive counterpart, so it does not change.
     ("neg.T d, a", SIGNED, lambda n, a: -a),
     ("abs.T d, a", SIGNED, lambda n, a: abs(a)),
     ("mul.lo.T d, a, b", ALL, lambda n, a, b: a * b),
@@ -49,7 +49,7 @@ TABLE: list[tuple[str, tuple[str, ...], Callable[..., int]]] = [
     ("mad.hi.T d, a, b, c", ALL, lambda n, a, b, c: (a * b >> n) + c),
     ("mad.wide.T d, a, b, c", NARROW, lambda n, a, b, c: a * b + c),
     ("sad.T d, a, b, c", ALL, lambda n, a, b, c: c + abs(a - b)),
-    # The only overflow, the least number divided by -1, wraps around. For division by zero, which
+    # The only overflow, the smallest number divided by -1, wraps around. For division by 0, which
     # PTX leaves undefined, an H200 returns all ones.
     ("div.T d, a, b", ALL, lambda n, a, b: truncated(a, b) if b else -1),
     ("rem.T d, a, b", ALL, lambda n, a, b: a - b * truncated(a, b) if b else -1),
@@ -155,8 +155,8 @@ def test_carry_of_multiplication() -> None:
 
 def test_carry_is_kept_where_the_guard_is_false() -> None:
     table = [
-        (0xFFFFFFFF, 1, True, 0, 1),  # the second sum runs: no carry
-        (0xFFFFFFFF, 1, False, 1, 1),  # it does not run: the first sum's carry stays
+        (0xFFFFFFFF, 1, True, 0, 1),  # the second addition runs and produces no carry
+        (0xFFFFFFFF, 1, False, 1, 1),  # it does not run, so the first carry is kept
     ]
     text = "add.cc.u32 d, a, b; mov.b32 e, 1; @c add.cc.u32 d, e, e; addc.u32 d, 0, 0"
     check(text, "u32 u32 pred -> u32 u32", table)

@@ -109,7 +109,7 @@ def test_after_uninstall_compilation_is_as_before(tmp_path):
     with pytest.raises(Exception, match=r"cudaError(InsufficientDriver|NoDevice)"):
         compiled(dynamic(x), dynamic(y))
     with pytest.raises(Exception, match=r"cudaError(InsufficientDriver|NoDevice)"):
-        copies.copy(dynamic(x), dynamic(y))  # not the function cached for the virtual GPU
+        copies.copy(dynamic(x), dynamic(y))  # must not use the function cached for the virtual GPU
     kept = cute.compile(copies.copy, dynamic(x), dynamic(y),
                         options=f"--keep-ptx --enable-tvm-ffi --dump-dir {tmp_path}")  # fmt: skip
     assert kept.__ptx__ and ".loc" not in kept.__ptx__
@@ -240,7 +240,7 @@ def number_tiles(mX: cute.Tensor, params: PersistentTileSchedulerParams):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_kernel_s_lines_are_the_user_s(installed):
-    """The DSL's scheduler has its own functions with @cute.jit."""
+    """The DSL's scheduler contains @cute.jit functions, but its file must not be named."""
 
     @cute.jit
     def run(mX: cute.Tensor):
@@ -259,7 +259,7 @@ def fake(*shape: object, align: int = 4):
 
 @functools.cache
 def add_of(how: str):
-    """Return `naive_add`, compiled for tensors of a kind."""
+    """Return `naive_add`, compiled for one kind of tensor."""
     given = {
         "dynamic": lambda: dynamic(torch.zeros(8, 8)),
         "static": lambda: from_dlpack(torch.zeros(4, 8)),
@@ -340,7 +340,7 @@ def test_marks_of_several_modes_are_read_together(installed):
 
 
 def test_host_code_says_what_bytes_hold(installed):
-    """Some frameworks use other types than torch, such as uint8 for fp8."""
+    """Some frameworks use types that differ from torch's, such as uint8 for fp8."""
     tensor = from_dlpack(torch.zeros(4, 8, dtype=torch.uint8))
     assert arguments.describe("x", tensor).dtype == "uint8"
     tensor.element_type = cutlass.Float8E4M3FN
@@ -368,7 +368,7 @@ def write_options(mX: cute.Tensor, given: Options):
 
 
 def test_pythons_numbers_in_tuples_are_numbers(installed):
-    """Addresses also count as numbers, as with TVM-FFI; CuTe DSL's own calls lose them."""
+    """As with TVM-FFI, addresses are numbers too; CuTe DSL's own calls lose them."""
     Int32, Float32 = cutlass.Int32, cutlass.Float32
     x, y = torch.zeros(4), torch.tensor([1.0, 9.0])
     nowhere = make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=4)

@@ -29,13 +29,13 @@ _compiled: dict[object, object] = {}
 
 
 def tensor(t: torch.Tensor):
-    """Return a tensor in the form that these kernels expect: every size is dynamic, and the last
-    stride is 1."""
+    """Return a tensor in the form that these kernels expect, with all sizes dynamic and a last
+    stride of 1."""
     return from_dlpack(t).mark_layout_dynamic(t.dim() - 1)
 
 
 def run(fn, *args, arch: str = "sm_90a"):
-    """Call a jit function, compiled once per architecture and types."""
+    """Call a jit function, which is compiled once per architecture and argument types."""
     known = (fn, tuple(a.dtype for a in args if isinstance(a, torch.Tensor)), arch)
     given = [tensor(a) if isinstance(a, torch.Tensor) else a for a in args]
     if known not in _compiled:

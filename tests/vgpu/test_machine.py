@@ -28,8 +28,8 @@ WORDS = REGISTERS + 2
 def expected(
     seed: int, *, exits: bool, block: int, grid: int
 ) -> tuple[str, np.ndarray, np.ndarray, list[int]]:
-    """Return a random kernel's body, its input, its output in the interpreter, and each thread's
-    steps."""
+    """Return a random kernel's body, its input, the interpreter's output, and each thread's number
+    of steps."""
     body = Generator(seed, exits=exits).body()
     n = grid * block
     values = np.random.default_rng(seed).integers(0, 64, n * INPUTS).astype(np.uint32)
@@ -41,8 +41,8 @@ def expected(
 
 
 def compare(seed: int, *, exits: bool, block: int, grid: int, **options: object) -> list[int]:
-    """Run a random kernel on the machine and compare with the interpreter's memory. Return its
-    steps."""
+    """Run a random kernel on the machine and compare its memory with the interpreter's. Return
+    each thread's number of steps in the interpreter."""
     body, values, want, steps = expected(seed, exits=exits, block=block, grid=grid)
     got = np.zeros_like(want)
     launch(body, values, got, grid=grid, block=block, shared=1024, **options)
@@ -57,8 +57,8 @@ def _random_pick(m: Machine) -> int:
     return sorted(m.runnable)[zlib.crc32(b"%d %d" % (m.executed, m.pc)) % len(m.runnable)]
 
 
-# Results must not depend on the order of groups. Only in the first order do groups meet again
-# early; in the other orders, they wait for each other at barriers and warp instructions.
+# Results must not depend on the order of groups. Groups reconverge early only in the first order;
+# in the other orders, they wait for each other at barriers and warp instructions.
 ORDERS: dict[str, Callable[[Machine], int]] = {
     "as it is": Machine.pick,
     "highest first": lambda m: max(m.runnable),

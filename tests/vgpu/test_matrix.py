@@ -42,7 +42,7 @@ def test_rows_are_aligned_and_within_shared_memory():
 
 # -- mma of two types ------------------------------------------------------------------------------
 def mma(k: int, types: tuple[str, str, str], a: int, b: int, c: int, saturate: str = "") -> int:
-    """Return a word of D for equal bytes in A, equal bytes in B, and equal words in C."""
+    """Return a word of D if all bytes of A, all bytes of B, and all words of C are equal."""
     kind = ".".join((types[2], *types))
     name = f"mma.sync.aligned.m16n8k{k}.row.col{saturate}.{kind}"
     held = ["{" + ", ".join([r] * n) + "}" for r, n in (("%r1", k // 8), ("%r2", k // 16))]
@@ -87,7 +87,7 @@ def test_lanes_that_are_missing_are_found():
 
 
 def test_undefined_rows_go_to_their_rows_of_the_result():
-    """Rows 8 to 15 of A come from unwritten shared memory; rows 0 to 7 may be stored."""
+    """Rows 8 to 15 of A come from unwritten shared memory, so only rows 0 to 7 may be stored."""
     body = """.shared .align 16 .b8 s[512]; mov.b32 %r1, s; mad.lo.s32 %r2, %r0, 16, %r1;
     mov.b32 %r3, 0; setp.lt.u32 %p1, %r0, 8;
     @%p1 st.shared.v4.b32 [%r2], {{%r3, %r3, %r3, %r3}}; bar.warp.sync -1;

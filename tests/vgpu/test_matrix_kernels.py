@@ -1,5 +1,5 @@
-"""Test CuTe DSL kernels with ldmatrix and mma: elements are where CuTe's layouts place them, and
-GEMMs are right."""
+"""Test CuTe DSL kernels with ldmatrix and mma: CuTe's layouts give each element's position, and
+GEMM results are right."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Model:
 
 
 def sequence(seed: int) -> tuple[str, list[int]]:
-    """Return random valid operations of one thread, and the phase's parity after each."""
+    """Return random valid operations of one thread, and the phase's parity after each operation."""
     draw = np.random.default_rng(seed)
     model = Model(int(draw.integers(1, 4)))
     text = f"mbarrier.init.shared.b64 [%r1], {model.count}; "
@@ -96,7 +96,7 @@ def test_a_warp_arrives_at_once(count, phases):
 
 
 def test_the_state_tells_the_phase():
-    """The state identifies the phase before the arrival, which is over once all 32 have arrived."""
+    """The state identifies the phase of the arrival; the phase ends when all 32 have arrived."""
     body = """mbarrier.arrive.shared.b64 %rd20, [%r1]; mbarrier.pending_count.b64 %r6, %rd20;
     mbarrier.test_wait.shared.b64 %p1, [%r1], %rd20; selp.b32 %r7, 100, 0, %p1;
     add.u32 %r20, %r6, %r7;"""
@@ -111,7 +111,7 @@ def test_an_arrival_that_must_not_end_the_phase():
 
 
 def test_those_that_drop_out_are_not_waited_for():
-    """16 lanes drop out in the first phase; the second ends with the other 16."""
+    """16 lanes drop out in the first phase; the second phase needs only the other 16."""
     body = """setp.lt.u32 %p1, %r0, 16; @%p1 bra STAY;
     mbarrier.arrive_drop.shared.b64 %rd20, [%r1]; mov.b32 %r20, 1; bra END;
     STAY: mbarrier.arrive.shared.b64 %rd20, [%r1];
@@ -141,7 +141,7 @@ def test_turns(wait, seed):
 
 
 def test_a_peek_that_would_never_succeed():
-    """A single `try_wait` may fail: the thread that must arrive polls first."""
+    """A single `try_wait` may fail, because the thread that must arrive polls first."""
     body = """mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0; selp.b32 %r20, 1, 0, %p1;
     mbarrier.arrive.shared.b64 %rd20, [%r1];"""
     assert run(body, count=32) == [0] * 32

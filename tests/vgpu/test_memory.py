@@ -103,7 +103,7 @@ def test_tensors_that_overlap_share_one_range(tensors, sizes):
 
 def test_a_message_names_the_first_tensor_that_holds_a_byte():
     (allocation,) = memory_of(a=PAIRS[:, 0], b=PAIRS[:, 1]).allocations
-    assert allocation.tensor_at(4)[0].name == "a"  # inside both; the first is named
+    assert allocation.tensor_at(4)[0].name == "a"  # offset 4 is in both tensors; the first is named
     assert allocation.tensor_at(28) == (allocation.regions[1].info, 24)
 
 

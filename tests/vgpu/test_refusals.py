@@ -102,7 +102,7 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
          "im2col; only .tile is supported"),
         (f"{BOXES}.2d.shared::cta.global.tile::gather4.{SIGNAL} [%r1], [%rd0, {{%r1}}], [%r2]",
          "tile::gather4; only .tile is supported"),
-        # Products of matrices.
+        # Matrix products.
         (f"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {FOUR}", ".m8n8k4"),
         (f"mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {FOUR}", ".row"),
         (f"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {FOUR}", ".f16.bf16.bf16.f16"),

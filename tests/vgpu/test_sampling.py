@@ -39,7 +39,7 @@ def test_a_sample_stands_for_each_block_once(grid, most):
     assert list(near.blocks) == list(range(near.blocks[0], near.blocks[0] + NEIGHBOURS))
     drawn = sorted([*even.blocks, *odd.blocks])
     assert all(a != b for a, b in zip(even.blocks, odd.blocks, strict=True))
-    run = (n - 2) / len(drawn)  # one from each equal part, in turn
+    run = (n - 2) / len(drawn)  # one from each equal part, in order
     assert all(1 + k * run - 1 < b < 1 + (k + 1) * run + 1 for k, b in enumerate(drawn))
     assert drawn[::2] == list(even.blocks) and drawn[1::2] == list(odd.blocks)
 
@@ -134,7 +134,7 @@ def test_a_sample_that_was_stopped_is_counted_as_far_as_it_went():
         launch(kernel(COPY, 2), x, y, grid=2000)
     (found,) = recording.counts
     assert found.sample is None
-    assert found.read_sectors == 2 * 4  # stores of the first block and of the last, which is wrong
+    assert found.read_sectors == 2 * 4  # loads of the first block and the last, whose store fails
 
 
 # -- extrapolation ---------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_extrapolated(half, union, times, expected):
 
 
 def test_extrapolated_draws_from_a_pool():
-    """For samples of 300 out of 1,000 items, the estimate follows their expected union."""
+    """For samples of 300 out of 1,000 items, the estimate matches their expected union."""
     half, union = 300, 1000 * (1 - 0.7**2)
     for times in (1, 2, 3, 10, 100):
         assert extrapolated(half, union, times) == pytest.approx(1000 * (1 - 0.7**times), abs=1)

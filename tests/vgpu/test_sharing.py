@@ -43,7 +43,7 @@ def test_two_blocks(stride, together):
 def test_a_block_that_loads_something_twice_needs_it_once():
     again = loads(64) + "ld.global.b32 %r4, [%rd3]; ld.global.b32 %r5, [%rd0]; " + STORE
     found = shared(again, 2)
-    assert found.loads.of_each == 16 + 1  # the first sector of x, which block 0 touches anyway
+    assert found.loads.of_each == 16 + 1  # plus the first sector of x, which block 0 also reads
     assert found.loads.together == 16
     assert found.warp_loads == 16 + 3  # both warps of block 1, and the second of block 0
 

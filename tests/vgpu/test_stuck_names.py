@@ -84,12 +84,12 @@ def y() -> torch.Tensor:
     return torch.zeros(2, dtype=torch.int64)
 
 
-# The compiler leaves `spin` an empty loop, with the line after the function.
+# The compiler reduces `spin` to an empty loop, with the line number after the function.
 @pytest.mark.parametrize("host, named", [(spin, "an empty loop in kernel_cutlass_spin_kernel"),
                                         (wait, "while cute.arch.atomic_add")])  # fmt: skip
 def test_an_endless_loop_names_a_line_of_the_kernel(host, named, y):
     compiled = fk.compile(host, y, device="virtual")
-    for budget in range(20, 30):  # at any point in the loop
+    for budget in range(20, 30):  # stop at any point in the loop
         with vgpu.options(budget=budget), pytest.raises(InstructionBudgetError, match=named):
             compiled(y)
 

@@ -50,7 +50,7 @@ STORE = """@%p1 cp{reduce}.async.bulk.tensor.{n}d.global.shared::cta.{op}tile.bu
 
 
 def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds) -> np.ndarray:
-    """Return the map of the launch's argument `number` (64-byte aligned, like all arrays there)."""
+    """Return the map of the launch's argument `number`, 64-byte aligned like all its arrays."""
     sizes, strides = tensor.shape[::-1], tensor.strides[::-1][1:]
     dtype = kinds.pop("dtype", KINDS[tensor.dtype.str[1:]])
     raw = encode(dtype, tensor.ctypes.data, sizes, strides, box, steps or [1] * len(sizes), **kinds)
@@ -58,8 +58,8 @@ def tensor_map(tensor: np.ndarray, box, *, steps=None, number: int = 1, **kinds)
 
 
 def text(form: str, at, size: int, reduce: str = "", tile: int = 0) -> str:
-    """Return a kernel that copies the box of `size` bytes at these coordinates; tile: its bytes in
-    shared memory, if different."""
+    """Return a kernel that copies the box of `size` bytes at the coordinates `at`; tile: the box's
+    bytes in shared memory, if different."""
     names = [f"%r{30 + i}" for i in range(len(at))]
     return (HEAD + form).format(
         n=len(at), at=", ".join(names), bytes=size, pieces=-(-max(size, tile) // 16),
@@ -77,7 +77,7 @@ def random(shape, dtype: str) -> np.ndarray:
 
 
 def boxed(tensor: np.ndarray, box, at, steps) -> tuple[np.ndarray, np.ndarray]:
-    """Return (elements, True if inside) of a box, element by element."""
+    """Return a box's elements, and a mask that is True for elements inside the tensor."""
     counts = [-(-b // s) for b, s in zip(box, steps, strict=True)]
     values, inside = np.zeros(counts[::-1], tensor.dtype), np.zeros(counts[::-1], bool)
     for index in itertools.product(*map(range, counts)):
@@ -101,7 +101,7 @@ def on_both(request):
     return gpu_launch.launch
 
 
-CASES = [  # shape of the tensor, box and coordinates (mode 0 first), dtype, swizzle
+CASES = [  # the tensor's shape, box and coordinates (mode 0 first), dtype, swizzle
     ((100,), (64,), (40,), "f4", 0),
     ((100,), (64,), (-8,), "f2", 0),
     ((40, 72), (32, 16), (0, 0), "f2", 0),
@@ -151,7 +151,7 @@ def test_loads_and_stores(shape, box, at, dtype, swizzle, launch):
     ("at", "reduce", "each"), [(32, "", 8), (32, "add", 8), (16, "", 16), (0, "add", 16)]
 )
 def test_a_store_writes_whole_pieces(at, reduce, each, launch):
-    """With 37 elements per row, the box at 32 has 5: 8 are written, including 3 of padding."""
+    """With 37 elements per row, the box at 32 has 5; the store writes 8, including 3 of padding."""
     y, new = np.zeros((2, 48), np.float32), np.ones((2, 16), np.float32)
     raw = tensor_map(y[:, :37], (16, 2))
     launch(text(FILL + STORE, (at, 0), new.nbytes, reduce), raw, new, y)
@@ -238,7 +238,7 @@ def test_a_warp_that_stores_the_same_stores_once():
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_warps_that_store_the_same_do_not_race(apart):
-    """In common scripts, several elected threads store the same bytes; different bytes are a
+    """In common code, several elected threads store the same bytes; storing different bytes is a
     finding."""
     x, new = np.zeros((8, 16), np.float32), np.arange(256, dtype=np.float32)
     each = "and.b32 %r50, %r0, 31; setp.eq.u32 %p1, %r50, 0; "
@@ -347,7 +347,7 @@ def test_kernels_change_maps(space, launch):
 
 
 def test_parameters_are_read_through_addresses():
-    """The test uses addresses of their own space, and generic addresses."""
+    """The test uses addresses in the parameter space, and generic addresses."""
     body = """mov.b64 %rd5, p0; ld.param.v2.b64 {%rd6, %rd7}, [%rd5]; cvta.param.u64 %rd8, %rd5;
     ld.b64 %rd9, [%rd8+8]; sub.s64 %rd6, %rd6, %rd0; sub.s64 %rd7, %rd7, %rd1;
     sub.s64 %rd9, %rd9, %rd1; or.b64 %rd6, %rd6, %rd7; or.b64 %rd6, %rd6, %rd9;
@@ -436,7 +436,7 @@ def test_a_copy_of_other_modes_than_its_map():
 
 
 def test_a_map_of_a_tensor_that_is_no_argument():
-    """As for tables of pointers, the virtual GPU finds the tensor by its address if it still
+    """As for tables of pointers, the virtual GPU finds a tensor by its address while the tensor
     exists."""
     x, other, tile = np.zeros(4), random((8, 16), "f4"), np.zeros((8, 16), np.float32)
     ptx_launch.launch(text(LOAD + OUT, (0, 0), 512), tensor_map(other, (16, 8)), tile, x)

@@ -13,7 +13,7 @@ ADD = "add.f32 %f9, %f9, %f{0};"
 
 
 def waits(body: str, what: str, arrays: int = 4) -> list[float]:
-    """Return the cycles of each wait for `what`, in the order of the PTX."""
+    """Return the cycles of each wait for `what`, in PTX order."""
     (code,) = load(kernel(body + " ret;", arrays)).values()
     return [step.cycles for step in steps(code) if step.wait == what]
 
@@ -30,7 +30,7 @@ def branched(n: int, more: str = "") -> str:
 @pytest.mark.parametrize(
     ("body", "count"),
     [
-        (of_each(LOAD + ADD, 0, 1, 2, 3), 1),  # loads move up
+        (of_each(LOAD + ADD, 0, 1, 2, 3), 1),  # loads are hoisted
         (of_each(LOAD + ADD, 0, 1) + "bar.sync 0; " + of_each(LOAD + ADD, 2, 3), 2),
         (of_each(LOAD + ADD, 0) + "ld.param.u64 %rd8, [p1]; ld.global.f32 %f8, [%rd8];"
          + ADD.format(8), 1),

@@ -47,8 +47,8 @@ def byte(n, kind):
     return warpgroup.MmaF8Op(kind, kind, Float32, (64, n, 32), RMEM, K, K)
 
 
-# The operation, the type, and the bytes over which A and B are swizzled; each span and orientation
-# of both occurs once. test_matrix_parity.py covers more types, bit by bit.
+# The operation, the type, and the swizzle spans of A and B in bytes; each span and orientation of
+# A and B occurs once. test_matrix_parity.py compares more types bit by bit.
 PRODUCTS = {
     "K 16, K 32": (lambda: half(64), F16, (16, 32)),
     "MN 32, MN 16": (lambda: half(64, SMEM, MN, MN), F16, (32, 16)),
@@ -106,7 +106,7 @@ st.shared.v4.b32 [%r2+16], {%r3, %r3, %r3, %r3}; fence.proxy.async.shared::cta; 
 shr.u32 %r4, %r1, 4; cvt.u64.u32 %rd10, %r4; or.b64 %rd10, %rd10, %rd11; setp.eq.u32 %p1, 0, 0;
 mov.b32 %r10, 0; mov.b32 %r11, 0; mov.b32 %r12, 0; mov.b32 %r13, 0; wgmma.fence.sync.aligned;
 """
-# The order is eight rows of 16 bytes, the next 8 bytes of K, the next eight rows.
+# Eight rows of 16 bytes are followed by the next 8 elements of K, then by the next eight rows.
 PLAIN = "mov.b64 %rd11, 0x0000001000080000;" + FILL
 SHAPE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
 MMA = SHAPE + " {%r10, %r11, %r12, %r13}, %rd10, %rd10, %p1, 1, 1, 0, 0;"

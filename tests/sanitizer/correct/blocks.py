@@ -60,7 +60,7 @@ def barriers_of_one_warp(mX, mY):
         want=lambda x, y: torch.ones_like(y))  # fmt: skip
 @cute.kernel
 def any_negative(mX, mY):
-    """Threads that find a negative value all store the same 1 to the same flag."""
+    """All threads with a negative value store 1 to the same flag."""
     tidx, _, _ = cute.arch.thread_idx()
     sF = smem(1, Int32)
     if tidx == 0:
@@ -74,7 +74,7 @@ def any_negative(mX, mY):
 
 @cute.kernel
 def small_elements(mX, mY):
-    """Neighbours write different bytes of the same word, in shared and in global memory."""
+    """Neighbouring threads write different bytes of the same word, in shared and global memory."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, mX.element_type)
     sX[tidx] = mX[tidx]
@@ -92,7 +92,7 @@ SMALL_ELEMENTS = tuple(
 @family(block=THREADS, grid=by_rows, args=rows_of_integers(THREADS), want=by_block)
 @cute.kernel
 def uniform_branch(mX, mY):
-    """Barriers in a branch and a loop: a block's threads take the same path, but blocks differ."""
+    """Threads of a block take the same path to barriers in a branch and a loop; blocks differ."""
     tidx, bidx = indices()
     sX = smem(THREADS, Int32)
     x = mX[bidx, tidx]
@@ -112,7 +112,7 @@ def uniform_branch(mX, mY):
 @family(block=THREADS, args=pair(THREADS), want=by_half)
 @cute.kernel
 def halves_exchange(mX, mY):
-    """The halves of each warp reverse their values separately, with their own sync_warp masks."""
+    """The halves of each warp reverse their values separately, with separate sync_warp masks."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     sX = smem(THREADS)
@@ -174,7 +174,7 @@ def token(mY):
 @family(block=THREADS, args=pair(160), want=lambda x, y: 2 * x.view(5, 32).flip(1).reshape(-1))
 @cute.kernel
 def copying_warp(mX, mY):
-    """With 4 barriers, warp 0 copies tiles by cp.async into 2 buffers, and warp 1 doubles them."""
+    """Warp 0 copies tiles by cp.async into 2 buffers; warp 1 doubles them. 4 barriers suffice."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2))
@@ -210,7 +210,7 @@ def queued(x, n, y):
         want=lambda x, c, y, z: 2 * x.roll(-32))  # fmt: skip
 @cute.kernel
 def grid_barrier(mX, mC, mY, mZ):
-    """All blocks wait for each other, with a counter, before they read each other's results."""
+    """All blocks wait for each other through a counter before they read each other's results."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     i = bidx * 32 + tidx
@@ -245,7 +245,7 @@ def lock(mL, mY):
         want=queued)  # fmt: skip
 @cute.kernel
 def queue(mX, mN, mY):
-    """Positive values go to slots drawn from a counter, all different and in any order."""
+    """Positive values go to distinct slots, drawn from a counter in any order."""
     tidx, bidx = indices()
     x = mX[bidx * 32 + tidx]
     if x > 0:
@@ -307,7 +307,7 @@ def vector_copy(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None)
 @family(block=128, grid=by_parts(4), args=pair(5, 77), want=lambda x, y: torch.softmax(x, 1))
 @cute.kernel
 def leaving_early(mX, mY):
-    """Warps without a row do nothing; those with a row use shuffles."""
+    """Warps without a row exit; warps with a row use shuffles."""
     bidx, _, _ = cute.arch.block_idx()
     row = bidx * 4 + cute.arch.warp_idx()
     lane = cute.arch.lane_idx()

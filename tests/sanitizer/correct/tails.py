@@ -1,7 +1,7 @@
 """Define correct kernels that read and compute on unwritten shared memory, and drop the results.
 
-The tails of rows and tiles are those of production kernels: not loaded or partly loaded, used by
-all threads, and masked or omitted at the end.
+As in production kernels, the tails of rows and tiles are not loaded, or only in part. All threads
+compute on the tails, and the results are masked or omitted at the end.
 """
 
 import cutlass
@@ -42,7 +42,7 @@ def of_neighbours(x, y):
 # ------------------------------
 @cute.kernel
 def rows_kernel(mX, mT, mY, what):
-    """One warp per row, 4 elements per lane, by cp.async if there is a row."""
+    """Process one row per warp, 4 elements per lane; cp.async loads the row if it exists."""
     tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row, rows = bidx * 2 + warp, mX.shape[0]
@@ -109,8 +109,8 @@ ROWS = tuple(
 # -- columns beyond the end -----------------------------------------------------------------------
 @cute.kernel
 def columns_kernel(mX, mY, what):
-    """Process one row of 50 elements in a buffer of 64, which all threads read and mask before it
-    matters; y[0] is the result."""
+    """Process one row of 50 elements in a buffer of 64. All threads read the buffer, and mask the
+    tail before it affects the result, y[0]."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sP = smem(THREADS), smem(4)
@@ -233,8 +233,8 @@ COLUMNS = (
 # -- partly written words ------------------------------------------------------------
 @cute.kernel
 def words_kernel(mX, mY, width):
-    """y = 3 x through shared memory, written element by element, read `width` elements at a
-    time."""
+    """Compute y = 3 x through shared memory, written element by element, read `width` elements
+    at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     n, dtype = mX.shape[0], mX.element_type
     sX = smem(THREADS, dtype)
@@ -307,7 +307,7 @@ def swizzled_edge(mX, mY):
 @family(block=THREADS, grid=by_parts(THREADS), args=pair(100), want=of_neighbours)
 @cute.kernel
 def halo(mX, mY):
-    """Sum neighbours; at the ends, threads read the halo although it was not loaded."""
+    """Sum neighbouring elements; at the ends, threads read a halo that was not loaded."""
     tidx, bidx = indices()
     n, i = mX.shape[0], bidx * THREADS + tidx
     sX = smem(THREADS + 2)
@@ -328,7 +328,7 @@ def halo(mX, mY):
         want=lambda a, b, c: a @ b)  # fmt: skip
 @cute.kernel
 def product_edge(mA, mB, mC):
-    """C = A B in one tile of 8 x 8 with K = 8, which the matrices do not fill in any dimension."""
+    """Compute C = A B in one 8 x 8 tile with K = 8; the matrices fill it in no dimension."""
     tx, ty, _ = cute.arch.thread_idx()
     sA, sB = smem((8, 8)), smem((8, 8))
     (m, k), n = mA.shape, mB.shape[1]
@@ -390,8 +390,8 @@ def peer(mX, mY):
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x, static=(0,))
 @cute.kernel
 def bulk_rows(mX, mY):
-    """Bulk copies fill whole tiles; the last buffer receives no copy, but is read like the
-    others."""
+    """Bulk copies fill whole tiles; the last buffer receives no copy, but is read like the other
+    buffers."""
     tidx, bidx = indices()
     sX = smem((THREADS, 2))
     mbarrier = cutlass.memory.SmemAllocator().allocate_array(Int64, 1)

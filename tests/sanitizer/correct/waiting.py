@@ -1,5 +1,5 @@
-"""Define correct kernels in which a thread waits for others just before a barrier of its block. Its
-neighbours arrive at the barrier much earlier: locks, semaphores, chained scans, mbarriers.
+"""Define correct kernels in which a thread waits for others just before a barrier of its block.
+Its neighbours arrive much earlier. The kernels use locks, semaphores, chained scans and mbarriers.
 """
 
 import cutlass
@@ -237,8 +237,8 @@ def tile_for_all(mX, mY):
         want=lambda x, y: [(y[:32], x.flip(0) + 9), (y[32:], x[7:8] + 9)])  # fmt: skip
 @cute.kernel
 def lane_waits(mX, mY):
-    """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for it, then its block
-    does."""
+    """Warp 0 stores and arrives at an mbarrier; a lane of warp 1 waits for the mbarrier before the
+    block's barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(32), smem(1, Int64).iterator
     init_mbarriers((ready, 32))
@@ -289,7 +289,7 @@ def one_producer(mX, mY):
 @family(block=THREADS, args=pair(3 * THREADS), want=lambda x, y: x + 1)
 @cute.kernel
 def store_by_one(mX, mY):
-    """One thread stores each tile, and waits until its source may be overwritten."""
+    """One thread stores each tile, and waits until the copy has read its source."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
     gX, gY = cute.zipped_divide(mX, (THREADS,)), cute.zipped_divide(mY, (THREADS,))
@@ -310,8 +310,8 @@ def store_by_one(mX, mY):
         want=lambda x, y: x.cumsum(0))  # fmt: skip
 @cute.kernel
 def cluster_chain(mX, mY):
-    """Compute running sums along a cluster: a thread waits for the previous block, then its block
-    continues."""
+    """Compute running sums along a cluster: one thread waits for the previous block while its own
+    block waits."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX, come = smem(THREADS), smem(1, Int64).iterator
@@ -402,8 +402,8 @@ def late_arrival(mX, mL, mY):
 @family(block=THREADS, args=lambda: (fk.randn(6), fk.empty(THREADS)), want=taken_in_turn)
 @cute.kernel
 def ping_pong(mX, mY):
-    """One lane in each of two warps alternates with the other through a flag in shared memory; then
-    all threads meet at a barrier."""
+    """One lane in each of two warps takes alternate steps, controlled by a flag in shared memory;
+    then all threads meet at a barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sTurn, sSum = smem(1, Int32), smem(1)
     if tidx == 0:

@@ -36,7 +36,7 @@ ASYNC, RACE = ("async-copy",), ("shared-race",)
 ))  # fmt: skip
 @cute.kernel
 def own_vector(mX, mY, bug):
-    """Each thread copies four elements and uses them itself, with a wait but no barrier."""
+    """Each thread copies and uses its own four elements, so it needs a wait but no barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS))
     gX = cute.zipped_divide(mX, (4,))
@@ -99,7 +99,7 @@ def reversed_tile(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def pipeline(mX, mY, bug):
-    """Row sums: cp.async copies tiles of 256 floats, two ahead of the sum, into three stages."""
+    """Sum rows; cp.async copies tiles of 256 floats, two ahead of the sum, into three stages."""
     tidx, row = indices()
     sX = smem((4, THREADS, STAGES))
     gX = cute.zipped_divide(mX[row, None], (4,))  # (4, N / 4)
@@ -134,7 +134,7 @@ def pipeline(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_stages(mX, mY, bug):
-    """y = 2 x, tile by tile; the next tile is in flight while this one is used."""
+    """Compute y = 2 x tile by tile; the next tile is in flight while the current tile is used."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS, 2))
     gX = cute.zipped_divide(mX, (4,))

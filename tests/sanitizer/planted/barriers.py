@@ -1,4 +1,4 @@
-"""Barriers that only some threads reach, even in branches and loops, or with a wrong count."""
+"""Barriers that only some threads reach, in branches and loops, or with a wrong count."""
 
 import cutlass
 import torch
@@ -23,7 +23,7 @@ DIVERGENT = ("divergent-barrier",)
 ))  # fmt: skip
 @cute.kernel
 def mirror(mX, mY, bug):
-    """y[i] = x[63 - i]; the mutants put the barrier where some threads do not reach it."""
+    """Compute y[i] = x[63 - i]; some threads do not reach the barrier in the mutants."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(THREADS)
@@ -61,13 +61,13 @@ def mirror(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_groups(mX, mY, bug):
-    """Two groups of 64 threads, each with its own barrier, mirror 64 values each."""
+    """Each of two groups of 64 threads mirrors 64 values, with a separate barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     group, i = tidx // 64, tidx % 64
     sX = smem((64, 2))
     threads = 96 if const_expr(bug == "with_a_count_of_96") else 64
     if const_expr(bug == "with_a_count_of_48"):
-        threads = mX.shape[0] * 3 // 8  # as a constant, ptxas would refuse it
+        threads = mX.shape[0] * 3 // 8  # ptxas would reject a constant
     if const_expr(bug == "with_a_count_of_32"):
         threads = 32
     sX[i, group] = mX[tidx]  # BUG reading_the_other, with_a_count_of_32
@@ -95,7 +95,7 @@ def two_groups(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def producer(mX, mY, bug):
-    """Warp 0 fills a buffer, and warp 1 empties it; barrier 1 means full, barrier 2 means empty."""
+    """Warp 0 fills a buffer, and warp 1 empties it; barrier 1 signals full, barrier 2 empty."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem(32, Int32)
@@ -127,7 +127,7 @@ def producer(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def crossing(mY, bug):
-    """Two warps pass two named barriers, one of them in the opposite order."""
+    """Two warps pass two named barriers; in the mutant, in opposite order."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = tidx // 32
     if warp == 0:
@@ -274,7 +274,7 @@ def handed_over(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def awaited_by_one(mX, mY, bug):
-    """Thread 0 waits for an mbarrier before the block's barrier; y = the warp's sum + the
+    """Thread 0 waits for an mbarrier before the block's barrier; y is the warp's sum plus the
     neighbour's value."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, ready = smem(THREADS), smem(1, Int64).iterator

@@ -32,7 +32,7 @@ RACE = ("global-race",)
 ))  # fmt: skip
 @cute.kernel
 def column_sum(mX, mY, bug):
-    """One thread per column, eight rows per block; blocks add to the result."""
+    """Sum columns: one thread per column, eight rows per block; blocks add to the result."""
     c, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
     total = Float32(0.0)
@@ -48,7 +48,7 @@ def column_sum(mX, mY, bug):
 
 @cute.kernel
 def partial_sums_kernel(mX: cute.Tensor, mP: cute.Tensor, bug: cutlass.Constexpr):
-    """One warp per block: its sum becomes element `bidx` of the partial results."""
+    """One warp per block stores its sum as element `bidx` of the partial results."""
     tidx, bidx = indices()
     total = cute.arch.warp_reduction_sum(mX[bidx * 32 + tidx])
     if tidx == 0:
@@ -167,7 +167,7 @@ def double_and_rotate(
 ))  # fmt: skip
 @cute.kernel
 def smooth(mX, mY, bug):
-    """y[i] = x[i] + x[i - 1], cyclically; wrong if x and y are the same tensor."""
+    """Compute y[i] = x[i] + x[i - 1], cyclically; x and y must not be the same tensor."""
     tidx, bidx = indices()
     mY = mX if const_expr(bug == "in_place") else mY
     i = bidx * 32 + tidx
@@ -184,7 +184,7 @@ def smooth(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def turn(mX, mS, mY, bug):
-    """A block reverses its 64 values through scratch in global memory."""
+    """Each block reverses its 64 values through scratch space in global memory."""
     tidx, bidx = indices()
     if const_expr(bug == "in_one_scratch"):
         mS[tidx] = mX[bidx * THREADS + tidx]  # BUG in_one_scratch

@@ -97,7 +97,7 @@ def transpose_direct(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def difference(mX, mY, bug):
-    """y[i] = x[i + 1] - x[i - 1], with x = 0 outside."""
+    """Compute y[i] = x[i + 1] - x[i - 1], where x is 0 outside the tensor."""
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0]
@@ -123,7 +123,7 @@ def difference(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def row_softmax(mX, mY, bug):
-    """One warp per row, two rows per block, three passes."""
+    """Compute the softmax of rows, with one warp per row, two rows per block, and three passes."""
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
     row = bidx * 2 + cute.arch.warp_idx()
@@ -158,7 +158,7 @@ def row_softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def index(mY, bug):
-    """A kernel used only for launches that exceed limits."""
+    """Store each thread's index; launches of this kernel exceed limits."""
     tidx, _, _ = cute.arch.thread_idx()
     sY = smem(58 * 1024 if bug == "of_232_kib" else 64)
     sY[tidx] = Float32(1.0)
@@ -205,7 +205,7 @@ def vector_rows(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def shared_vectors(mX, mY, bug):
-    """Rows pass through shared memory, written element by element and read 128 bits at a time."""
+    """Copy rows through shared memory, written element by element and read 128 bits at a time."""
     tidx, _, _ = cute.arch.thread_idx()
     stride = 9 if const_expr(bug == "padded_by_one") else 12
     sX = smem((8, 8), stride=(stride, 1))
@@ -249,8 +249,8 @@ def async_rows(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def three(mX, mY, bug):
-    """The compiler loads three elements as four; their sum is stored for all threads, also over the
-    elements."""
+    """Sum three elements, which the compiler loads as four; all threads store the sum, and three of
+    them replace an element."""
     tidx, _, _ = cute.arch.thread_idx()
     total = mX[0] + mX[1] + mX[2]  # BUG without_barrier, into_empty
     if const_expr(bug == "of_four"):

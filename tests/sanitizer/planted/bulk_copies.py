@@ -8,7 +8,7 @@ import forgekit as fk
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import indices, pair, smem, sync_if
 
-THREADS = 64  # consumers; one more warp produces
+THREADS = 64  # the consumers; the producer is one more warp
 TILE = 2 * THREADS
 STAGES = 2
 
@@ -23,7 +23,7 @@ COPY, LIFETIME = ("async-copy",), ("block-lifetime",)
 @cute.jit
 def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
             n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
-    """Wait for a stage, use it, release it."""
+    """Wait for each stage, use it, and release it."""
     tidx, _, _ = cute.arch.thread_idx()
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
@@ -44,7 +44,7 @@ def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
 @cute.jit
 def produce(gX: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
             n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
-    """Wait until a stage is free, announce its bytes, start its copy."""
+    """Wait until each stage is free, announce its bytes, and start its copy."""
     atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
@@ -106,8 +106,8 @@ def bulk_pipeline(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def bulk_store(mX, mY, bug):
-    """Two tiles per block, filled by all threads and stored by one thread, from the same shared
-    memory."""
+    """All threads of a block fill two tiles, one after the other, in the same shared memory; one
+    thread stores them."""
     tidx, bidx = indices()
     sX = smem(TILE)
     gX, gY = cute.zipped_divide(mX, (TILE,)), cute.zipped_divide(mY, (TILE,))

@@ -40,7 +40,7 @@ LEFT = ("block-lifetime", "uninitialised-shared")
 ))  # fmt: skip
 @cute.kernel
 def staged_sum(mX, mY, bug):
-    """All threads use a stage, then thread 0 loads the tile after next into it."""
+    """All threads use a stage; then thread 0 loads the tile after next into that stage."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, STAGES))
     full = smem(STAGES, Int64).iterator
@@ -130,8 +130,8 @@ def in_and_out(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def short_last_tile(mX, mY, bug):
-    """Tiles have 128 floats, except for a shorter last one; the expected bytes are those of the
-    tile."""
+    """Tiles have 128 floats, except that the last tile is shorter; the mbarrier expects the tile's
+    actual bytes."""
     tidx, bidx = indices()
     sX = smem(2 * THREADS)
     mbar = smem(1, Int64).iterator

@@ -1,4 +1,4 @@
-"""Blocks of a cluster that exchange values: gather, halo, broadcast, atomics, messages."""
+"""Exchange between the blocks of a cluster: gather, halo, broadcast, atomics, messages."""
 
 import cutlass
 import torch
@@ -43,7 +43,7 @@ EMPTY, ASYNC = ("uninitialised-shared",), ("async-copy",)
 ))  # fmt: skip
 @cute.kernel
 def cluster_max(mX, mY, bug):
-    """Every block reads every block's maximum, and subtracts the largest; two rounds."""
+    """In two rounds, every block reads all blocks' maxima, and subtracts the largest."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     warp = cute.arch.warp_idx()
@@ -80,8 +80,8 @@ def cluster_max(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cluster_halo(mX, mY, bug):
-    """y[i] = x[i] + x[i + 1], cyclically; the next block's first value is in that block's shared
-    memory."""
+    """Compute y[i] = x[i] + x[i + 1], cyclically; the next block's first value comes from the next
+    block's shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS)
@@ -112,14 +112,14 @@ def cluster_halo(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cluster_broadcast(mX, mY, bug):
-    """Block 0 of each cluster of 2 x 2 writes its row into the shared memory of all four."""
+    """Block 0 of each cluster of 2 x 2 writes its row into the shared memory of all blocks."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     cx, cy, _ = cute.arch.cluster_idx()
     bx, by, _ = cute.arch.block_idx()
     sX = smem(THREADS, Int32)
     if const_expr(bug != "before_they_start"):
-        cluster_sync()  # all four have started
+        cluster_sync()  # all four blocks have started
     if rank == 0 or const_expr(bug == "by_all"):
         x = mX[cy, cx, tidx]
         if const_expr(bug == "by_all"):
@@ -143,7 +143,7 @@ def cluster_broadcast(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cluster_histogram(mX, mH, bug):
-    """Each block owns 4 of 16 counters; a value is counted in the block that owns its counter."""
+    """Each block owns 4 of 16 counters, and threads count each value in its counter's block."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sH = smem(4, Int32)

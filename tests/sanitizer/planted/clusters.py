@@ -1,4 +1,4 @@
-"""Clusters: row sums through distributed shared memory, with its barrier and with mbarriers."""
+"""Clusters: row sums through distributed shared memory, with cluster barriers and mbarriers."""
 
 import operator
 
@@ -171,7 +171,7 @@ def reduction_buffer_sum(
 ))  # fmt: skip
 @cute.kernel
 def ring(mX, mY, bug):
-    """In each round every block passes its value to the next block in the cluster of 2."""
+    """In each round, every block passes its values to the next block of a cluster of 2."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     sX = smem(THREADS)

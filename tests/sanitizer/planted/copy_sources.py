@@ -34,7 +34,7 @@ def counted(*shape):
 ))  # fmt: skip
 @cute.kernel
 def tile_in_place(mX, bug):
-    """x = mirror of x + 1, tile by tile, in place."""
+    """Replace each tile of x in place by its mirror image plus 1."""
     tidx, bidx = indices()
     sX = smem(THREADS)
     gX, sV = cute.zipped_divide(mX, (1,)), cute.zipped_divide(sX, (1,))
@@ -67,7 +67,7 @@ def tile_in_place(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def one_ahead(mX, bug):
-    """Running sums of each column in place; the next row is in flight while this one is used."""
+    """Compute running sums of columns in place; the next row is in flight while a row is used."""
     tidx, _, _ = cute.arch.thread_idx()
     rows = mX.shape[0]
     sX = smem((THREADS, 2))
@@ -163,7 +163,7 @@ def bulk_in_place(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_tiles(mX, mY, bug):
-    """Add two tiles that bulk copies load; cp.async fills a third buffer."""
+    """Add two tiles that bulk copies load and a third buffer that cp.async fills."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sZ = smem((TILE, 2)), smem(THREADS)
     full = smem(2, Int64).iterator
@@ -206,7 +206,7 @@ def two_tiles(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def passed_through(mX, mY, bug):
-    """One thread loads tiles and stores them without reading them."""
+    """One thread copies tiles to shared memory and back, but no thread reads them."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, full = smem(TILE), smem(1, Int64).iterator
     load = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Float32)

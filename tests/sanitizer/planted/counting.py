@@ -134,7 +134,7 @@ def two_buffer_scan(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def warp_scan(mX, mY, bug):
-    """Compute running sums with shuffles, then add the first warp's total to the second."""
+    """Compute running sums with shuffles; the second warp then adds the first warp's total."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = cute.arch.warp_idx(), cute.arch.lane_idx()
     sT = smem(2, Int32)
@@ -160,7 +160,7 @@ def warp_scan(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def tally(mX, mMost, mSum, mSquares):
-    """Execute several atomics whose results need no separate lines."""
+    """Update several results with atomics, one source line per result."""
     tidx, _, _ = cute.arch.thread_idx()
     x = mX[tidx]
     square = x * x

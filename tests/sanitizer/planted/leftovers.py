@@ -1,4 +1,4 @@
-"""Leftovers in unwritten shared memory, used in computations and dropped, or not dropped.
+"""Leftovers in unwritten shared memory, used in computations whose results may be dropped.
 
 Every correct kernel here also reads leftovers; a mutant lets them reach a result, a branch or an
 index.
@@ -14,7 +14,7 @@ from tests.sanitizer.kernel_parts import cluster_sync, indices, smem
 
 THREADS = 64
 WARP = 32
-N = 50  # number of elements, out of 64
+N = 50  # the number of elements in a buffer of 64
 
 
 def summed_up(x, y):
@@ -42,8 +42,8 @@ LEFTOVER = ("uninitialised-shared",)
 ))  # fmt: skip
 @cute.kernel
 def tail(mX, mY, bug):
-    """For one row in one warp, with its tail: y[0] is the sum, y[1] the maximum, and y[2 + i] = 2
-    x[i]."""
+    """One warp processes one row and its tail: y[0] is the sum, y[1] is the maximum, and y[2 + i]
+    is 2 x[i]."""
     lane, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(2 * WARP)
@@ -95,7 +95,7 @@ def tail(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def flags(mX, mY, bug):
-    """y[i] = x[i] + 1 if x[i] > 0, else x[i]; unwritten x[i] are also read."""
+    """Compute y[i] = x[i] + 1 if x[i] > 0, else x[i]; threads also read unwritten elements."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(THREADS, Int32)
@@ -138,7 +138,7 @@ def flags(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def half_tail(mX, mY, bug):
-    """y = 2 x for an odd number of float16, which are read from shared memory in wide words."""
+    """Compute y = 2 x for an odd number of float16, read from shared memory in wide words."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     width = const_expr(8 if bug in ("in_128_bits", "summed_vector") else 2)
@@ -174,7 +174,7 @@ def half_tail(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def passed_on(mX, mY, bug):
-    """Values pass through a second buffer, or another thread, before they are stored."""
+    """Pass values through a second buffer, or another thread, before they are stored."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sZ, sSum = smem(THREADS), smem(THREADS), smem(1)
@@ -217,7 +217,7 @@ def passed_on(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def async_norm(mX, mY, bug):
-    """RMS norm with one warp per row and cp.async; missing rows are neither copied nor stored."""
+    """Compute the RMS norm with one warp per row; missing rows are neither copied nor stored."""
     tidx, bidx = indices()
     warp, lane = tidx // WARP, tidx % WARP
     row = bidx * 2 + warp
@@ -255,7 +255,7 @@ def async_norm(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def sent(mX, mY, bug):
-    """y = 3 x, one block per row: each block triples its peer's row and sends it by a bulk copy."""
+    """Compute y = 3 x; each block triples its peer block's row and sends it by a bulk copy."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
     n = mX.shape[1]

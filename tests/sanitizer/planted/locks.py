@@ -1,4 +1,4 @@
-"""Locks, tickets, semaphores and barriers of the grid, built from atomics and flags; endless
+"""Locks, tickets, semaphores and grid barriers built from atomics and flags, and endless
 loops."""
 
 import cutlass
@@ -41,7 +41,7 @@ def three_rounds(x):
 ))  # fmt: skip
 @cute.kernel
 def row_lock(mX, mL, mY, bug):
-    """Blocks add their rows to one result; thread 0 holds the lock for its block."""
+    """Blocks add their rows to one result; thread 0 takes the lock for its block."""
     tidx, bidx = indices()
     x = mX[bidx, tidx]
     if const_expr(bug != "not_taken"):
@@ -68,7 +68,7 @@ def row_lock(mX, mL, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def ticket_lock(mX, mT, mY, bug):
-    """Blocks draw a number from mT[0] and wait until mT[1] equals it, so they add in that order."""
+    """Each block draws a number from mT[0], waits until mT[1] equals the number, and adds."""
     tidx, bidx = indices()
     serving = mT.iterator + 1
     mine = Int32(0)
@@ -139,7 +139,7 @@ def turnstile(mX, mS, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def grid_rounds(mX, mC, mY, mZ, bug):
-    """Three rounds: every element becomes the sum of itself and an element of the next block."""
+    """In three rounds, every element becomes the sum of itself and an element of the next block."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     for k in cutlass.range_constexpr(3):
@@ -208,7 +208,7 @@ def shared_lock(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def dynamic_tree(mX, mY, bug):
-    """Sum with a tree of 32 threads, whose width a loop halves."""
+    """Sum 32 values in a tree; a loop halves the number of active threads."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(32), 16)
     sP[tidx] = mX[tidx]
@@ -236,7 +236,7 @@ def dynamic_tree(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def chain(mX, mF, mY, bug):
-    """Running sums over blocks; each block waits for the previous block's flag."""
+    """Compute running sums over blocks; each block waits for the previous block's flag."""
     bidx, _, _ = cute.arch.block_idx()
     tidx, _, _ = cute.arch.thread_idx()
     if tidx == 0:

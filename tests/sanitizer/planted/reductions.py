@@ -36,8 +36,8 @@ RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 ))  # fmt: skip
 @cute.kernel
 def tree_sum(mX, mY, bug):
-    """One block per row: strided parts, then a tree in shared memory, with the last steps in one
-    warp."""
+    """Sum rows, one per block: strided partial sums, then a tree in shared memory, whose last steps
+    run in one warp."""
     tidx, row = indices()
     sP = smem(THREADS)
     total = Float32(0.0)
@@ -55,7 +55,7 @@ def tree_sum(mX, mY, bug):
             other = sP[tidx + half]  # BUG unguarded, of_busy_threads, without_syncwarp
             sP[tidx] = sP[tidx] + other  # BUG without_syncwarp
         if const_expr(bug != "without_syncwarp"):
-            cute.arch.sync_warp()  # from 32 values on, only one warp works
+            cute.arch.sync_warp()  # for 32 values or fewer, only one warp works
     if tidx == 0:
         mY[row] = sP[0]  # BUG of_busy_threads
 
@@ -69,7 +69,7 @@ def tree_sum(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def wide_tree(mX, mY, bug):
-    """128 threads add 128 values, neighbours first, so every step needs a barrier of the block."""
+    """128 threads add 128 values, neighbours first, so every step needs a block barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sP = smem(128)
     sP[tidx] = mX[tidx]
@@ -93,7 +93,7 @@ def wide_tree(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def block_sum(mX, mY, bug):
-    """One block per row: each warp sums with shuffles, then one thread adds up the sums."""
+    """Sum rows, one per block: each warp sums with shuffles, then one thread adds these sums."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sP = smem(4)
@@ -135,7 +135,7 @@ def combine(
 ))  # fmt: skip
 @cute.kernel
 def softmax(mX, mY, bug):
-    """One block per row, three passes, one buffer for the partial results of both reductions."""
+    """Process one row per block in three passes, with one buffer for both reductions."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sP = smem(WARPS)
@@ -159,7 +159,7 @@ def softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def online_softmax(mX, mY, bug):
-    """One block per row, one column per thread; pairs (maximum, sum) of the warps are merged."""
+    """Process one row per block, one column per thread; merge the warps' (maximum, sum) pairs."""
     tidx, row = indices()
     warp = cute.arch.warp_idx()
     sMax, sSum = smem(WARPS), smem(WARPS)
@@ -187,8 +187,8 @@ def online_softmax(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def centre(mX, mY, bug):
-    """y = x - x[0], row by row in one block; thread 0 passes x[0] to the others through one
-    element."""
+    """Compute y = x - x[0] row by row in one block; thread 0 passes x[0] to the other threads
+    through one element."""
     tidx, _, _ = cute.arch.thread_idx()
     sF = smem(1)
     for row in cutlass.range(mX.shape[0], unroll=1):

@@ -95,7 +95,7 @@ def row_queue(mX, mN, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def other_type(mX, mY, bug):
-    """Shared memory holds float32 and, after a barrier, pairs of float16 at the same addresses."""
+    """Store float32 in shared memory and, after a barrier, float16 pairs at the same addresses."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS)
     sH = cute.make_tensor(cute.recast_ptr(sX.iterator, dtype=Float16), cute.make_layout(128))
@@ -119,7 +119,7 @@ def other_type(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def phases(mX, mY, bug):
-    """An mbarrier at which all threads arrive replaces the block's barrier, five times."""
+    """In five rounds, an mbarrier at which all threads arrive replaces the block's barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
     bar = smem(1, Int64).iterator
@@ -221,7 +221,7 @@ def bitmap(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_block(mX, mY, bug):
-    """80 threads form two warps and a half warp, with the right mask and barrier."""
+    """80 threads form two and a half warps, which need the right mask and barrier count."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sT = smem(3, Int32)
@@ -250,8 +250,8 @@ def odd_block(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def own_stages(mX, mY, bug):
-    """Each warp has its own stages, with cp.async, a wait in each lane and sync_warp, but no
-    barrier."""
+    """Each warp fills its own stages by cp.async, so a wait in each lane and sync_warp suffice
+    without a block barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((32, 2, 2))
@@ -286,7 +286,7 @@ def own_stages(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def early_goodbye(mX, mY, bug):
-    """Blocks of a pair read from each other, signal the end of the reads, continue, and wait before
+    """Two blocks read each other's values, signal the end of their reads, continue, and wait before
     they exit."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.block_idx_in_cluster()
@@ -313,7 +313,7 @@ def early_goodbye(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def relay(mX, mF, mY, bug):
-    """In three blocks, block 0's data reaches block 2 by way of block 1."""
+    """Block 0's data reaches block 2 through block 1."""
     tidx, bidx = indices()
     if bidx == 0:
         mY[0, tidx] = mX[tidx]  # BUG past_the_relay

@@ -35,7 +35,7 @@ RACE, SHARED, EMPTY = ("global-race",), ("shared-race",), ("uninitialised-global
 
 @cute.jit
 def block_total(x: Int32, sT: cute.Tensor) -> Int32:
-    """Return the sum over the block to all its threads."""
+    """Return the block's sum to all its threads."""
     warp = cute.arch.warp_idx()
     total = cute.arch.warp_redux_sync(x, "add")
     if cute.arch.lane_idx() == 0:
@@ -55,8 +55,8 @@ def block_total(x: Int32, sT: cute.Tensor) -> Int32:
 ))  # fmt: skip
 @cute.kernel
 def chained_sum(mX, mF, mP, bug):
-    """mP[b] is the sum of the blocks up to b; one thread waits for it, while its block waits at a
-    barrier."""
+    """Compute running sums in mP; one thread waits for the previous block's sum while its own block
+    waits at a barrier."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
@@ -94,7 +94,7 @@ def chained_sum(mX, mF, mP, bug):
 ))  # fmt: skip
 @cute.kernel
 def look_back(mX, mF, mA, mP, mY, bug):
-    """Flag 1: mA holds the block's own sum; flag 2: mP holds the sum up to and including the
+    """Flag 1: mA contains the block's own sum; flag 2: mP contains the sum up to and including the
     block."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
@@ -129,7 +129,7 @@ def look_back(mX, mF, mA, mP, mY, bug):
         want=lambda x, w, y: before_and_lane(x))  # fmt: skip
 @cute.kernel
 def packed_look_back(mX, mW, mY):
-    """State and value share one word, value * 4 + state, so no fence is needed."""
+    """State and value share one word (value * 4 + state), so no fence is needed."""
     tidx, bidx = indices()
     sT, sBefore = smem(2, Int32), smem(1, Int32)
     total = block_total(mX[bidx, tidx], sT)
@@ -161,7 +161,7 @@ def packed_look_back(mX, mW, mY):
 ))  # fmt: skip
 @cute.kernel
 def last_warp(mX, mY, bug):
-    """Warps store their sums; the warp that counts last, in shared memory, adds them up."""
+    """Warps store their sums and count in shared memory; the last warp to count adds all sums."""
     tidx, _, _ = cute.arch.thread_idx()
     lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
     sSum, sDone = smem(4, Int32), smem(1, Int32)
@@ -190,7 +190,7 @@ def last_warp(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def stream(mX, mF, mD, mY, bug):
-    """Block 0 passes rows to block 1 through two buffers; flags count written and read rows."""
+    """Block 0 passes rows to block 1 through two buffers; flags count the written and read rows."""
     tidx, bidx = indices()
     written, read = mF.iterator, mF.iterator + 1
     for row in cutlass.range(mX.shape[0], unroll=1):

@@ -1,4 +1,4 @@
-"""Warps with different work: rings with mbarriers, chains of named barriers, warps in turn."""
+"""Warps with different work: rings with mbarriers, chains of named barriers, alternating warps."""
 
 import cutlass
 import torch
@@ -28,7 +28,7 @@ RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
 ))  # fmt: skip
 @cute.kernel
 def ring_of_warps(mX, mY, bug):
-    """Warp 0 writes squares into a ring of two stages; warps 1 and 2 each read a half."""
+    """Warp 0 writes squares into a ring of two stages; warps 1 and 2 each read half a stage."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sX = smem((64, STAGES))
@@ -70,7 +70,7 @@ def ring_of_warps(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def bucket_chain(mX, mY, bug):
-    """Warp 0 loads, warp 1 adds 1, warp 2 stores: two transfers, four named barriers."""
+    """Warp 0 loads, warp 1 adds 1, and warp 2 stores; each transfer uses two named barriers."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sIn, sOut = smem(32), smem(32)
@@ -112,8 +112,8 @@ def bucket_chain(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def in_turn(mX, mY, bug):
-    """Two warps update the same row in turn, just as two attention consumers share the tensor
-    cores."""
+    """Two warps alternately update the same row, just as two attention consumers alternate on the
+    tensor cores."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sSum = smem(32)
@@ -187,7 +187,7 @@ def async_loader(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def one_waits_for_all(mX, mY, bug):
-    """Only thread 0 waits for an mbarrier, and a barrier of the block informs the others."""
+    """Only thread 0 waits for an mbarrier; the other threads wait at a block barrier."""
     tidx, bidx = indices()
     sX = smem(64)
     mbar = smem(1, Int64).iterator

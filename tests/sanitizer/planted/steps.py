@@ -55,7 +55,7 @@ RACE, OUT, EMPTY = ("shared-race",), ("out-of-bounds",), ("uninitialised-shared"
 ))  # fmt: skip
 @cute.kernel
 def bitonic_sort(mX, mY, bug):
-    """Sort 64 values in shared memory; half of the threads compare and swap in each of 21 steps."""
+    """Sort 64 values in shared memory in 21 steps; half of the threads compare and swap."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(THREADS, Int32)
     sX[tidx] = mX[tidx]
@@ -88,7 +88,7 @@ def bitonic_sort(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def jacobi(mX, mY, bug):
-    """Five steps of y[i] = x[i - 1] + x[i + 1] in a ring, from one buffer into the other."""
+    """Compute y[i] = x[i - 1] + x[i + 1], cyclically, five times between two buffers."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((THREADS, 2), Int32)
     sX[tidx, 0] = mX[tidx]  # BUG without_first_barrier
@@ -190,7 +190,7 @@ def box(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def private_histograms(mX, mH, bug):
-    """One histogram per warp, with match and one plain addition per value; then both are added."""
+    """Fill one histogram per warp, with match and one plain addition per value; then add both."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sH = smem((8, 2), Int32)
@@ -218,7 +218,7 @@ def private_histograms(mX, mH, bug):
 ))  # fmt: skip
 @cute.kernel
 def swapped_halves(mX, mY, bug):
-    """float16 pairs: each thread reverses one word in place, then all read other words."""
+    """Each thread swaps the float16 pair in one word in place; then each reads another word."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(2 * THREADS, cutlass.Float16)
     rX = cute.make_rmem_tensor(2, cutlass.Float16)

@@ -1,4 +1,4 @@
-"""Tails: unwritten elements of shared memory that are read, used and dropped, or not dropped."""
+"""Tails: unwritten elements of shared memory that are read; results of their use may be dropped."""
 
 import cutlass
 import torch
@@ -35,7 +35,7 @@ EMPTY = ("uninitialised-shared",)
 ))  # fmt: skip
 @cute.kernel
 def dropped_tail(mX, mY, bug):
-    """Exponentials of a tile in shared memory; values past the end are computed and dropped."""
+    """Compute exponentials of a tile in shared memory; results past the end are dropped."""
     tidx, bidx = indices()
     sX = smem(TILE)
     n = mX.shape[0]
@@ -99,7 +99,7 @@ def row_norm(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def chosen(mX, mY, bug):
-    """A maximum for which lanes past the end read a value, but then choose minus infinity."""
+    """Find a maximum; lanes past the end read a value, but replace it by minus infinity."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sTop = smem(THREADS), smem(2)
@@ -124,7 +124,7 @@ def chosen(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def odd_halves(mX, mY, bug):
-    """An odd number of float16 values, read in pairs; the last pair has an unwritten half."""
+    """Read an odd number of float16 values in pairs; the last pair has an unwritten half."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX = smem(2 * THREADS, Float16)
@@ -155,7 +155,7 @@ def odd_halves(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def decisions(mX, mI, mY, bug):
-    """Indices and values pass through shared memory; the last ones are unwritten."""
+    """Pass indices and values through shared memory; the last of them are unwritten."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     sX, sI = smem(THREADS), smem(THREADS, Int32)
@@ -186,7 +186,7 @@ def decisions(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def padded_tile(mX, mY, bug):
-    """Tiles of 8 x 8 with a padded column, moved 128 bits at a time, including the padding."""
+    """Move 8 x 8 tiles with a padding column 128 bits at a time, including the padding."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem((8, 12), stride=(12, 1)), smem((8, 12), stride=(12, 1))
     row, col = tidx // 8, tidx % 8

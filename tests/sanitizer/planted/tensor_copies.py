@@ -10,14 +10,14 @@ import forgekit as fk
 from tests.sanitizer.bank import Bug, family
 from tests.sanitizer.kernel_parts import cluster_sync, indices, init_mbarriers, pair, smem, sync_if
 
-THREADS = 64  # consumers; one more warp produces
-ROWS, COLUMNS = 8, 32  # bytes of a tile: 8 rows of 128 bytes
+THREADS = 64  # the consumers; the producer is one more warp
+ROWS, COLUMNS = 8, 32  # a tile has 8 rows of 128 bytes
 TILE = ROWS * COLUMNS
 STAGES = 2
 
 
 def swizzled_tile(stages: int) -> Any:
-    """Return the layout of stages of row-major tiles with the 128-byte swizzle."""
+    """Return the layout of `stages` row-major tiles with the 128-byte swizzle."""
     plain = cute.make_layout((ROWS, COLUMNS, stages), stride=(COLUMNS, 1, TILE))
     return cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, plain)
 
@@ -45,7 +45,7 @@ COPY, LIFETIME, FENCE = ("async-copy",), ("block-lifetime",), ("proxy-fence",)
 @cute.jit
 def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Pointer,
             n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
-    """Wait for a stage, use it, release it."""
+    """Wait for each stage, use it, and release it."""
     tidx, _, _ = cute.arch.thread_idx()
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
@@ -62,7 +62,7 @@ def consume(mY: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
 @cute.jit
 def produce(atom: cute.CopyAtom, sX: cute.Tensor, gX: cute.Tensor, full: cute.Pointer,
             empty: cute.Pointer, n: cutlass.Int32, bug: cutlass.Constexpr):  # fmt: skip
-    """Wait until a stage is free, announce its bytes, start its copy."""
+    """Wait until each stage is free, announce its bytes, and start its copy."""
     for i in cutlass.range(n, unroll=1):
         s, round = i % STAGES, i // STAGES
         into = (i + 1) % STAGES if const_expr(bug == "into_the_other") else s
@@ -129,8 +129,8 @@ def tensor_pipeline(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = N
 @cute.kernel
 def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
                         layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
-    """Two tiles per block, filled by all threads and stored by one warp, from the same shared
-    memory."""
+    """All threads of a block fill two tiles, one after the other, in the same shared memory; one
+    warp stores them."""
     tidx, bidx = indices()
     sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
     sA, gY = partition(atom, sX, mY)
@@ -185,7 +185,7 @@ def tensor_store(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None
 def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.CopyAtom,
                            mY: cute.Tensor, layout: cute.ComposedLayout,
                            bug: cutlass.Constexpr):  # fmt: skip
-    """A tile is loaded, doubled in place, and stored; tiles at the edges are not full."""
+    """Load a tile, double it in place, and store it; tiles at the tensor's edges are not full."""
     tidx, bidx = indices()
     sX, full = tiles(layout), smem(1, Int64).iterator
     sA, gX = partition(load, sX, mX)
@@ -234,7 +234,7 @@ def tensor_in_place(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = N
 @cute.kernel
 def tensor_sum_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
                       layout: cute.Layout, bug: cutlass.Constexpr):  # fmt: skip
-    """All blocks add their tiles to the same tile."""
+    """All blocks add their tiles to the first tile of y."""
     tidx, bidx = indices()
     sX = smem((ROWS, COLUMNS), stride=(COLUMNS, 1))
     sA, gY = partition(atom, sX, mY)
@@ -266,7 +266,7 @@ def tensor_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
 @cute.kernel
 def tensor_multicast_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor,
                             layout: cute.ComposedLayout, bug: cutlass.Constexpr):  # fmt: skip
-    """Each of two blocks loads half of a tile for both, for two tiles in succession."""
+    """Each of two blocks loads half of a tile into both blocks, for two tiles in succession."""
     tidx, _, _ = cute.arch.thread_idx()
     rank = cute.arch.make_warp_uniform(cute.arch.block_idx_in_cluster())
     sX, full = tiles(layout), smem(1, Int64).iterator

@@ -22,7 +22,7 @@ def tile_layout(rows, columns):
 
 
 def copy_of_rows(atom, columns):
-    """Return a copy of rows of `columns` elements by THREADS threads, 16 bytes per thread."""
+    """Return a tiled copy of `columns`-element rows: THREADS threads, 16 bytes per thread."""
     across = columns // VECTOR
     threads = cute.make_layout((THREADS // across, across), stride=(across, 1))
     return cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, VECTOR)))
@@ -64,8 +64,8 @@ ASYNC, RACE = ("async-copy",), ("shared-race",)
 ))  # fmt: skip
 @cute.kernel
 def staged_product(mA, mB, mC, bug):
-    """C (64, 64) = A B^T, with cp.async two tiles of K ahead, ldmatrix, mma, and C through shared
-    memory."""
+    """Compute C (64, 64) = A B^T with ldmatrix and mma; cp.async is two tiles of K ahead, and C is
+    stored through shared memory."""
     tidx, _, _ = cute.arch.thread_idx()
     mma = warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16))
     tiled = cute.make_tiled_mma(mma, (2, 2, 1), permutation_mnk=(32, 32, 16))
@@ -112,7 +112,7 @@ def staged_product(mA, mB, mC, bug):
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
             cute.copy(atom, tBgB[None, None, None, ahead], tBsB[None, None, None, ahead % STAGES])
         cute.arch.cp_async_commit_group()
-        # stage_b may be beyond the last stage
+        # stage_b may be past the last stage
         stage_b = t if const_expr(bug == "beyond_the_last_stage") else stage
         for k in cutlass.range_constexpr(TILE_K // 16):
             # BUG no_wait, weak_wait, not_committed, no_barrier, wait_after_barrier
@@ -145,7 +145,7 @@ def staged_product(mA, mB, mC, bug):
 ))  # fmt: skip
 @cute.kernel
 def warp_product(mA, mB, mC, bug):
-    """C (16, 8) = A B^T by one warp: A through shared memory, B directly to registers."""
+    """Compute C (16, 8) = A B^T in one warp, with A in shared memory and B in registers."""
     lane, _, _ = cute.arch.thread_idx()
     tiled = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)))
     part = tiled.get_slice(lane)

@@ -73,7 +73,7 @@ def transpose(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def product(mA, mB, mC, bug):
-    """C = A B by tiles of 8 x 8; sizes are multiples of 8."""
+    """Compute C = A B in 8 x 8 tiles; sizes are multiples of 8."""
     tx, ty, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
     sA, sB = smem((SIDE, SIDE), stride=(SIDE, 1)), smem((SIDE, SIDE), stride=(SIDE, 1))
@@ -100,7 +100,7 @@ def product(mA, mB, mC, bug):
 ))  # fmt: skip
 @cute.kernel
 def stencil(mX, mY, bug):
-    """y[i] = x[i - 1] + x[i] + x[i + 1], 0 outside, through a tile with a halo of one."""
+    """Compute y[i] = x[i - 1] + x[i] + x[i + 1], with zeros outside, in a tile with a halo."""
     tidx, bidx = indices()
     n = mX.shape[0]
     i = bidx * THREADS + tidx

@@ -47,7 +47,7 @@ MISALIGNED = ("misaligned",)
 ))  # fmt: skip
 @cute.kernel
 def grid_stride(mX, mY, bug):
-    """Three blocks walk over all elements; each step is as long as the grid."""
+    """Three blocks process all elements with a grid-stride loop."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     n = mX.shape[0]
@@ -73,7 +73,7 @@ def grid_stride(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def differences(mX, mY, bug):
-    """y[i] = x[i + 1] - x[i], read from two views of the same tensor."""
+    """Compute y[i] = x[i + 1] - x[i] from two views of the same tensor."""
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     n = mX.shape[0] - (0 if bug == "one_too_many" else 1)
@@ -118,7 +118,7 @@ def flip(mX, bug):
 ))  # fmt: skip
 @cute.kernel
 def scatter(mX, mI, mY, bug):
-    """y[index[i]] = x[i] for a permutation."""
+    """Store y[index[i]] = x[i], where index is a permutation."""
     tidx, bidx = indices()
     i = bidx * THREADS + tidx
     if i < mX.shape[0]:
@@ -167,8 +167,8 @@ def gather_rows(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def packed_halves(mX, mY, bug):
-    """Each thread processes two float16, and the last thread only one if n is odd; blocks share no
-    element."""
+    """Each thread processes two float16 values (the last thread only one if n is odd); blocks share
+    no element."""
     tidx, bidx = indices()
     n = mX.shape[0]
     i = 2 * (bidx * THREADS + tidx)

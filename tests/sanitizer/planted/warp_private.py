@@ -93,7 +93,7 @@ def quarters(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def leaders(mX, mN, mY, bug):
-    """Positive values go to a list; one lane per warp draws the slots for all lanes that vote."""
+    """Append positive values to a list; one lane per warp draws the slots for all such lanes."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     x = mX[tidx]
@@ -119,7 +119,7 @@ def leaders(mX, mN, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def uneven_loops(mX, mY, bug):
-    """Lanes add rows of different lengths, then meet and reduce together."""
+    """Lanes sum rows of different lengths, then synchronise and reduce together."""
     lane, _, _ = cute.arch.thread_idx()
     sX = smem(32, Int32)
     total = Int32(0)
@@ -168,7 +168,7 @@ def shuffle_in_branches(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def handed_by_lane_0(mX, mY, bug):
-    """Lane 0 of each warp twice writes a value for its warp to the same element."""
+    """Twice, lane 0 of each warp writes a value for its warp to the same element."""
     tidx, _, _ = cute.arch.thread_idx()
     warp, lane = tidx // 32, tidx % 32
     sV = smem(2)

@@ -66,7 +66,7 @@ IN_FLIGHT, FENCE, PROXY = ("async-product",), ("product-fence",), ("proxy-fence"
 ))  # fmt: skip
 @cute.kernel
 def warpgroup_product(mA, mB, mC, bug):
-    """C (128, 32) = A B^T, one tile of K ahead; the first warpgroup copies, both multiply."""
+    """Compute C (128, 32) = A B^T; one warpgroup copies one tile of K ahead, both multiply."""
     tidx, _, _ = cute.arch.thread_idx()
     K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM
     op = warpgroup.MmaF16BF16Op(Float16, Float32, (64, COLUMNS, 16), source, K, K)
@@ -97,7 +97,7 @@ def warpgroup_product(mA, mB, mC, bug):
         cute.arch.cp_async_wait_group(0)
         sync_if(bug != "no_proxy_fence", cute.arch.fence_proxy, "async.shared", space="cta")
         if const_expr(bug not in ("no_barrier", "copied_too_early")):
-            # the tile has arrived, and the second-to-last product is complete
+            # the tile has arrived, and the product before the last is complete
             cute.arch.sync_threads()
         if t + 1 < tiles and tidx < WARPGROUP:
             # BUG no_barrier, no_proxy_fence, copied_too_early, stage_too_few, not_committed
@@ -130,7 +130,7 @@ def warpgroup_product(mA, mB, mC, bug):
 ))  # fmt: skip
 @cute.kernel
 def rescaled_product(mA, mB, mC, bug):
-    """C (64, 32): steps of 16 along K, with the sum halved before each."""
+    """Compute C (64, 32) in steps of 16 along K, and halve the sum before each step."""
     tidx, _, _ = cute.arch.thread_idx()
     K, source = OperandMajorMode.K, warpgroup.OperandSource.SMEM
     tiled = cute.make_tiled_mma(

@@ -40,7 +40,7 @@ ABSENT, MASK = ("shuffle-inactive",), ("member-mask",)
 ))  # fmt: skip
 @cute.kernel
 def pairs(mX, mY, bug):
-    """y[i] = x[i] + x[i + 8] in groups of 16 lanes."""
+    """Compute y[i] = x[i] + x[i + 8] in groups of 16 lanes."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
     if const_expr(bug == "shuffled_in_a_branch"):
@@ -96,7 +96,7 @@ def halves(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def tail_sum(mX, mY, bug):
-    """Sum fewer values than threads; threads without a value contribute 0."""
+    """Sum fewer values than there are threads; threads without a value contribute 0."""
     tidx, _, _ = cute.arch.thread_idx()
     n = mX.shape[0]
     total = Float32(0.0)
@@ -140,7 +140,7 @@ def short_block(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def compact(mX, mY, bug):
-    """Pack a warp's positive values: a vote, whose bits give each value's slot."""
+    """Pack a warp's positive values; the bits of a vote determine each value's slot."""
     lane, _, _ = cute.arch.thread_idx()
     x = mX[lane]
     mask = LOWER if const_expr(bug == "voting_for_half") else -1
@@ -209,7 +209,7 @@ def mirrored_warps(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def lane_relay(mX, mY, bug):
-    """Lanes 0 to 15 meet, then 15 to 31: the upper half sees the writes of the lower half."""
+    """Lanes 0 to 15 meet, then lanes 15 to 31, so the upper half sees the lower half's writes."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 32
     sX = smem(THREADS)
@@ -234,7 +234,7 @@ def lane_relay(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def turning_quarters(mX, mS, mY, bug):
-    """Three times, groups of 8 lanes reverse their values through global memory."""
+    """In each of three rounds, groups of 8 lanes reverse their values through global memory."""
     tidx, _, _ = cute.arch.thread_idx()
     lane = tidx % 8
     group = Int32(0xFF) << (tidx % 32 // 8 * 8)

@@ -43,9 +43,9 @@ VGPU_KERNELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @dataclass(frozen=True)
 class VgpuRow:
-    """An operation at a size. Times in milliseconds; None if a peer was not measured. vgpu_ms:
-    without listeners; sanitizer_ms: with the sanitizer, the default; profile_ms: all of fk.profile,
-    including its copies of the arguments."""
+    """The times of one operation at one size, in milliseconds; None if a peer was not measured.
+    vgpu_ms: without listeners; sanitizer_ms: with the sanitizer (the default); profile_ms: a whole
+    `fk.profile` call, including its copies of the arguments."""
 
     operation: str
     size: int
@@ -58,14 +58,14 @@ class VgpuRow:
 
 
 def measure(operation: str, size: int, repeats: int, *, triton_ms: float | None = None) -> VgpuRow:
-    """Check the result against torch, then time it, without compilation; keep the best of
-    `repeats`."""
+    """Check the kernel's result against torch, then time the kernel without its compilation; the
+    time is the best of `repeats` runs."""
     x, by_torch = fk.randn(size, size, device="virtual"), VGPU_KERNELS[operation]
     y = fk.empty(*by_torch(x).shape, device="virtual")
     run = fk.compile(getattr(kernels, operation), x, y, device="virtual")
     with options(progress=False):
         counters = count_call(lambda: run(x, y))
-        assert counters is not None  # it launches a kernel
+        assert counters is not None  # the call launches a kernel
         # Sums of numbers near 0 cancel, so compare the error with the largest partial sum.
         fk.check(y, by_torch(x), atol=1e-4, on_fail="raise")
         profile_ms = best_ms(lambda: fk.profile(run, x, y), repeats)
@@ -80,8 +80,8 @@ def measure(operation: str, size: int, repeats: int, *, triton_ms: float | None 
 
 
 def triton_times(size: int, repeats: int) -> dict[str, float]:
-    """Return the milliseconds of Triton's interpreter for each kernel; an empty dict without the
-    extra `peers`."""
+    """Return each kernel's time in Triton's interpreter, in milliseconds, or an empty dict if the
+    extra `peers` is not installed."""
     if importlib.util.find_spec("triton") is None:
         return {}
     program = "tests.vgpu.bench.triton_kernels"

@@ -1,6 +1,6 @@
-"""Define the three kernels that time the virtual GPU, in the style of a student of the course.
+"""Define three kernels to time the virtual GPU, in the style of a student of the course.
 
-float32, one row-major matrix in; `M` rows, `N` columns, any size.
+Each takes one row-major float32 matrix of any size, with `M` rows and `N` columns.
 """
 
 import operator
@@ -37,7 +37,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
 
 @cute.jit
 def transpose(mX: cute.Tensor, mY: cute.Tensor) -> None:
-    """mY (N, M) = mX (M, N) transposed, through a padded tile in shared memory."""
+    """Transpose mX (M, N) to mY (N, M) through a padded tile in shared memory."""
     M, N = mX.shape
     grid = (cute.ceil_div(N, TILE), cute.ceil_div(M, TILE), 1)
     transpose_kernel(mX, mY).launch(grid=grid, block=(TILE, 8, 1))
@@ -49,7 +49,7 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
     row, _, _ = cute.arch.block_idx()
     smem = cutlass.memory.SmemAllocator()
     sPart = smem.allocate_tensor(Float32, cute.make_layout(ROW_THREADS // 32), 16)
-    # contains a shuffle of the whole warp, so it must not be in an `if`
+    # warp_idx() contains a shuffle of the whole warp, so it must not be in an `if`
     warp = cute.arch.warp_idx()
     acc = Float32(0.0)
     for column in range(tidx, mX.shape[1], ROW_THREADS):
@@ -67,7 +67,7 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
 
 @cute.jit
 def row_sum(mX: cute.Tensor, mY: cute.Tensor) -> None:
-    """mY (M,) = sums of the rows of mX (M, N), with one block per row and warp shuffles."""
+    """Sum each row of mX (M, N) into mY (M,), with one block per row and warp shuffles."""
     row_sum_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(ROW_THREADS, 1, 1))
 
 
@@ -75,7 +75,7 @@ def row_sum(mX: cute.Tensor, mY: cute.Tensor) -> None:
 def block_reduce(
     value: Float32, sPart: cute.Tensor, warp: cutlass.Int32, op: cutlass.Constexpr
 ) -> Float32:
-    """Combine `value` over the block's threads; every thread receives the result."""
+    """Combine `value` across the block's threads; every thread receives the result."""
     value = cute.arch.warp_reduction(value, op)
     if cute.arch.lane_idx() == 0:
         sPart[warp] = value
@@ -83,7 +83,7 @@ def block_reduce(
     value = sPart[0]
     for w in cutlass.range_constexpr(1, ROW_THREADS // 32):
         value = op(value, sPart[w])
-    cute.arch.sync_threads()  # sPart may be written again
+    cute.arch.sync_threads()  # now sPart may be overwritten
     return value
 
 
@@ -109,5 +109,5 @@ def softmax_kernel(mX: cute.Tensor, mY: cute.Tensor) -> None:
 
 @cute.jit
 def softmax(mX: cute.Tensor, mY: cute.Tensor) -> None:
-    """mY = softmax of each row of mX (M, N), with one block per row and three passes."""
+    """Compute the softmax of each row of mX (M, N), with one block per row and three passes."""
     softmax_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(ROW_THREADS, 1, 1))

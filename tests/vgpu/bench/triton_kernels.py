@@ -1,8 +1,8 @@
-"""Run the same three operations in Triton's interpreter; when run as a program, print times as
-JSON.
+"""Run the operations of `kernels.py` in Triton's interpreter. As a program, this module prints the
+times as JSON.
 
-Needs the extra `peers`. Triton reads TRITON_INTERPRET on import, so this module runs in a separate
-process with TRITON_INTERPRET=1.
+It needs the extra `peers`. Triton reads TRITON_INTERPRET on import, so this module runs in a
+separate process with TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def softmax_kernel(x, y, N, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def
 
 
 def measure(size: int, repeats: int) -> dict[str, float]:
-    """Map each operation to milliseconds, the best of `repeats`; check the results."""
+    """Check the results; return each operation's best time of `repeats` runs, in milliseconds."""
     x = torch.randn(size, size, generator=torch.Generator().manual_seed(0))
     matrix, vector = torch.empty(size, size), torch.empty(size)
     block = triton.next_power_of_2(size)

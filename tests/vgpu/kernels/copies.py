@@ -1,4 +1,4 @@
-"""Define copies: a student's first kernel, layouts with predicated tails, and cp.async."""
+"""Define copy kernels: a student's first kernel, layouts with predicated tails, and cp.async."""
 
 import cutlass
 from cutlass import Float32, cute
@@ -59,7 +59,7 @@ def predicated_add(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.kernel
 def zero_fill_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Elements past the end arrive as zeros: cp.async with a predicate."""
+    """Copy by cp.async with a predicate; elements past the end arrive as zeros."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(512), 128)
     atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)

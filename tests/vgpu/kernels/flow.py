@@ -1,4 +1,4 @@
-"""Define several kernels and launches of one host function, and the coordinates of every thread."""
+"""Define a host function with several launches, and a kernel that stores thread coordinates."""
 
 from cutlass import Float32, Int32, cute
 
@@ -23,7 +23,7 @@ def add_one_kernel(mY: cute.Tensor):
 
 @cute.jit
 def scale_then_add(mX: cute.Tensor, mY: cute.Tensor, factor: Float32, times: Int32):
-    """Two kernels, several launches, block sizes that are not a multiple of 32."""
+    """Launch two kernels several times, with block sizes that are not multiples of 32."""
     n = cute.size(mX)
     scale_kernel(mX, mY, factor).launch(grid=(cute.ceil_div(n, 48), 1, 1), block=(48, 1, 1))
     add_one_kernel(mY).launch(grid=(cute.ceil_div(n, 33), 1, 1), block=(33, 1, 1))

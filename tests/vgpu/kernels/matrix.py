@@ -15,8 +15,8 @@ WARP, THREADS = 32, 128
 
 @dataclass(frozen=True)
 class MmaInt8Op(warp.WarpMmaOp):
-    """8-bit integers to int32, saturating, which CuTe DSL's compiler has but `warp` does not
-    name."""
+    """The saturating `mma` of 8-bit integers to int32, which CuTe DSL's compiler supports but
+    `warp` does not expose."""
 
     signed: bool
     shape_mnk: tuple[int, int, int]
@@ -53,9 +53,9 @@ def one_mma_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.T
 @cute.jit
 def one_mma(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
             op: cutlass.Constexpr):  # fmt: skip
-    """mD[i] = mA[i] mB[i]^T + mC[i], with one instruction of one warp for each i.
+    """Compute mD[i] = mA[i] mB[i]^T + mC[i], with one warp and one instruction for each i.
 
-    mA (I, 16, K), mB (I, 8, K), mC and mD (I, 16, 8), with types as wide as the operation's.
+    mA (I, 16, K), mB (I, 8, K), mC and mD (I, 16, 8): their types are as wide as the operation's.
     """
     tiled = cute.make_tiled_mma(op)
     one_mma_kernel(mA, mB, mC, mD, tiled).launch(grid=(mA.shape[0], 1, 1), block=(WARP, 1, 1))
@@ -97,7 +97,7 @@ def move_kernel(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr,
 @cute.jit
 def move(mX: cute.Tensor, mY: cute.Tensor, store: cutlass.Constexpr, count: cutlass.Constexpr,
          transposed: cutlass.Constexpr):  # fmt: skip
-    """Execute an ldmatrix of rows that hold mX (32, 8), or an stmatrix to rows that become mY."""
+    """Move mX (32, 8) to mY through shared memory, and load by ldmatrix or store by stmatrix."""
     move_kernel(mX, mY, store, count, transposed).launch(grid=(1, 1, 1), block=(WARP, 1, 1))
 
 
@@ -116,7 +116,7 @@ def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
         sA[at] = mA[at]
         sB[at] = mB[at]
     cute.arch.sync_threads()
-    # B (K, N) seen as (N, K): neighbours in memory are neighbours in N
+    # B (K, N) viewed as (N, K), contiguous along N
     source_B = cute.composition(sB, plain)
     lane = tiled.get_slice(tidx)
     tCrA = tiled.make_fragment_A(lane.partition_A(sA))
@@ -138,14 +138,14 @@ def tile_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.jit
 def tile(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    """C = A B of 64 by 64, all row-major; B is loaded by ldmatrix.trans."""
+    """Compute a 64 by 64 product C = A B, all row-major; ldmatrix.trans loads B."""
     tile_kernel(mA, mB, mC).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
 # -- a GEMM in the style of NVIDIA's examples
 # ---------------------------------------------------------
 TILE_M, TILE_N, STAGES = 128, 128, 3
-ROW_BYTES, VECTOR_BYTES = 128, 16  # the bytes of a row of a tile, and of a copy
+ROW_BYTES, VECTOR_BYTES = 128, 16  # bytes per tile row and per copy
 
 
 def tile_k(dtype):
@@ -197,7 +197,7 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
         cute.arch.cp_async_commit_group()
     for tile in cutlass.range(tiles, unroll=1):
         cute.arch.cp_async_wait_group(STAGES - 2)
-        cute.arch.sync_threads()  # the tile has arrived, and the stage before it is free
+        cute.arch.sync_threads()  # the tile has arrived, and the previous stage is free
         coming = tile + STAGES - 1
         if coming < tiles:
             free = coming % STAGES
@@ -217,10 +217,10 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
 
 @cute.jit
 def gemm(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, op: cutlass.Constexpr):
-    """mC (M, N) = mA (M, K) times mB (N, K) transposed, all row-major, whole tiles.
+    """Compute mC (M, N) = mA (M, K) mB (N, K)^T, for row-major matrices made of whole tiles.
 
-    cp.async copies tiles of 128 bytes of K into three stages, ldmatrix loads them into registers,
-    and 2 by 2 warps multiply 64 by 64 each.
+    cp.async copies tiles with 128 bytes along K into three stages, ldmatrix loads them into
+    registers, and each of 2 by 2 warps multiplies 64 by 64.
     """
     if cutlass.const_expr(mA.element_type is Float32):  # tf32 ignores the lowest 13 bits
         mA, mB = (cute.recast_tensor(x, cutlass.TFloat32) for x in (mA, mB))

@@ -1,4 +1,4 @@
-"""Define code in the style of CuTe DSL's own tutorials, independent of the virtual GPU."""
+"""Define kernels in the style of CuTe DSL's tutorials, without code for the virtual GPU."""
 
 import cuda.bindings.driver as cuda
 import cutlass
@@ -68,7 +68,7 @@ def vectorized_add(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 
 class Scale:
-    """A kernel in a class, whose instance holds the compile-time values."""
+    """A kernel in a class, whose instances contain the compile-time values."""
 
     def __init__(self, factor: float, threads: int = 128):
         self.factor = factor

@@ -15,7 +15,7 @@ SMEM, RMEM = warpgroup.OperandSource.SMEM, warpgroup.OperandSource.RMEM
 
 @dataclass(frozen=True)
 class MmaTF32Op(warpgroup.WarpGroupMmaOp):
-    """tf32, which CuTe DSL's compiler has but `warpgroup` does not name."""
+    """The tf32 `wgmma`, which CuTe DSL's compiler supports but `warpgroup` does not expose."""
 
     shape_mnk: tuple[int, int, int]
     a_src: warpgroup.OperandSource
@@ -34,8 +34,8 @@ class MmaTF32Op(warpgroup.WarpGroupMmaOp):
 
 
 def tile_layout(dtype, rows, columns, major, span_bytes):
-    """Return the layout (rows, columns), with neighbours along K or rows (MN), swizzled over
-    `span_bytes` (16: not)."""
+    """Return the layout (rows, columns), contiguous along K or along rows (MN), swizzled over
+    `span_bytes` (16: not swizzled)."""
     name = f"{'K' if major is K else 'MN'}_{'INTER' if span_bytes == 16 else f'SW{span_bytes}'}"
     kind = warpgroup.SmemLayoutAtomKind[name]
     atom = warpgroup.make_smem_layout_atom(kind, dtype)
@@ -84,9 +84,9 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.T
 @cute.jit
 def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mD: cute.Tensor,
             op: cutlass.Constexpr, spans: cutlass.Constexpr):  # fmt: skip
-    """mD[i] = mC[i] + mA[i] mB[i]^T, by one warpgroup for each i.
+    """Compute mD[i] = mC[i] + mA[i] mB[i]^T, with one warpgroup for each i.
 
-    mA (I, 64, K), mB (I, N, K), mC and mD (I, 64, N); spans: bytes of the swizzle of A and B.
+    mA (I, 64, K), mB (I, N, K), mC and mD (I, 64, N); spans: swizzle spans of A and B in bytes.
     """
     tiled = cute.make_tiled_mma(op)
     product_kernel(mA, mB, mC, mD, tiled, spans).launch(
@@ -99,7 +99,7 @@ TILE_M, TILE_N, TILE_K, STAGES, SPAN, VECTOR = 128, 128, 64, 4, 128, 8
 
 
 def staged(dtype, rows):
-    """Return the layout (rows, TILE_K, STAGES) along K, swizzled by 128 bytes."""
+    """Return the layout (rows, TILE_K, STAGES), contiguous along K, swizzled over 128 bytes."""
     atom = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW128, dtype)
     return cute.tile_to_shape(atom, (rows, TILE_K, STAGES), (0, 1, 2))
 
@@ -135,10 +135,10 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
     for tile in cutlass.range(tiles, unroll=1):
         cute.arch.cp_async_wait_group(STAGES - 3)
         cute.arch.fence_proxy("async.shared", space="cta")
-        cute.arch.sync_threads()  # all tiles are here; all products except the last are complete
+        cute.arch.sync_threads()  # tiles have arrived; all products but the last are complete
         coming = tile + STAGES - 2
         if coming < tiles:
-            free = coming % STAGES  # the operands of tile - 2
+            free = coming % STAGES  # held the operands of tile - 2
             cute.copy(copy, tAgA[None, None, None, coming], tAsA[None, None, None, free])
             cute.copy(copy, tBgB[None, None, None, coming], tBsB[None, None, None, free])
         cute.arch.cp_async_commit_group()
@@ -156,7 +156,7 @@ def gemm_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tiled: cute.T
 
 @cute.jit
 def gemm(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, op: cutlass.Constexpr):
-    """mC (M, N) = mA (M, K) times mB (N, K) transposed, 16-bit, row-major, whole tiles."""
+    """Compute mC (M, N) = mA (M, K) mB (N, K)^T: 16-bit, row-major, whole tiles."""
     tiled = cute.make_tiled_mma(op, (TILE_M // 64, 1, 1))
     atom = cute.make_copy_atom(cpasync.CopyG2SOp(), mA.element_type, num_bits_per_copy=128)
     threads = TILE_M // 64 * WARPGROUP
