@@ -25,7 +25,7 @@ MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 
 
 def svg(width: int, height: int, body: Sequence[str], theme: int | None = None) -> str:
-    """Return an SVG whose colours follow the page: JupyterLab's, the book's, or the system's.
+    """Return an SVG whose colours follow the theme of JupyterLab, the book or the system.
 
     theme: 0 is always light, 1 always dark.
     """

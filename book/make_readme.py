@@ -112,7 +112,7 @@ def _operator(group: Group) -> list[str]:
 
 
 def _graphs() -> str:
-    """Compare few long rows before and after blocks shared them, and the drawn shapes with
+    """Compare few long rows before and after blocks shared rows, and the drawn shapes with
     peers."""
     names = ("few_rows", "drawn_shapes", "small", "middle_rows")
     few, drawn, small, middle = (_read(f"{name}_h200.json") for name in names)
@@ -131,7 +131,7 @@ def _graphs() -> str:
         peers.append(
             f"{name} takes {geometric_mean(found):.2f} times as long in the geometric mean of "
             f"{len(found)} cases, with a minimum of {min(found):.2f}, and less than 0.99 times as "
-            f"long in {sum(each < 0.99 for each in found)}"
+            f"long in {sum(each < 0.99 for each in found)} of them"
         )
     gains = [row["before"] / row["forgekit"] for row in middle["rows"]]
     near = [row["forgekit"] / row["best"] for row in middle["rows"]]
@@ -151,7 +151,7 @@ def _graphs() -> str:
         f"to 128 kB share clusters. This is {geometric_mean(gains):.2f} times as fast as before in "
         f"the geometric mean, with a range from {min(gains):.2f} to {max(gains):.1f}. The table's "
         f"choice takes at most {max(near):.2f} times as long as the best neighbouring choice.\n\n"
-        "For softmax and its gradient of tensors of up to 1 MB, torch takes "
+        "For softmax and its gradient on tensors of up to 1 MB, torch takes "
         f"{min(t for t, _ in beside):.2f} to {max(t for t, _ in beside):.1f} times as long, and "
         f"quack takes {min(q for _, q in beside):.2f} to {max(q for _, q in beside):.2f} times as "
         "long."

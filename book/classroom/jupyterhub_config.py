@@ -18,8 +18,8 @@ c = get_config()  # noqa: F821
 # in.
 c.Authenticator.allow_all = True
 
-# The command that runs for a user, as that user: it copies the missing files of the course into the
-# user's home, then becomes JupyterLab.
+# The command that runs for each user, under that user's account. It copies the course's missing
+# files into the user's home, then becomes JupyterLab.
 start = Path(__file__).with_name("start_course.py")
 c.Spawner.cmd = [sys.executable, str(start)]
 c.Spawner.args = list(COURSE_OPTIONS)
@@ -31,5 +31,5 @@ c.Spawner.start_timeout = 120
 c.Spawner.environment = {
     "COURSE": os.environ["COURSE"],
     "FORGEKIT_DEVICE": "virtual",  # remove this line if each user has a GPU
-    "OMP_NUM_THREADS": "1",  # one core per user, not all of them
+    "OMP_NUM_THREADS": "1",  # one core per user
 }

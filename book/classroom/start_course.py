@@ -1,7 +1,7 @@
 """Copy the files of the course that a user lacks, then start the user's server.
 
-JupyterHub's spawner runs it, as the user. Existing files do not change, so a notebook with the
-user's work remains.
+JupyterHub's spawner runs this script as the user. Existing files do not change, so a notebook
+with the user's work remains.
 """
 
 import os
@@ -22,7 +22,7 @@ def copy_missing(course: Path, target: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             partial = copy.with_name(f".{copy.name}.partial")
             shutil.copyfile(source, partial)
-            os.replace(partial, copy)  # complete or not at all
+            os.replace(partial, copy)  # never a partial copy
 
 
 if __name__ == "__main__":

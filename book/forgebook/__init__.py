@@ -20,14 +20,14 @@ def setup(app: Any) -> dict[str, Any]:
     from forgebook import maths
     from forgebook.pictures import InlinePictures
 
-    app.add_config_value("comments_config", {}, "env")  # Jupyter Book sets it, for sphinx_comments
+    app.add_config_value("comments_config", {}, "env")  # set by Jupyter Book
     app.add_transform(InlinePictures)
     maths.register(app)
     app.connect("config-inited", _add_launch_buttons)
     app.connect("env-get-outdated", _made_pages)
     app.connect("source-read", _prepare)
     app.connect("html-page-context", _name_blocks)
-    app.connect("html-page-context", _add_codespaces, priority=600)  # the theme's buttons: 501
+    app.connect("html-page-context", _add_codespaces, priority=600)  # the theme's buttons have 501
     app.connect("build-finished", _write_entrance)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 

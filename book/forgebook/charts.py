@@ -27,10 +27,10 @@ def pictures(group: Group) -> str:
         rows = [row for row in ordered if row.case.dtype == dtype and row.timing]
         figure = draw(replace(group.results, rows=rows))
         if figure is not None:
-            figure.texts[0].set_text(dtype)  # the page states the rest above it
+            figure.texts[0].set_text(dtype)  # the page already names the operator
             for axes in figure.axes:
                 axes.set_title("", loc="left")
-            if drawn:  # one legend for all
+            if drawn:  # keep only the first legend
                 figure.legends[0].remove()
             points = [
                 line for axes in figure.axes for line in axes.lines if line.get_marker() != "None"
@@ -43,7 +43,7 @@ def pictures(group: Group) -> str:
 
 
 def _words(group: Group, row: SuiteRow) -> str:
-    """Return the text that appears when the pointer is on a point."""
+    """Return the text that appears when the pointer hovers over a point."""
     m, n = row.case.shape
     percent = group.results.percent(row) or 0.0
     time_us = row.timing.median_ms * 1e3 if row.timing else 0.0

@@ -131,7 +131,7 @@ def _left_out(group: Group) -> str:
     """Describe the types in the run's suite that the run did not measure."""
     try:
         suite = load_suite(group.results.suite)
-    except UsageError:  # the user's own file
+    except UsageError:  # a user's own suite
         return ""
     wanted = {case.dtype for case in suite if (case.op, case.dim) == (group.op, group.dim)}
     missing = wanted - {case.dtype for case in group.cases()}

@@ -40,7 +40,7 @@ BYTES, SETS, ROUNDS = 300e6, 64, 7
 OPS = ("softmax", "softmax_backward", "reduce_sum")
 FEW_ROWS = (1, 2, 4, 8, 16, 33, 64, 132)
 LONG = (2**16, 2**18, 300_001, 2**20, 1_000_003, 2**22)
-LARGEST = 2**31  # bytes that a drawn case moves, at most
+LARGEST = 2**31  # maximum number of bytes that a drawn case moves
 
 
 def few() -> Iterator[Case]:
@@ -63,7 +63,7 @@ def drawn(seed: int, count: int) -> Iterator[Case]:
     while count:
         n = round(2 ** draw.uniform(4, 22))
         if draw.random() < 0.6:
-            n = max(16, n // 16 * 16)  # like most rows in practice
+            n = max(16, n // 16 * 16)  # most row lengths in practice are multiples of 16
         m = round(2 ** draw.uniform(0, 20))
         dtype = draw.choice(("bfloat16", "float16", "float32"))
         case = Case(draw.choice(OPS), (m, n), dtype)
@@ -170,9 +170,9 @@ def main() -> None:
     parser.add_argument("which", choices=("few", "drawn", "small"))
     parser.add_argument("--seed", type=int, default=30)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--compiled", action="store_true", help="beside torch.compile, too")
-    parser.add_argument("--only", default="", help="an operator")
-    parser.add_argument("--resources", action="store_true", help="registers, instead of times")
+    parser.add_argument("--compiled", action="store_true", help="also time torch.compile")
+    parser.add_argument("--only", default="", help="time only this operator")
+    parser.add_argument("--resources", action="store_true", help="print registers instead of times")
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     made = {"few": few, "small": small, "drawn": partial(drawn, chosen.seed, chosen.count)}

@@ -52,7 +52,8 @@ def neighbours(
 
 
 def _fitted(problem: RowProblem, choice: RowChoice) -> RowChoice:
-    """Give a block that holds its row the threads that its loads and cluster require."""
+    """Return the choice with the threads that its loads and cluster require, if a block holds its
+    whole row."""
     c = choice
     if problem.op != "sum" and c.kernel not in ("streaming", "split"):
         vectors = -(-problem.size // c.vector)

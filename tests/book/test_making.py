@@ -194,7 +194,7 @@ def test_each_attribute_is_listed_by_itself() -> None:
     )
     (item,) = [i for i in reference.items("forgekit") if i.name == "CompiledKernel"]
     text = reference.markdown(item, "fk")
-    assert "\n- `cubin`: machine code.\n- `ptxas`: the report" in text
+    assert "\n- `cubin`: the machine code.\n- `ptxas`: the assembler's report" in text
 
 
 def test_benchmarks_of_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
