@@ -45,7 +45,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--metrics",
     type=Names(),
     default="",
-    help="ncu metrics to collect instead of the default ones, separated by commas",
+    help="comma-separated ncu metrics to collect instead of the default ones",
 )
 @click.option("--skip", type=AtLeast(0, "leave it out to skip none"), default=0,
               help="number of launches of these kernels to skip; default: 0")  # fmt: skip

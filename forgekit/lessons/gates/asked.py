@@ -251,9 +251,9 @@ def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
     if not one == other == pairs.shape[1]:
         name = submission.compiled(case).parameters[largest].name
         raise GateError(
-            f"With {case.label}, {name} consists of {plural(other, 'share')}, loaded by "
-            f"{plural(one, unit)} in {plural(pairs.shape[1], 'piece')}; the task asks for {work}, "
-            f"so each {unit} must load exactly one whole share.",
+            f"With {case.label}, the solution divides {name} into {plural(other, 'share')}, but "
+            f"the kernel loads it with {plural(one, unit)}, in {plural(pairs.shape[1], 'piece')}. "
+            f"The task asks for {work}, so each {unit} must load exactly one whole share.",
             look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='{unit}', kind='load')",
         )
 
