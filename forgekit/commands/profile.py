@@ -235,8 +235,8 @@ def _incomplete(whole: Profile, blocks: int) -> str:
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and last blocks, one block drawn from each equal part between them, and 16 "
-        f"neighbours. The results of {whole.name} are therefore incomplete; do not trust them or "
-        "any comparison with them."
+        f"neighbouring blocks. The results of {whole.name} are therefore incomplete; do not trust "
+        "them or any comparison with them."
     )
     return textwrap.fill(text, WIDTH)
 

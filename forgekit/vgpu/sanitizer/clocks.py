@@ -1,4 +1,4 @@
-"""Order operations within a team (a block, or a cluster) by vector clocks of warps.
+"""Order operations within a team (a block, or a cluster) with one vector clock per warp.
 
 Each warp counts epochs, and each barrier that it reaches starts a new epoch. In `vectors`, the
 entry (t, w, v) is the number of epochs of warp v in team t that barriers order before the next
