@@ -49,7 +49,7 @@ def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, CaseOu
 
 @app.local_entrypoint()
 def main(*arguments: str) -> None:
-    """Run `forgekit bench` with these options, measured remotely."""
+    """Run `forgekit bench` with these options, but measure remotely."""
     from forgekit.commands.bench import bench
     from forgekit.errors import ForgekitError
 

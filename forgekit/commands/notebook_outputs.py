@@ -153,7 +153,7 @@ def normalise(outputs: list[Any], course: Path) -> list[Any]:
 
 
 def comparable(outputs: list[Any], course: Path) -> str:
-    """Return a text that is the same for any two equivalent runs of a cell.
+    """Return text that is the same for any two equivalent runs of a cell.
 
     Printed text and pictures are compared separately, because their order varies when C code
     prints.

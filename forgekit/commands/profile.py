@@ -45,7 +45,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
     "--metrics",
     type=Names(),
     default="",
-    help="ncu metrics to collect instead of the default ones, separated by commas",
+    help="comma-separated ncu metrics to collect instead of the default ones",
 )
 @click.option("--skip", type=AtLeast(0, "leave it out to skip none"), default=0,
               help="number of launches of these kernels to skip; default: 0")  # fmt: skip
@@ -235,8 +235,8 @@ def _incomplete(whole: Profile, blocks: int) -> str:
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and last blocks, one block drawn from each equal part between them, and 16 "
-        f"neighbours. The results of {whole.name} are therefore incomplete; do not trust them or "
-        "any comparison with them."
+        f"neighbouring blocks. The results of {whole.name} are therefore incomplete; do not trust "
+        "them or any comparison with them."
     )
     return textwrap.fill(text, WIDTH)
 

@@ -31,7 +31,7 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
 def marked_of(tensor: Any) -> Any:
     """Return the object that has a tensor's "cuda" mark: the storage, which views share, or the
-    tensor itself if it has no storage (as a sparse tensor)."""
+    tensor itself if it has no storage (such as a sparse tensor)."""
     try:
         return tensor.untyped_storage()
     except (AttributeError, NotImplementedError, RuntimeError):

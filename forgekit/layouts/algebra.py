@@ -129,7 +129,7 @@ def by_mode(
     # refuse a tiler that is nested too deeply
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)
     if len(tiler) > layout.rank:
-        needed = f"at most {layout.rank}, the modes of {outer_of(layout)}"
+        needed = f"at most {layout.rank}, one per mode of {outer_of(layout)}"
         remedy = "pass one entry per mode, None to keep a mode whole"
         raise usage_error(f"{what}: tiler", f"{len(tiler)} entries", needed, remedy)
     modes = list(layout)

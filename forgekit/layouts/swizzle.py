@@ -72,7 +72,7 @@ class Swizzle:
 def _bad_swizzle(swizzle: Swizzle, why: str) -> UsageError:
     got = f"{brief((swizzle.bits, swizzle.base, swizzle.shift))}: {why}"
     needed = "integers with bits >= 0, base >= 0 and abs(shift) >= bits"
-    remedy = "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes"
+    remedy = "for 128-byte rows of 16-byte chunks, use Swizzle(3, 4, 3) on byte offsets"
     return usage_error("Swizzle(bits, base, shift)", got, needed, remedy)
 
 

@@ -33,7 +33,7 @@ def kind(described: Described) -> str:
     bytes`."""
     if described.origin is not None:
         start = text(described.origin)
-        return f"A coordinate tensor: each element is a coordinate, the first one {start}"
+        return f"A coordinate tensor: each element is a coordinate; the first is {start}"
     if described.dtype is None and described.space is None:
         swizzled = isinstance(described.layout, ComposedLayout)
         return "A composed layout" if swizzled else "A layout"

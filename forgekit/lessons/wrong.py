@@ -35,7 +35,7 @@ class Wrong:
         """Return the wrong solution's text.
 
         Raises:
-            ValueError: a text to replace does not occur exactly once in the solution.
+            ValueError: the text to replace does not occur exactly once in the solution.
         """
         solution = self.text or solution
         for old, new in self.swaps.items():

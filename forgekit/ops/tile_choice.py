@@ -126,8 +126,8 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(96, "registers", 3, "one warp per row needs no barrier"),
         Rule(128, "registers", 2, "64 threads x 1: 2 % faster than a warp", rows=1),
         Rule(256, "registers", 4, "1 to 4 % faster than a warp, 2 % faster than 2 rows", rows=1),
-        Rule(512, "registers", 3, "192 x 1: 5 % faster than 96 x 2 for few rows, else as fast"),
-        Rule(1024, "shared", 8, "128 threads: 5 % faster than 192 for few rows, else as fast"),
+        Rule(512, "registers", 3, "192 x 1: 5 % faster than 96 x 2 for few rows, otherwise equal"),
+        Rule(1024, "shared", 8, "128 threads: 5 % faster than 192 for few rows, otherwise equal"),
         Rule(6144, "shared", 6, "exponentials in registers leave room for one block per SM"),
         Rule(16384, "shared", 8, "small blocks of a large cluster wait least", threads=128),
         Rule(ANY, "shared", 16, "64 rows of 2**20: 12 % faster than 8 loads", threads=128),
@@ -156,7 +156,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         split(128, 65536, "speedup 1.08 (132 rows of 1,000,003) to 1.16"),
         middle(SMS, 2, 256, 512, "speedup 0.99 (132 rows of 6,144) to 1.29 (1 of 12,000)"),
         Rule(16, "registers", 1, "as forward"),
-        Rule(64, "registers", 2, "short rows prefer lanes to loads"),
+        Rule(64, "registers", 2, "short rows gain more from lanes than from loads"),
         Rule(128, "registers", 1, "128 threads: 8 % faster than 16 (1,000 rows) to 3 % slower"),
         Rule(256, "registers", 2, "128 threads: 2 % faster than a warp for few rows"),
         Rule(2048, "registers", 4, "3 % faster than 1 load for few rows; threads matter little"),
@@ -170,7 +170,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         split(256, 131072, "speedup 1.12 (64 rows of 2**20) to 1.3"),
         middle(SMS, 2, 256, 1024, "speedup 0.98 (16 rows of 32,000) to 1.23 (4 of 6,000)"),
         Rule(16, "registers", 1, "as forward"),
-        Rule(64, "registers", 2, "short rows prefer lanes to loads"),
+        Rule(64, "registers", 2, "short rows gain more from lanes than from loads"),
         Rule(128, "registers", 4, "as forward"),
         Rule(256, "registers", 8, "1 warp: 3 % faster than 2; 8 rows: 1 % faster than 4", rows=8),
         Rule(2048, "registers", 4, "as for 2 bytes"),
@@ -323,9 +323,9 @@ def _split(op: Op, rule: Rule, rows: int, vectors: int, vector: int, unaligned: 
 
     There is room for 132 blocks of 512 threads, or for the same number of threads in smaller
     blocks; they share the rows that fit in L2. Sums, and rows that do not all fit in L2, get twice
-    as many blocks, because two launches then overlap. Very long rows of float32 do not for softmax,
-    which would be up to 26 % slower. If 4 loads per thread leave SMs without a block, each thread
-    performs 2 loads."""
+    as many blocks, because two launches then overlap. Softmax of very long float32 rows does not,
+    because it would be up to 26 % slower. If 4 loads per thread leave SMs without a block, each
+    thread performs 2 loads."""
     held = max(1, L2_BYTES // (vectors * VECTOR_BYTES))
     together = rows if op == "sum" else min(rows, held)
     threads, loads = rule.threads, rule.loads

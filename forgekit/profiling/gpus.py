@@ -59,7 +59,7 @@ GPUS: dict[str, Gpu] = {
     g.name: g
     for g in (
         Gpu("B200", 8.0e12, 148, 126 * _MB, r"B200",
-            "NVIDIA DGX B200 data sheet (64 TB/s for 8); CUDA for multiprocessors and L2",
+            "NVIDIA DGX B200 data sheet (64 TB/s for 8 GPUs); multiprocessors and L2 from CUDA",
             75.0e12, 128),
         Gpu("H200", 4.8e12, 132, 50 * _MB, r"H200",
             f"NVIDIA H200 data sheet; {_HOPPER}", 67.0e12, 128),

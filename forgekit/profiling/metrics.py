@@ -99,7 +99,7 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         more, place = (f"{kind}_bank_conflicts", conflicts, unit, beyond), 3
     found = [
         Metric(f"{kind}_requests", requests, "requests",
-               f"{words}: instructions of a warp with at least one active lane"),
+               f"{words}: warp instructions with at least one active lane"),
         Metric(f"{kind}_{unit}", units, unit, f"{words}: {counted}"),
         Metric(f"{kind}_ideal_{unit}", "", unit, f"{words}: {ideal}"),
         Metric(f"{kind}_{unit}_per_request", each, unit,

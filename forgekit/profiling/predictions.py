@@ -153,8 +153,8 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
 
 def predictions() -> Predictions:
-    """Return this process's predictions with known answers, in the order of their first
-    questions."""
+    """Return this process's predictions with known answers, in the order in which they
+    were first asked."""
     return Predictions(tuple(p for several in list(_answered.values()) for p in several))
 
 

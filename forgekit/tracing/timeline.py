@@ -19,7 +19,7 @@ from forgekit.tracing.recordings import recorded
 from forgekit.tracing.source_lines import LineChoice, chosen_lines, lines_alone
 from forgekit.tracing.timeline_steps import BlockTimeline, Meeting, Split, Step
 
-ORDER = "order, not time: the order of the virtual GPU; a GPU may run its warps in any order"
+ORDER = "order, not time: as executed on the virtual GPU; a GPU may run its warps in any order"
 _NOUN = {"async copy": "copy-group instruction", "barrier": "barrier arrival",
          "warp-wide": "warp-wide instruction", "branch": "branch"}  # fmt: skip
 

@@ -211,8 +211,8 @@ def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError
 def first_accesses(
     trace: BlockTrace,
 ) -> dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]:
-    """Map (line, kind) to the first accesses of the first warps of block 0, warp by warp. The kind
-    is that of a profile's accesses, such as `global_load`."""
+    """Map (line, kind) to the first accesses of the first warps of block 0, warp by warp. Kinds
+    are named as in a profile, such as `global_load`."""
     found: dict[tuple[SourceLine | None, str], list[WarpAccess]] = {}
     warps: Counter[Site] = Counter()
     for warp in range(WARPS):

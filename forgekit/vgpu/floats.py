@@ -54,7 +54,7 @@ def relu(x: Array) -> Array:
 
 
 def canonical_nan(x: Array) -> Array:
-    """Replace NaNs in float16 or float32 results by the GPU's canonical NaN, 0x7FFF or
+    """Replace NaNs in float16 or float32 results with the GPU's canonical NaN, 0x7FFF or
     0x7FFFFFFF."""
     nan = np.isnan(x)
     if nan.any():
@@ -63,7 +63,7 @@ def canonical_nan(x: Array) -> Array:
 
 
 def first_nan(result: Array, *operands: Array) -> Array:
-    """Replace NaNs in float64 results by the first NaN operand, made quiet.
+    """Replace NaNs in float64 results with the first NaN operand, made quiet.
 
     If no operand is NaN, the NaN has a negative sign and the payload zero. (Processors differ in
     signs and payloads of NaN results.)

@@ -157,8 +157,8 @@ _CODE = (
 _TITLES = (
     "line of the source", "", "PTX instructions executed, once per warp",
     "active lanes of 32, on average", "kind of memory access",
-    "instructions of a warp with at least one active lane",
-    "sectors or wavefronts per request; in brackets the minimum",
+    "warp instructions with at least one active lane",
+    "sectors or wavefronts per request, with the minimum in brackets",
     "bytes of all sectors",
 )  # fmt: skip
 

@@ -161,18 +161,18 @@ class Scene:
 
 
 def text_width(text: str, size: float, mono: bool = False) -> float:
-    """Estimate the width of a text in px; the estimate slightly exceeds the width in most fonts."""
+    """Estimate the width of text in px; the estimate slightly exceeds the width in most fonts."""
     return len(text) * size * (0.61 if mono else 0.58)
 
 
 def fitting(choices: Sequence[str], width: float, size: float) -> str:
-    """Return the first text that fits into a width at this font size, or an empty string."""
+    """Return the first text that fits a width at this font size, or an empty string."""
     return next((text for text in choices if text_width(text, size) <= width), "")
 
 
 def wrap(text: str, width: float, size: float = 12.0) -> list[str]:
-    """Split a text into the minimum number of lines that fit into a width at this font size. The
-    lines have about equal lengths."""
+    """Split text into the fewest lines that fit a width at this font size, all of about equal
+    length."""
     letters = max(int(width / text_width("0", size) * 1.08), 20)
     lines = textwrap.wrap(text, letters)
     while len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines) > 1:

@@ -45,7 +45,7 @@ def test_a_matrix() -> None:
         (PRINTED["shared, swizzled"], ["shared memory", "bits 3 to 5", "maps to 74"]),
         (PRINTED["shared, pointer"], ["byte addresses are swizzled", "= 66 before the swizzle"]),
         (PRINTED["registers"], ["a thread's own registers"]),
-        (PRINTED["identity"], ["each element is a coordinate, the first one (0,0)"]),
+        (PRINTED["identity"], ["each element is a coordinate; the first is (0,0)"]),
         (PRINTED["nested identity"], ["adds 1 to entry 0 of entry 1 of the coordinate"]),
         (PRINTED["layout of layout"], ["moved by (1,0) and passed to (4,4):(4,1)"]),
         (PRINTED["empty"], ["1 element"]),

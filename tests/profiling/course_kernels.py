@@ -1,5 +1,4 @@
-"""Define the five kernels of the first measurement (transposes, row sums), and two divergent
-kernels."""
+"""Define the first measurement's five kernels (transposes, row sums), and two divergent ones."""
 
 import cutlass
 import cutlass.cute as cute

@@ -138,7 +138,7 @@ def test_malformed_instructions_are_refused_with_their_line(line, what):
         (".local .align 4 .b8 x[99999999999];", "99,999,999,999 bytes, more than 524,288"),
         (".local .align 3 .b8 x[4];", "alignment 3 is not a power of two"),
         (".local .align 0 .b8 x[4];", "alignment 0"),
-        ("ld.param.b64 %rd1, [p+4];", "bytes outside the 8 of parameter p"),
+        ("ld.param.b64 %rd1, [p+4];", "bytes outside the 8-byte parameter p"),
         ("ld.param.b64 %rd1, [nobody];", "unknown parameter nobody"),
         ("mov.b64 %rd1, nobody;", "unknown symbol nobody"),
         ("add.s32 %r1, %r9, 1;", "undeclared register %r9"),

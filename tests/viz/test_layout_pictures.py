@@ -244,7 +244,7 @@ def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> N
     first = {data["coord"]: data for data, _ in cells(draw_swizzle_layout(text))}
     # bytes 128 … of row 1 are XORed with 16: elements 8 on
     assert first["(1,0)"]["offset"] == str(64 + 8) and first["(1,0)"]["bank"] == "4"
-    assert "behind a pointer whose byte addresses use S<3,4,3>" in draw_swizzle_layout(text).title
+    assert "at a pointer whose byte addresses use S<3,4,3>" in draw_swizzle_layout(text).title
 
 
 # -- bad input --------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "sha
 
 @dataclass(frozen=True)
 class Change:
-    """A row that became slower or faster. percent: the change of the time, or of the counter that
+    """A row that became slower or faster. percent: the change in time, or in the counter that
     increased most; positive for an increase, infinite for a row that now fails."""
 
     row: SuiteRow
@@ -120,7 +120,7 @@ def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: fl
 
 
 def _change(row: SuiteRow, old: SuiteRow, threshold_percent: float) -> Change | None:
-    """Return the change of a row, or None if it did not change beyond the noise."""
+    """Return the change in a row, or None if it did not change beyond the noise."""
     if row.status != "ok":
         return Change(row, math.inf, f"was correct, but is now {row.status}: {row.error}")
     if row.timing and old.timing:

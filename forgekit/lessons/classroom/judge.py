@@ -38,7 +38,7 @@ from forgekit.lessons.report import GradeReport
 from forgekit.tensors import reseeded
 
 _MEMORY_GIB = 8  # a judge's memory limit, which covers the virtual GPU
-_WORDS = 6000  # maximum number of characters of a text in a verdict
+_WORDS = 6000  # maximum number of characters per text in a verdict
 _STAYS = (
     "This submission works only inside its own process, so its result cannot be judged from "
     "outside. Run the notebook and read the cell to decide its grade."

@@ -144,7 +144,7 @@ class ClassReport(Picture):
         return "\n".join(lines)
 
     def mistakes(self, name: str) -> list[tuple[str, int]]:
-        """Return (group and mistake as a text, count) for each mistake in an exercise, most
+        """Return (group and mistake as text, count) for each mistake in an exercise, most
         frequent first."""
         failed = [v for v in self.exercises[name] if v.verdict == "failed"]
         said = Counter(f"{v.group}: {v.words}" for v in failed)

@@ -97,7 +97,7 @@ _ended = threading.Event()
 
 def judged(piece: Piece) -> Verdicts:
     """Return the verdicts on a submission from this thread's judge. If the judge's process ends
-    meanwhile, a new judge judges the submission once more."""
+    before it answers, a new judge grades the submission again."""
     submitted, limits = piece
     if getattr(_judges, "limits", None) != limits:
         _judges.limits, _judges.one = limits, Judge(limits)

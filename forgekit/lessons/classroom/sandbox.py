@@ -250,7 +250,7 @@ def usage(pid: int, idle: int) -> tuple[int, int]:
             for task in os.listdir(f"/proc/{one}/task"):
                 below = Path(f"/proc/{one}/task/{task}/children").read_text()
                 todo += map(int, below.split())
-        except OSError:  # the process has ended meanwhile
+        except OSError:  # the process has ended in the meantime
             continue
         count += 1
     return memory, count

@@ -222,8 +222,8 @@ def _launch(compiled: Compiled, layouts: list[Any]) -> Any:
     """Return the launches of a call, recorded but not run, and the addresses of the call's tensors
     in this process.
 
-    layouts: one entry per argument: a number, or (dtype, shape, stride, offset, number of the
-    storage, bytes).
+    layouts: one entry per argument: a number, or (dtype, shape, stride, offset, storage
+    number, bytes).
     """
     from forgekit.vgpu import Call
 

@@ -1,4 +1,4 @@
-"""Connect a judge with a student's process. A message consists of a length and a JSON text.
+"""Connect a judge with a student's process. A message consists of a length and JSON text.
 
 The judge sends requests and the student's process only answers, one message at a time in each
 direction. An answer is a result, an error, or a need, which means that student code has called a

@@ -281,9 +281,9 @@ def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
         one, other = (len(np.unique(row)) for row in pairs)
         if not one == other == pairs.shape[1]:
             wrong = (
-                f"{name} consists of {plural(other, 'share')}, loaded by {plural(one, unit)} in "
-                f"{plural(pairs.shape[1], 'piece')}; the task asks for {work}, so each {unit} must "
-                "load exactly one whole share."
+                f"the solution divides {name} into {plural(other, 'share')}, but the kernel loads "
+                f"it with {plural(one, unit)}, in {plural(pairs.shape[1], 'piece')}. The task asks "
+                f"for {work}, so each {unit} must load exactly one whole share."
             )
     if wrong:
         look_at = f"fk.footprint(*{{failed}}, tensor='{name}', by='{by}', kind='load')"

@@ -81,7 +81,7 @@ def bytes_per_thread(p: Profile) -> float:
 
 
 # Bytes of shared memory per thread that do not reduce the number of resident blocks on any GPU's
-# multiprocessor: 100 KiB suffice for 12 blocks of 128 threads, with 1 KiB per block for the system.
+# multiprocessor: 100 KiB is enough for 12 blocks of 128 threads, with 1 KiB reserved per block.
 _FREE = 48
 
 
@@ -281,7 +281,8 @@ def _compare(
 def _enough_threads(value: int, ideal: float, label: str) -> None:
     if value * _FEW < ideal:
         raise GateError(
-            f"{value:,} threads are launched with {label}; the solution launches {ideal:,.0f}.",
+            f"With {label}, the call launches {value:,} threads; the solution launches "
+            f"{ideal:,.0f}.",
             "each thread does so much work that most of the GPU is idle: the grid has to grow with "
             "the input.",
             "fk.footprint(*{failed})",

@@ -21,7 +21,7 @@ class GateError(Exception):
     """A failed gate, explained to a student.
 
     happened: the expectation, the failure and its location. likely: the misconception that probably
-    caused it, if known. look_at: the suggested next step. Each is a text of one or more lines.
+    caused it, if known. look_at: the suggested next step. Each consists of one or more lines.
     unanswered: True if the only problem is a missing answer, which does not count as a try.
     """
 

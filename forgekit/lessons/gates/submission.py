@@ -344,7 +344,7 @@ def _quiet() -> Iterator[None]:
         try:
             yield
         finally:
-            aside.quiet = False  # code may have stored a reference to it meanwhile
+            aside.quiet = False  # code may have stored a reference to it in the meantime
             if sys.stdout is aside:
                 sys.stdout = before
 

@@ -346,8 +346,8 @@ def _never_stored(submission: Submission, case: Case, position: int, codes: Any)
 
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
-    """Return the kinds of the sanitizer findings in a call that may be mistakes, and the text of
-    the first error."""
+    """Sanitize a call; return the kinds of the findings that may be mistakes, and the text of the
+    first error."""
     from forgekit.checking.sanitize import sanitize
 
     report = sanitize(submission.compiled(case), *submission.arguments(case).values())

@@ -154,7 +154,7 @@ def _out_of_bounds_advice(
     if len(info.shape) > 1:
         return (
             f"{info.name} has {len(info.shape)} modes: compare each index with its entry in "
-            f"`{info.name}.shape`. If the kernel does so, check how it computes the indices."
+            f"`{info.name}.shape`. If the kernel already does, check how it computes the indices."
         )
     elements = math.prod(info.shape)
     number = m.blocks[where[0]] * m.block_threads + where[1]

@@ -284,7 +284,7 @@ class _Launch:
         self.sizes: dict[int, tuple[Array | None, int, int]] = {}
 
     def size(self, m: Batch, mask: Array | None) -> tuple[int, int]:
-        """Return the numbers of (warps, threads) in a group, cached because a batch has few
+        """Count the warps and threads in a group. The counts are cached because a batch has few
         distinct masks."""
         found = self.sizes.get(id(mask))
         if found is None:
@@ -323,7 +323,7 @@ class _Launch:
 
 
 def _size(m: Batch, mask: Array | None) -> tuple[int, int]:
-    """Return the numbers of (warps with an active lane, active threads) in a mask."""
+    """Count the warps with an active lane, and the active threads, in a mask."""
     blocks, threads = m.shape
     if mask is None:
         return blocks * threads // LANES, blocks * threads

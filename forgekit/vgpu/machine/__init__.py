@@ -6,7 +6,7 @@ barriers.py         barriers of a block and of a cluster
 mbarriers.py        barrier objects in shared memory
 async_operations.py  bulk copies, tensor copies and `st.async` in flight
 tensor_boxes.py     the sources and targets of tensor copies
-warpgroups.py       products of `wgmma` in flight, and their future accumulators
+warpgroups.py       `wgmma` products in flight, and the accumulators that they will update
 wait_queue.py       threads that sleep at mbarriers and cluster barriers
 spinning.py         threads that poll memory indefinitely
 stuck.py            the messages about a deadlock or an endless loop

@@ -85,8 +85,8 @@ class Groups(Batch, ABC):
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
     def resume(self, pc: int, mask: Array | None) -> None:
-        """Do the same as `join` for threads that start or leave a barrier; an adversary may split
-        them."""
+        """Do the same as `join` for threads that begin the kernel or leave a barrier; an adversary
+        may split them."""
         if self.adversary is None:
             self.join(pc, mask)
             return

@@ -1,4 +1,5 @@
-"""Manage warpgroups' matrix products in flight: `wgmma` and its future accumulators."""
+"""Manage the matrix products that warpgroups have in flight: `wgmma` and the accumulators that it
+will update."""
 
 from __future__ import annotations
 

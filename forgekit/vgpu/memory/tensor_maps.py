@@ -1,9 +1,9 @@
 """Encode and decode tensor maps: 128 bytes that describe a tensor and its boxes for tensor copies
 (TMA).
 
-The encoding is that of the hardware, because CuTe DSL's host code writes tensor maps directly. The
+The encoding matches the hardware's, because CuTe DSL's host code writes tensor maps directly. The
 positions of fields come from ptxas's code for `tensormap.replace` on sm_90a and sm_100a. The
-requirements are those of the CUDA driver's `cuTensorMapEncodeTiled`.
+requirements match those of the CUDA driver's `cuTensorMapEncodeTiled`.
 """
 
 from __future__ import annotations

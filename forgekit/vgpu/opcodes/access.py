@@ -113,7 +113,7 @@ def _ld_param(ins: Instruction, d: Decoder, kind: str, writers: list) -> Step:
     start = operand.offset + operand.base.offset
     size = next(p.size_bytes for p in d.program.kernel.params if p.name == name)
     if not 0 <= start <= size - elem * len(writers):
-        raise d.malformed(f"bytes outside the {size} of parameter {name}")
+        raise d.malformed(f"bytes outside the {size}-byte parameter {name}")
     offset = d.program.param_offsets[name] + start
 
     def step(m: Machine) -> None:

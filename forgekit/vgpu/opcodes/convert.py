@@ -116,8 +116,8 @@ def _round(value: Array, target: str, mode: str, error: Array | None = None) -> 
 
 
 def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
-    """Replace NaNs in a 16-bit result by quiet NaNs with the sign and payload of the float64
-    `value`."""
+    """Replace NaNs in a 16-bit result with quiet NaNs that keep the sign and payload of the
+    float64 `value`."""
     nan = np.isnan(value)
     if value.dtype.itemsize < 8 or not nan.any():
         return result

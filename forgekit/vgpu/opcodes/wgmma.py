@@ -143,7 +143,7 @@ def _product(
     columns: int,
     *operands: Array | None,
 ) -> Product:
-    """Return the description of a product that listeners receive.
+    """Return a product's description for the listeners.
 
     A warp reads only its rows of A. Each warp is recorded as the reader of one quarter of B's
     columns, which makes a product depend on all four warps.

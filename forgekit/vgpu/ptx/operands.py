@@ -83,7 +83,7 @@ def read_operands(
 
 
 def split(text: str) -> list[str]:
-    """Split a text at commas that are outside brackets.
+    """Split text at commas that are outside brackets.
 
     Raises:
         ValueError: the brackets do not match, or a part is empty.

@@ -346,7 +346,7 @@ def _elements(name: str, lanes: str | None) -> list[str]:
 
 
 def _register_names(text: str) -> list[str]:
-    """Return the names that a text such as `%p, %r<3>` declares; empty if it cannot be parsed."""
+    """Return the names declared by text such as `%p, %r<3>`; empty if it cannot be parsed."""
     names = []
     for part in text.split(","):
         match = _REG_NAME.fullmatch(part.strip())

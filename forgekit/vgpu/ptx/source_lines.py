@@ -21,7 +21,7 @@ def source_text(source: SourceLocation) -> str:
 
 
 def describe_source(source: SourceLocation) -> str:
-    """Return a text such as `cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`,
+    """Return text such as `cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`,
     without the folder."""
     return str(SourceLine(source.file, source.line, source_text(source)))
 

@@ -1,4 +1,4 @@
-"""Order operations within a team (a block, or a cluster) by vector clocks of warps.
+"""Order operations within a team (a block, or a cluster) with one vector clock per warp.
 
 Each warp counts epochs, and each barrier that it reaches starts a new epoch. In `vectors`, the
 entry (t, w, v) is the number of epochs of warp v in team t that barriers order before the next
@@ -112,7 +112,8 @@ class WarpClocks:
         self.tick(warps)
 
     def everyone(self, warps: Array) -> None:
-        """Record that all threads have met. Earlier snapshots keep their part_syncs."""
+        """Record that all threads have met at a barrier. Earlier snapshots keep their
+        part_syncs."""
         self.arrive(_EVERYONE, warps)
         self.open(_EVERYONE, warps)
 
@@ -151,7 +152,7 @@ class WarpClocks:
         return AsyncToken(team, warp, started, before)
 
     def join_async(self, token: AsyncToken, part: Array) -> None:
-        """Record that the warps that started the operations of `part` have waited for them."""
+        """Record that the warps that started the operations in `part` have waited for them."""
         vectors = self.vectors().copy()
         place = token.team[part], token.warp[part], self.team_warps + token.warp[part]
         np.maximum.at(vectors, place, token.epoch[part] + 1)

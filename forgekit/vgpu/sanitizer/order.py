@@ -1,9 +1,9 @@
 """Determine which of a launch's accesses happen before which others.
 
-Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Atomic,
-volatile, acquire and release accesses, which implement locks, flags and counters, add further
-order. When a warp makes such an access, its earlier operations, and those that it joined at a
-barrier, happen before all later ordering accesses of any warp, and before warps that join these
+Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Ordering
+accesses (atomic, volatile, acquire and release), which implement locks, flags and counters, add
+further order. When a warp makes such an access, its earlier operations, and those that it joined at
+a barrier, happen before all later ordering accesses of any warp, and before warps that join these
 accesses. The check ignores addresses and the positions of fences, so it never reports a correct
 protocol. In a kernel without fences, relaxed accesses order only accesses to memory that atomic
 operations update.
@@ -158,8 +158,8 @@ class _SyncAccess(NamedTuple):
 
 
 class _SyncHistory:
-    """The ordering accesses of a launch. warps_a_team: the number of warps per block or per
-    cluster."""
+    """The accesses of a launch that order other accesses. warps_a_team: the number of warps per
+    block or per cluster."""
 
     def __init__(self, warps_a_team: int) -> None:
         self.new: list[_SyncAccess] = []

@@ -121,7 +121,7 @@ function makeLayout(shape, stride) {
 function makeSwizzle(bits, base, shift) {
   const bad = (why) => refuse("Swizzle(bits, base, shift)", `(${bits}, ${base}, ${shift}): ${why}`,
     "integers with bits >= 0, base >= 0 and abs(shift) >= bits",
-    "128-byte rows of 16-byte chunks are Swizzle(3, 4, 3) in bytes");
+    "for 128-byte rows of 16-byte chunks, use Swizzle(3, 4, 3) on byte offsets");
   if (bits === 0) return { bits, base: 4, shift: 3 };
   if (Math.abs(shift) < bits) bad("the two groups of bits would overlap: abs(shift) < bits");
   if (bits + base + Math.abs(shift) > 32) bad("it reaches beyond 32 bits");
@@ -312,7 +312,7 @@ function byMode(f, a, tiler, what) {
   const modes = modesOf(a);
   if (tiler.length > modes.length) {
     refuse(`${what}: tiler`, `${tiler.length} entries`,
-      `at most ${modes.length}, the modes of ${text(a)}`,
+      `at most ${modes.length}, one per mode of ${text(a)}`,
       "pass one entry per mode, None to keep a mode whole");
   }
   return modes.map((m, i) => (i < tiler.length && tiler[i] !== null ? f(m, tiler[i]) : m));

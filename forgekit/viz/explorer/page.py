@@ -81,7 +81,7 @@ def _module() -> tuple[str, str]:
 
 
 def _still(layout: Layout | ComposedLayout, data: dict[str, Any]) -> tuple[LayoutPicture, str]:
-    """Return a picture of a layout or of a large layout's corner, and a text that names the drawn
+    """Return a picture of a layout or of a large layout's corner, and text that names the drawn
     part."""
     part = ""
     if layout.rank == 2 and layout.size() > _MOST_DRAWN:

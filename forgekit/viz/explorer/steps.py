@@ -75,7 +75,7 @@ def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
         raise usage_error("layout", f"{layout} in smem", "offsets into memory", remedy)
     if layout.rank == 2:
         ways = map(describe_ways, worst_ways(offsets.reshape(-1, layout.size(0)), bits))
-        words += " As given, a warp that reads a column: {}; a row: {}.".format(*ways)
+        words += " As given: {} when a warp reads a column, {} when it reads a row.".format(*ways)
     modes = "(row,column)" if layout.rank == 2 else "(index)"
     return _step("banks", "sA", layout, modes, words, colour="bank")
 

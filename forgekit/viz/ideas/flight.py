@@ -98,8 +98,8 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
     return Idea(
         "pipeline", "With a second buffer, copies are in flight while the warp works",
-        "Upper bars: copies in flight. Lower: work; dashed: the warp waits. The order is that "
-        "of warp 0 in a real run; the sliders set the times.",
+        "Upper bars: copies in flight. Lower bars: work; dashed bars: the warp waits. The steps "
+        "are in the order of warp 0 in a real run; the sliders set the times.",
         {"programs": {name: [list(step) for step in programs[name]] for name in programs}},
         words, draw,
     )  # fmt: skip

@@ -77,7 +77,7 @@ def idea_html(idea: Idea) -> str:
 
 @functools.cache
 def _style() -> str:
-    """Return the shared style sheet, in the colours of all pictures."""
+    """Return the style sheet that all pictures share, with its colours filled in."""
     own = {f"lane{k}": (thread_colour(k),) * 2 for k in range(32)}
     own |= {f"series{k}": (colour, colour) for k, colour in enumerate(SERIES)}
     own |= {"wrong": (WRONG, WRONG)}

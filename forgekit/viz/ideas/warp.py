@@ -51,8 +51,8 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
 
     return Idea(
         "warp", "The numbers in each lane's sum",
-        "Colour and number of a cell: how many different lanes' numbers are in its sum. A cross: "
-        "some number was added more than once.",
+        "The colour and number of a cell show how many lanes contributed to its sum. A cross marks "
+        "a sum that contains a lane's number more than once.",
         {"sources": {name: [list(map(int, step)) for step in steps]
                      for name, steps in sources.items()}, "lanes": lanes},
         words, draw,

@@ -58,7 +58,7 @@ def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> Layo
     if isinstance(layout, ComposedLayout) and not isinstance(layout.inner, Layout):
         plain = offsets_of(layout.outer)
     if (swizzle := described.pointer_swizzle) is not None:
-        title = f"{layout} behind a pointer whose byte addresses use {swizzle}"
+        title = f"{layout} at a pointer whose byte addresses use {swizzle}"
         offsets = np.array([swizzle(int(o) * bits // 8) * 8 // bits for o in offsets], np.int64)
     cells = Cells(layout, offsets)
     grid = _banks_grid(cells, bits, rows, columns)

@@ -74,7 +74,7 @@ class Colours:
         return np.where(keys >= 0, place, len(self.all) - np.where(keys == -1, 2, 1))
 
     def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
-        """Return swatches and a text that explain the colours and numbers.
+        """Return swatches and text that explain the colours and numbers.
 
         labelled: the entries of `fp.touched` whose cells have labels.
         """

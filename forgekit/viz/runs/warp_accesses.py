@@ -111,7 +111,7 @@ def _lane_label(x: float, width: float, choices: Sequence[str]) -> Label:
 
 
 def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
-    """Return the first text that fits into a width, and its font size: the usual size if possible,
+    """Return the first text that fits a width, and its font size: the usual size if possible,
     else the minimum size."""
     for size in (_SMALL, _LEAST):
         if text := fitting(choices, width, size):

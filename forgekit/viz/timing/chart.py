@@ -44,7 +44,7 @@ def look(index: int, count: int) -> dict[str, Any]:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
-    """Split a text into lines that are at most `inches` wide at this font size. Long words are
+    """Split text into lines that are at most `inches` wide at this font size. Long words are
     split."""
     letters = max(int(inches * _LETTERS / size), 6)
     return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
@@ -80,7 +80,7 @@ def tidy(axes: Axes, *, unit: str = "", across: str = "") -> Axes:
 
 
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> Any:
-    """Place a text `points` to the right of a position; return the Annotation."""
+    """Place text `points` to the right of a position; return the Annotation."""
     given = {"textcoords": "offset points", "va": "center_baseline", "gid": "value", **style}
     return axes.annotate(text, place, (points, 0), **given)
 

@@ -41,7 +41,7 @@ styled = matplotlib.rc_context(STYLE)  # a decorator for functions that draw
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A picture with axes. figure: the matplotlib figure; words: a text with all facts and numbers
+    """A picture with axes. figure: the matplotlib figure; words: text with all facts and numbers
     that the figure shows."""
 
     figure: Figure

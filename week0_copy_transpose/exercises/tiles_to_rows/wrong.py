@@ -15,7 +15,7 @@ WRONG = (
           {"if i < cute.size(mY):\n        t, k = i // 8, i % 8\n        mY[t, k] = " + PLACE:
            "if i < mY.shape[0]:\n        for k in range(8):\n            mY[i, k] = "
            "gX[((k // 4, k % 4), i)]"},
-          "4,096 shares, loaded by 512 threads in"),
+          "4,096 shares, but the kernel loads it with 512 threads, in"),
     Wrong("tiles by arithmetic",
           {"    gX = cute.zipped_divide(mX, (2, 4))  # ((2,4),(RestM,RestN))\n": "",
            "tiles_to_rows_kernel(gX, mY).launch": "tiles_to_rows_kernel(mX, mY).launch",
@@ -31,5 +31,5 @@ WRONG = (
     Wrong("half of the threads, two elements each",
           {"    i = bidx * 128 + tidx\n    if i < cute.size(mY):\n": "    for i in range(bidx * 128 + tidx, cutlass.min(bidx * 128 + 128, cute.size(mY)), 64):\n      if tidx < 64:\n",
            "@cute.kernel\n": "import cutlass\n\n\n@cute.kernel\n"},
-          "4,096 shares, loaded by 2,048 threads in"),
+          "4,096 shares, but the kernel loads it with 2,048 threads, in"),
 )  # fmt: skip

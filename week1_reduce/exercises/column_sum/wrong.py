@@ -50,6 +50,6 @@ WRONG = (
         {
             "    col = bidx * 128 + tidx\n    if col < mX.shape[1]:\n": "    for col in range(bidx * 128 + tidx, cute.size(mY), 64):\n      if tidx < 64 and col < bidx * 128 + 128:\n"
         },
-        "1,024 shares, loaded by 512 threads in",
+        "1,024 shares, but the kernel loads it with 512 threads, in",
     ),
 )

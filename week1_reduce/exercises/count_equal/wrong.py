@@ -70,6 +70,6 @@ WRONG = (
             "    row, lane = bidx * 4 + tidx // 32, tidx % 32\n": "    lane = tidx % 32\n    for row in range(bidx * 4 + tidx // 32, bidx * 4 + 4, 2):\n     if tidx < 64:\n",
             "    found = Int32(0)\n    if row < mX.shape[0]:\n        for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:\n                found += 1\n    for k in cutlass.range_constexpr(5):\n        found += cute.arch.shuffle_sync_bfly(found, offset=1 << k)\n    if row < mX.shape[0] and lane == 0:\n        mY[row] = found": "         found = Int32(0)\n         if row < mX.shape[0]:\n             for n in range(lane, mX.shape[1], 32):\n                 if mX[row, n] == v:\n                     found += 1\n         for k in cutlass.range_constexpr(5):\n             found += cute.arch.shuffle_sync_bfly(found, offset=1 << k)\n         if row < mX.shape[0] and lane == 0:\n             mY[row] = found",
         },
-        "32 shares, loaded by 16 warps in",
+        "32 shares, but the kernel loads it with 16 warps, in",
     ),
 )

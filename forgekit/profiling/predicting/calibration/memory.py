@@ -269,7 +269,7 @@ def staged_kernel(mX: cute.Tensor, mY: cute.Tensor, stages: cutlass.Constexpr):
 
 @cute.jit
 def staged(mX: cute.Tensor, mY: cute.Tensor, stages: cutlass.Constexpr):
-    """Copy mX to mY by cp.async through several stages of shared memory."""
+    """Copy mX to mY with cp.async through several stages of shared memory."""
     staged_kernel(mX, mY, stages).launch(
         grid=(cute.size(mX) // (128 * 4 * 16), 1, 1), block=(128, 1, 1)
     )
