@@ -73,10 +73,15 @@ def test_tiles_beyond_the_tensor_need_a_predicate() -> None:
 def test_banks_are_a_step_of_shared_memory() -> None:
     (banks,) = fk.explore(TILE).data["steps"]
     assert banks["colour"] == "bank"
-    assert "32-way conflict when a warp reads a column, no conflict when it reads a row" in banks["words"]
+    assert (
+        "32-way conflict when a warp reads a column, no conflict when it reads a row"
+        in banks["words"]
+    )
     swizzled = ComposedLayout(Swizzle(5, 0, 5), 0, Layout((32, 32), (32, 1)))
     (banks,) = fk.explore(swizzled).data["steps"]  # a swizzle implies shared memory
-    assert "no conflict when a warp reads a column, no conflict when it reads a row" in banks["words"]
+    assert (
+        "no conflict when a warp reads a column, no conflict when it reads a row" in banks["words"]
+    )
     names = [step["name"] for step in fk.explore(TILE, tile=(8, 8)).data["steps"]]
     assert names == ["the tensor", "zipped_divide", "one tile", "banks"]
 
