@@ -346,7 +346,7 @@ def test_a_line_by_its_number_text_and_self(tiled):
 def test_lines_without_pictures(tiled):
     quiet = next(x for x in tiled.lines if not x.accesses)
     with pytest.raises(
-        UsageError, match=r"line \d+, needed a line of the profile with memory accesses: 36, 40"
+        UsageError, match=r"line \d+, needed a line of the profile with memory accesses: 35, 39"
     ):
         tiled.show(quiet)
     with pytest.raises(UsageError, match="line: got 1, needed a line of the profile"):

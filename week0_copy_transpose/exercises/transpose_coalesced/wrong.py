@@ -55,7 +55,9 @@ WRONG = (
         {_STORE: "mY[col0 + ty + k, row0 + tx] = mX[row0 + tx, col0 + ty + k]"},
         "Read from `sX` instead",
     ),
-    Wrong("no predicate on the load", {_LOADED: "if True:"}, "threads load elements that do not exist"),
+    Wrong(
+        "no predicate on the load", {_LOADED: "if True:"}, "threads load elements that do not exist"
+    ),
     Wrong(
         "strided reads instead",
         {
