@@ -179,7 +179,7 @@ class TensorSpec:
         divisor = self._row_divisor()
         for mode, (step, known) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
             if not isinstance(known, int) and step % divisor and tensor.shape[mode] > 1:
-                needed = f"a multiple of {divisor}, so that every row begins at one"
+                needed = f"a multiple of {divisor}, like the start of every row"
                 remedy = "make the tensor contiguous with .contiguous(), or pad the rows"
                 yield f"stride of mode {mode}", step, needed, remedy
 
