@@ -72,4 +72,18 @@ WRONG = (
         },
         "32 shares, but the kernel loads it with 16 warps, in",
     ),
+    Wrong(
+        "0 past the end of a row",
+        {
+            "for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:": "for n in range(0, mX.shape[1], 32):\n            value = Int32(0)\n            if n + lane < mX.shape[1]:\n                value = mX[row, n + lane]\n            if value == v:"
+        },
+        "With m = 3, n = 3, int32, the result is wrong",
+    ),
+    Wrong(
+        "INT_MIN past the end of a row",
+        {
+            "for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:": "for n in range(0, mX.shape[1], 32):\n            value = Int32(-(2**31))\n            if n + lane < mX.shape[1]:\n                value = mX[row, n + lane]\n            if value == v:"
+        },
+        "With m = 2, n = 2, int32, the result is wrong",
+    ),
 )
