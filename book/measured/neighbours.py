@@ -33,7 +33,7 @@ def rows_of(case: Case, clusters: int) -> tuple[RowProblem, RowChoice]:
     """Return the rows of a case, contiguous and aligned, and the table's choice for them."""
     op: Any = "sum" if case.op == "reduce_sum" else case.op
     (rows, size), itemsize = case.shape, getattr(torch, case.dtype).itemsize
-    vector, unaligned = row_vectors(op, rows, size, (size,), (0,), itemsize, 1)
+    vector, unaligned = row_vectors(op, size, (size,), (0,), itemsize, 1)
     table = choose_rows(op, rows, size, itemsize, vector, unaligned, clusters)
     return RowProblem(op, rows, size, vector, unaligned), table
 

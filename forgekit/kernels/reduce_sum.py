@@ -30,7 +30,7 @@ class RowSum(RowKernel):
         row, lane, valid = tile.row_and_lane(mX.shape[0])
         prefix, mVX = tile.whole_vectors(row, mX)
 
-        tiled_copy = tile.tiled_copy(mX.element_type)
+        tiled_copy = tile.tiled_copy(mX.element_type, loads=True)
         thr_copy = tiled_copy.get_slice(lane)
         mcX = cute.make_identity_tensor(mVX.shape)
         gX, cX = (cute.local_tile(mT, tile.tiler, (row, None)) for mT in (mVX, mcX))
@@ -91,11 +91,6 @@ class ShortRowSum:
 
     def __init__(self, tile: RowTile, turns: int = 1) -> None:
         self.tile, self.turns = tile, turns
-        # A load of a row's whole 128-byte line bypasses L1, which is 1.5 % faster on an H200. If
-        # two loads share a line, bypassing L1 is 11 % slower. Wider loads of a row were not
-        # measured.
-        exact = tile.whole == tile.loads
-        self.past_l1 = exact and tile.threads * VECTOR_BYTES == 128
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
@@ -110,8 +105,7 @@ class ShortRowSum:
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         lane, first = tidx % tile.threads, bidx * tile.rows * turns + tidx // tile.threads
-        past_l1 = self.past_l1 and tile.vector * mX.element_type.width == 8 * VECTOR_BYTES
-        tiled_copy = tile.tiled_copy(mX.element_type, past_l1)
+        tiled_copy = tile.tiled_copy(mX.element_type, loads=True)
         thr_copy = tiled_copy.get_slice(lane)
         cX = cute.local_tile(cute.make_identity_tensor(mX.shape), tile.tiler, (0, 0))
         tXcX = thr_copy.partition_S(cX)  # ((V,1),1,loads)

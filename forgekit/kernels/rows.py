@@ -35,8 +35,9 @@ class RowTile:
     whole: the number of loads that every thread performs, whatever the row's address; only the
     other loads need a predicate. In a kernel that works in rounds, it is `loads` if every round is
     full, else 0. unaligned: True if rows may begin or end inside a vector; the elements outside
-    whole vectors are then read one by one, by at least 2 * vector threads. overlap: True if the
-    kernel starts while the previous kernel ends (`follow`).
+    whole vectors are then read one by one, by at least 2 * vector threads. once: True if L1 may
+    evict loaded lines first, because nothing reads them again. overlap: True if the kernel starts
+    while the previous kernel ends (`follow`).
     """
 
     threads: int
@@ -47,6 +48,7 @@ class RowTile:
     split: int = 1
     whole: int = 0
     unaligned: bool = False
+    once: bool = False
     overlap: bool = False
 
     @property
@@ -88,14 +90,15 @@ class RowTile:
         """Return the rows and columns of the tile that the threads read together."""
         return 1, self.step * self.loads * self.vector
 
-    def tiled_copy(self, dtype: Any, past_l1: bool = False):  # type: ignore[no-untyped-def]
-        """Return the tiled copy: consecutive threads read consecutive vectors, `loads` times.
+    def tiled_copy(self, dtype: Any, loads: bool = False):  # type: ignore[no-untyped-def]
+        """Return the tiled copy: consecutive threads copy consecutive vectors, `loads` times.
 
-        past_l1: True to load without allocating lines in L1.
+        loads: True for a copy that only loads, and may obey `once`.
         """
+        once = loads and self.once
         bits = self.vector * dtype.width
-        how = {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE} if past_l1 else {}
-        op = CopyG2ROp() if past_l1 else CopyUniversalOp()
+        how = {"l1c_evict_priority": CacheEvictionPriority.EVICT_FIRST} if once else {}
+        op = CopyG2ROp() if once else CopyUniversalOp()
         atom = cute.make_copy_atom(op, dtype, num_bits_per_copy=bits, **how)
         thr_layout = cute.make_layout((1, self.step))  # (1,step):(0,1)
         val_layout = cute.make_layout((1, self.vector))  # (1,V):(0,1)

@@ -14,7 +14,7 @@ from forgekit.errors import usage_error
 from forgekit.kernels import VECTOR_BYTES, WARP
 from forgekit.ops.calls import Call, Launch, View, contiguous_strides
 from forgekit.ops.launching import clusters_of, overlaps, runner, strided
-from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows, prefers_narrow
+from forgekit.ops.tile_choice import Kernel, Op, RowChoice, choose_rows, narrow_threads
 
 # The lessons' variants, slowest first; `_step` maps them to classes.
 STEPS: dict[str, tuple[str, ...]] = {
@@ -47,9 +47,7 @@ def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int)
     op = call.kind
     if op == "sum":
         apart = apart[:1]
-    vector, unaligned = row_vectors(
-        op, rows, size, apart, call.addresses, call.dtype.itemsize, step
-    )
+    vector, unaligned = row_vectors(op, size, apart, call.addresses, call.dtype.itemsize, step)
     alone = call.variant == ("split" if op == "sum" else "vectorized")
     clusters = 1 if alone else clusters_of(call.arch)
     choice = choose_rows(op, rows, size, call.dtype.itemsize, vector, unaligned, clusters)
@@ -57,8 +55,7 @@ def _choice(call: Call, rows: int, size: int, apart: tuple[int, ...], step: int)
 
 
 def row_vectors(
-    op: Op, rows: int, size: int, apart: tuple[int, ...], addresses: tuple[int, ...],
-    itemsize: int, step: int,
+    op: Op, size: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int, step: int,
 ) -> tuple[int, bool]:  # fmt: skip
     """Return the elements per access to rows of operands, and True if rows are unaligned, that is,
     if they have elements before or after their whole vectors.
@@ -74,7 +71,7 @@ def row_vectors(
     together = op == "sum" or (len({a % vector for a in apart} | {size % vector}) == 1
                                and not any(addresses))  # fmt: skip
     unaligned = whole < vector and size >= 4 * vector and together
-    if unaligned and not prefers_narrow(op, rows, size, itemsize, whole):
+    if unaligned and not narrow_threads(op, size, itemsize, whole):
         return vector, True
     return whole, False
 
@@ -125,7 +122,7 @@ def compile_rows(op: Op, choice: RowChoice, dtype: torch.dtype, arch: str | None
     c = choice
     tile = RowTile(
         c.threads, c.rows, c.loads, c.vector, c.cluster, c.split, c.whole, c.unaligned,
-        overlaps(arch),
+        c.once, overlaps(arch),
     )  # fmt: skip
     kernel = row_kernels(op)[c.kernel](tile, *([c.turns] if c.kernel == "short" else []))
     x, sums = _row_spec(dtype, choice), TensorSpec(dtype, (None,), (1,))

@@ -2,14 +2,16 @@
 
 A row's length is counted in vectors of 16 bytes, because a thread reads one vector at a time. In
 each table, the first rule that fits the length (and the number of rows, if the rule limits it) is
-used; the last rule serves all longer rows. Unaligned rows, and rows read element by element, use
-the rule for rows with the same number of accesses.
+used; the last rule serves all longer rows. Rows that are not aligned to 16 bytes are read by
+narrower accesses if they are short enough (`narrow_threads`), else by vectors and the single
+elements before and after them.
 
 Reasons with a number were measured on an H200 on 2026-11-21. These files in `book/measured` hold
 the latest runs: `tiles_h200.json` for the sizes that matter most, `short_rows_h200.json` for short
 sums and `softmax_rows_h200.json` for softmax and its gradient (2026-11-22), `few_rows_h200.json`
 for a few long rows, `middle_rows_h200.json` for up to 528 rows of 6 to 128 kB, and
-`shared_rows_h200.json` for up to 132 rows of 2^16 to 2^22 elements (2026-11-24).
+`shared_rows_h200.json` for up to 132 rows of 2^16 to 2^22 elements (2026-11-24). The rules of sums
+and `narrow_threads` were chosen on 2026-11-24 among up to 36 configurations for each of 400 shapes.
 
 Softmax and its gradient do not bypass L1, because such loads are 4 to 11 % slower for many rows.
 """
@@ -44,7 +46,8 @@ class Rule:
     two uses; "streaming" reads a row twice; "split" also reads it twice, in two launches of many
     blocks. loads: vectors per thread, which determine the number of threads. threads: the maximum
     threads per block, which determine the blocks per cluster. clusters: if more than 1, the rule
-    requires a GPU with clusters, and this is a sum's maximum number of blocks per cluster. rows:
+    requires a GPU with clusters, and this is a sum's maximum number of blocks per cluster. aligned:
+    True if rows must consist of whole vectors, which "short" rows always must. rows:
     the maximum rows per block; by default, as many as fill 128 threads. turns: the number of
     "short" rows that each group of threads reads one after another if there are many rows. why: the
     measured effect."""
@@ -59,9 +62,13 @@ class Rule:
     few: int = 2**31
     beyond: int = 0
     clusters: int = 1
+    aligned: bool = False
 
 
 ANY = 2**31
+# Sums of at least this size mark their lines as first to evict, which is 0 to 2 % faster. Smaller
+# tensors would leave L2 too soon: sums of 334 rows of 160 floats become 15 % slower.
+ONCE_BYTES = 8 * 2**20
 L2_BYTES = 16 * 2**20  # bytes of each operand that stay in L2 for their second read
 
 
@@ -75,43 +82,52 @@ def split(threads: int, beyond: int, why: str, few: int = 2**31) -> Rule:
     return Rule(ANY, "split", 4, why, threads, few=few, beyond=beyond)
 
 
-def few(rows: int, loads: int, threads: int, clusters: int, beyond: int, why: str) -> Rule:
+def few(
+    rows: int, loads: int, threads: int, clusters: int, beyond: int, why: str,
+    vectors: int = ANY, aligned: bool = False,
+) -> Rule:  # fmt: skip
     """Return a rule for sums of a few long rows, each shared by the blocks of a cluster."""
-    return Rule(ANY, "sum", loads, why, threads, few=rows, beyond=beyond, clusters=clusters)
+    return Rule(vectors, "sum", loads, why, threads, few=rows, beyond=beyond, clusters=clusters,
+                aligned=aligned)  # fmt: skip
 
 
 # fmt: off
 SHORT_SUMS = (
     Rule(8, "short", 1, "4 rows in flight, 128-byte loads: 2 % faster than 1 row x 2", turns=4),
     Rule(64, "short", 2, "2 rows in flight: 1 % faster than 1; 1 to 8 % if lanes idle", turns=2),
-    Rule(768, "short", 4, "no loop: 7 (40,000 rows of 2,592 floats) to 16 % faster, never slower"),
-    Rule(1024, "sum", 2, "2 rounds of 2 loads: 1 % faster than 1 of 4", 256),
+    Rule(64, "sum", 2, "unaligned rows"),
+    Rule(1024, "short", 4, "no loop: 7 (40,000 rows of 2,592 floats) to 16 % faster, never slower"),
+    Rule(1024, "sum", 4, "unaligned rows"),
+    Rule(5120, "short", 5, "no loop: 1 (4,000 rows of 16,384) to 47 % faster (66 of 8,400 floats)"),
     split(512, 16384, "speedup 0.95 (2 rows of 2**17 floats) to 2.5", few=3),
 )
 LONG_SUMS = (
     few(16, 4, 1024, 8, 131071, "16 of 2**22: 17 % faster than 512 threads"),
+    few(SMS, 5, 256, 8, 8192, "132 of 72,000: 1.4 times as fast as 2 of 1024", 10000, True),
+    few(100, 5, 256, 8, 5120, "8 of 65,536: 17 % faster than 4 loads", 8192, True),
     few(8, 4, 1024, 8, 8192, "8 of 2**18 floats: 6 % faster than 512 threads"),
     few(33, 4, 512, 8, 8192, "33 of 2**20: 17 % faster than 256 threads"),
-    few(16, 2, 512, 8, 2047, "8 of 65,536: 1.2 times as fast as 4 loads"),
-    few(33, 4, 512, 8, 2047, "33 of 65,536: 1.3 times as fast as 2 blocks of 1024"),
-    few(66, 4, 256, 8, 2047, "56 of 2,056,378: 2 of 1024 are 12 % slower than torch"),
-    few(SMS, 4, 1024, 2, 2047, "132 rows: up to 4 % faster than other clusters"),
+    few(100, 3, 256, 8, 2047, "16 of 16,801: 1.3 times as fast as 2 of 512", 5120),
+    few(66, 4, 1024, 2, 131072, "64 of 2**22 floats: 4 % faster than 8 of 256", aligned=True),
+    few(66, 4, 256, 8, 5120, "56 of 2,056,378: 2 of 1024 are 12 % slower than torch"),
+    few(SMS, 4, 1024, 2, 5120, "132 rows: up to 4 % faster than other clusters"),
     split(512, 2047, "without clusters, SMs need several blocks per row", few=SMS - 1),
-    Rule(2048, "sum", 4, "more warps per row gain nothing, fewer cost 1 to 3 %", 256),
 )
 RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 2): (
         *SHORT_SUMS,
         split(512, 65535, "speedup 1.10 (8 of 2**20) to 1.25", few=8),
         *LONG_SUMS,
-        few(2 * SMS, 2, 512, 2, 2048, "256 of 131,072: 14 % faster than 1024 threads"),
-        Rule(ANY, "sum", 2, "300 rows of 70,000: 25 % faster than 1024 x 4", 512),
+        Rule(5120, "sum", 6, "1,000 of 12,291: 12 % faster than 320 threads", 256),
+        Rule(ANY, "sum", 2, "156 of 320,003: 1.3 times as fast as 512 x 5", few=2 * SMS),
+        Rule(16384, "sum", 5, "1,000 of 56,000: 12 % faster than 4 loads", 256),
+        Rule(ANY, "sum", 2, "761 of 1,239,552: 8 % faster than 256 x 5", 512),
     ),
     ("sum", 4): (
         *SHORT_SUMS,
         split(512, 65535, "speedup 0.95 (4 of 2**18) to 1.13", few=4),
         *LONG_SUMS,
-        Rule(ANY, "sum", 4, "256 rows or fewer need all threads of an SM"),
+        Rule(ANY, "sum", 4, "within 2 % of the best of 36 configurations", 512),
     ),
     ("softmax", 2): (
         split(256, 262144, "2**22: 1 (2 rows) to 5 % (4 rows) faster than 128 threads"),
@@ -181,14 +197,13 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
 }
 # fmt: on
 
-# Short rows that are not aligned to 16 bytes: maximum accesses per row -> threads per row. Fewer
-# threads that load more elements each save instructions. The numbers were predicted for an H200 on
-# 2026-11-24 and not timed on one: 13.6 instead of 46.9 us for sums of 466,486 rows of 52 bfloat16
-# (recorded then: 48.6), 4.4 instead of 16.9 us for softmax of 100,000 rows of 28.
+# Rows that are read by accesses of 2, 4 or 8 bytes: maximum accesses per row -> threads per row. An
+# access of 8 bytes counts as 1.5. Fewer threads that load more elements each save instructions. For
+# example, the time of softmax of 476,190 rows of 21 bfloat16 falls from 37.5 to 17.9 us with 8
+# threads instead of 16 (H200, 2026-11-24).
 NARROW: dict[Op, tuple[tuple[int, int], ...]] = {
-    "sum": ((4, 1), (8, 4), (64, 8), (256, 16)),
-    "softmax": ((8, 4), (16, 8), (32, 16)),
-    "softmax_backward": ((8, 4), (16, 8), (32, 16)),
+    "softmax": ((5, 1), (8, 2), (19, 4), (40, 8), (80, 16)),
+    "softmax_backward": ((4, 1), (6, 2), (16, 4), (32, 8), (48, 16)),
 }
 
 
@@ -206,6 +221,7 @@ class RowChoice:
     whole: int = 0
     unaligned: bool = False
     turns: int = 1
+    once: bool = False
 
 
 def choose_rows(
@@ -218,19 +234,30 @@ def choose_rows(
     without clusters.
     """
     choice = _choose(op, rows, size, itemsize, vector, unaligned, clusters)
-    return replace(choice, whole=whole_loads(choice, size))
+    once = op == "sum" and rows * size * itemsize >= ONCE_BYTES
+    return replace(choice, whole=whole_loads(choice, size), once=once)
 
 
-def prefers_narrow(op: Op, rows: int, size: int, itemsize: int, whole: int) -> bool:
-    """Return True if rows that are not aligned to 16 bytes are faster with accesses of `whole`
-    elements than with vectors of 16 bytes and single elements before and after them.
+def narrow_threads(op: Op, size: int, itemsize: int, whole: int) -> int | None:
+    """Return the threads per row for accesses of `whole` elements, which are less than 16 bytes;
+    None if rows are too long.
 
-    The single elements cost instructions, which dominate the time of short rows. In sums they also
-    cost a second access to memory after the first, which dominates the time of small tensors.
+    Such accesses need no single elements before and after whole vectors. Those cost instructions,
+    which dominate the time of short rows, and in sums also a second access to memory after the
+    first. Sums are faster with narrow accesses if a block can keep the row in registers, unless an
+    access is a single element of 2 bytes: 1.11 times as fast for 1,666 rows of 30,002 bfloat16,
+    1.23 times for 200 rows of 5,005 float32 (H200, 2026-11-24).
     """
-    most = NARROW[op][-1][0] if op == "sum" else 64 // itemsize
-    small = op == "sum" and whole > 1 and rows * size * itemsize <= 4 * 2**20
-    return size // whole <= most or small
+    accesses, wide = -(-size // whole), whole * itemsize == 8
+    if op == "sum":
+        if accesses > (192 if whole * itemsize == 2 else 16 * MOST_THREADS):
+            return None
+        most = 512 if accesses <= 12 * 512 else MOST_THREADS
+        return power_below(accesses // (3 if wide else 5), most)
+    if op == "softmax_backward" and (itemsize, whole) == (4, 1) and accesses > 22:
+        return None  # 1 to 15 % slower
+    counted = accesses * 3 // 2 if wide else accesses
+    return next((threads for longest, threads in NARROW[op] if counted <= longest), None)
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
@@ -248,14 +275,16 @@ def _choose(
     op: Op, rows: int, size: int, itemsize: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
     vectors = max(1, size // vector if unaligned else -(-size // vector))
+    narrow = vector * itemsize < VECTOR_BYTES
+    if narrow and (threads := narrow_threads(op, size, itemsize, vector)):
+        kernel: Kernel = "short" if op == "sum" else "registers"
+        return RowChoice(kernel, threads, max(1, 256 // threads), -(-vectors // threads), vector)
     rule = next(
         r for r in RULES[op, itemsize]
         if r.beyond < vectors <= r.vectors and rows <= r.few and (clusters > 1 or r.clusters == 1)
+        and not ((r.aligned or r.kernel == "short") and (unaligned or narrow))
     )  # fmt: skip
     kernel, loads, most = rule.kernel, rule.loads, rule.threads
-    narrow = vector * itemsize < VECTOR_BYTES
-    if narrow and vectors <= NARROW[op][-1][0]:
-        return _narrow(op, rows, vectors, vector)
     if kernel == "split" and vector > 1:
         return _split(op, rule, rows, vectors, vector, unaligned)
     if kernel in ("split", "streaming") and op != "sum":
@@ -268,8 +297,6 @@ def _choose(
         op == "softmax" and unaligned and vectors > 512
     ):  # a cluster is 5 to 20 % faster than asynchronous copies by one block
         kernel, loads, most = "registers", 4 if clusters > 1 else 8, 256
-    if kernel == "short" and (unaligned or vector == 1):
-        kernel, loads = "sum", max(loads, 2)
     if vector == 1:  # long rows prefer as many loads as registers allow
         loads = 4 if size <= 1024 else 16 if op == "softmax_backward" else 32
     threads = block_threads(-(-vectors // loads), 2 * vector if unaligned else 1)
@@ -289,18 +316,6 @@ def _choose(
     if rule.rows and vector > 1:  # at least as many blocks as SMs
         beside = power_below(rows // SMS, rule.rows)
     return RowChoice(kernel, threads, beside, loads, vector, cluster, unaligned=unaligned)
-
-
-def _narrow(op: Op, rows: int, accesses: int, vector: int) -> RowChoice:
-    """Configure short rows that are read by accesses of less than 16 bytes."""
-    most = next(threads for longest, threads in NARROW[op] if accesses <= longest)
-    threads = min(most, block_threads(accesses, 1))
-    loads = -(-accesses // threads)
-    if op != "sum":
-        return RowChoice("registers", threads, 128 // threads, loads, vector)
-    beside = 256 // threads
-    turns = 2 if rows >= 128 * beside and 2 * loads * vector <= 64 else 1
-    return RowChoice("short", threads, beside, loads, vector, turns=turns)
 
 
 def block_threads(lanes: int, least: int) -> int:
@@ -353,12 +368,22 @@ def _short(rows: int, size: int, loads: int, turns: int, vector: int) -> RowChoi
 def _sum(
     rule: Rule, size: int, threads: int, loads: int, vector: int, unaligned: bool, clusters: int
 ) -> RowChoice:
-    """Return a choice for sums, which keep no row: blocks of at least 256 threads, or a cluster per
-    row."""
-    cluster = power_below(size // vector // 1024, min(rule.clusters, clusters))
+    """Return a choice for sums in rounds: blocks of at least 256 threads, or a cluster per row.
+
+    Rules with more than 4 loads state the exact number of threads. With 6 loads, and in clusters
+    that need few rounds, the number of loads is the one that leaves the fewest threads idle in the
+    last round: sums of 132 rows of 98,304 bfloat16 are 1.3 times as fast with 3 loads as with 4
+    (H200, 2026-11-24)."""
+    cluster = power_below(threads // WARP, min(rule.clusters, clusters))
     threads = min(rule.threads, block_threads(-(-threads // cluster), 1))
+    if rule.loads > 4 and vector > 1:
+        threads = rule.threads
+    together, vectors = threads * cluster, size // vector
+    few_rounds = rule.loads == 6 or (cluster > 1 and loads == 4 and vectors <= 16 * together)
     if unaligned and threads >= 512:  # 64 to 128 registers per thread
         loads = min(loads, 16 // vector)
+    elif few_rounds and vector > 1:
+        loads = min(range(max(5, rule.loads), 2, -1), key=lambda n: -vectors % (together * n))
     beside = max(1, 256 // threads) if cluster == 1 else 1
     return RowChoice("sum", threads, beside, loads, vector, cluster, unaligned=unaligned)
 

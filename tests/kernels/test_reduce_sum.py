@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -131,12 +132,10 @@ def test_short_rows(name: str, arch: str | None) -> None:
             assert_sums(row_sums(choice, x, arch), x, 1)
 
 
-def test_only_loads_of_whole_lines_pass_l1_by() -> None:
-    """If two loads share a line, it must stay in L1."""
-    for name, choice in SHORT.items():
-        assert ("no_allocate" in compile_rows("sum", choice, torch.float16, "sm_90a").ptx) == (
-            name == "one line per load"
-        )
+def test_loads_of_large_tensors_are_first_to_evict() -> None:
+    for choice in (SHORT["one line per load"], replace(SHORT["one line per load"], once=True)):
+        ptx = compile_rows("sum", choice, torch.float16, "sm_90a").ptx
+        assert ("evict_first" in ptx) == choice.once
 
 
 @pytest.mark.parametrize("arch", WHERE)

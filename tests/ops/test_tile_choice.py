@@ -61,7 +61,10 @@ def of_many_rows(op: Op, itemsize: int) -> list[Rule]:
 def test_rules_are_in_order() -> None:
     for key, rules in RULES.items():
         limits = [rule.vectors for rule in of_many_rows(*key)]
-        assert limits == sorted(set(limits)) and limits[-1] >= 2**30
+        assert limits == sorted(limits) and limits[-1] >= 2**30
+        aligned = [r.vectors for r in of_many_rows(*key) if r.kernel == "short"]
+        others = [r.vectors for r in of_many_rows(*key) if r.kernel != "short"]
+        assert len(set(aligned)) == len(aligned) and len(set(others)) == len(others)
         assert all(rule.why for rule in rules)
 
 
@@ -72,17 +75,20 @@ SUMS = {
     8: "short 4x64, 2 loads",
     64: "short 32x8, 2 loads, 2 turns",
     512: "short 128x2, 4 loads",
-    768: "short 192x1, 4 loads",
-    769: "sum 256x1, 2 loads",
-    1024: "sum 256x1, 2 loads",
-    2048: "sum 256x1, 4 loads",
-    2049: "sum 544x1, 4 loads",
-    600000: "sum 1024x1, 4 loads",
-    600001: "sum 1024x1, 4 loads",
+    1024: "short 256x1, 4 loads",
+    1025: "short 224x1, 5 loads",
+    5120: "short 1024x1, 5 loads",
+    5121: "sum 512x1, 4 loads",
+    600000: "sum 512x1, 4 loads",
 }
 SERVED: dict[tuple[Op, int], dict[int, str]] = {
     ("sum", 2): SUMS
-    | {2049: "sum 512x1, 2 loads", 600000: "sum 512x1, 2 loads", 600001: "sum 512x1, 2 loads"},
+    | {
+        5121: "sum 256x1, 5 loads",
+        16384: "sum 256x1, 5 loads",
+        16385: "sum 512x1, 2 loads",
+        600000: "sum 512x1, 2 loads",
+    },
     ("sum", 4): SUMS,
     ("softmax", 2): {
         8: "registers 8x16, 1 loads",
@@ -182,43 +188,48 @@ SHARED: dict[tuple[Op, int, int, int], str] = {
     ("sum", 2, 16, 131072): "sum 1024x1, 4 loads, cluster 8",
     ("sum", 2, 33, 131072): "sum 512x1, 4 loads, cluster 8",
     ("sum", 2, 132, 131072): "sum 1024x1, 4 loads, cluster 2",
-    ("sum", 2, 264, 131072): "sum 512x1, 2 loads, cluster 2",
+    ("sum", 2, 132, 9000): "sum 256x1, 5 loads, cluster 8",
+    ("sum", 2, 132, 12288): "sum 1024x1, 3 loads, cluster 2",
+    ("sum", 2, 264, 131072): "sum 1024x1, 2 loads",
     ("sum", 2, 300, 131072): "sum 512x1, 2 loads",
 }
 # As above, for rows that are read element by element: (operator, bytes, elements).
 ELEMENTS: dict[tuple[Op, int, int], str] = {
     ("sum", 4, 4): "short 1x256, 4 loads",
-    ("sum", 4, 8): "short 4x64, 2 loads",
-    ("sum", 4, 9): "short 8x32, 2 loads",
+    ("sum", 4, 8): "short 1x256, 8 loads",
+    ("sum", 4, 9): "short 1x256, 9 loads",
     ("sum", 4, 64): "short 8x32, 8 loads",
-    ("sum", 4, 65): "short 16x16, 5 loads",
-    ("sum", 4, 256): "short 16x16, 16 loads",
-    ("sum", 4, 257): "sum 96x2, 4 loads",
-    ("sum", 4, 1024): "sum 256x1, 4 loads",
-    ("sum", 4, 1025): "sum 64x4, 32 loads",
-    ("softmax", 4, 1): "registers 1x128, 1 loads",
-    ("softmax", 4, 8): "registers 4x32, 2 loads",
-    ("softmax", 4, 9): "registers 8x16, 2 loads",
-    ("softmax", 4, 17): "registers 16x8, 2 loads",
-    ("softmax", 4, 32): "registers 16x8, 2 loads",
-    ("softmax", 4, 33): "registers 16x8, 3 loads",
+    ("sum", 4, 65): "short 8x32, 9 loads",
+    ("sum", 4, 256): "short 32x8, 8 loads",
+    ("sum", 4, 257): "short 32x8, 9 loads",
+    ("sum", 4, 1024): "short 128x2, 8 loads",
+    ("sum", 4, 1025): "short 128x2, 9 loads",
+    ("softmax", 4, 1): "registers 1x256, 1 loads",
+    ("softmax", 4, 8): "registers 2x128, 4 loads",
+    ("softmax", 4, 9): "registers 4x64, 3 loads",
+    ("softmax", 4, 17): "registers 4x64, 5 loads",
+    ("softmax", 4, 32): "registers 8x32, 4 loads",
+    ("softmax", 4, 33): "registers 8x32, 5 loads",
     ("softmax", 4, 1024): "registers 256x1, 4 loads",
     ("softmax", 4, 1025): "registers 64x2, 17 loads",
-    ("softmax_backward", 4, 8): "registers 4x32, 2 loads",
-    ("softmax_backward", 4, 9): "registers 8x16, 2 loads",
-    ("softmax_backward", 4, 32): "registers 16x8, 2 loads",
+    ("softmax_backward", 4, 8): "registers 4x64, 2 loads",
+    ("softmax_backward", 4, 9): "registers 4x64, 3 loads",
+    ("softmax_backward", 4, 32): "registers 8x16, 4 loads",
     ("softmax_backward", 4, 33): "registers 16x8, 3 loads",
     ("softmax_backward", 4, 1024): "registers 256x1, 4 loads",
     ("softmax_backward", 4, 1025): "registers 96x1, 11 loads",
 }
-# As above, for narrow vectors: (operator, bytes, rows, elements, elements per access).
-NARROW: dict[tuple[Op, int, int, int, int], str] = {
-    ("sum", 2, 466486, 52, 4): "short 8x32, 2 loads, 2 turns",
-    ("sum", 2, 100, 52, 4): "short 8x32, 2 loads",
-    ("sum", 2, 10**6, 1024, 4): "short 16x16, 16 loads",
-    ("sum", 2, 173, 1764, 4): "short 128x2, 4 loads",
-    ("softmax", 2, 10**5, 28, 4): "registers 4x32, 2 loads",
-    ("softmax_backward", 2, 7650, 26, 2): "registers 8x16, 2 loads",
+# As above, for narrow vectors: (operator, bytes, elements, elements per access).
+NARROW: dict[tuple[Op, int, int, int], str] = {
+    ("sum", 2, 52, 4): "short 4x64, 4 loads",
+    ("sum", 2, 1024, 4): "short 64x4, 4 loads",
+    ("sum", 2, 1764, 4): "short 128x2, 4 loads",
+    ("sum", 2, 12166, 2): "short 512x1, 12 loads",
+    ("sum", 2, 30002, 2): "short 1024x1, 15 loads",
+    ("softmax", 2, 28, 4): "registers 4x64, 2 loads",
+    ("softmax", 2, 39, 1): "registers 8x32, 5 loads",
+    ("softmax_backward", 2, 26, 2): "registers 4x64, 4 loads",
+    ("softmax_backward", 2, 39, 1): "registers 16x16, 3 loads",
 }
 
 
@@ -271,34 +282,56 @@ def test_what_serves_rows_of_elements(op: Op, itemsize: int, size: int) -> None:
 
 
 @pytest.mark.parametrize("case", NARROW, ids=str)
-def test_what_serves_narrow_vectors(case: tuple[Op, int, int, int, int]) -> None:
-    op, itemsize, rows, size, vector = case
-    assert told(choose_rows(op, rows, size, itemsize, vector, False, 16)) == NARROW[case]
+def test_what_serves_narrow_vectors(case: tuple[Op, int, int, int]) -> None:
+    op, itemsize, size, vector = case
+    assert told(choose_rows(op, 2000, size, itemsize, vector, False, 16)) == NARROW[case]
 
 
-# (operator, rows, elements, elements from row to row, address, bytes) -> elements per access, and
+# Unaligned rows of bfloat16: (rows, elements) -> as above.
+UNALIGNED = {
+    (2000, 513): "sum 32x8, 2 loads",
+    (2000, 8803): "sum 256x1, 5 loads",
+    (2000, 12291): "sum 256x1, 6 loads",
+    (16, 16801): "sum 96x1, 3 loads, cluster 8",
+    (132, 72001): "sum 1024x1, 2 loads, cluster 2",
+    (200, 320003): "sum 1024x1, 2 loads",
+    (2000, 80003): "sum 256x1, 5 loads",
+}
+
+
+@pytest.mark.parametrize("case", UNALIGNED, ids=str)
+def test_what_serves_unaligned_rows(case: tuple[int, int]) -> None:
+    rows, size = case
+    assert told(choose_rows("sum", rows, size, 2, 8, True, 16)) == UNALIGNED[case]
+
+
+# (operator, elements, elements from row to row, address, bytes) -> elements per access, and
 # True for whole vectors with elements before and after them.
-ACCESSES: dict[tuple[Op, int, int, tuple[int, ...], int, int], tuple[int, bool]] = {
-    ("sum", 10**5, 64, (64,), 0, 2): (8, False),
-    ("sum", 10**5, 52, (52,), 0, 2): (4, False),
-    ("sum", 10**5, 64, (64,), 4, 2): (2, False),
-    ("sum", 10**5, 21, (21,), 0, 2): (1, False),
-    ("sum", 10**5, 1028, (1028,), 0, 2): (8, True),
-    ("sum", 10**3, 1028, (1028,), 0, 2): (4, False),  # a small tensor
-    ("sum", 10**3, 1027, (1027,), 0, 2): (8, True),
-    ("softmax", 10**5, 52, (52, 52), 0, 2): (4, False),
-    ("softmax", 10**5, 132, (132, 132), 0, 2): (8, True),
-    ("softmax", 10**5, 132, (140, 132), 0, 2): (8, True),
-    ("softmax", 10**5, 2048, (2048, 2052), 0, 2): (4, False),  # operands at different offsets
-    ("softmax", 10**5, 2048, (2048, 2049), 0, 2): (1, False),
+ACCESSES: dict[tuple[Op, int, tuple[int, ...], int, int], tuple[int, bool]] = {
+    ("sum", 64, (64,), 0, 2): (8, False),
+    ("sum", 52, (52,), 0, 2): (4, False),
+    ("sum", 64, (64,), 4, 2): (2, False),
+    ("sum", 21, (21,), 0, 2): (1, False),
+    ("sum", 193, (193,), 0, 2): (8, True),
+    ("sum", 30002, (30002,), 0, 2): (2, False),
+    ("sum", 32770, (32770,), 0, 2): (8, True),  # longer than a block keeps in registers
+    ("sum", 5005, (5005,), 0, 4): (1, False),
+    ("softmax", 52, (52, 52), 0, 2): (4, False),
+    ("softmax", 132, (132, 132), 0, 2): (4, False),
+    ("softmax", 130, (130, 130), 0, 2): (2, False),
+    ("softmax", 220, (220, 220), 0, 2): (8, True),
+    ("softmax", 220, (228, 220), 0, 2): (8, True),
+    ("softmax", 2048, (2048, 2052), 0, 2): (4, False),  # operands at different offsets
+    ("softmax", 2048, (2048, 2049), 0, 2): (1, False),
+    ("softmax_backward", 31, (31, 31, 31), 0, 4): (4, True),
 }
 
 
 @pytest.mark.parametrize("case", ACCESSES, ids=str)
-def test_elements_per_access(case: tuple[Op, int, int, tuple[int, ...], int, int]) -> None:
-    op, rows, size, apart, address, itemsize = case
-    assert row_vectors(op, rows, size, apart, (address,), itemsize, 1) == ACCESSES[case]
-    assert row_vectors(op, rows, size, apart, (address,), itemsize, 3) == (1, False)
+def test_elements_per_access(case: tuple[Op, int, tuple[int, ...], int, int]) -> None:
+    op, size, apart, address, itemsize = case
+    assert row_vectors(op, size, apart, (address,), itemsize, 1) == ACCESSES[case]
+    assert row_vectors(op, size, apart, (address,), itemsize, 3) == (1, False)
 
 
 @pytest.mark.parametrize(("op", "itemsize"), [r for r in RULES if r[0] != "sum"], ids=str)
@@ -340,16 +373,16 @@ def test_few_rows_are_shared_by_blocks() -> None:
         return choice.cluster, choice.split > 1
 
     assert blocks(2000, 131072) == (1, False)  # enough rows
-    assert [blocks(2, n) for n in (4096, 8192, 16384, 40000)] == [
-        (1, False), (2, False), (4, False), (8, False),
+    assert [blocks(2, n) for n in (4096, 20480, 20484, 40000)] == [
+        (1, False), (1, False), (8, False), (8, False),
     ]  # fmt: skip
-    assert blocks(2, 131072) == blocks(2, 8192, clusters=1) == (1, True)
-    assert blocks(132, 8192) == (2, False) and blocks(133, 8192) == (1, False)
+    assert blocks(2, 131072) == blocks(2, 20484, clusters=1) == (1, True)
+    assert blocks(132, 20484) == (2, False) and blocks(133, 20484) == (1, False)
     assert [blocks(rows, 131072) for rows in (3, 4, 66, 67, 132, 133)] == [
         (1, True), (8, False), (8, False), (2, False), (2, False), (1, False),
     ]  # fmt: skip
-    assert blocks(131, 8192, clusters=1) == (1, True)
-    assert blocks(132, 8192, clusters=1) == (1, False)
+    assert blocks(131, 20484, clusters=1) == (1, True)
+    assert blocks(132, 20484, clusters=1) == (1, False)
 
 
 def test_unaligned_rows_need_a_thread_for_each_element_outside_vectors() -> None:
