@@ -25,6 +25,6 @@ WRONG = (
     Wrong(
         "a fixed grid",
         {"grid = " + GRID: "grid = (64, 64, 1)"},
-        "number of threads from the length",
+        "elements of mZ, all in the last",
     ),
 )

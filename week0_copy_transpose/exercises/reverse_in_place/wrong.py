@@ -12,7 +12,7 @@ NO_REGISTER = """        mX[i] = mX[n - 1 - i]
         mX[n - 1 - i] = mX[i]"""
 
 WRONG = (
-    Wrong("every thread exchanges", ALL, "wrote at wrong.py, line 15"),
+    Wrong("every thread exchanges", ALL, "Race in global memory: wrong.py, line 14"),
     Wrong("no register", {LOADS: "pass", STORES: NO_REGISTER}, "overwrites the front half before"),
     Wrong("middle twice", {"i < n // 2": "i <= n // 2"}, "elements are stored more than once"),
     Wrong(

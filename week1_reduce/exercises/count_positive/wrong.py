@@ -17,7 +17,7 @@ WRONG = (
     Wrong("cleared behind", {CLEAR + COUNT: COUNT + CLEAR}, "clear y after counting"),
     Wrong("cleared by the blocks", {CLEAR: "", "    count = Int32(0)\n": "    if tidx == 0:\n"
                                     "        mY[row] = 0\n    count = Int32(0)\n"},
-          "updates mY[0] of mY: int32 (1,), which"),
+          "updates mY[0] of mY: int32 (8,), which"),
     Wrong("added plainly", {ADD: "        mY[row] = mY[row] + count"}, "writes mY[0] of mY: int32 (1,), which"),
     Wrong("an atomic per warp", {BLOCK: "    if tidx % 32 == 0:\n"}, "asks for one atomic per block"),
     Wrong("the negative ones", {"> 0.0": "< 0.0"}, "the negative elements"),
