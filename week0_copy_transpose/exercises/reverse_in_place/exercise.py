@@ -33,7 +33,8 @@ EXERCISE = puzzle(
     title="reverse an array in place",
     task="""
 Reverse `x`, which has any length, without a second array. Since each store overwrites a part of the
-input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
+input, let *one* thread swap both elements of a pair. The number of threads must grow with the
+length. Signature: `reverse_in_place(x)`.
 """,
     hints=(
         "How many pairs do 7 elements form? How many do 8 elements form, and how many does 1 "
@@ -67,8 +68,8 @@ same four sectors in any order of the lanes.
         ),
         looks_like(
             _back_unchanged,
-            "the front half is right and the back half is unchanged: the kernel never stores the "
-            "back half, or overwrites the front half before it reads it.",
+            "the front half is right, but the back half holds its old values. Read both elements "
+            "of a pair before you store either of them.",
         ),
         Misconception("thread 0 accesses element n, but the last element is n - 1.", _last_is_n),
         Misconception(

@@ -13,7 +13,9 @@ NO_REGISTER = """        mX[i] = mX[n - 1 - i]
 
 WRONG = (
     Wrong("every thread exchanges", ALL, "wrote at wrong.py, line 15"),
-    Wrong("no register", {LOADS: "pass", STORES: NO_REGISTER}, "overwrites the front half before"),
+    Wrong(
+        "no register", {LOADS: "pass", STORES: NO_REGISTER}, "the back half holds its old values"
+    ),
     Wrong("middle twice", {"i < n // 2": "i <= n // 2"}, "elements are stored more than once"),
     Wrong(
         "off by one",
@@ -41,5 +43,17 @@ WRONG = (
         "within the block",
         {LOADS: "front, back = mX[i], mX[bidx * 128 + 127 - tidx]"},
         "or its part for each block, had 128 elements",
+    ),
+    Wrong(
+        "a fixed grid",
+        {
+            "    if i < n // 2:\n        front, back = mX[i], mX[n - 1 - i]\n"
+            + STORES: """    for j in range(i, n // 2, 2048):
+        front, back = mX[j], mX[n - 1 - j]
+        mX[j] = back
+        mX[n - 1 - j] = front""",
+            "grid=(blocks,": "grid=(16,",
+        },
+        "number of threads from the length",
     ),
 )

@@ -77,4 +77,9 @@ WRONG = (
         },
         "-3.402823e+38*",
     ),
+    Wrong(
+        "at most the largest number",
+        {MAX: f"min({MAX}, cutlass.Float32(3.0e38))"},
+        "pattern: every wrong element is 3e+38",
+    ),
 )

@@ -7,7 +7,7 @@ import torch
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import Draw, puzzle
 
-from ..practice import picture
+from ..practice import limited, picture
 
 
 def _window(
@@ -99,18 +99,27 @@ elements, each load request fetches a fifth sector.
         (1, 1, 0, 0),
         (70, 66, 3, 30),
         (33, 129, -5, 90),
+        (4200, 3, 30, 1),
+        (3, 4200, 0, 300),
         (20, 70, 12, -3),
         (3, 5, -9, -10),
     ],
     count=[(40, 100, 5, 8), (300, 500, 77, 131)],
     dtypes=("float32", "float16"),
+    legal=limited,
     misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],
             "the window begins in row 0 and column 0 of x instead of row `top` and column `left`.",
         ),
-        looks_like(lambda x, top, left, y: _window(x, left, top), "top and left are swapped."),
-        looks_like(lambda x, top, left, y: _window(x, -top, -left), "top and left are subtracted."),
+        looks_like(
+            lambda x, top, left, y: _window(x, left, top),
+            "in this call, y[i, j] is x[left + i, top + j]: top and left are swapped.",
+        ),
+        looks_like(
+            lambda x, top, left, y: _window(x, -top, -left),
+            "in this call, y[i, j] is x[i - top, j - left]: top and left have the wrong sign.",
+        ),
         looks_like(
             lambda x, top, left, y: _window(x, top, left).masked_fill(
                 ~_inside(x, top, left), float("nan")
