@@ -52,7 +52,7 @@ keeps `r[j]` in a register and processes eight rows, the warps issue an eighth a
         (2, 4200),
         (65, 33),
         (9, 100),
-    ],  # fmt: skip
+    ],
     count=[(24, 90), (260, 330)],
     dtypes=("float32", "float16"),
     legal=limited,

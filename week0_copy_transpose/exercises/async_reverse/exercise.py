@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
     from forgekit.profiling.profile import Profile
 
+from ..practice import limited
+
 __all__ = ["EXERCISE"]
 
 _SIZE = (4, 512)
@@ -169,8 +171,8 @@ shared memory, where the order of elements costs nothing.
         _waiting(),
         values(
             _case,
-            sizes=[(2, 512), (1, 8), (3, 104), (2, 504)],
-            drawn=2, legal=lambda m, n: (m, min(512, -(-n // 8) * 8)),
+            sizes=[(2, 512), (1, 8), (3, 104), (1030, 8), (2, 504)],
+            drawn=2, legal=lambda m, n: (m, min(512, -(-limited(m, n)[1] // 8) * 8)),
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied but not reversed."),

@@ -145,7 +145,7 @@ threads would also have time to finish reading.)
     groups=(
         values(
             _case,
-            sizes=[(1,), (4,), (33,)],
+            sizes=[(1,), (4,), (33,), (1030,)],
             misconceptions=[
                 looks_like(lambda x, y: x.roll(-1, dims=1), "it rotates only once."),
                 looks_like(lambda x, y: x.roll(-3, dims=1), "it rotates three times."),

@@ -3,6 +3,8 @@
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..practice import limited
+
 
 def _beyond(e: Evidence) -> bool:
     """Return True if each stopped thread accessed its own vector of its own row."""
@@ -38,10 +40,10 @@ from the same lines. The kernel loads `w` again for each row, but `w` is small a
     entry="scale_columns",
     inputs=lambda draw, m, n: (draw(m, n), draw(n)),
     result=lambda x, w: x * w,
-    sizes=[(2, 16), (1, 8), (3, 520), (33, 64), (5, 1032), (7, 1000)],
+    sizes=[(2, 16), (1, 8), (3, 520), (33, 64), (2100, 8), (2, 8200), (5, 1032), (7, 1000)],
     count=[(4, 256), (64, 1024)],
     dtypes=("float16", "float32"),
-    legal=lambda m, n: (m, -(-n // 8) * 8),
+    legal=lambda m, n: (m, -(-limited(m, n)[1] // 8) * 8),
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
     misconceptions=[
         looks_like(lambda x, w, y: x, "the kernel copies x and ignores `w`."),

@@ -63,7 +63,7 @@ the sector much later.
     inputs=lambda draw, m, n: (draw.places(m, n),),
     result=_rows,
     sizes=[(4, 8), (2, 4), (6, 20), (2, 1028), (66, 4), (34, 36)],
-    count=[(8, 16), (128, 256)],
+    count=[(8, 16), (136, 512)],
     dtypes=("float32", "float16"),
     exact=True,
     legal=lambda m, n: (2 * max(1, m // 2), 4 * max(1, n // 4)),
