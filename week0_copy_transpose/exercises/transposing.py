@@ -42,7 +42,8 @@ WORDS = ("float32", "float16")
 def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
     """Return one transpose of an m × n matrix. multiple: the promised divisor of both sizes."""
     x = fk.randn(m, n, dtype=torch.float32, device="virtual")
-    x = (100 * x).to(dtype)  # integer types need numbers beyond 1
+    # beyond what float16 represents, so that no type passes through it unnoticed
+    x = (x * {torch.int16: 5000, torch.bfloat16: 1e6}.get(dtype, 100)).to(dtype)
     y = fk.empty(n, m, dtype=dtype, device="virtual")
     # Written out, because the strides of a matrix with one row or column do not show which is
     # which.

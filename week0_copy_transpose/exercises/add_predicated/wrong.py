@@ -9,6 +9,11 @@ _STORE = "cute.copy(tiled_copy, tXrX, tXgZ, pred=tXpX)"
 _SUM = "a * tXrX.load().to(Float32) + tXrY.load().to(Float32)"
 
 WRONG = (
+    Wrong(
+        "computes in Float64",
+        {"z = a * tXrX.load().to(Float32)": "z = a.to(cutlass.Float64) * tXrX.load()", " + tXrY.load().to(Float32)": " + tXrY.load().to(cutlass.Float64)"},
+        "Float64 instructions per warp",
+    ),
     Wrong("store without predicate", {_STORE: _STORE.replace(", pred=tXpX", "")},
           "the store has no predicate"),
     Wrong("no predicate at all", {c: c.replace(", pred=tXpX", "") for c in (_LOAD_X, _LOAD_Y, _STORE)},

@@ -22,6 +22,7 @@ from forgekit.lessons.gates import (
     values,
 )
 
+from ..practice import limited
 from ..transposing import Places, left_by
 
 __all__ = ["EXERCISE"]
@@ -119,7 +120,17 @@ does not require it.
     groups=(
         values(
             _case,
-            sizes=[(32, 32), (64, 32), (2, 3), (1, 1), (33, 31), (31, 33), (1, 70), (100, 65)],
+            sizes=[
+                (32, 32),
+                (64, 32),
+                (2, 3),
+                (1, 1),
+                (33, 31),
+                (31, 33),
+                (1, 4200),
+                (4200, 3),
+                (100, 65),
+            ],
             rtol=0,
             atol=0,
             misconceptions=[
@@ -153,6 +164,7 @@ does not require it.
                 *_ORDER,
             ],
             drawn=2,
+            legal=limited,
         ),
         clean(
             _case,

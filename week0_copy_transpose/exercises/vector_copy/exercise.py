@@ -34,7 +34,10 @@ _SIZE = 4099  # whole vectors and three elements more, in every type
 
 def _case(n: int, dtype: torch.dtype) -> Case:
     x = fk.arange(n, dtype=torch.float32, device="virtual")
-    x = ((x + shifted(0) % 251) % 251 + 1).to(dtype)  # exact in 16 bits; nearby elements differ
+    x = (x + shifted(0) % 251) % 251 + 1  # exact in 16 bits; nearby elements differ
+    if n > 1023:  # exact in this type alone
+        x = {torch.float32: x + 2**-12, torch.float16: x + 2**-3}.get(dtype, x * 2**17)
+    x = x.to(dtype)
     return Case((x, fk.empty(n, dtype=dtype, device="virtual")), {1: x.clone()}, _label(n, dtype))
 
 
@@ -140,7 +143,7 @@ EXERCISE = Exercise(
     task="""
 Fix `copy_vectors` for *every* length, in `float32`, `float16` and `bfloat16`. A vector is 16 bytes,
 which is 4 elements of `float32` or 8 of a 16-bit type. Let one thread copy each whole vector with one load and one store. Copy
-the elements after the last whole vector, at most 7, one at a time. Signature: `vector_copy(x, y)`.
+the elements after the last whole vector, at most 7, as well. Signature: `vector_copy(x, y)`.
 """,
     hints=(
         "How many *whole* vectors do `n` elements contain, and how many elements remain? Python "
