@@ -164,19 +164,15 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         return torch.where((r < m) & (c < n), x.T, float("nan"))
 
     def never_written(e: Evidence, rows: slice, columns: slice) -> bool:
-        """Return True if exactly these elements of the first tile are missing, in a type with
-        NaN."""
-        assert e.got is not None
-        missing = e.got[1][:width, :width].isnan()
+        """Return True if no thread stores exactly these elements of the first tile."""
+        missing = e.never[:width, :width]
         there = torch.zeros_like(missing)
         there[rows, columns] = True
         return width > height and torch.equal(missing, there)
 
     half, whole = slice(height, width), slice(None)
     return [
-        looks_like(
-            lambda x, y: x, "the result is x itself, so the kernel transposes twice or not at all."
-        ),
+        looks_like(lambda x, y: x, "the result is x itself, as after two transposes or none."),
         Misconception(
             f"the kernel writes only {height} of the {width} rows that a tile has in mY.",
             lambda e: never_written(e, half, whole),
@@ -191,7 +187,7 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
         looks_like(
             lambda x, y: in_tiles(x, turned=False),
-            "the tiles have changed places, but the kernel transposes nothing inside them. The "
+            "the tiles have changed places, but nothing is transposed inside them. The "
             "index that selects the row in mY must select the column in sX.",
         ),
         looks_like(

@@ -177,8 +177,6 @@ shared memory, where the order of elements costs nothing.
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied but not reversed."),
                 Misconception("threads beyond the end of the row also copy.", _beyond_the_row),
-                Misconception("16 bytes are 8 elements of this type, but 4 of float32. Check every line that depends on the type.",
-                     lambda e: e.case.args[0].element_size() == 2),
             ],
         ),
         counters(

@@ -78,14 +78,20 @@ in registers.
     misconceptions=[
         looks_like(
             lambda x, w, y: _filtered(x, w.flip(0)),
-            "the kernel applies the filter backwards. w[k] belongs to x[i + k].",
+            "in this call, y is the result of the filter backwards. w[k] belongs to x[i + k].",
         ),
         looks_like(
             lambda x, w, y: _filtered(x.flip(0), w).flip(0),
-            "the kernel moves backwards in x and multiplies w[k] by x[i - k].",
+            "in this call, y[i] is the sum of w[k] * x[i - k] instead of w[k] * x[i + k].",
         ),
-        looks_like(lambda x, w, y: _filtered(x, w[:-1]), "the sum omits the last element of w."),
-        looks_like(lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x, "the sum omits w[0]."),
+        looks_like(
+            lambda x, w, y: _filtered(x, w[:-1]),
+            "in this call, the sums omit the last element of w.",
+        ),
+        looks_like(
+            lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x,
+            "in this call, the sums omit w[0].",
+        ),
         halo_missing(lambda e: len(e.case.args[1]) - 1),
         found(
             "shared-race",

@@ -13,9 +13,9 @@ WRONG = (
         "filter backwards", {PRODUCT: "sW[taps - 1 - k] * sX[tidx + k]"}, "w[k] belongs to x[i + k]"
     ),
     Wrong(
-        "one tap too few", {"range(taps)": "range(taps - 1)"}, "the sum omits the last element of w"
+        "one tap too few", {"range(taps)": "range(taps - 1)"}, "the sums omit the last element of w"
     ),
-    Wrong("from the second tap", {"range(taps)": "range(1, taps)"}, "the sum omits w[0]"),
+    Wrong("from the second tap", {"range(taps)": "range(1, taps)"}, "the sums omit w[0]"),
     Wrong(
         "w from global memory",
         {FILTER: "", PRODUCT: "mW[k] * sX[tidx + k]"},

@@ -81,20 +81,22 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
     misconceptions=[
         looks_like(
             lambda x, k, y: x[:, : y.shape[1]],
-            "the kernel keeps the first columns instead of every k-th column.",
+            "in this call, y holds the first columns of x instead of every k-th column.",
         ),
         looks_like(
             lambda x, k, y: x[:, 1::k],
-            "the kernel keeps columns 1, k + 1, …, which are one column too far right.",
+            "in this call, y holds columns 1, k + 1, …, which are one column too far right.",
         ),
         looks_like(
             lambda x, k, y: x[:, k - 1 :: k],
-            "the kernel keeps the last of each k columns instead of the first.",
+            "in this call, y holds the last of each k columns instead of the first.",
         ),
         looks_like(
             lambda x, k, y: _of_vectors(x, k, 1),
-            "the kernel keeps the first elements of each vector instead of every k-th element.",
+            "in this call, y holds the first elements of each vector instead of every k-th element.",
         ),
-        looks_like(lambda x, k, y: _of_vectors(x, k, 2), "the step is 2 instead of k."),
+        looks_like(
+            lambda x, k, y: _of_vectors(x, k, 2), "in this call, the step is 2 instead of k."
+        ),
     ],
 )

@@ -136,11 +136,11 @@ does not require it.
             misconceptions=[
                 looks_like(
                     lambda x, y: x.T,
-                    "the kernel transposes instead of rotating, because `M - 1 -` is missing.",
+                    "the result is the transpose, not the rotation. Is `M - 1 -` missing?",
                 ),
                 looks_like(
                     lambda x, y: x.rot90(1),
-                    "the kernel rotates counterclockwise. Mirror the other index.",
+                    "the result is rotated counterclockwise. Mirror the other index.",
                 ),
                 looks_like(
                     _mirrored_in_tiles,
@@ -150,8 +150,8 @@ does not require it.
                 ),
                 looks_like(
                     lambda x, y: x.flip(1),
-                    "the indices of mY and of sT do not match. sT[a, b] contains the element in "
-                    "row a and column b of the tile of mX.",
+                    "the rows of x are reversed, but they are not turned into columns. sT[a, b] "
+                    "contains the element in row a and column b of the tile of mX.",
                 ),
                 left_by("mY", _stored, _STORE_PREDICATE, block=(32, 32)),
                 left_by(

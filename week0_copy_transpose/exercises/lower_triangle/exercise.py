@@ -36,8 +36,8 @@ fetches all of it.
     exact=True,
     legal=limited,
     misconceptions=[
-        looks_like(lambda x, y: x, "the kernel copies everything, including the elements above the diagonal."),
-        looks_like(lambda x, y: x.tril(-1), "the kernel drops the diagonal itself, where `col == row`."),
-        looks_like(lambda x, y: x.triu(), "the kernel keeps the upper triangle, because the comparison swaps row and column."),
+        looks_like(lambda x, y: x, "in this call, y equals x, including the elements above the diagonal."),
+        looks_like(lambda x, y: x.tril(-1), "y lacks the diagonal itself, where `col == row`."),
+        looks_like(lambda x, y: x.triu(), "y holds the upper triangle. Keep an element if its column is at most its row."),
     ],
 )  # fmt: skip

@@ -10,8 +10,8 @@ STORE = "            value = mX[row, col]\n        mY[row, col] = value"
 
 WRONG = (
     Wrong("copies all", {"if col <= row:": "if col >= 0:"}, "including the elements above the diagonal"),
-    Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "the kernel drops the diagonal itself"),
-    Wrong("upper", {"if col <= row:": "if col >= row:"}, "keeps the upper triangle"),
+    Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "y lacks the diagonal itself"),
+    Wrong("upper", {"if col <= row:": "if col >= row:"}, "y holds the upper triangle"),
     Wrong("stores what is kept only", {"        mY[row, col] = value": "            mY[row, col] = value"},
           "every wrong element is NaN"),
     Wrong("no predicate for rows", {"row < mX.shape[0] and ": ""}, "reads mX[4, 0]"),

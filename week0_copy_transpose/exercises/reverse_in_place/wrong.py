@@ -56,4 +56,20 @@ WRONG = (
         },
         "number of threads from the length",
     ),
+    Wrong(
+        "two lanes exchange a pair",
+        {
+            "    if i < n // 2:\n        front, back = mX[i], mX[n - 1 - i]\n"
+            + STORES: """    half = n // 2
+    for k in range(2):
+        i = bidx * 128 + k * 64 + tidx // 2
+        at = i if tidx % 2 == 0 else n - 1 - i
+        value = mX[at] if i < half else mX[n // 2]
+        cute.arch.sync_warp()
+        if i < half:
+            mX[n - 1 - at] = value""",
+            "    i = bidx * 128 + tidx\n": "",
+        },
+        "two threads load the pair",
+    ),
 )

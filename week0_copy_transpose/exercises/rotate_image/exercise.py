@@ -62,10 +62,12 @@ the lanes. A pitch of 32 would cost 32 wavefronts per load instead of one.
     misconceptions=[
         looks_like(
             lambda x, y: x.T,
-            "the result is the transpose, because the columns do not run backwards.",
+            "the result is the transpose: the columns do not run backwards.",
         ),
-        looks_like(lambda x, y: x.rot90(1), "the kernel rotates counterclockwise."),
-        looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "the kernel rotates counterclockwise."),
+        looks_like(lambda x, y: x.rot90(1), "the result is rotated counterclockwise."),
+        looks_like(
+            lambda x, y: x.rot90(-1).flip((0, 1)), "the result is rotated counterclockwise."
+        ),
         looks_like(lambda x, y: x.T.flip((0, 1)), "rows and columns both run backwards."),
         left_by(
             "mY",

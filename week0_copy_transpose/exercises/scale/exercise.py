@@ -29,7 +29,7 @@ multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
             lambda x, y: 3 * (x + 1),
             "this is 3 * (x + 1), as if 1 were added before the multiplication.",
         ),
-        looks_like(lambda x, y: 3 * x, "the + 1 is missing."),
+        looks_like(lambda x, y: 3 * x, "in this call, y is 3 * x, without the 1."),
     ],
     praise="You have written your first kernel.",
 )

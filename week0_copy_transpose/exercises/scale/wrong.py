@@ -13,7 +13,7 @@ ONE_BLOCK = """    for j in range(tidx, mX.shape[0], 128):
 
 WRONG = (
     Wrong("adds first", {"3.0 * mX[i] + 1.0": "3.0 * (mX[i] + 1.0)"}, "before the multiplication"),
-    Wrong("no addition", {"3.0 * mX[i] + 1.0": "3 * mX[i]"}, "the + 1 is missing"),
+    Wrong("no addition", {"3.0 * mX[i] + 1.0": "3 * mX[i]"}, "y is 3 * x, without the 1"),
     Wrong("no store", {"mY[i] = 3.0 * mX[i] + 1.0": "y = 3 * mX[i] + 1"},
           "nothing is stored: no thread writes to global memory"),
     Wrong("still copies", {"3.0 * mX[i] + 1.0": "mX[i] "}, "y is equal to x, as after a copy"),

@@ -46,11 +46,10 @@ from the same lines. The kernel loads `w` again for each row, but `w` is small a
     legal=lambda m, n: (m, -(-limited(m, n)[1] // 8) * 8),
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
     misconceptions=[
-        looks_like(lambda x, w, y: x, "the kernel copies x and ignores `w`."),
-        looks_like(lambda x, w, y: x + w, "the kernel adds the factors instead of multiplying by "
-                                          "them."),
+        looks_like(lambda x, w, y: x, "y equals x, so `w` has no effect in this call."),
+        looks_like(lambda x, w, y: x + w, "in this call, y is x + w: the factors are added instead of multiplied."),
         looks_like(lambda x, w, y: x * w[: 16 // x.element_size()].repeat(len(w))[: len(w)],
-                   "the kernel applies the factors of the first vector to every vector."),
+                   "in this call, every vector has the factors of the first one."),
         Misconception("threads access vectors beyond the end of the row. Vector k begins at element k times the width, which must be less than the number of columns.", _beyond),
     ],
 )  # fmt: skip

@@ -69,7 +69,7 @@ of x, so the predicates enclose only the loads and the store, not the whole body
     sizes=[(8,), (1,), (1000,), (128,), (2500,), (129,), (257,), (1024,)],
     count=[(1000,), (50_001,)],
     misconceptions=[
-        looks_like(lambda x, y: x, "y is equal to x, so the kernel compares nothing."),
+        looks_like(lambda x, y: x, "in this call, y is equal to x."),
         looks_like(lambda x, y: _max_of(x, 3), "each result is the largest of three elements."),
         looks_like(lambda x, y: _max_of(x, 5), "each result is the largest of five elements."),
         looks_like(
@@ -78,8 +78,8 @@ of x, so the predicates enclose only the loads and the store, not the whole body
         ),
         looks_like(
             lambda x, y: _max_of(x, 4, 0.0),
-            "past the end of x, the kernel uses 0, which is larger than any negative number. Use "
-            "minus infinity.",
+            "in this call, y is the result of a 0 past the end of x, and 0 is larger than any "
+            "negative number. Use minus infinity.",
         ),
         halo_missing(lambda e: 3),
         found(

@@ -14,7 +14,7 @@ SYNC_INSIDE = f"""    if i < n:
         mY[i] = {MAX}"""
 
 WRONG = (
-    Wrong("a copy", {MAX: "sX[tidx]"}, "the kernel compares nothing"),
+    Wrong("a copy", {MAX: "sX[tidx]"}, "in this call, y is equal to x"),
     Wrong(
         "of three",
         {MAX: "max(max(sX[tidx], sX[tidx + 1]), sX[tidx + 2])"},

@@ -69,10 +69,10 @@ the sector much later.
     legal=lambda m, n: (2 * max(1, m // 2), 4 * max(1, n // 4)),
     misconceptions=[
         looks_like(lambda x, y: _rows(x, (0, 2, 1, 3)),
-                   "the kernel counts along the rows of tiles, so its tile 1 is beside tile 0."),
+                   "the tiles are counted along the rows of tiles, so tile 1 is beside tile 0."),
         looks_like(lambda x, y: _rows(x, (2, 0, 3, 1)),
-                   "within a tile, the kernel counts the elements down its columns."),
-        looks_like(lambda x, y: x.reshape(-1, 8), "the kernel copies x row by row, as if there were no tiles."),
+                   "within each tile, the elements are counted down its columns."),
+        looks_like(lambda x, y: x.reshape(-1, 8), "y holds the elements of x row by row, as if there were no tiles."),
     ],
     more=lambda make: (_cut_before(make),),
     praise="The layout did the arithmetic.",

@@ -121,7 +121,7 @@ kernel.
         ),
         looks_like(
             lambda x, y: x.reshape(y.shape),
-            "the kernel transposes nothing, so y contains the elements of x in the same order.",
+            "y contains the elements of x in the same order: nothing is transposed.",
         ),
         looks_like(
             lambda x, y: x.flip(0).transpose(1, 2),

@@ -72,8 +72,8 @@ _HALF = [
     )
 ]
 _OVERWRITTEN = (
-    "the kernel overwrites elements before it reads them, because it transposes the square within "
-    "one tensor. Use a second tensor `rY`."
+    "each square of the result is symmetric: one half of its elements is lost, as if the square were "
+    "transposed within one tensor. Use a second tensor `rY`."
 )
 
 
@@ -151,7 +151,7 @@ elements. Sizes that are not multiples of eight still need the shared tile.
                     "swapped in the predicate?",
                     unstored=True,
                 ),
-                looks_like(lambda x, y: x, "the kernel copies x but transposes nothing."),
+                looks_like(lambda x, y: x, "in this call, y equals x."),
                 looks_like(functools.partial(_mirrored, upper=True), _OVERWRITTEN),
                 looks_like(functools.partial(_mirrored, upper=False), _OVERWRITTEN),
                 looks_like(

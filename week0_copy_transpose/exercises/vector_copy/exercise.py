@@ -173,14 +173,9 @@ instead, which costs just as little, because an array has only one last tile.
                      "vectors up, so the predicate must count whole vectors.", _hangs_over),
                 Misconception("the first remaining element has index n // vec * vec, and there are n % vec "
                      "of them.", _of_the_rest),
-                looks_like(_rest_from_the_front, "the kernel reads the remaining elements from the wrong place: n // vec counts vectors, but the index counts elements."),
-                looks_like(_whole_vectors, "the kernel does not copy the elements after the last whole vector, or copies them to the wrong index. In both tensors, the first of them is number n // vec * vec.", unstored=True),
-                looks_like(_first_of_the_rest, "the kernel copies only the first of the remaining elements. Does each of the others have a thread?", unstored=True),
-                Misconception(
-                    "16 bytes are 4 elements of float32, but 8 elements of this type. Check everything "
-                    "that depends on the type.",
-                    lambda e: e.case.args[0].element_size() == 2,
-                ),
+                looks_like(_rest_from_the_front, "the remaining elements hold those that begin at element n // vec of x. n // vec counts vectors, but the index counts elements."),
+                looks_like(_whole_vectors, "no thread stores the elements after the last whole vector. In both tensors, the first of them is number n // vec * vec.", unstored=True),
+                looks_like(_first_of_the_rest, "only the first of the remaining elements is stored. Does each of the others have a thread?", unstored=True),
             ],
             drawn=3,
             look_at="fk.footprint(*{failed}, by='thread', tensor='mY')  # which thread copies which element?",

@@ -110,7 +110,8 @@ elements, each load request fetches a fifth sector.
     misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],
-            "the window begins in row 0 and column 0 of x instead of row `top` and column `left`.",
+            "in this call, the window begins in row 0 and column 0 of x instead of row `top` and "
+            "column `left`.",
         ),
         looks_like(
             lambda x, top, left, y: _window(x, left, top),
@@ -132,7 +133,8 @@ elements, each load request fetches a fifth sector.
             lambda x, top, left, y: _window(x, top, left).masked_fill(
                 ~_inside(x[: y.shape[0], : y.shape[1]], top, left, y.shape), 0
             ),
-            "the kernel compares the row and column in x with the size of y instead of that of x.",
+            "in this call, y is the result of comparing the row and column in x with the size of y "
+            "instead of that of x.",
         ),
         _leaves(
             "above",
