@@ -14,10 +14,12 @@ from forgekit.vgpu import Listener
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import torch
+
     from forgekit.lessons.gates import Case, Submission
     from forgekit.vgpu import Access, Moment
 
-__all__ = ["coloured", "halo_missing", "limited", "loaded_once", "numbers", "picture"]
+__all__ = ["coloured", "halo_missing", "limited", "loaded_once", "numbers", "picture", "special"]
 
 
 class _Repeated(Listener):
@@ -65,6 +67,15 @@ def limited(m: int, n: int, *more: int) -> tuple[int, ...]:
     """Limit a drawn matrix to 100,000 elements, because the listed sizes have long rows and long
     columns."""
     return m, max(1, min(n, 100_000 // m)), *more
+
+
+def special(x: torch.Tensor) -> torch.Tensor:
+    """Put ∞ and -∞ into a tensor of more than 900 elements, and one NaN near its beginning; return
+    the tensor. An element that is never stored contains NaN, so more of them would hide it."""
+    if x.numel() > 900:
+        flat = x.view(-1)
+        flat[7::101], flat[29::101], flat[53] = float("inf"), float("-inf"), float("nan")
+    return x
 
 
 def halo_missing(most: Callable[[Evidence], int]) -> Misconception:

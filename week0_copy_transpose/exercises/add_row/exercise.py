@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import limited, picture
+from ..practice import limited, picture, special
 
 X = [[str(4 * i + j) for j in range(4)] for i in range(3)]
 PICTURE = picture(
@@ -40,7 +40,7 @@ keeps `r[j]` in a register and processes eight rows, the warps issue an eighth a
 """,
     entry="add_row",
     given=PICTURE,
-    inputs=lambda draw, m, n: (draw(m, n), draw(n)),
+    inputs=lambda draw, m, n: (special(draw(m, n)), draw(n)),
     result=lambda x, r: x + r,
     sizes=[
         (3, 4),

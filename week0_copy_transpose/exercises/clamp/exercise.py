@@ -35,8 +35,8 @@ def _inputs(draw: Draw, n: int) -> tuple[Any, ...]:
     low, high = _at_half(torch.tensor([low, high]), above=1).tolist()
     if n > 100:
         x[::2] = _at_half(x[::2])
-        x[17::50] = torch.nan
-        x.view(torch.int32)[31::50] = 0x7FFFFFFF  # the NaN that GPUs generate
+        x[17:100:50] = torch.nan
+        x.view(torch.int32)[31:100:50] = 0x7FFFFFFF  # the NaN that GPUs generate
         x[24::50], x[43::50] = torch.inf, -torch.inf
         low, high = ((low, high), (high / 2, high), (low, low / 2))[n % 3]
     return x, low, high

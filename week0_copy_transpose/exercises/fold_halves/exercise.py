@@ -3,6 +3,8 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..practice import special
+
 EXERCISE = puzzle(
     title="fold a vector in the middle",
     task="""
@@ -23,7 +25,7 @@ in a copy. In float32 the kernel moves 12 bytes per element of `y`, which is the
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="fold_halves",
-    inputs=lambda draw, h: (draw(2 * h),),
+    inputs=lambda draw, h: (special(draw(2 * h)),),
     result=lambda x: x[: len(x) // 2] + x[len(x) // 2 :],
     sizes=[(16,), (8,), (512,), (1000,), (1032,), (2504,)],
     count=[(128,), (49_000,)],

@@ -3,7 +3,7 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import limited
+from ..practice import limited, special
 
 EXERCISE = puzzle(
     title="keep the lower triangle",
@@ -27,7 +27,7 @@ save traffic, but only in whole sectors. Where the diagonal crosses a sector, th
 fetches all of it.
 """,
     entry="lower_triangle",
-    inputs=lambda draw, m, n: (draw(m, n),),
+    inputs=lambda draw, m, n: (special(draw(m, n)),),
     result=lambda x: x.tril(),
     sizes=[(4, 4), (1, 1), (8, 32), (33, 31), (64, 96), (4200, 3), (3, 4200), (31, 65), (40, 70)],
     count=[(9, 33), (200, 210)],

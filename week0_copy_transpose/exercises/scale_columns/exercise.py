@@ -3,7 +3,7 @@
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import limited
+from ..practice import limited, special
 
 
 def _beyond(e: Evidence) -> bool:
@@ -38,7 +38,7 @@ from the same lines. The kernel loads `w` again for each row, but `w` is small a
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="scale_columns",
-    inputs=lambda draw, m, n: (draw(m, n), draw(n)),
+    inputs=lambda draw, m, n: (special(draw(m, n)), draw(n)),
     result=lambda x, w: x * w,
     sizes=[(2, 16), (1, 8), (3, 520), (33, 64), (2100, 8), (2, 8200), (5, 1032), (7, 1000)],
     count=[(4, 256), (64, 1024)],

@@ -7,7 +7,7 @@ import torch
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import Draw, puzzle
 
-from ..practice import limited, picture
+from ..practice import limited, picture, special
 
 
 def _window(
@@ -52,7 +52,7 @@ def _leaves(where: str, says: str) -> Misconception:
 
 def _inputs(draw: Draw, m: int, n: int, top: int, left: int) -> tuple[torch.Tensor, int, int]:
     """Return places; in a large matrix, the corners are ∞, which no factor of 0 removes."""
-    x = draw.places(m, n)
+    x = special(draw.places(m, n))
     if m * n > 100:
         x[:: max(m - 1, 1), :: max(n - 1, 1)] = torch.inf
     return x, top, left
@@ -101,12 +101,14 @@ elements, each load request fetches a fifth sector.
         (33, 129, -5, 90),
         (4200, 3, 30, 1),
         (3, 4200, 0, 300),
+        (6, 7, 65_537, 1),
+        (6, 7, 1, 65_538),
         (20, 70, 12, -3),
         (3, 5, -9, -10),
     ],
     count=[(40, 100, 5, 8), (300, 500, 77, 131)],
     dtypes=("float32", "float16"),
-    legal=limited,
+    legal=lambda m, n, top, left: (*limited(m, n), top % (2 * m), left % (2 * n)),
     misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],

@@ -65,6 +65,11 @@ WRONG = (
         "x has its own edges: the predicate of the load",
     ),
     Wrong(
+        "top in 16 bits",
+        {"top + i, left + j": "top.to(cutlass.Int16).to(cutlass.Int32) + i, left + j"},
+        "top = 65,537",
+    ),
+    Wrong(
         "at most 1,024 rows",
         {"if i < mY.shape[0]": "if i < min(mY.shape[0], 1024)"},
         "no thread stores 2,154 of the 4,202 elements",
