@@ -202,9 +202,8 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         *predicate_mistakes(height, width),
         *race_mistakes(),
         Misconception(
-            "every written element is correct, but some elements are never written. Which rows do "
-            "the rounds `k` of the second loop reach, and which elements does its predicate "
-            "exclude?",
+            "every written element is correct, but some elements are never written. Which of them do "
+            "the grid, the rounds `k` of the second loop and its predicate leave out?",
             rest_is_right,
         ),
     ]

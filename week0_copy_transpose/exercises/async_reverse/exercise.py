@@ -78,7 +78,7 @@ def _waiting() -> Group:
         misconceptions=[
             found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Move lines that all threads must execute out of the `if`."),
             found("shared-race", "more than one thread copies to the same location, but each vector belongs to one thread.", text="writes another value there"),
-            Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so all threads must wait first and then meet at the barrier.",
+            Misconception("a thread waits only for its *own* copies. All threads must first wait and then meet at a barrier.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
             found("shared-race", "each thread waits for its own copies, but it reads elements that "
                   "other threads copied, so it needs a barrier."),

@@ -252,7 +252,13 @@ def _rest_of_key(submission: Submission) -> str:
     )
     for label, (x, y) in calls:
         y.fill_(float("nan"))
+        before = len(trial.compiler.made)
         trial.run(x, y, label)
+    if len(trial.compiler.made) > before:
+        raise GateError(
+            "Compilations: 1 for 5×48 float32 again; needed 0, because the first call compiled its kernel.",
+            look_at="Keep every kernel in `kernels`, and find it by the same key.",
+        )
     return f"{len(calls)} calls"
 
 

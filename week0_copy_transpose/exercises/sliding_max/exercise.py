@@ -84,12 +84,12 @@ of x, so the predicates enclose only the loads and the store, not the whole body
         halo_missing(lambda e: 3),
         found(
             "shared-race",
-            "a thread reads an element that its neighbour may not have stored yet.",
+            "a thread reads an element that another may not have stored yet.",
             text=" reads shared memory",
         ),
         found(
             "shared-race",
-            "a thread overwrites an element that its neighbour may not have read yet.",
+            "a thread overwrites an element that another may not have read yet.",
             text=" writes shared memory",
         ),
     ],
