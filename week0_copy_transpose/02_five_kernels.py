@@ -35,8 +35,8 @@ import forgekit as fk
 # 2. **Every order of threads** runs the sanitizer in the usual order and in adversarial schedules.
 # 3. **As required** checks the requirements in the last line of the task, if it lists any.
 # 4. **Nothing wasted** compares sectors, stores, threads, instructions and other counts with those
-#    of our solution on the same call. A kernel that is written differently passes if it wastes
-#    nothing.
+#    of our solution on small and large calls, so a grid of fixed size fails. A kernel that is
+#    written differently passes if it wastes nothing.
 #
 # When a gate fails, read the message, which names a line and a thread. Then draw the failing call
 # with `fk.exercise("week0/…").failed.show()`. Only then open a hint; the third hint gives away the
@@ -310,7 +310,8 @@ fk.exercise("week0/add_row").grade(add_row)
 # ### Exercise 4: reverse an array in place
 #
 # Reverse `x`, which has any length, without a second array. Since each store overwrites a part of
-# the input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
+# the input, let *one* thread swap both elements of a pair. The number of threads must grow with the
+# length. Signature: `reverse_in_place(x)`.
 #
 # **Required**: no barriers, no shared memory.
 #

@@ -348,8 +348,8 @@ fk.exercise("week0/fold_halves").grade(fold_halves)
 #
 # Fix `copy_vectors` for *every* length, in `float32`, `float16` and `bfloat16`. A vector is 16
 # bytes, which is 4 elements of `float32` or 8 of a 16-bit type. Let one thread copy each whole
-# vector with one load and one store. Copy the elements after the last whole vector, at most 7, one
-# at a time. Signature: `vector_copy(x, y)`.
+# vector with one load and one store. Copy the elements after the last whole vector, at most 7, as
+# well. Signature: `vector_copy(x, y)`.
 #
 # <details><summary>Hint 1</summary>
 #

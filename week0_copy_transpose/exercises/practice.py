@@ -14,10 +14,12 @@ from forgekit.vgpu import Listener
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import torch
+
     from forgekit.lessons.gates import Case, Submission
     from forgekit.vgpu import Access, Moment
 
-__all__ = ["coloured", "halo_missing", "loaded_once", "numbers", "picture"]
+__all__ = ["coloured", "halo_missing", "limited", "loaded_once", "numbers", "picture", "special"]
 
 
 class _Repeated(Listener):
@@ -61,20 +63,36 @@ def loaded_once(make: Callable[..., Case], *size: int) -> Group:
     return Group("Loaded once", run)
 
 
-def halo_missing(most: int) -> Misconception:
-    """Return the misconception that leaves the last elements of blocks of 128 wrong: at most `most`
-    per block, in every block but the last two, and nothing else."""
+def limited(m: int, n: int, *more: int) -> tuple[int, ...]:
+    """Limit a drawn matrix to 100,000 elements, because the listed sizes have long rows and long
+    columns."""
+    return m, max(1, min(n, 100_000 // m)), *more
+
+
+def special(x: torch.Tensor) -> torch.Tensor:
+    """Put ∞ and -∞ into a tensor of more than 900 elements, and one NaN near its beginning; return
+    the tensor. An element that is never stored contains NaN, so more of them would hide it."""
+    if x.numel() > 900:
+        flat = x.view(-1)
+        flat[7::101], flat[29::101], flat[53] = float("inf"), float("-inf"), float("nan")
+    return x
+
+
+def halo_missing(most: Callable[[Evidence], int]) -> Misconception:
+    """Return the misconception that leaves only results wrong whose inputs are on both sides of a
+    multiple of 128: at most `most` per multiple, at all multiples but the last."""
 
     def when(e: Evidence) -> bool:
+        few = most(e)
         (position, got), want = next(iter(e.got.items())), e.case.expected
         wrong = (got.double() != want[position].double()).nonzero().reshape(-1)
-        at_ends = (wrong % 128 >= 128 - most).all()
+        at_ends = (wrong % 128 >= 128 - few).all()
         blocks = {*(wrong // 128).tolist()}
         every = blocks >= {*range(len(got) // 128 - 1)}
-        return bool(len(wrong) and at_ends and every and int(wrong[0]) + most < len(got))
+        return bool(len(wrong) and at_ends and every and int(wrong[0]) + few < len(got))
 
     return Misconception(
-        "only the last elements of each block of 128 are wrong. They need the halo, elements of x "
-        "that belong to the next block.",
+        "every wrong result needs elements of x on both sides of a multiple of 128. In blocks of "
+        "128 threads, the elements on the far side are the halo, which belong to the next block.",
         when,
     )

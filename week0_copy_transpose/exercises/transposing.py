@@ -42,7 +42,8 @@ WORDS = ("float32", "float16")
 def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
     """Return one transpose of an m × n matrix. multiple: the promised divisor of both sizes."""
     x = fk.randn(m, n, dtype=torch.float32, device="virtual")
-    x = (100 * x).to(dtype)  # integer types need numbers beyond 1
+    # beyond what float16 represents, so that no type passes through it unnoticed
+    x = (x * {torch.int16: 5000, torch.bfloat16: 1e6}.get(dtype, 100)).to(dtype)
     y = fk.empty(n, m, dtype=dtype, device="virtual")
     # Written out, because the strides of a matrix with one row or column do not show which is
     # which.
@@ -163,19 +164,15 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         return torch.where((r < m) & (c < n), x.T, float("nan"))
 
     def never_written(e: Evidence, rows: slice, columns: slice) -> bool:
-        """Return True if exactly these elements of the first tile are missing, in a type with
-        NaN."""
-        assert e.got is not None
-        missing = e.got[1][:width, :width].isnan()
+        """Return True if no thread stores exactly these elements of the first tile."""
+        missing = e.never[:width, :width]
         there = torch.zeros_like(missing)
         there[rows, columns] = True
         return width > height and torch.equal(missing, there)
 
     half, whole = slice(height, width), slice(None)
     return [
-        looks_like(
-            lambda x, y: x, "the result is x itself, so the kernel transposes twice or not at all."
-        ),
+        looks_like(lambda x, y: x, "the result is x itself, as after two transposes or none."),
         Misconception(
             f"the kernel writes only {height} of the {width} rows that a tile has in mY.",
             lambda e: never_written(e, half, whole),
@@ -190,7 +187,7 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         looks_like(with_the_loads_predicate, _STORE_PREDICATE, unstored=True),
         looks_like(
             lambda x, y: in_tiles(x, turned=False),
-            "the tiles have changed places, but the kernel transposes nothing inside them. The "
+            "the tiles have changed places, but nothing is transposed inside them. The "
             "index that selects the row in mY must select the column in sX.",
         ),
         looks_like(
@@ -205,9 +202,8 @@ def mistakes(height: int, width: int) -> list[Misconception]:
         *predicate_mistakes(height, width),
         *race_mistakes(),
         Misconception(
-            "every written element is correct, but some elements are never written. Which rows do "
-            "the rounds `k` of the second loop reach, and which elements does its predicate "
-            "exclude?",
+            "every written element is correct, but some elements are never written. Which of them do "
+            "the grid, the rounds `k` of the second loop and its predicate leave out?",
             rest_is_right,
         ),
     ]

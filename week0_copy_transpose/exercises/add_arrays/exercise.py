@@ -3,7 +3,7 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import numbers, picture
+from ..practice import numbers, picture, special
 
 PICTURE = picture(
     "cells of one colour belong to one thread",
@@ -33,7 +33,7 @@ waits for memory. No version can take less time than reading `a` and `b` once an
 """,
     entry="add_arrays",
     given=PICTURE,
-    inputs=lambda draw, n: (draw(n), draw(n)),
+    inputs=lambda draw, n: (special(draw(n)), draw(n)),
     result=lambda a, b: a + b,
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (129,), (257,)],
     count=[(100,), (100_003,)],

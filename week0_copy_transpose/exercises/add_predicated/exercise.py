@@ -24,6 +24,9 @@ from forgekit.lessons.gates import (
     looks_like,
     values,
 )
+from forgekit.lessons.gates.asked import FACTS
+
+from ..practice import limited
 
 if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
@@ -149,17 +152,17 @@ def _values() -> Group:
     """Return the gate on values; for wrong numbers it advises arithmetic instead of a footprint."""
     gate = values(
         _case,
-        sizes=[(16, 256), (4, 256), (5, 256), (16, 264), (3, 8), (37, 200)],
-        drawn=2, legal=lambda m, n: (m, -(-n // 8) * 8),
+        sizes=[(16, 256), (4, 256), (5, 256), (16, 264), (3, 8), (2100, 8), (3, 4200), (37, 200)],
+        drawn=2, legal=lambda m, n: (m, -(-limited(m, n)[1] // 8) * 8),
         dtypes=("float32", "float16", "bfloat16"),
         misconceptions=[
-            looks_like(lambda x, y, z, a: x, "the kernel still copies `x`."),
-            looks_like(lambda x, y, z, a: a * x.float(), "`y` is not added."),
-            looks_like(lambda x, y, z, a: x.float() + y.float(), "`a` is missing."),
-            looks_like(lambda x, y, z, a: x.float() + a * y.float(), "the kernel multiplies `y` by `a` instead of `x`."),
-            looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "the kernel also multiplies `y` by `a`."),
+            looks_like(lambda x, y, z, a: x, "z equals `x`."),
+            looks_like(lambda x, y, z, a: a * x.float(), "z is `a * x`, without `y`."),
+            looks_like(lambda x, y, z, a: x.float() + y.float(), "z is `x + y`, without `a`."),
+            looks_like(lambda x, y, z, a: x.float() + a * y.float(), "z is `x + a * y`: the factor belongs to `x`."),
+            looks_like(lambda x, y, z, a: a * (x.float() + y.float()), "z is `a * (x + y)`: `a` multiplies only `x`."),
             looks_like(_sizes_exchanged, "the sizes are swapped: the predicate compares the row with the number of columns, and the column with the number of rows.", unstored=True),
-            looks_like(_overflowed, "the kernel rounds the product to float16, which cannot represent it. Convert both matrices to Float32 first, and convert back only once, at the end."),
+            looks_like(_overflowed, "z is what a product rounded to float16 gives, which cannot represent it. Convert both matrices to Float32 first, and convert back only once, at the end."),
             _unguarded("reads", "this load has no predicate, so it also loads vectors outside the matrix. Every copy needs `pred=tXpX`."),
             _unguarded("writes", "the loads stay inside the matrix, but the store has no predicate. It also needs `pred=tXpX`."),
             *_mode(rows=True),
@@ -222,6 +225,12 @@ such as 3 × 30,000 would be infinite even if the final sum were not.
         clean(_case, sizes=[(37, 200)]),
         counters(_case, (64, 512), _vectors(64, 512, 4), name="16 bytes at once"),
         counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="16 bytes at the edges"),
+        counters(
+            _case,
+            (37, 200),
+            [Counter(FACTS["doubles"].measure, "float64 instructions per warp", at_most=0, ideal=0)],
+            name="In float32",
+        ),
         economical(_case, [(16, 256), (64, 1024)], waste={"threads": 1}),
     ),
     praise="The kernel uses full-width accesses up to the edges of any matrix.",

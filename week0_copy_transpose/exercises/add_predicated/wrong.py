@@ -9,6 +9,11 @@ _STORE = "cute.copy(tiled_copy, tXrX, tXgZ, pred=tXpX)"
 _SUM = "a * tXrX.load().to(Float32) + tXrY.load().to(Float32)"
 
 WRONG = (
+    Wrong(
+        "computes in Float64",
+        {"z = a * tXrX.load().to(Float32)": "z = a.to(cutlass.Float64) * tXrX.load()", " + tXrY.load().to(Float32)": " + tXrY.load().to(cutlass.Float64)"},
+        "Float64 instructions per warp",
+    ),
     Wrong("store without predicate", {_STORE: _STORE.replace(", pred=tXpX", "")},
           "the store has no predicate"),
     Wrong("no predicate at all", {c: c.replace(", pred=tXpX", "") for c in (_LOAD_X, _LOAD_Y, _STORE)},
@@ -51,13 +56,13 @@ WRONG = (
     Wrong("columns alone, in a copy of four lines", {_PREDICATE: "tXcX[(0, v), 0, 0][1] < shape[1]",
           _LOAD_X: "cute.copy(\n        tiled_copy, tXgX, tXrX,\n        pred=tXpX,\n    )"},
           "the columns of this matrix fill the tiles"),
-    Wrong("a forgotten", {"z = a * ": "z = "}, "`a` is missing"),
-    Wrong("y forgotten", {" + tXrY.load().to(Float32)": ""}, "`y` is not added"),
+    Wrong("a forgotten", {"z = a * ": "z = "}, "z is `x + y`, without `a`"),
+    Wrong("y forgotten", {" + tXrY.load().to(Float32)": ""}, "z is `a * x`, without `y`"),
     Wrong(
         "rounded twice",
         {f"z = {_SUM}": "tXrX.store((a * tXrX.load().to(Float32)).to(gZ.element_type))\n"
          "    z = tXrX.load().to(Float32) + tXrY.load().to(Float32)"},
-        "rounds the product to float16",
+        "a product rounded to float16",
     ),
     Wrong(
         "element by element",

@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import picture
+from ..practice import limited, picture, special
 
 X = [[str(4 * i + j) for j in range(4)] for i in range(3)]
 PICTURE = picture(
@@ -40,19 +40,32 @@ keeps `r[j]` in a register and processes eight rows, the warps issue an eighth a
 """,
     entry="add_row",
     given=PICTURE,
-    inputs=lambda draw, m, n: (draw(m, n), draw(n)),
+    inputs=lambda draw, m, n: (special(draw(m, n)), draw(n)),
     result=lambda x, r: x + r,
-    sizes=[(3, 4), (1, 1), (8, 32), (40, 1), (2, 129), (65, 33), (9, 100)],
+    sizes=[
+        (3, 4),
+        (1, 1),
+        (8, 32),
+        (40, 1),
+        (2, 129),
+        (4200, 2),
+        (2, 4200),
+        (65, 33),
+        (9, 100),
+    ],
     count=[(24, 90), (260, 330)],
     dtypes=("float32", "float16"),
+    legal=limited,
     misconceptions=[
         looks_like(lambda x, r, z: x, "z is equal to x, so r is not added."),
         looks_like(
-            lambda x, r, z: x + r[0], "the kernel adds the first element of r to every column."
+            lambda x, r, z: x + r[0],
+            "in this call, every element of z is x[i, j] + r[0], whatever its column.",
         ),
         looks_like(
             lambda x, r, z: x + r[: len(x), None],
-            "the kernel adds r[i] to row i, but the *column* index must select the element of r.",
+            "in this call, z[i, j] is x[i, j] + r[i], but the *column* index must select the "
+            "element of r.",
         ),
         looks_like(
             lambda x, r, z: x + r[torch.arange(x.numel()).reshape(x.T.shape).T % len(r)],

@@ -13,9 +13,7 @@ FLAT = """    k = (by * cute.ceil_div(mZ.shape[1], 32) + bx) * 256 + ty * 32 + t
 WRONG = (
     Wrong("one index for both", {BODY: FLAT}, "counts down the columns"),
     Wrong("the row chooses", {"mR[j]": "mR[i]"}, "the *column* index must select"),
-    Wrong(
-        "always the first of r", {"mR[j]": "mR[0]"}, "adds the first element of r to every column"
-    ),
+    Wrong("always the first of r", {"mR[j]": "mR[0]"}, "is x[i, j] + r[0], whatever its column"),
     Wrong("r forgotten", {"mX[i, j] + mR[j]": "mX[i, j]"}, "r is not added"),
     Wrong(
         "one column too many",
@@ -26,5 +24,16 @@ WRONG = (
         "a fixed grid",
         {"grid = " + GRID: "grid = (64, 64, 1)"},
         "elements of mZ, all in the last",
+    ),
+    Wrong(
+        "four times the blocks",
+        {"grid = " + GRID: "grid = (4 * cute.ceil_div(N, 32), cute.ceil_div(M, 8), 1)"},
+        "number of threads from the length",
+    ),
+    Wrong("r repeated after 512", {"mR[j]": "mR[j & 511]"}, "m = 1, n = 513, float16"),
+    Wrong(
+        "rows repeated after 2,048",
+        {"mX[i, j] +": "mX[i & 2047, j] +"},
+        "m = 2,049, n = 1, float32",
     ),
 )

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates import Submission
     from forgekit.profiling.profile import Profile
 
+from ..practice import limited
+
 __all__ = ["EXERCISE"]
 
 _SIZE = (4, 512)
@@ -76,7 +78,7 @@ def _waiting() -> Group:
         misconceptions=[
             found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Move lines that all threads must execute out of the `if`."),
             found("shared-race", "more than one thread copies to the same location, but each vector belongs to one thread.", text=", and so does"),
-            Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so all threads must wait first and then meet at the barrier.",
+            Misconception("a thread waits only for its *own* copies. All threads must first wait and then meet at a barrier.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
             found("shared-race", "each thread waits for its own copies, but it reads elements that "
                   "other threads copied, so it needs a barrier."),
@@ -169,14 +171,12 @@ shared memory, where the order of elements costs nothing.
         _waiting(),
         values(
             _case,
-            sizes=[(2, 512), (1, 8), (3, 104), (2, 504)],
-            drawn=2, legal=lambda m, n: (m, min(512, -(-n // 8) * 8)),
+            sizes=[(2, 512), (1, 8), (3, 104), (1030, 8), (2, 504)],
+            drawn=2, legal=lambda m, n: (m, min(512, -(-limited(m, n)[1] // 8) * 8)),
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
                 looks_like(lambda x, y: x, "the rows are copied but not reversed."),
                 Misconception("threads beyond the end of the row also copy.", _beyond_the_row),
-                Misconception("16 bytes are 8 elements of this type, but 4 of float32. Check every line that depends on the type.",
-                     lambda e: e.case.args[0].element_size() == 2),
             ],
         ),
         counters(

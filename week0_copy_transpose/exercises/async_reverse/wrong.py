@@ -22,7 +22,10 @@ WRONG = (
         "Every thread that copies must wait before the barrier",
     ),
     Wrong("no barrier", {_BARRIER: ""}, "so it needs a barrier"),
-    Wrong("barrier before wait", {_WAIT + _BARRIER: _BARRIER + _WAIT}, "barrier comes before"),
+    Wrong("neither wait nor barrier", {_WAIT + _BARRIER: ""}, "All threads must first wait"),
+    Wrong(
+        "barrier before wait", {_WAIT + _BARRIER: _BARRIER + _WAIT}, "must first wait and then meet"
+    ),
     Wrong(
         "no predicate",
         {"if tidx < n // vec:": "if tidx >= 0:"},

@@ -21,11 +21,23 @@ PICTURE = picture(
 )
 
 
+def _at_half(x: torch.Tensor, above: int = 0) -> torch.Tensor:
+    """Return the numbers halfway between two bfloat16 numbers, of which the lower is even if
+    `above` is 1; increase them by that many units of float32."""
+    kept = -(1 << 16 + above)
+    return (x.view(torch.int32) & kept | 0x8000 + above).view(torch.float32)
+
+
 def _inputs(draw: Draw, n: int) -> tuple[Any, ...]:
-    """Return x, with NaN in long arrays, and bounds on both sides of 0, both above 0, or both below."""
+    """Return x and bounds on both sides of 0, both above 0, or both below. In long arrays, half of
+    the elements are halfway between two bfloat16 numbers, and some are ±∞ or NaN."""
     x, low, high = draw(n), draw.number(-1.0, -0.4), draw.number(0.2, 0.6)
+    low, high = _at_half(torch.tensor([low, high]), above=1).tolist()
     if n > 100:
-        x[17::50] = torch.nan
+        x[::2] = _at_half(x[::2])
+        x[17:100:50] = torch.nan
+        x.view(torch.int32)[31:100:50] = 0x7FFFFFFF  # the NaN that GPUs generate
+        x[24::50], x[43::50] = torch.inf, -torch.inf
         low, high = ((low, high), (high / 2, high), (low, low / 2))[n % 3]
     return x, low, high
 
@@ -69,14 +81,17 @@ anyway is called **fusion**.
     sizes=[(8,), (1,), (128,), (1000,), (2500,), (127,), (129,)],
     count=[(1000,), (100_003,)],
     misconceptions=[
-        looks_like(lambda x, low, high, y: x.to(torch.bfloat16), "nothing is clamped."),
+        looks_like(
+            lambda x, low, high, y: x.to(torch.bfloat16),
+            "y is x, rounded: no element of this call is limited.",
+        ),
         looks_like(
             lambda x, low, high, y: x.clamp(min=low).to(torch.bfloat16),
-            "only low limits the values; the kernel does not apply high.",
+            "only low limits the values; those above high are stored as they are.",
         ),
         looks_like(
             lambda x, low, high, y: x.clamp(max=high).to(torch.bfloat16),
-            "only high limits the values; the kernel does not apply low.",
+            "only high limits the values; those below low are stored as they are.",
         ),
         looks_like(
             lambda x, low, high, y: torch.full_like(x, high).to(torch.bfloat16),
@@ -88,11 +103,13 @@ anyway is called **fusion**.
         ),
         looks_like(
             lambda x, low, high, y: _cut(x.clamp(low, high)),
-            "the kernel drops the lower bits, but a conversion must round to the nearest bfloat16.",
+            "in this call, each result consists of the upper 16 bits of its value, without rounding to "
+            "the nearest bfloat16.",
         ),
         looks_like(
             lambda x, low, high, y: x.clamp(low, high).half().to(torch.bfloat16),
-            "the kernel first converts the value to float16, so it is rounded twice.",
+            "in this call, each result equals its value rounded first to float16, then to bfloat16. "
+            "Round only once.",
         ),
     ],
 )

@@ -3,11 +3,14 @@
 from forgekit.lessons.wrong import Wrong
 
 VALUE = "min(max(mX[i], low), high)"
+ROUNDED = """bits = {}.bitcast(cutlass.Uint32)
+        bits = bits + cutlass.Uint32({}) & cutlass.Uint32(0xFFFF0000)
+        mY[i] = bits.bitcast(cutlass.Float32)"""
 
 WRONG = (
-    Wrong("not clamped", {VALUE: "mX[i]"}, "nothing is clamped"),
-    Wrong("low alone", {VALUE: "max(mX[i], low)"}, "the kernel does not apply high"),
-    Wrong("high alone", {VALUE: "min(mX[i], high)"}, "the kernel does not apply low"),
+    Wrong("not clamped", {VALUE: "mX[i]"}, "no element of this call is limited"),
+    Wrong("low alone", {VALUE: "max(mX[i], low)"}, "those above high are stored as they are"),
+    Wrong("high alone", {VALUE: "min(mX[i], high)"}, "those below low are stored as they are"),
     Wrong("exchanged", {VALUE: "max(min(mX[i], low), high)"}, "every element equals high"),
     Wrong(
         "exchanged, outside first",
@@ -17,7 +20,7 @@ WRONG = (
     Wrong(
         "through float16",
         {VALUE: VALUE + ".to(cutlass.Float16)"},
-        "first converts the value to float16",
+        "first to float16, then to bfloat16",
     ),
     Wrong(
         "not converted",
@@ -48,6 +51,30 @@ WRONG = (
     Wrong(
         "bounds typed",
         {"max(mX[i], low), high": "max(mX[i], cutlass.Float32(-0.7)), cutlass.Float32(0.3)"},
-        "4 of 8 elements differ",
+        "got -0.6992188, expected -0.6367188",
+    ),
+    Wrong(
+        "infinity kept",
+        {
+            f"mY[i] = {VALUE}": f"v = mX[i]\n        v = {VALUE} if v - v == 0.0 else v\n        mY[i] = v"
+        },
+        "Inf: 4 in actual, 0 in expected",
+    ),
+    Wrong(
+        "rounds up at one half",
+        {f"mY[i] = {VALUE}": ROUNDED.format(VALUE, "0x8000")},
+        "got -0.5039062, expected -0.5",
+    ),
+    Wrong(
+        "NaN rounded as a number",
+        {f"mY[i] = {VALUE}": ROUNDED.format(VALUE, "0x7FFF) + (bits >> 16 & 1")},
+        "pattern: every wrong element is 0 pattern",
+    ),
+    Wrong(
+        "bounds in float16",
+        {
+            VALUE: "min(max(mX[i], low.to(cutlass.Float16).to(cutlass.Float32)), high.to(cutlass.Float16).to(cutlass.Float32))"
+        },
+        "4 of 8 elements differ (50 %, bfloat16) worst",
     ),
 )

@@ -4,7 +4,7 @@ time."""
 import torch
 
 from forgekit.lessons.gates import found, looks_like
-from forgekit.lessons.puzzle import puzzle
+from forgekit.lessons.puzzle import Draw, puzzle
 
 from ..practice import coloured, halo_missing, loaded_once, picture
 
@@ -12,6 +12,17 @@ from ..practice import coloured, halo_missing, loaded_once, picture
 def _filtered(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     longer = torch.cat((x, x.new_zeros(len(w) - 1)))
     return longer.unfold(0, len(w), 1) @ w
+
+
+def _inputs(draw: Draw, n: int, taps: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return integers and fractions, whose sums of products are exact in float32. The fractions are
+    x if n is odd, else w; a long x ends in ∞, which no factor of 0 removes."""
+    if n % 2:
+        return draw.fractions(n), draw.integers(-9, 10, taps)
+    x = draw.integers(-9, 10, n)
+    if n > 900:
+        x[-1] = torch.inf
+    return x, draw.fractions(taps)
 
 
 X, W = [1, 2, 0, 3, 1, 1, 2, 4], [10, 1, 5]
@@ -58,24 +69,30 @@ in registers.
     },
     entry="convolve",
     given=PICTURE,
-    inputs=lambda draw, n, taps: (draw.fractions(n), draw.integers(-9, 10, taps)),
+    inputs=_inputs,
     result=_filtered,
-    sizes=[(8, 3), (1, 1), (1000, 5), (128, 2), (300, 32), (5, 9), (129, 4), (259, 32)],
+    sizes=[(8, 3), (1, 1), (1000, 5), (128, 2), (1024, 3), (300, 32), (5, 9), (129, 4), (259, 32)],
     count=[(1000, 9), (10_001, 32)],
     legal=lambda n, taps: (n, min(32, taps)),
     waste={"loaded": 2, "load_sectors": 2},  # the halo of small blocks
     misconceptions=[
         looks_like(
             lambda x, w, y: _filtered(x, w.flip(0)),
-            "the kernel applies the filter backwards. w[k] belongs to x[i + k].",
+            "in this call, y is the result of the filter backwards. w[k] belongs to x[i + k].",
         ),
         looks_like(
             lambda x, w, y: _filtered(x.flip(0), w).flip(0),
-            "the kernel moves backwards in x and multiplies w[k] by x[i - k].",
+            "in this call, y[i] is the sum of w[k] * x[i - k] instead of w[k] * x[i + k].",
         ),
-        looks_like(lambda x, w, y: _filtered(x, w[:-1]), "the sum omits the last element of w."),
-        looks_like(lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x, "the sum omits w[0]."),
-        halo_missing(31),
+        looks_like(
+            lambda x, w, y: _filtered(x, w[:-1]),
+            "in this call, the sums omit the last element of w.",
+        ),
+        looks_like(
+            lambda x, w, y: _filtered(x, w)[: len(x)] - w[0] * x,
+            "in this call, the sums omit w[0].",
+        ),
+        halo_missing(lambda e: len(e.case.args[1]) - 1),
         found(
             "shared-race",
             "a thread reads an element that another may not have stored yet.",

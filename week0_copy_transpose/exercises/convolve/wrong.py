@@ -13,9 +13,9 @@ WRONG = (
         "filter backwards", {PRODUCT: "sW[taps - 1 - k] * sX[tidx + k]"}, "w[k] belongs to x[i + k]"
     ),
     Wrong(
-        "one tap too few", {"range(taps)": "range(taps - 1)"}, "the sum omits the last element of w"
+        "one tap too few", {"range(taps)": "range(taps - 1)"}, "the sums omit the last element of w"
     ),
-    Wrong("from the second tap", {"range(taps)": "range(1, taps)"}, "the sum omits w[0]"),
+    Wrong("from the second tap", {"range(taps)": "range(1, taps)"}, "the sums omit w[0]"),
     Wrong(
         "w from global memory",
         {FILTER: "", PRODUCT: "mW[k] * sX[tidx + k]"},
@@ -43,5 +43,33 @@ WRONG = (
         "halo over its tile",
         {"sX[128 + tidx] = mX": "sX[127 + tidx] = mX"},
         "35 of 1,000 elements differ",
+    ),
+    Wrong(
+        "the filter in float16",
+        {
+            "sW = smem.allocate_tensor(cutlass.Float32": "sW = smem.allocate_tensor(cutlass.Float16",
+            "= mW[tidx]": "= mW[tidx].to(cutlass.Float16)",
+            PRODUCT: "sW[k].to(cutlass.Float32) * sX[tidx + k]",
+        },
+        "7 of 8 elements differ (87.5 %, float32)",
+    ),
+    Wrong(
+        "the last element times 0",
+        {
+            "mX[i] if i < n else cutlass.Float32(0)": "mX[min(i, n - 1)] * cutlass.Float32(1 if i < n else 0)"
+        },
+        "NaN: 1 in actual, 0 in expected",
+    ),
+    Wrong("no halo", {"if tidx < taps - 1:": "if tidx < 0:"}, "belong to the next block"),
+    Wrong(
+        "one element too far in blocks of 512",
+        {
+            "bidx * 128": "bidx * 512",
+            "make_layout(128 + 31)": "make_layout(512 + 31)",
+            "sX[128 + tidx] = mX[i + 128] if i + 128 < n": "sX[512 + tidx] = mX[i + 512] if i + 512 <= n",
+            "ceil_div(mX.shape[0], 128)": "ceil_div(mX.shape[0], 512)",
+            "(128, 1, 1)": "(512, 1, 1)",
+        },
+        "n = 1,024, taps = 3, float32, the kernel was stopped",
     ),
 )

@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..practice import numbers, picture
+from ..practice import limited, numbers, picture
 
 PICTURE = picture(
     "k = 2: every second column",
@@ -17,7 +17,7 @@ PICTURE = picture(
 def _legal(m: int, n: int, k: int) -> tuple[int, int, int]:
     k = 2 if k > 15 else 1 << max(1, k.bit_length() - 1)  # most drawn k are large
     whole = max(k, 8)
-    return m, -(-n // whole) * whole, k
+    return m, -(-limited(m, n)[1] // whole) * whole, k
 
 
 def _of_vectors(x: torch.Tensor, k: int, step: int) -> torch.Tensor:
@@ -67,6 +67,8 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
         (3, 32, 8),
         (9, 72, 2),
         (5, 64, 32),
+        (2100, 8, 2),
+        (2, 384, 128),
         (33, 264, 4),
         (70, 16, 2),
         (17, 80, 2),
@@ -79,20 +81,22 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
     misconceptions=[
         looks_like(
             lambda x, k, y: x[:, : y.shape[1]],
-            "the kernel keeps the first columns instead of every k-th column.",
+            "in this call, y holds the first columns of x instead of every k-th column.",
         ),
         looks_like(
             lambda x, k, y: x[:, 1::k],
-            "the kernel keeps columns 1, k + 1, …, which are one column too far right.",
+            "in this call, y holds columns 1, k + 1, …, which are one column too far right.",
         ),
         looks_like(
             lambda x, k, y: x[:, k - 1 :: k],
-            "the kernel keeps the last of each k columns instead of the first.",
+            "in this call, y holds the last of each k columns instead of the first.",
         ),
         looks_like(
             lambda x, k, y: _of_vectors(x, k, 1),
-            "the kernel keeps the first elements of each vector instead of every k-th element.",
+            "in this call, y holds the first elements of each vector instead of every k-th element.",
         ),
-        looks_like(lambda x, k, y: _of_vectors(x, k, 2), "the step is 2 instead of k."),
+        looks_like(
+            lambda x, k, y: _of_vectors(x, k, 2), "in this call, the step is 2 instead of k."
+        ),
     ],
 )

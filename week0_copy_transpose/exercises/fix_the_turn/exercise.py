@@ -22,6 +22,7 @@ from forgekit.lessons.gates import (
     values,
 )
 
+from ..practice import limited
 from ..transposing import Places, left_by
 
 __all__ = ["EXERCISE"]
@@ -119,17 +120,27 @@ does not require it.
     groups=(
         values(
             _case,
-            sizes=[(32, 32), (64, 32), (2, 3), (1, 1), (33, 31), (31, 33), (1, 70), (100, 65)],
+            sizes=[
+                (32, 32),
+                (64, 32),
+                (2, 3),
+                (1, 1),
+                (33, 31),
+                (31, 33),
+                (1, 4200),
+                (4200, 3),
+                (100, 65),
+            ],
             rtol=0,
             atol=0,
             misconceptions=[
                 looks_like(
                     lambda x, y: x.T,
-                    "the kernel transposes instead of rotating, because `M - 1 -` is missing.",
+                    "the result is the transpose, not the rotation. Is `M - 1 -` missing?",
                 ),
                 looks_like(
                     lambda x, y: x.rot90(1),
-                    "the kernel rotates counterclockwise. Mirror the other index.",
+                    "the result is rotated counterclockwise. Mirror the other index.",
                 ),
                 looks_like(
                     _mirrored_in_tiles,
@@ -139,8 +150,8 @@ does not require it.
                 ),
                 looks_like(
                     lambda x, y: x.flip(1),
-                    "the indices of mY and of sT do not match. sT[a, b] contains the element in "
-                    "row a and column b of the tile of mX.",
+                    "the rows of x are reversed, but they are not turned into columns. sT[a, b] "
+                    "contains the element in row a and column b of the tile of mX.",
                 ),
                 left_by("mY", _stored, _STORE_PREDICATE, block=(32, 32)),
                 left_by(
@@ -153,6 +164,7 @@ does not require it.
                 *_ORDER,
             ],
             drawn=2,
+            legal=limited,
         ),
         clean(
             _case,

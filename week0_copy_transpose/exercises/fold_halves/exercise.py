@@ -3,6 +3,8 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..practice import special
+
 EXERCISE = puzzle(
     title="fold a vector in the middle",
     task="""
@@ -23,7 +25,7 @@ in a copy. In float32 the kernel moves 12 bytes per element of `y`, which is the
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="fold_halves",
-    inputs=lambda draw, h: (draw(2 * h),),
+    inputs=lambda draw, h: (special(draw(2 * h)),),
     result=lambda x: x[: len(x) // 2] + x[len(x) // 2 :],
     sizes=[(16,), (8,), (512,), (1000,), (1032,), (2504,)],
     count=[(128,), (49_000,)],
@@ -31,10 +33,10 @@ in a copy. In float32 the kernel moves 12 bytes per element of `y`, which is the
     legal=lambda h: (-(-h // 8) * 8,),
     promise={0: {0: 16}, 1: {0: 8}},
     misconceptions=[
-        looks_like(lambda x, y: x[: len(y)], "the second half is missing."),
-        looks_like(lambda x, y: 2 * x[: len(y)], "the first half is added to itself."),
-        looks_like(lambda x, y: x[0::2] + x[1::2], "the kernel adds neighbours instead of the halves."),
+        looks_like(lambda x, y: x[: len(y)], "in this call, y is x[:h]: the second half is missing."),
+        looks_like(lambda x, y: 2 * x[: len(y)], "in this call, y is 2 * x[:h]: the first half is added to itself."),
+        looks_like(lambda x, y: x[0::2] + x[1::2], "in this call, y holds sums of neighbours instead of halves."),
         looks_like(lambda x, y: x[: len(y)] + x[len(y) :].flip(0),
-                   "the kernel reads the second half backwards."),
+                   "in this call, the second half is added backwards."),
     ],
 )  # fmt: skip

@@ -3,6 +3,8 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..practice import limited, special
+
 EXERCISE = puzzle(
     title="keep the lower triangle",
     task="""
@@ -25,16 +27,17 @@ save traffic, but only in whole sectors. Where the diagonal crosses a sector, th
 fetches all of it.
 """,
     entry="lower_triangle",
-    inputs=lambda draw, m, n: (draw(m, n),),
+    inputs=lambda draw, m, n: (special(draw(m, n)),),
     result=lambda x: x.tril(),
-    sizes=[(4, 4), (1, 1), (8, 32), (33, 31), (64, 96), (31, 65), (40, 70)],
+    sizes=[(4, 4), (1, 1), (8, 32), (33, 31), (64, 96), (4200, 3), (3, 4200), (31, 65), (40, 70)],
     count=[(9, 33), (200, 210)],
     waste={"load_sectors": 1, "store_sectors": 1, "threads": 2},
     dtypes=("float32", "float16"),
     exact=True,
+    legal=limited,
     misconceptions=[
-        looks_like(lambda x, y: x, "the kernel copies everything, including the elements above the diagonal."),
-        looks_like(lambda x, y: x.tril(-1), "the kernel drops the diagonal itself, where `col == row`."),
-        looks_like(lambda x, y: x.triu(), "the kernel keeps the upper triangle, because the comparison swaps row and column."),
+        looks_like(lambda x, y: x, "in this call, y equals x, including the elements above the diagonal."),
+        looks_like(lambda x, y: x.tril(-1), "y lacks the diagonal itself, where `col == row`."),
+        looks_like(lambda x, y: x.triu(), "y holds the upper triangle. Keep an element if its column is at most its row."),
     ],
 )  # fmt: skip

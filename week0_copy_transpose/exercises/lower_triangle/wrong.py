@@ -10,10 +10,11 @@ STORE = "            value = mX[row, col]\n        mY[row, col] = value"
 
 WRONG = (
     Wrong("copies all", {"if col <= row:": "if col >= 0:"}, "including the elements above the diagonal"),
-    Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "the kernel drops the diagonal itself"),
-    Wrong("upper", {"if col <= row:": "if col >= row:"}, "keeps the upper triangle"),
+    Wrong("no diagonal", {"if col <= row:": "if col < row:"}, "y lacks the diagonal itself"),
+    Wrong("upper", {"if col <= row:": "if col >= row:"}, "y holds the upper triangle"),
     Wrong("stores what is kept only", {"        mY[row, col] = value": "            mY[row, col] = value"},
           "every wrong element is NaN"),
+    Wrong("times 0", {VALUE: "        value = mX[row, min(col, row)]\n", STORE: "            value = value * mX.element_type(1)\n        else:\n            value = value * mX.element_type(0)\n        mY[row, col] = value"}, "NaN: 21 in actual, 0 in expected"),
     Wrong("no predicate for rows", {"row < mX.shape[0] and ": ""}, "reads mX[4, 0]"),
     Wrong("no predicate for columns", {" and col < mX.shape[1]": ""}, "writes mY[4, 0]"),
     Wrong("by columns", {ROWS: "row, col = bidx * 32 + tidx, bidy * 8 + tidy",

@@ -15,6 +15,8 @@ from forgekit.lessons.gates import (
     values,
 )
 
+from ..practice import limited
+
 __all__ = ["EXERCISE"]
 
 _LARGE = (2048, 8192)
@@ -66,18 +68,18 @@ measured.)
     groups=(
         values(
             _case,
-            sizes=[(1, 8), (2, 16), (3, 24), (1, 2048), (5, 264), (33, 1000), (7, 4104)],
+            sizes=[(1, 8), (2, 16), (3, 24), (1, 2048), (5, 264), (33, 1000), (2100, 8), (7, 4104)],
             dtypes=("float16",),
             rtol=0,
             atol=0,
             drawn=2,
-            legal=lambda m, n: (m, -(-n // 8) * 8),
+            legal=lambda m, n: (m, -(-limited(m, n)[1] // 8) * 8),
             misconceptions=[
-                looks_like(_mirrored_in_vectors, "the kernel reverses each vector but does not move it. Vector v of a row belongs at vector position N / 8 - 1 - v."),
+                looks_like(_mirrored_in_vectors, "each vector is reversed but not moved. Vector v of a row belongs at vector position N / 8 - 1 - v."),
                 looks_like(lambda x, y: _mirrored_in_vectors(x, y).flip(1),
                            "the vectors have changed places, but the elements inside each vector "
                            "keep their old order."),
-                looks_like(lambda x, y: x, "the kernel reverses nothing."),
+                looks_like(lambda x, y: x, "in this call, y equals x."),
             ],
         ),
         clean(_case, sizes=[(5, 264)], dtype="float16"),

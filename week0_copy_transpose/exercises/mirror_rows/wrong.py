@@ -40,8 +40,8 @@ WRONG = (
                             "    mY = cute.make_tensor(mY.iterator.align(2), mY.layout)\n"
                             "    i = bidx * 256 + tidx\n    if i"},
           "the loads are wider than the stores now"),
-    Wrong("turned in place", {"vectors - 1 - v": "v"}, "reverses each vector but does not move it"),
+    Wrong("turned in place", {"vectors - 1 - v": "v"}, "each vector is reversed but not moved"),
     Wrong("old order inside", {"rX[7 - k]": "rX[k]"}, "keep their old order"),
-    Wrong("right at small sizes", {"    if i < M * vectors:": "    if i < M * vectors and M < 1000:"},
+    Wrong("right at small sizes", {"    if i < M * vectors:": "    if i < M * vectors and vectors < 1000:"},
           "their part of the result has"),
 )  # fmt: skip

@@ -53,21 +53,22 @@ class _Compiler:
 
 @dataclass
 class _Trial:
-    """A trial of the student's function. seen: tensors kept alive, so that no address occurs
-    twice."""
+    """A trial of the student's function. factor: `fn` multiplies by it. seen: tensors kept alive, so
+    that no address occurs twice."""
 
     compiler: _Compiler
     call: Callable[..., Any]
+    factor: int
     seen: list[_Call] = field(default_factory=list)
 
     @classmethod
-    def of(cls, submission: Submission) -> _Trial:
-        from .kernels import double  # which imports CuTe DSL
+    def of(cls, submission: Submission, factor: int = 2) -> _Trial:
+        from .kernels import double, triple  # which imports CuTe DSL
 
         make = python_function(submission, "one_kernel_per_n(compile, fn)")
         compiler = _Compiler(submission.arch)
         try:
-            call = make(compiler, double)
+            call = make(compiler, double if factor == 2 else triple)
         except Exception as error:
             inner = "<locals>" in getattr(make, "__qualname__", "")
             look_at = "Grade one_kernel_per_n itself, without calling it." if inner else ""
@@ -81,7 +82,7 @@ class _Trial:
             raise GateError(
                 f"one_kernel_per_n returned {call!r:.100}. Return a function of (x, y)."
             )
-        return cls(compiler, call)
+        return cls(compiler, call, factor)
 
     def run(self, x: torch.Tensor, y: torch.Tensor, label: str) -> None:
         """Call the function once, and compare the values.
@@ -117,11 +118,13 @@ class _Trial:
                 "`kernels` is outside one_kernel_per_n, so all functions that it returns share it."
             )
             raise GateError(happened, likely, "Make the dict in one_kernel_per_n, before `run`.")
-        report = compare(y, (x + x).to(y.dtype), name="y", max_shown=3)
+        report = compare(y, (self.factor * x).to(y.dtype), name="y", max_shown=3)
         if not report.ok:
             likely = (
                 "" if self.compiler.launches else "`run` launched no kernel that `compile` made."
             )
+            if self.factor != 2 and compare(y, (2 * x).to(y.dtype)).ok:
+                likely = "y holds 2 * x, but fn computes something else in this call."
             raise GateError(f"With {label}, the result is wrong.\n{report}", likely)
         if self.compiler.made and not self.compiler.launches:
             happened = f"With {label}, y is correct, but no compiled kernel has written it."
@@ -187,7 +190,8 @@ def _values(submission: Submission) -> str:
     trial = _Trial.of(submission)
     for m, n in _BOTH:
         trial.run(*_tensors(m, n), f"{m}×{n}")
-    return f"{len(_BOTH)} calls"
+    _Trial.of(submission, 3).run(*_tensors(*_BOTH[0]), "5×48 and fn that computes 3 * x")
+    return f"{len(_BOTH) + 1} calls of two functions"
 
 
 def _compilations(submission: Submission) -> str:
@@ -258,7 +262,13 @@ def _rest_of_key(submission: Submission) -> str:
     )
     for label, (x, y) in calls:
         y.fill_(float("nan"))
+        before = len(trial.compiler.made)
         trial.run(x, y, label)
+    if len(trial.compiler.made) > before:
+        raise GateError(
+            "Compilations: 1 for 5×48 float32 again; needed 0, because the first call compiled its kernel.",
+            look_at="Keep every kernel in `kernels`, and find it by the same key.",
+        )
     return f"{len(calls)} calls"
 
 

@@ -2,7 +2,16 @@
 
 import torch
 
-from forgekit.lessons.gates import Evidence, Misconception, found, looks_like
+from forgekit.lessons.gates import (
+    Evidence,
+    GateError,
+    Group,
+    Misconception,
+    Submission,
+    found,
+    looks_like,
+)
+from forgekit.lessons.gates.submission import MakeCase
 from forgekit.lessons.puzzle import puzzle
 
 from ..practice import numbers, picture
@@ -29,11 +38,35 @@ def _last_is_127(e: Evidence) -> bool:
     return o is not None and o.threads[0] == 0 and o.numbers[0] == 127
 
 
+def _owners(make: MakeCase) -> Group:
+    """Return a group that checks that one thread loads both elements of each pair."""
+
+    def run(submission: Submission) -> str:
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(make, (1000,), "float32")
+        kernel = submission.compiled(case)
+        found = footprint(kernel, *submission.arguments(case).values(), kind="load")
+        touched = found.touched[kernel.parameters[0].name]
+        for k in range(500):
+            who = {(int(touched["block"][i]), int(touched["thread"][i])) for i in (k, 999 - k)}
+            if len(who) > 1:
+                raise GateError(
+                    f"With {case.label}, two threads load the pair of elements {k} and {999 - k}.",
+                    "the task asks for one thread that swaps both.",
+                    "fk.footprint(*{failed}, by='thread', kind='load')",
+                )
+        return "one thread per pair"
+
+    return Group("One owner per pair", run)
+
+
 EXERCISE = puzzle(
     title="reverse an array in place",
     task="""
 Reverse `x`, which has any length, without a second array. Since each store overwrites a part of the
-input, let *one* thread swap both elements of a pair. Signature: `reverse_in_place(x)`.
+input, let *one* thread swap both elements of a pair. The number of threads must grow with the
+length. Signature: `reverse_in_place(x)`.
 """,
     hints=(
         "How many pairs do 7 elements form? How many do 8 elements form, and how many does 1 "
@@ -67,8 +100,8 @@ same four sectors in any order of the lanes.
         ),
         looks_like(
             _back_unchanged,
-            "the front half is right and the back half is unchanged: the kernel never stores the "
-            "back half, or overwrites the front half before it reads it.",
+            "the front half is right, but the back half holds its old values. Read both elements "
+            "of a pair before you store either of them.",
         ),
         Misconception("thread 0 accesses element n, but the last element is n - 1.", _last_is_n),
         Misconception(
@@ -82,4 +115,5 @@ same four sectors in any order of the lanes.
             "order. Let one thread swap both elements of a pair.",
         ),
     ],
+    more=lambda make: (_owners(make),),
 )

@@ -12,8 +12,10 @@ NO_REGISTER = """        mX[i] = mX[n - 1 - i]
         mX[n - 1 - i] = mX[i]"""
 
 WRONG = (
-    Wrong("every thread exchanges", ALL, "Race in global memory: wrong.py, line 14"),
-    Wrong("no register", {LOADS: "pass", STORES: NO_REGISTER}, "overwrites the front half before"),
+    Wrong("every thread exchanges", ALL, "wrote at wrong.py, line 15"),
+    Wrong(
+        "no register", {LOADS: "pass", STORES: NO_REGISTER}, "the back half holds its old values"
+    ),
     Wrong("middle twice", {"i < n // 2": "i <= n // 2"}, "elements are stored more than once"),
     Wrong(
         "off by one",
@@ -41,5 +43,33 @@ WRONG = (
         "within the block",
         {LOADS: "front, back = mX[i], mX[bidx * 128 + 127 - tidx]"},
         "or its part for each block, had 128 elements",
+    ),
+    Wrong(
+        "a fixed grid",
+        {
+            "    if i < n // 2:\n        front, back = mX[i], mX[n - 1 - i]\n"
+            + STORES: """    for j in range(i, n // 2, 2048):
+        front, back = mX[j], mX[n - 1 - j]
+        mX[j] = back
+        mX[n - 1 - j] = front""",
+            "grid=(blocks,": "grid=(16,",
+        },
+        "number of threads from the length",
+    ),
+    Wrong(
+        "two lanes exchange a pair",
+        {
+            "    if i < n // 2:\n        front, back = mX[i], mX[n - 1 - i]\n"
+            + STORES: """    half = n // 2
+    for k in range(2):
+        i = bidx * 128 + k * 64 + tidx // 2
+        at = i if tidx % 2 == 0 else n - 1 - i
+        value = mX[at] if i < half else mX[n // 2]
+        cute.arch.sync_warp()
+        if i < half:
+            mX[n - 1 - at] = value""",
+            "    i = bidx * 128 + tidx\n": "",
+        },
+        "two threads load the pair",
     ),
 )

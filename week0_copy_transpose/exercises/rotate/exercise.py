@@ -145,11 +145,11 @@ threads would also have time to finish reading.)
     groups=(
         values(
             _case,
-            sizes=[(1,), (4,), (33,)],
+            sizes=[(1,), (4,), (33,), (1030,)],
             misconceptions=[
-                looks_like(lambda x, y: x.roll(-1, dims=1), "it rotates only once."),
-                looks_like(lambda x, y: x.roll(-3, dims=1), "it rotates three times."),
-                looks_like(lambda x, y: x.roll(2, dims=1), "it rotates the other way."),
+                looks_like(lambda x, y: x.roll(-1, dims=1), "the rows are rotated by one place, as after one round."),
+                looks_like(lambda x, y: x.roll(-3, dims=1), "the rows are rotated by three places."),
+                looks_like(lambda x, y: x.roll(2, dims=1), "the rows are rotated by two places in the other direction."),
                 looks_like(lambda x, y: x, "the rows are unchanged."),
                 found("divergent-barrier", _DIVERGENT),
                 found("deadlock", _STUCK),

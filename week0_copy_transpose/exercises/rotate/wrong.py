@@ -43,8 +43,8 @@ WRONG = (
         value = left
         cute.arch.sync_threads()
 """}, "another thread wrote 16 times; with 4 × 64, two rounds make 512 such reads. Next:"),
-    Wrong("one round", {LOOP: LOOP.replace("2", "1")}, "it rotates only once"),
-    Wrong("the other way", {"(tidx + 1)": "(tidx + 63)"}, "it rotates the other way"),
+    Wrong("one round", {LOOP: LOOP.replace("2", "1")}, "as after one round"),
+    Wrong("the other way", {"(tidx + 1)": "(tidx + 63)"}, "in the other direction"),
     Wrong("one round by two", {LOOP: LOOP.replace("2", "1"), "(tidx + 1)": "(tidx + 2)"},
           "as if there were only one round"),
     Wrong("around shared memory", {

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 
 from forgekit.lessons.gates import found, looks_like
-from forgekit.lessons.puzzle import puzzle
+from forgekit.lessons.puzzle import Draw, puzzle
 
-from ..practice import numbers, picture
+from ..practice import limited, numbers, picture
 from ..transposing import Places, left_by
 
 X = torch.arange(12).reshape(3, 4)
@@ -22,6 +22,12 @@ PICTURE = picture(
 def _of_store(p: Places) -> Iterator[np.ndarray]:
     for k in range(0, 32, 8):
         yield (p.col0 + p.ty + k) * p.M + p.M - 1 - p.row0 - p.tx
+
+
+def _inputs(draw: Draw, m: int, n: int) -> tuple[torch.Tensor]:
+    """Return places; in a large matrix, integers that float32 rounds."""
+    x = draw.places(m, n)
+    return (x if m * n < 1000 or x.is_floating_point() else 2047 * x,)
 
 
 EXERCISE = puzzle(
@@ -45,20 +51,23 @@ the lanes. A pitch of 32 would cost 32 wavefronts per load instead of one.
     asked={"bank_conflicts": 0},
     entry="rotate_image",
     given=PICTURE,
-    inputs=lambda draw, m, n: (draw.places(m, n),),
+    inputs=_inputs,
     result=lambda x: x.rot90(-1),
     exact=True,
-    sizes=[(3, 4), (1, 1), (32, 32), (64, 20), (1, 100), (100, 1), (33, 65), (40, 70)],
+    sizes=[(3, 4), (1, 1), (32, 32), (64, 20), (1, 4200), (4200, 1), (33, 65), (40, 70)],
     count=[(64, 64), (256, 200)],
     dtypes=("float32", "int32"),
+    legal=limited,
     waste={"threads": 4},
     misconceptions=[
         looks_like(
             lambda x, y: x.T,
-            "the result is the transpose, because the columns do not run backwards.",
+            "the result is the transpose: the columns do not run backwards.",
         ),
-        looks_like(lambda x, y: x.rot90(1), "the kernel rotates counterclockwise."),
-        looks_like(lambda x, y: x.rot90(-1).flip((0, 1)), "the kernel rotates counterclockwise."),
+        looks_like(lambda x, y: x.rot90(1), "the result is rotated counterclockwise."),
+        looks_like(
+            lambda x, y: x.rot90(-1).flip((0, 1)), "the result is rotated counterclockwise."
+        ),
         looks_like(lambda x, y: x.T.flip((0, 1)), "rows and columns both run backwards."),
         left_by(
             "mY",

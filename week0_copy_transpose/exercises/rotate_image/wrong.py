@@ -15,7 +15,7 @@ WRONG = (
     Wrong(
         "the other way",
         {STORE: "mY[N - 1 - (col0 + ty + k), row0 + tx]"},
-        "the kernel rotates counterclockwise",
+        "the result is rotated counterclockwise",
     ),
     Wrong(
         "both backwards",

@@ -3,6 +3,8 @@
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..practice import special
+
 EXERCISE = puzzle(
     title="scale a vector",
     task="""
@@ -19,7 +21,7 @@ The compiler merges the multiplication and the addition into a single instructio
 multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
 """,
     entry="scale",
-    inputs=lambda draw, n: (draw(n),),
+    inputs=lambda draw, n: (special(draw(n)),),
     result=lambda x: 3 * x + 1,
     sizes=[(8,), (1,), (128,), (2500,), (129,), (257,)],
     count=[(8,), (100_003,)],
@@ -29,7 +31,7 @@ multiply-add*), which rounds once. Look for it in `fk.compile(scale, x, y).ptx`.
             lambda x, y: 3 * (x + 1),
             "this is 3 * (x + 1), as if 1 were added before the multiplication.",
         ),
-        looks_like(lambda x, y: 3 * x, "the + 1 is missing."),
+        looks_like(lambda x, y: 3 * x, "in this call, y is 3 * x, without the 1."),
     ],
     praise="You have written your first kernel.",
 )

@@ -13,7 +13,7 @@ ONE_BLOCK = """    for j in range(tidx, mX.shape[0], 128):
 
 WRONG = (
     Wrong("adds first", {"3.0 * mX[i] + 1.0": "3.0 * (mX[i] + 1.0)"}, "before the multiplication"),
-    Wrong("no addition", {"3.0 * mX[i] + 1.0": "3 * mX[i]"}, "the + 1 is missing"),
+    Wrong("no addition", {"3.0 * mX[i] + 1.0": "3 * mX[i]"}, "y is 3 * x, without the 1"),
     Wrong("no store", {"mY[i] = 3.0 * mX[i] + 1.0": "y = 3 * mX[i] + 1"},
           "nothing is stored: no thread writes to global memory"),
     Wrong("still copies", {"3.0 * mX[i] + 1.0": "mX[i] "}, "y is equal to x, as after a copy"),
@@ -38,5 +38,6 @@ WRONG = (
     Wrong("one thread does it all", {BODY: ONE, GRID: "grid=(1, 1, 1)"}, "as long with one active lane"),
     Wrong("one block strides over all", {BODY: ONE_BLOCK, GRID: "grid=(1, 1, 1)"},
           "has to grow with the input"),
+    Wrong("at most the largest number", {"3.0 * mX[i] + 1.0": "min(3.0 * mX[i] + 1.0, 3.0e38)"}, "pattern: every wrong element is 3e+38"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched"),
 )  # fmt: skip

@@ -3,6 +3,8 @@
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..practice import limited, special
+
 
 def _beyond(e: Evidence) -> bool:
     """Return True if each stopped thread accessed its own vector of its own row."""
@@ -36,19 +38,18 @@ from the same lines. The kernel loads `w` again for each row, but `w` is small a
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="scale_columns",
-    inputs=lambda draw, m, n: (draw(m, n), draw(n)),
+    inputs=lambda draw, m, n: (special(draw(m, n)), draw(n)),
     result=lambda x, w: x * w,
-    sizes=[(2, 16), (1, 8), (3, 520), (33, 64), (5, 1032), (7, 1000)],
+    sizes=[(2, 16), (1, 8), (3, 520), (33, 64), (2100, 8), (2, 8200), (5, 1032), (7, 1000)],
     count=[(4, 256), (64, 1024)],
     dtypes=("float16", "float32"),
-    legal=lambda m, n: (m, -(-n // 8) * 8),
+    legal=lambda m, n: (m, -(-limited(m, n)[1] // 8) * 8),
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
     misconceptions=[
-        looks_like(lambda x, w, y: x, "the kernel copies x and ignores `w`."),
-        looks_like(lambda x, w, y: x + w, "the kernel adds the factors instead of multiplying by "
-                                          "them."),
+        looks_like(lambda x, w, y: x, "y equals x, so `w` has no effect in this call."),
+        looks_like(lambda x, w, y: x + w, "in this call, y is x + w: the factors are added instead of multiplied."),
         looks_like(lambda x, w, y: x * w[: 16 // x.element_size()].repeat(len(w))[: len(w)],
-                   "the kernel applies the factors of the first vector to every vector."),
+                   "in this call, every vector has the factors of the first one."),
         Misconception("threads access vectors beyond the end of the row. Vector k begins at element k times the width, which must be less than the number of columns.", _beyond),
     ],
 )  # fmt: skip

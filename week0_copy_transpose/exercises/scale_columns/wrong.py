@@ -5,10 +5,10 @@ from forgekit.lessons.wrong import Wrong
 WIDTH = "width = 128 // mX.element_type.width"
 WRONG = (
     Wrong("no predicate", {"k * width < mX.shape[1]": "k >= 0"}, "access vectors beyond the end of the row"),
-    Wrong("w forgotten", {" * gW.load()": ""}, "ignores `w`"),
-    Wrong("added", {"gX.load() * gW": "gX.load() + gW"}, "adds the factors"),
+    Wrong("w forgotten", {" * gW.load()": ""}, "`w` has no effect in this call"),
+    Wrong("added", {"gX.load() * gW": "gX.load() + gW"}, "the factors are added"),
     Wrong("w's first vector", {"mW, (width,), (k,)": "mW, (width,), (0,)"},
-          "the factors of the first vector"),
+          "the factors of the first one"),
     Wrong("four elements in any type", {WIDTH: "width = 4"}, "Bytes per load: 8"),
     Wrong("one element per thread", {WIDTH: "width = 1"}, "Bytes per load: 2"),
     Wrong("row and column exchanged", {"mY[row, None]": "mY[None, row]"}, "writes mY["),

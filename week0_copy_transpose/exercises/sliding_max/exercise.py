@@ -28,8 +28,11 @@ PICTURE = picture(
 
 
 def _values(draw, n):
-    """Return numbers of all sizes; the last one is the largest if n is odd, else minus infinity."""
+    """Return numbers of all sizes, with ∞ in a long array; the last one is the largest of the others
+    if n is odd, else minus infinity."""
     x = draw.integers(-99, 20, n)
+    if n > 900:
+        x[11::61] = torch.inf
     x[-2:] = 20 if n % 2 else -3.0e38
     x[-1:] = 30 if n % 2 else -torch.inf
     return x
@@ -66,7 +69,7 @@ of x, so the predicates enclose only the loads and the store, not the whole body
     sizes=[(8,), (1,), (1000,), (128,), (2500,), (129,), (257,), (1024,)],
     count=[(1000,), (50_001,)],
     misconceptions=[
-        looks_like(lambda x, y: x, "y is equal to x, so the kernel compares nothing."),
+        looks_like(lambda x, y: x, "in this call, y is equal to x."),
         looks_like(lambda x, y: _max_of(x, 3), "each result is the largest of three elements."),
         looks_like(lambda x, y: _max_of(x, 5), "each result is the largest of five elements."),
         looks_like(
@@ -75,18 +78,18 @@ of x, so the predicates enclose only the loads and the store, not the whole body
         ),
         looks_like(
             lambda x, y: _max_of(x, 4, 0.0),
-            "past the end of x, the kernel uses 0, which is larger than any negative number. Use "
-            "minus infinity.",
+            "in this call, y is the result of a 0 past the end of x, and 0 is larger than any "
+            "negative number. Use minus infinity.",
         ),
-        halo_missing(3),
+        halo_missing(lambda e: 3),
         found(
             "shared-race",
-            "a thread reads an element that its neighbour may not have stored yet.",
+            "a thread reads an element that another may not have stored yet.",
             text=" reads shared memory",
         ),
         found(
             "shared-race",
-            "a thread overwrites an element that its neighbour may not have read yet.",
+            "a thread overwrites an element that another may not have read yet.",
             text=" writes shared memory",
         ),
     ],

@@ -14,7 +14,7 @@ SYNC_INSIDE = f"""    if i < n:
         mY[i] = {MAX}"""
 
 WRONG = (
-    Wrong("a copy", {MAX: "sX[tidx]"}, "the kernel compares nothing"),
+    Wrong("a copy", {MAX: "sX[tidx]"}, "in this call, y is equal to x"),
     Wrong(
         "of three",
         {MAX: "max(max(sX[tidx], sX[tidx + 1]), sX[tidx + 2])"},
@@ -76,5 +76,10 @@ WRONG = (
             "mX[i] if i < n else -cutlass.Float32.inf": "mX[i] if i < n else cutlass.Float32(-3.4028234e38)"
         },
         "-3.402823e+38*",
+    ),
+    Wrong(
+        "at most the largest number",
+        {MAX: f"min({MAX}, cutlass.Float32(3.0e38))"},
+        "pattern: every wrong element is 3e+38",
     ),
 )

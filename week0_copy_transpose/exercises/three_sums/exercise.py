@@ -50,7 +50,7 @@ these loads, but each of them is still an instruction and a request, and the pro
     inputs=_inputs,
     result=_sums,
     sizes=[(1,), (2,), (7,), (5,), (3,)],
-    count=[(2,), (300,)],
+    count=[(2,), (1030,)],
     misconceptions=[
         looks_like(lambda x, y: x, "only the element itself is stored."),
         looks_like(lambda x, y: _shifted(x, 1) + x, "the right neighbour is missing."),

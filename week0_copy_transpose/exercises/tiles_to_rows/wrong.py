@@ -5,7 +5,7 @@ from forgekit.lessons.wrong import Wrong
 PLACE = "gX[((k // 4, k % 4), t)]"
 WRONG = (
     Wrong("no predicate", {"i < cute.size(mY)": "i >= 0"}, "Out of bounds"),
-    Wrong("down the columns", {PLACE: "gX[((k % 2, k // 2), t)]"}, "counts the elements down"),
+    Wrong("down the columns", {PLACE: "gX[((k % 2, k // 2), t)]"}, "the elements are counted down"),
     Wrong("along the rows of tiles",
           {PLACE: "gX[((k // 4, k % 4), (t // gX.shape[1][1], t % gX.shape[1][1]))]"},
           "tile 1 is beside tile 0"),

@@ -13,6 +13,7 @@ from forgekit.lessons.gates.values import check_values
 from forgekit.lessons.puzzle import puzzle
 from forgekit.vgpu import Listener
 
+from ..practice import limited
 from ..transposing import predicate_mistakes, race_mistakes, rest_is_right
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
     def run(submission: Submission) -> str:
         from forgekit.tracing.recordings import sampled
 
-        case = submission.case(make, (2_000, 2, 1), "float32")
+        case = submission.case(make, (2_100, 2, 1), "float32")
         check_values(submission, case, submission.run(case), misconceptions=[_UNSTORED])
         case = make(65_535, 33, 1, dtype=torch.float32)
         try:
@@ -95,10 +96,20 @@ kernel.
     entry="transpose_batch",
     inputs=lambda draw, b, m, n: (draw(b, m, n),),
     result=lambda x: x.transpose(1, 2),
-    sizes=[(3, 4, 2), (1, 1, 1), (3, 33, 31), (1, 5, 70), (5, 1, 100), (2, 64, 40), (3, 40, 33)],
+    sizes=[
+        (3, 4, 2),
+        (1, 1, 1),
+        (3, 33, 31),
+        (1, 3, 2100),
+        (5, 1, 100),
+        (1, 2100, 3),
+        (2, 64, 40),
+        (3, 40, 33),
+    ],
     count=[(2, 32, 32), (3, 160, 128)],
     dtypes=("float32", "float16"),
     exact=True,
+    legal=lambda b, m, n: (b, *(limited(m, n) if b < 3 else (min(m, 40), min(n, 40)))),
     waste={"threads": 4},
     misconceptions=[
         *predicate_mistakes(32, 32),
@@ -110,7 +121,7 @@ kernel.
         ),
         looks_like(
             lambda x, y: x.reshape(y.shape),
-            "the kernel transposes nothing, so y contains the elements of x in the same order.",
+            "y contains the elements of x in the same order: nothing is transposed.",
         ),
         looks_like(
             lambda x, y: x.flip(0).transpose(1, 2),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import clean, counted, counters, economical, values
 
+from ..practice import limited
 from ..transposing import WORDS, case, mistakes, race_mistakes, sectors
 
 __all__ = ["EXERCISE"]
@@ -37,12 +38,13 @@ by itself make a store coalesced; only the addresses of the 32 lanes do.
     groups=(
         values(
             case,
-            sizes=[(64, 64), (64, 96), (7, 5), (1, 1), (31, 33), (33, 31), (1, 100), (65, 70)],
+            sizes=[(64, 64), (64, 96), (7, 5), (1, 1), (31, 33), (33, 31), (1, 4200), (4200, 3), (65, 70)],
             dtypes=(*WORDS, "bfloat16"),
             rtol=0,
             atol=0,
             misconceptions=mistakes(32, 32),
             drawn=2,
+            legal=limited,
         ),
         clean(case, sizes=[(33, 47)], misconceptions=race_mistakes()),
         counters(

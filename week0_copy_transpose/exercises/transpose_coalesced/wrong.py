@@ -21,7 +21,7 @@ WRONG = (
     Wrong(
         "tile not turned",
         {_STORE: "mY[col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
-        "transposes nothing inside them",
+        "nothing is transposed inside them",
     ),
     Wrong(
         "block indices not exchanged",

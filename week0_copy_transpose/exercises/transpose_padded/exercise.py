@@ -7,6 +7,7 @@ from typing import Any
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import clean, counted, economical, values
 
+from ..practice import limited
 from ..transposing import (
     WORDS,
     case,
@@ -61,12 +62,13 @@ words most rows do not begin at a multiple of 16 bytes. The next exercise needs 
         layout_in_a_branch(
             values(
                 case,
-                sizes=[(64, 64), (64, 128), (7, 5), (1, 1), (33, 63), (31, 65), (1, 99), (70, 130)],
+                sizes=[(64, 64), (64, 128), (7, 5), (1, 1), (33, 63), (31, 65), (1, 4200), (4200, 3), (70, 130)],
                 dtypes=WORDS,
                 rtol=0,
                 atol=0,
                 misconceptions=mistakes(32, 64),
                 drawn=2,
+            legal=limited,
             ),
         ),
         clean(case, sizes=[(33, 70)], misconceptions=race_mistakes()),

@@ -25,7 +25,7 @@ WRONG = (
     Wrong(
         "turned in place",
         {_TURN: "rX[c, r] = rX[r, c]", _STORE: _STORE.replace("rY", "rX")},
-        "overwrites elements before it reads them",
+        "each square of the result is symmetric",
     ),
     Wrong(
         "a view that is turned",

@@ -7,6 +7,7 @@ from typing import Any
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import Counter, clean, counted, counters, economical, looks_like, values
 
+from ..practice import limited
 from ..transposing import (
     case,
     conflicts,
@@ -83,7 +84,7 @@ specific to one tile *and* one element size.
     groups=(
         values(
             case,
-            sizes=[(64, 64), (64, 128), (7, 5), (1, 1), (33, 63), (31, 65), (1, 100), (70, 130)],
+            sizes=[(64, 64), (64, 128), (7, 5), (1, 1), (33, 63), (31, 65), (1, 4200), (4200, 3), (70, 130)],
             rtol=0,
             atol=0,
             misconceptions=[
@@ -92,6 +93,7 @@ specific to one tile *and* one element size.
                 *mistakes(32, 64),
             ],
             drawn=2,
+            legal=limited,
         ),
         clean(case, sizes=[(33, 70)], misconceptions=race_mistakes()),
         conflicts(

@@ -14,10 +14,10 @@ WRONG = (
     Wrong("shifted", {"gX[(None, i)].load()": "gX[(None, i + 1)].load()"},
           "thread i accesses vector i + 1"),
     Wrong("a predicate for more", {"if i < n % vec": "if i < n"}, "there are n % vec of them"),
-    Wrong("a fixed grid", {"grid=(blocks": "grid=(80"}, "number of threads from the length"),
-    Wrong("rest forgotten", {_REST: ""}, "does not copy the elements after the last whole vector"),
+    Wrong("a fixed grid", {"grid=(blocks": "grid=(64"}, "number of threads from the length"),
+    Wrong("rest forgotten", {_REST: ""}, "no thread stores the elements after the last whole vector"),
     Wrong("rest from the front", {"mX[n // vec * vec + i]": "mX[n // vec + i]"},
-          "reads the remaining elements from the wrong place"),
+          "hold those that begin at element n // vec of x"),
     Wrong("one of the rest", {"if i < n % vec:": "if i < n % vec and i == 0:"}, "only the first of the remaining"),
     Wrong(
         "one by one",

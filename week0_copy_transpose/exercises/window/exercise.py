@@ -7,7 +7,7 @@ import torch
 from forgekit.lessons.gates import Evidence, Misconception, looks_like
 from forgekit.lessons.puzzle import Draw, puzzle
 
-from ..practice import picture
+from ..practice import limited, picture, special
 
 
 def _window(
@@ -52,7 +52,7 @@ def _leaves(where: str, says: str) -> Misconception:
 
 def _inputs(draw: Draw, m: int, n: int, top: int, left: int) -> tuple[torch.Tensor, int, int]:
     """Return places; in a large matrix, the corners are ∞, which no factor of 0 removes."""
-    x = draw.places(m, n)
+    x = special(draw.places(m, n))
     if m * n > 100:
         x[:: max(m - 1, 1), :: max(n - 1, 1)] = torch.inf
     return x, top, left
@@ -99,18 +99,30 @@ elements, each load request fetches a fifth sector.
         (1, 1, 0, 0),
         (70, 66, 3, 30),
         (33, 129, -5, 90),
+        (4200, 3, 30, 1),
+        (3, 4200, 0, 300),
+        (6, 7, 65_537, 1),
+        (6, 7, 1, 65_538),
         (20, 70, 12, -3),
         (3, 5, -9, -10),
     ],
     count=[(40, 100, 5, 8), (300, 500, 77, 131)],
     dtypes=("float32", "float16"),
+    legal=lambda m, n, top, left: (*limited(m, n), top % (2 * m), left % (2 * n)),
     misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],
-            "the window begins in row 0 and column 0 of x instead of row `top` and column `left`.",
+            "in this call, the window begins in row 0 and column 0 of x instead of row `top` and "
+            "column `left`.",
         ),
-        looks_like(lambda x, top, left, y: _window(x, left, top), "top and left are swapped."),
-        looks_like(lambda x, top, left, y: _window(x, -top, -left), "top and left are subtracted."),
+        looks_like(
+            lambda x, top, left, y: _window(x, left, top),
+            "in this call, y[i, j] is x[left + i, top + j]: top and left are swapped.",
+        ),
+        looks_like(
+            lambda x, top, left, y: _window(x, -top, -left),
+            "in this call, y[i, j] is x[i - top, j - left]: top and left have the wrong sign.",
+        ),
         looks_like(
             lambda x, top, left, y: _window(x, top, left).masked_fill(
                 ~_inside(x, top, left), float("nan")
@@ -123,7 +135,8 @@ elements, each load request fetches a fifth sector.
             lambda x, top, left, y: _window(x, top, left).masked_fill(
                 ~_inside(x[: y.shape[0], : y.shape[1]], top, left, y.shape), 0
             ),
-            "the kernel compares the row and column in x with the size of y instead of that of x.",
+            "in this call, y is the result of comparing the row and column in x with the size of y "
+            "instead of that of x.",
         ),
         _leaves(
             "above",

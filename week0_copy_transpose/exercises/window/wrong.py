@@ -14,7 +14,9 @@ AND_STORE = f"""        {INSIDE}
 WRONG = (
     Wrong("not shifted", {"top + i, left + j": "i, j"}, "instead of row `top` and column `left`"),
     Wrong("exchanged", {"top + i, left + j": "left + i, top + j"}, "top and left are swapped"),
-    Wrong("subtracted", {"top + i, left + j": "i - top, j - left"}, "top and left are subtracted"),
+    Wrong(
+        "subtracted", {"top + i, left + j": "i - top, j - left"}, "y[i, j] is x[i - top, j - left]"
+    ),
     Wrong("x's predicate alone", {READ: AND_STORE}, "must not prevent the thread from storing"),
     Wrong(
         "no predicate for x",
@@ -61,5 +63,20 @@ WRONG = (
         "no first row or column",
         {INSIDE: "if row < mX.shape[0] and column < mX.shape[1]:"},
         "x has its own edges: the predicate of the load",
+    ),
+    Wrong(
+        "top in 16 bits",
+        {"top + i, left + j": "top.to(cutlass.Int16).to(cutlass.Int32) + i, left + j"},
+        "top = 65,537",
+    ),
+    Wrong(
+        "at most 1,024 rows",
+        {"if i < mY.shape[0]": "if i < min(mY.shape[0], 1024)"},
+        "no thread stores 2,154 of the 4,202 elements",
+    ),
+    Wrong(
+        "at most 1,024 columns of x",
+        {"column < mX.shape[1]": "column < min(mX.shape[1], 1024)"},
+        "m = 1, n = 1,448, top = 0, left = 300",
     ),
 )
