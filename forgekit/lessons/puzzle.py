@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import CallKey, MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]
+_FAR = 4096  # the values' secret sizes exceed this too, since kernels may have a smaller maximum
 # a task that prescribes the arithmetic, not only a type that a kernel supports
 _IN_FLOAT32 = re.compile(
     r"\b(accumulate|add|arithmetic|compute|multiply|subtract)\b[^.;,]*\sin\s+float32\b", re.I
@@ -230,7 +231,7 @@ def puzzle(
         groups=(
             values(
                 make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
-                legal=legal, beyond=count,
+                legal=legal, beyond=(*count, (_FAR,) * len(names)),
             ),
             clean(
                 make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),
