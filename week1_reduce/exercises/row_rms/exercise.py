@@ -38,7 +38,7 @@ transformation a *prologue* and the second an *epilogue*.
     entry="row_rms",
     inputs=_inputs,
     result=lambda x: x.square().mean(1).sqrt(),
-    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (2, 1025), (3, 129), (3, 300)],
+    sizes=[(2, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (2, 2049), (3, 129), (3, 300)],
     count=[(3, 200), (40, 1000)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[

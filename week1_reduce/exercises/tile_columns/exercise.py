@@ -75,7 +75,7 @@ as well, as in `04_few_long_rows`.
             "the sums of warps 1 to 7 to its own and stored last.",
         ),
     ],
-    more=lambda make: (shared(make, (40, 70), "warp", _eight_warps),),
+    more=lambda make: (shared(make, (300, 70), "warp", _eight_warps),),
     given=picture(
         "2 warps of 4 lanes (yours: 8 warps of 32); colours are warps, numbers are lanes",
         {"x": [[(str(lane), 20 * (row % 2)) for lane in range(4)] for row in range(4)],

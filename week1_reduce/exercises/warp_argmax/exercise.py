@@ -21,6 +21,8 @@ def _inputs(draw, m, n):
         x[::2, n // 3 : n // 3 + 3] = x[::2].amax(1, keepdim=True)  # ties of more than two
     if x.dtype == torch.float32:  # and a number that narrower types do not tell from the largest
         x[1::2, n // 5] = torch.nextafter(x[1::2].amax(1), torch.tensor(-torch.inf))
+    x[6::8] = -x[6::8].abs()
+    x[6::8, n // 3 : n // 3 + 3], x[6::8, n // 3] = 0, -0.0  # −0 and +0 tie
     return (x,)
 
 
@@ -39,7 +41,7 @@ EXERCISE = puzzle(
     task="""
 `y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
 largest, `y[m]` is the column of the first of them. M and N ≥ 1 may be any numbers. `x` is
-float32 or float16 and has no NaN.
+float32 or float16 and has no NaN. Load each element only once.
 
 Signature: `warp_argmax(x, y)`.
 """,
