@@ -222,7 +222,7 @@ def puzzle(
 
     frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
     facts = words_of(asked or {})
-    checked = {"doubles": 0} if _IN_FLOAT32.search(task) else {}
+    checked = {"doubles": 0, "halves": 0} if _IN_FLOAT32.search(task) else {}
     checked |= asked or {}
     praised = f"{facts[0].upper()}{facts[1:]}: as required." if facts else ""
     return Exercise(
