@@ -46,7 +46,7 @@ with more inputs keeps memory busy more easily.
     result=lambda a, b: (a * b).sum(1),
     sizes=[(3, 256), (4, 8), (1, 1024), (7, 1000), (33, 136), (5, 2040)],
     count=[(5, 64), (64, 1000)],
-    waste={"idle_lanes": 2.0},  # lanes may load two vectors per turn
+    waste={"idle_lanes": 6.0},  # lanes may load two vectors per turn
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}, 1: {1: 8}},
