@@ -80,15 +80,15 @@ class Draw:
         return self.integers(1 - 2**bits, 2**bits, *shape) * 2.0 ** (3 - bits)
 
     def extremes(self, m: int, n: int, *, finite: bool = False) -> torch.Tensor:
-        """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all
-        -∞.
+        """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0, with ∞
+        as the largest element; and all -∞.
 
         In the first eight rows, the position of the largest element cycles through the first, the
         last, one in the last two of eight warps, and the first of the last 256; later rows place
         it at and before each power of two, the largest first, then at every position from the
         first on. The smallest element is one step further in this cycle.
 
-        finite: True replaces the rows of -∞ with plain rows.
+        finite: True draws no ∞, and plain rows instead of those of -∞.
         """
         import torch
 
@@ -111,6 +111,7 @@ class Draw:
             x = torch.where((rows % 5 == kind)[:, None], rule, x)
         if not finite:
             x[rows % 5 == 4] = -torch.inf
+            x[rows % 5 == 3, x.argmax(1)[rows % 5 == 3]] = torch.inf
         return x.to(self.dtype)
 
     def places(self, *shape: int) -> torch.Tensor:
