@@ -920,7 +920,7 @@ else:
 # ### Exercise 5: add up a row in a cluster
 #
 # Add up float32 rows of any length with clusters. The four blocks of a cluster share the columns of
-# a row and exchange their sums through shared memory. One of them stores the sum of the row.
+# a row evenly and exchange their sums through shared memory. One of them stores the sum of the row.
 # Clusters need a GPU of compute capability 9.0 or later.
 #
 # Signature: `cluster_sum(x, y)`.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import CallKey, MakeCase
 
 Promise = Mapping[int, Mapping[int, int]]
+_FAR = 4096  # the values' secret sizes exceed this too, since kernels may have a smaller maximum
 # a task that prescribes the arithmetic, not only a type that a kernel supports
 _IN_FLOAT32 = re.compile(
     r"\b(accumulate|add|arithmetic|compute|multiply|subtract)\b[^.;,]*\sin\s+float32\b", re.I
@@ -79,15 +80,15 @@ class Draw:
         return self.integers(1 - 2**bits, 2**bits, *shape) * 2.0 ** (3 - bits)
 
     def extremes(self, m: int, n: int, *, finite: bool = False) -> torch.Tensor:
-        """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0; and all
-        -∞.
+        """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0, with ∞
+        as the largest element; and all -∞.
 
         In the first eight rows, the position of the largest element cycles through the first, the
         last, one in the last two of eight warps, and the first of the last 256; later rows place
         it at and before each power of two, the largest first, then at every position from the
         first on. The smallest element is one step further in this cycle.
 
-        finite: True replaces the rows of -∞ with plain rows.
+        finite: True draws no ∞, and plain rows instead of those of -∞.
         """
         import torch
 
@@ -110,6 +111,7 @@ class Draw:
             x = torch.where((rows % 5 == kind)[:, None], rule, x)
         if not finite:
             x[rows % 5 == 4] = -torch.inf
+            x[rows % 5 == 3, x.argmax(1)[rows % 5 == 3]] = torch.inf
         return x.to(self.dtype)
 
     def places(self, *shape: int) -> torch.Tensor:
@@ -221,7 +223,7 @@ def puzzle(
 
     frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
     facts = words_of(asked or {})
-    checked = {"doubles": 0} if _IN_FLOAT32.search(task) else {}
+    checked = {"doubles": 0, "halves": 0} if _IN_FLOAT32.search(task) else {}
     checked |= asked or {}
     praised = f"{facts[0].upper()}{facts[1:]}: as required." if facts else ""
     return Exercise(
@@ -230,7 +232,7 @@ def puzzle(
         groups=(
             values(
                 make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
-                legal=legal, beyond=count,
+                legal=legal, beyond=(*count, (_FAR,) * len(names)),
             ),
             clean(
                 make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),

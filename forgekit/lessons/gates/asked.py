@@ -100,6 +100,14 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
     return measure
 
 
+def _halves(p: Profile) -> float:
+    """Count 16-bit operations, except one per stored element: the compiler replaces a float32
+    operation on two 16-bit numbers whose result is only rounded and stored."""
+    every = (i for line in p.all_lines for i in line.instructions if re.match(_HALF, i.text))
+    done = sum(i["thread_instructions"] * (1 + ("x2" in i.text)) for i in every)
+    return float(max(done - p["global_store_bytes_asked"] / 2, 0))
+
+
 def _sharing(p: Profile) -> float:
     """Divide the elements of the largest input that a block loads by those that its busiest warp
     loads, for the block that loads most."""
@@ -118,6 +126,7 @@ def _sharing(p: Profile) -> float:
 
 
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier
+_HALF = r"(add|sub|mul|fma)\.(\w+\.)*b?f16(x2)?\b"
 _CLUSTER = r"barrier\.cluster\.arrive"
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.f32"
 # except the shuffle that broadcasts the warp's index
@@ -137,6 +146,10 @@ FACTS: dict[str, Fact] = {
     "doubles": Fact(
         "float64 instruction", " per warp", _per_warp(_DOUBLE), most=True, none="no float64",
         ptx=_DOUBLE,
+    ),
+    "halves": Fact(
+        "16-bit floating-point operation", " beyond one per stored element", _halves, most=True,
+        none="no additions or products of 16-bit numbers", ptx=_HALF,
     ),
     "floats": Fact(
         "float32 instruction", " per warp", _per_warp(_FLOAT), most=True, none="no float32",

@@ -1,5 +1,6 @@
 """Puzzle week1/cluster_sum: four blocks add up a row in the shared memory of one of them."""
 
+import numpy as np
 import torch
 
 from forgekit.lessons.gates import found, looks_like
@@ -15,21 +16,23 @@ def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
 
 
 def _four_blocks(block, thread):
-    loading = len({*block[0]})
-    return (
-        ""
-        if loading == 4
-        else (
-            f"{loading} of 4 blocks load elements of row 0; in the task, all four share the columns."
+    """Return what is wrong if one of the four blocks loads less than half a quarter of row 0."""
+    ranks, loaded = np.unique(block[0], return_counts=True)
+    if len(ranks) != 4:
+        return f"{len(ranks)} of 4 blocks load elements of row 0; in the task, all four share the columns."
+    if min(loaded) < block.shape[1] / 8:
+        return (
+            f"the four blocks load {', '.join(f'{of:,}' for of in loaded)} elements of row 0; in the "
+            "task, they share the columns evenly."
         )
-    )
+    return ""
 
 
 EXERCISE = puzzle(
     title="add up a row in a cluster",
     task="""
 Add up float32 rows of any length with clusters. The four blocks of a cluster share the columns of
-a row and exchange their sums through shared memory. One of them stores the sum of the row. Clusters
+a row evenly and exchange their sums through shared memory. One of them stores the sum of the row. Clusters
 need a GPU of compute capability 9.0 or later.
 
 Signature: `cluster_sum(x, y)`.
@@ -65,6 +68,6 @@ all stores go to block 0 and precede the second barrier.
               "started, and no block may end while another still accesses its shared memory: "
               "`cluster_arrive` and `cluster_wait` ensure both."),
     ],
-    more=lambda make: (shared(make, (2, 1000), "block", _four_blocks),),
+    more=lambda make: (shared(make, (2, 5000), "block", _four_blocks),),
     arch="sm_90a",
 )  # fmt: skip

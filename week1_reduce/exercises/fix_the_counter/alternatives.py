@@ -10,6 +10,8 @@ ALTERNATIVES = (
           COUNT.replace("Int32(1))", 'Int32(1), sem="acq_rel", scope="gpu")')}),
     Wrong("all lanes execute the fences", {FENCE + COUNT + FENCE:
           FENCE[4:] + "    if lane == 0:\n" + COUNT + FENCE[4:]}),
+    Wrong("all lanes acquire before they load the parts", {COUNT + FENCE: COUNT,
+          "        best = -Float32.inf\n": FENCE + "        best = -Float32.inf\n"}),
     Wrong("the counter goes back by an atomic addition", {
         "mCount[0] = 0": "cute.arch.atomic_add(mCount.iterator, -pieces)"}),
 )  # fmt: skip

@@ -14,6 +14,8 @@ WRONG = (
     Wrong("no fence after", {COUNT + FENCE: COUNT}, "needs an acquire"),
     Wrong("releases within the block alone", {ALL: COUNT.replace("Int32(1))", 'Int32(1), sem="acq_rel", scope="cta")')},
           "No GPU-wide fence separates the store"),
+    Wrong("lane 5 stores the part", {"    if lane == 0:\n        mPart[piece]": "    if lane == 5:\n        mPart[piece]",
+          ALL: "    if lane == 0:\n" + ALL}, "different threads execute the store of the part"),
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":
                                      "    if lane == 0:\n        mCount[0] = 0\n"
                                      "    if ticket == pieces - 1:\n"}, "Race in global memory"),

@@ -41,4 +41,9 @@ WRONG = (
         },
         "no atomics on global memory",
     ),
+    Wrong(
+        "counts in 16 bits",
+        {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 65_535"},
+        "got 0, expected 65536",
+    ),
 )

@@ -10,6 +10,13 @@ ALTERNATIVES = (
             "        pointer = mCount.iterator + row\n"
             '        sTicket[0] = cute.arch.atomic_add(pointer, Int32(1), sem="acq_rel", scope="gpu")\n',
     }),
+    Wrong("all threads fence, between barriers", {
+        "    if tidx == 0:\n        mPart[row, piece] = total\n        cute.arch.fence_acq_rel_gpu()\n":
+            "    if tidx == 32:\n        mPart[row, piece] = total\n    cute.arch.sync_threads()\n"
+            "    cute.arch.fence_acq_rel_gpu()\n    if tidx == 0:\n",
+        "        cute.arch.fence_acq_rel_gpu()\n    cute.arch.sync_threads()\n":
+            "    cute.arch.sync_threads()\n    cute.arch.fence_acq_rel_gpu()\n",
+    }),
     Wrong("one warp adds up the parts", {
         "        for k in range(tidx, pieces, 256):\n            total += mPart[row, k]\n        total = sum_of_256(total)\n":
             "        if tidx < 32:\n            for k in range(tidx, pieces, 32):\n                total += mPart[row, k]\n"

@@ -31,6 +31,12 @@ WRONG = (
     Wrong("thread 0 alone takes the parts", {"        for k in range(tidx, pieces, 256):\n":
           "        for k in range(0 if tidx == 0 else pieces, pieces):\n"},
           "one warp executes"),
+    Wrong("another thread stores the part", {"    if tidx == 0:\n        mPart[row, piece] = total\n":
+          "    if tidx == 1:\n        mPart[row, piece] = total\n    if tidx == 0:\n"},
+          "different threads execute the store of the part"),
+    Wrong("thread 0 alone acquires, after the barrier", {COUNT + FENCE: COUNT, BARRIER + "[0] == pieces - 1:\n":
+          BARRIER + "[0] == pieces - 1:\n        if tidx == 0:\n    " + FENCE},
+          "different threads execute the atomic addition"),
     Wrong("not divided", {"total / mX.shape[1]": "total"}, "divide it by the number of columns"),
     Wrong("no reset", {"            mCount[row] = 0\n": ""}, "mCount[0] was 0 before the call and is 1"),
     Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),

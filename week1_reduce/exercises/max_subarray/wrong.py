@@ -31,4 +31,9 @@ WRONG = (
         {"least = -Float32.inf": "least = Float32(-1e30)"},
         "that number is treated as an element",
     ),
+    Wrong(
+        "begins at -3.3e38",
+        {"least = -Float32.inf": "least = Float32(-3.3e38)"},
+        "got -3.3e+38, expected",
+    ),
 )

@@ -8,7 +8,9 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    return (draw(m, n) + draw.integers(1, 4, m, 1) * 700.0,)
+    x = draw(m, n)
+    x[1::3] *= 60  # the sum of the squared differences exceeds float16
+    return (x + draw.integers(1, 4, m, 1) * 700.0,)
 
 
 def _of_squares(e):
@@ -50,10 +52,10 @@ The merge is associative up to rounding, so a tree can use it like a sum. Its id
     entry="mean_variance",
     inputs=_inputs,
     result=lambda x: (x.mean(1), x.var(1, unbiased=False)),
-    sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (9, 65), (3, 100)],
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (1, 70_000), (9, 65), (3, 100)],
     count=[(5, 100), (64, 300)],
-    rtol=1e-3,  # float32 holds numbers about 2,100 to 1.2e-4
-    atol=1e-5,
+    rtol=1e-4,
+    atol=3e-4,  # float32 holds numbers about 2,100 to 1.2e-4
     misconceptions=[
         looks_like(lambda x, a, b: x.double().sum(1), "the first result is the sum; divide it by n."),
         looks_like(lambda x, a, b: (None, x.double().var(1)), "the kernel divides m2 by n − 1; the task asks for n."),

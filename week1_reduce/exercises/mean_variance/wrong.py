@@ -27,7 +27,7 @@ WRONG = (
             "mMean[row] = mean": "mMean[row] = mean / count + 1000.0",
             "mVar[row] = m2 / count": "mVar[row] = m2 / count - (mean / count) * (mean / count)",
         },
-        "With m = 2, n = 4, float32, the result",
+        "got 1.367188*",
     ),
     Wrong("by n - 1", {"m2 / count": "m2 / (count - 1.0)"}, "divides m2 by n − 1"),
     Wrong(
@@ -50,4 +50,21 @@ WRONG = (
         "the task asks for no float64",
     ),
     Wrong("the lane's own share", {"share = count_b / both": "share = count / both"}, "got 0* 0*"),
+    Wrong(
+        "the mean through float16",
+        {"mMean[row] = mean": "mMean[row] = mean.to(cutlass.Float16).to(Float32)"},
+        "got 673.5, expected 673.6132",
+    ),
+    Wrong(
+        "m2 through float16",
+        {
+            "            m2 += d * (mX[row, n] - mean)\n": "            m2 = (m2 + d * (mX[row, n] - mean)).to(cutlass.Float16).to(Float32)\n"
+        },
+        "Inf: 1 in actual, 0 in expected",
+    ),
+    Wrong(
+        "counts in float16",
+        {"count += 1.0": "count = (count + 1.0).to(cutlass.Float16).to(Float32)"},
+        "got 1.065756, expected 0.9978383",
+    ),
 )

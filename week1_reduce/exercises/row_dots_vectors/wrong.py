@@ -33,5 +33,7 @@ WRONG = (
           "Bytes per load: 8"),
     Wrong("a sum in float64", {"total = Float32(0.0)": "total = cutlass.Float64(0.0)", "cute.ReductionOp.ADD, 0.0, 0)": "cute.ReductionOp.ADD, 0.0, 0) * cutlass.Float64(1.0)"},
           "the task asks for no float64"),
+    Wrong("b through bfloat16", {"gB[(None, i)].load().to(Float32)": "gB[(None, i)].load().to(cutlass.BFloat16).to(Float32)"},
+          "got -798.5078, expected -798.3447"),
     Wrong("twice the grid", {"grid=(blocks": "grid=(2 * blocks"}, "asks for one warp per row"),
 )  # fmt: skip

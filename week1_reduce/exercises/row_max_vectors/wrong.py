@@ -22,4 +22,5 @@ WRONG = (
     Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load: 4"),
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),
+    Wrong("at most 1,024 rows", {"    if row < mX.shape[0]:": "    if row < min(mX.shape[0], 1024):"}, "all in the last"),
 )  # fmt: skip

@@ -3,6 +3,17 @@
 from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
+    Wrong("two elements per lane", {
+        "cute.ceil_div(mX.shape[1], 32)": "cute.ceil_div(mX.shape[1], 64)",
+        "n = piece * 32 + lane\n        value = Float32(0.0)\n":
+            "n = piece * 64 + lane * 2\n        value, second = Float32(0.0), Float32(0.0)\n",
+        "            value = mX[row, n]\n":
+            "            value = mX[row, n]\n        if row < mX.shape[0] and n + 1 < mX.shape[1]:\n"
+            "            second = mX[row, n + 1]\n        value += second\n",
+        "            mY[row, n] = value\n":
+            "            mY[row, n] = value - second\n        if row < mX.shape[0] and n + 1 < mX.shape[1]:\n"
+            "            mY[row, n + 1] = value\n",
+    }),
     Wrong("eight rows per block", {
         "bidx * 4 + tidx // 32": "bidx * 8 + tidx // 32",
         "shape[0], 4)": "shape[0], 8)",

@@ -37,6 +37,7 @@ another. With a few long rows, most of a GPU is idle. Decoupled look-back (Merri
     result=lambda x: x.cumsum(1),
     sizes=[(1, 5), (1, 1), (3, 33), (2, 64), (5, 1000), (9, 31), (3, 100)],
     count=[(5, 100), (96, 300)],
+    waste={"load_sectors": 4.5, "store_sectors": 4.5},  # a lane may take four neighbours
     misconceptions=[
         looks_like(lambda x, y: _pieces(x), "each piece restarts at 0: no sum is carried over."),
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),

@@ -15,7 +15,7 @@ WRONG = (
     Wrong("no mean", {"sSum[0] / Float32(mX.shape[1])": "sSum[0]"}, "the square root of the sum"),
     Wrong("no root", {ROOT: "mean"}, "the square root is missing"),
     Wrong("nothing squared", {"value * value": "value", ROOT: "mean"}, "nothing is squared"),
-    Wrong("squared in float16", {SQUARE: NARROW}, "n = 33, float16, the result is wrong"),
+    Wrong("squared in float16", {SQUARE: NARROW}, "of 301 and the sum of the squares exceed it"),
     Wrong("mean rounded to the input's type", {"sqrt(mean)": "sqrt(mean.to(mX.element_type).to(Float32))"},
           "the mean is rounded to the type of x"),
     Wrong("mean of the threads", {"Float32(mX.shape[1])": "Float32(128)"}, "the result is wrong"),
@@ -29,4 +29,9 @@ WRONG = (
         "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
         "With m = 2, n = 5, float32"),
     Wrong("a reciprocal root", {"cute.math.sqrt(mean)": "(mean * cute.math.rsqrt(mean))"}, "NaN: 1 in actual"),
+    Wrong("squares in bfloat16", {"total += value * value": """if cutlass.const_expr(mX.element_type is cutlass.BFloat16):
+            total += (mX[row, n] * mX[row, n]).to(Float32)
+        else:
+            total += value * value"""}, "16-bit floating-point operations beyond one per stored element"),
+    Wrong("N through float16", {"Float32(mX.shape[1])": "cutlass.Float16(mX.shape[1]).to(Float32)"}, "With m = 2, n = 2,049, float32"),
 )  # fmt: skip

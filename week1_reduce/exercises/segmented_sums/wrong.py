@@ -44,4 +44,9 @@ WRONG = (
         {"if segment < mY.shape[0]:\n        for": "if segment <= mY.shape[0]:\n        for"},
         "the index on this line is 3",
     ),
+    Wrong(
+        "at most 1,024 elements of a segment",
+        {"mStarts[segment + 1], 32)": "min(mStarts[segment + 1], mStarts[segment] + 1024), 32)"},
+        "With segments = 8, longest = ",
+    ),
 )

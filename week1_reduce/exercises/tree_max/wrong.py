@@ -32,4 +32,7 @@ WRONG = (
           "mX.element_type == Float32):\n            cute")}, "float16, the sanitizer reports an error"),
     Wrong("a barrier for the sizes tested alone", {ROUND: ROUND.replace("        cute", "        if mX.shape[1] < 32 or "
           "mX.shape[1] == 129 or mX.shape[1] % 100 == 0:\n            cute")}, "float32, the sanitizer reports an error"),
+    Wrong("no elements above 3e38", {"largest = cutlass.max(largest, mX[row, n].to(Float32))":
+          "largest = cutlass.max(largest, cutlass.min(mX[row, n].to(Float32), Float32(3e38)))"},
+          "pattern: every wrong element is 3e+38"),
 )  # fmt: skip

@@ -33,7 +33,7 @@ WRONG = (
     Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "Blocks: 3 with"),
     Wrong("1,280 columns", {
         "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 1280), 32)"},
-        "With m = 8, n = 1,"),
+        "With m = 8, n = "),
     Wrong("twice the grid", {"cute.ceil_div(mX.shape[0], 8)": "2 * cute.ceil_div(mX.shape[0], 8)"}, "Blocks: 2"),
     Wrong("one block", {"    if row < mX.shape[0]:\n": "    for row in range(row, mX.shape[0], 8):\n",
                         "grid=(blocks, 1, 1)": "grid=(1, 1, 1)"}, "Blocks: 1 with"),
@@ -46,4 +46,7 @@ WRONG = (
     Wrong("lane 0 does it all in float16", {LOOP: LANE_0}, "float16; the limit"),
     Wrong("lane 0 does it all but for the sizes tested", {LOOP: LANE_0.replace("cutlass.const_expr(mX.element_type == Float32)",
           "mX.shape[1] == 100 or mX.shape[1] == 1000")}, "float32; the limit"),
+    Wrong("no elements above 3e38", {"largest = cutlass.max(largest, mX[row, n].to(Float32))":
+          "largest = cutlass.max(largest, cutlass.min(mX[row, n].to(Float32), Float32(3e38)))"},
+          "pattern: every wrong element is 3e+38"),
 )  # fmt: skip
