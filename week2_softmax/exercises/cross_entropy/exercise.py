@@ -10,7 +10,7 @@ from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import far_below, hard_rows
+from ..rows import far_below, hard_rows, long_rows
 from ..targets import IGNORED, some_targets
 from ..unscaled import FINITE, not_in_loop, not_in_merge
 
@@ -18,11 +18,10 @@ from ..unscaled import FINITE, not_in_loop, not_in_merge
 def _inputs(draw, m, n):
     x = hard_rows(draw, m, n)
     x[2::3] += 30_000
-    x[3::4] -= far_below(x)
+    x[3::4] = far_below(x[3::4])
     for rows, column in ((x[::3], 40), (x[4::6], 104)):
         rows[:, column : column + 1] += 200  # in warp 1 or 3; all others are negligible
     target = some_targets(draw, m, n)
-    target[2::6], target[3::6] = n - 1, 0
     if n > 1 and target[0] == x[0].argmax():  # m − x[target] would be 0
         target[0] = (target[0] + 1) % n
     return x, target
@@ -165,5 +164,6 @@ between.
         {"exp x": [["1", ("2", 0), "5"], ["5", "2", "1"]], "target": [[("1", 0)], ["-100"]],
          "lse": [["log 8"], ["log 8"]], "loss": [[("log 8 - log 2", 0)], ["0"]]},
     ),
+    more=lambda make: (long_rows(make, 3),),
     praise="You have read the largest tensor of a training step only once.",
 )  # fmt: skip

@@ -41,6 +41,7 @@ WRONG = (
     Wrong("scaled before the maximum", SCALED, "Subtract first"),
     Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32, the result is wrong"),
     Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32, the result is wrong. WRONG mLoss"),
+    Wrong("a target of 16 bits", {"Int32(mT[row])": "Int32(mT[row].to(cutlass.Int16))"}, "With m = 3, n = 33,000"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("one warp reads the row", {"range(tidx, mX.shape[1], 128)": "range(tidx if tidx < 32 else mX.shape[1], mX.shape[1], 32)"},
           "as many instructions as the average warp"),

@@ -22,8 +22,8 @@ WRONG = (
         MIDDLE: "    if col < mX.shape[1]:\n" + "".join(f"    {line}\n" for line in MIDDLE.splitlines())},
         "Barrier in divergent code"),
     Wrong("columns of the tile exchanged", {"stride=(32, 1)": "stride=(1, 8)"}, "the task asks for no bank conflicts"),
-    Wrong("the merged maximum begins at -1e30", {
-        "    m, s = -Float32.inf, Float32(0.0)\n    for": "    m, s = Float32(-1e30), Float32(0.0)\n    for"},
+    Wrong("the merged maximum begins at -1e38", {
+        "    m, s = -Float32.inf, Float32(0.0)\n    for": "    m, s = Float32(-1e38), Float32(0.0)\n    for"},
         "float32, the result is wrong"),
     Wrong("every second round", {"k in range(warp, mX.shape[0], 8):\n            e": "k in range(warp, mX.shape[0], 16):\n            e"}, "no thread stores 75 of the 155 elements"),
 )  # fmt: skip

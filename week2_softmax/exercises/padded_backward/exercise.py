@@ -7,6 +7,7 @@ from forgekit.lessons.puzzle import puzzle
 from forgekit.text import plural
 
 from ..gradients import dy_and_y, shares
+from ..rows import long_rows
 
 
 def _inputs(draw, m, n):
@@ -114,6 +115,6 @@ no special case, because its sum is empty and all elements of its dx are 0.
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y in the valid columns: "
                    "Σ dy·y is missing, or 0."),
     ],
-    more=lambda make: (_nothing_beyond(make),),
+    more=lambda make: (_nothing_beyond(make), long_rows(make, 2)),
     praise="No NaN gets through.",
 )  # fmt: skip

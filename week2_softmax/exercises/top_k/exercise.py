@@ -6,6 +6,8 @@ from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
+from ..rows import long_rows
+
 
 def _inputs(draw, m, n):
     x = draw.integers(-9, 10, m, n)  # many ties
@@ -13,6 +15,7 @@ def _inputs(draw, m, n):
     x[7::8] = -(x[7::8].abs() / 3).floor()  # the largest are zeros,
     x[7::8, ::2] += 0.0  # half of them negative: -0.0 == 0.0
     x[3::8] *= 2.0**100
+    x[1::4, -1] = 9
     if n > 31:
         x[2::4, 2:] = -torch.inf  # as after a mask
     if n > 101:
@@ -94,6 +97,7 @@ registers run out; then sort, or select by digits (radix select), instead.
              "after every element, by its index where the values are equal.", _no_element),
         looks_like(_of_lanes, "each lane contributes only its largest element: one lane may have all four."),
     ],
+    more=lambda make: (long_rows(make, 2),),
     given=picture(
         "two nines, the lower index first",
         {"x": [["4", ("9", 0), "1", ("7", 2), ("5", 3), ("9", 1)]], "v": [[("9", 0), ("9", 1), ("7", 2), ("5", 3)]],
