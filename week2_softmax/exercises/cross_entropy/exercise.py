@@ -130,7 +130,7 @@ With 32,000 classes, the logits are the largest tensor in a language model's tra
 once and writes eight bytes per row. In contrast, torch's log_softmax followed by a gather writes a whole matrix in
 between.
 """,
-    asked={"work": "one block per row", "block": 128, "barriers": 1},
+    asked={"work": "one block per row", "block": 128, "sharing": 4, "barriers": 1},
     entry="cross_entropy",
     inputs=_inputs,
     result=lambda x, target: (_loss(x, target).float(), x.logsumexp(1).float()),

@@ -78,7 +78,7 @@ the difference are off by several steps. For 50 rows of 700 elements, that varia
 two-pass variance by less than 2 parts in 10 million. Welford's `(count, mean, m2)` from week 1 also passes, with
 one barrier and an error of at most 3 parts in a million, but it takes 63,200 instructions instead of 50,100.
 """,
-    asked={"work": "one block per row", "block": 128, "barriers": 2},
+    asked={"work": "one block per row", "block": 128, "sharing": 4, "barriers": 2},
     entry="layer_norm",
     inputs=_inputs,
     result=_norm,
