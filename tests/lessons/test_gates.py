@@ -3,6 +3,7 @@ reject."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 from types import SimpleNamespace
@@ -37,7 +38,8 @@ from forgekit.lessons.gates import (
     values,
 )
 from forgekit.lessons.gates.asked import _full, words_of
-from forgekit.lessons.gates.values import drawn_sizes, shared_out, unknown_size
+from forgekit.lessons.gates.economy import narrowed
+from forgekit.lessons.gates.values import _far_size, drawn_sizes, shared_out, unknown_size
 from forgekit.tracing import recordings
 from tests.lessons.submitted import load
 
@@ -551,3 +553,39 @@ def test_an_atomic_operation_reads_its_counter():
     report = e.grade(load(e, e.source.solution.replace("mY[0] = best", "mY[0] = best + 1.0")))
     assert "result is wrong" in repr(report) and "no thread reads" not in repr(report)
     assert "expected" in report.failure.happened  # the values are shown if the reason is unknown
+
+
+_ROW = ("mov.u32 %r1, %ctaid.x;", "shl.b32 %r2, %r1, 8;")
+_LOOP = ("ld.param.b32 %r9, [n];", "add.s32 %r5, %r5, 32;", "setp.lt.s32 %p1, %r5, %r9;")
+
+
+@pytest.mark.parametrize(
+    "texts, bits",
+    [
+        ((*_ROW, "cvt.u16.u32 %rs1, %r2;"), 16),
+        ((*_ROW, "cvt.s32.s16 %r3, %r2;"), 16),
+        ((*_ROW, "and.b32 %r3, %r2, 255;"), 8),
+        ((*_LOOP, "cvt.s8.s32 %rs1, %r5;"), 8),
+        ((*_LOOP, "add.s16 %rs2, %rs2, 1;"), 16),
+        (("mov.u32 %r1, %tid.x;", "cvt.u16.u32 %rs1, %r1;"), 0),
+        ((*_ROW, "rem.s32 %r3, %r2, 5;", "cvt.u16.u32 %rs1, %r3;"), 0),
+        ((*_ROW, "and.b32 %r3, %r2, -8;", "sub.s32 %r4, %r2, %r3;", "cvt.s8.s32 %rs1, %r4;"), 0),
+        ((*_ROW, "ld.global.b32 %r3, [%r2];", "and.b32 %r4, %r3, 65535;"), 0),
+        (("add.s16 %rs2, %rs2, 1;", *_LOOP[1:]), 0),
+    ],
+)
+def test_integers_that_grow_need_32_bits(texts, bits):
+    assert narrowed(texts) == ([(texts[-1], bits)] if bits else [])
+
+
+def test_far_sizes_are_beyond_16_bits_where_the_solution_is_fast():
+    def size(name, mode):
+        e = exercise(name)
+        group = inspect.getclosurevars(e.groups[0].run).nonlocals
+        least = tuple(map(min, zip(*group["sizes"], strict=True)))
+        known, dtype, legal = (10,) * len(least), group["dtypes"][0], group["legal"]
+        return _far_size(e.reference, None, group["make"], mode, known, dtype, least, legal)
+
+    assert size("week1/warp_argmax", 1)[1] > 32_768
+    assert 1_024 < size("week1/compensated", 1)[1] < 32_768  # one thread per row
+    assert size("week2/rms_norm", 1) is None  # the task limits a row's length

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from forgekit.vgpu.access.addressing import Target
+from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.sanitizer.clocks import WarpClocks
 from forgekit.vgpu.sanitizer.order import in_block_order
+from forgekit.vgpu.sanitizer.reach import reach
 from forgekit.vgpu.sanitizer.shadow import ATOMIC, READ, WRITE, Shadow, Touch
 
 WARPS, LANES, UNITS = 3, 32, 5
@@ -166,3 +170,20 @@ def test_the_latest_read_of_a_thread_counts(thread):
         )
     (race,) = shadow.add(Touch(WRITE, np.zeros(1, int), np.array([40]), 2, clocks.now, 2))
     assert (race.earlier.pc, race.first) == (1, thread)
+
+
+@pytest.mark.parametrize("other, races", [(np.nan, 0), (1.0, 1)])
+def test_equal_nans_do_not_race(other, races):
+    shadow = Shadow(1, lambda *_: np.zeros(1, bool))
+    units, threads = np.zeros(2, np.int64), np.arange(2, dtype=np.int32)
+    values = np.array([np.nan, other], "f4")
+    touch = Touch(WRITE, units, threads, 0, WarpClocks(1, WARPS).now, 0, values)
+    assert len(list(shadow.add(touch))) == races
+
+
+def test_values_are_compared_per_unit():
+    """Two threads store the same 4 bytes; the kernel's units have 2 bytes."""
+    target = Target(None, np.zeros((1, 32), np.int64), None, "global")
+    batch = SimpleNamespace(shape=(1, 32), n_blocks=1, n_threads=32)
+    access = Access("store", "global", None, None, 4, [target], [np.full((1, 1), 0x10002, "u4")])
+    assert reach(batch, access, target, 2).values[:4].tolist() == [2, 1, 2, 1]

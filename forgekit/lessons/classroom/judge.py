@@ -198,7 +198,10 @@ class Sitting:
             verdict = "stopped" if self.slow else "missing"
             return Verdict(name, verdict, e.title, happened="\n".join([*said, self.slow])[:_WORDS])
         if self.slow and not report:  # another run may be fast enough
-            return replace(_verdict(report), verdict="stopped", notes=[self.slow])
+            found = replace(_verdict(report), verdict="stopped")
+            if "KeyboardInterrupt" not in found.happened:
+                return replace(found, notes=[self.slow])
+            return replace(found, happened=self.slow, look_at="Does a loop never end?")
         text, found = dict(self.submitted.tasks).get(e.title), _verdict(report)
         if text is not None and _plain(e.task) not in _plain(text):
             found.notes.append(

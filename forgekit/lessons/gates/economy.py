@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from forgekit.errors import usage_error
 from forgekit.lessons.gates.counters import lines_of_most
@@ -24,18 +23,14 @@ from forgekit.lessons.gates.submission import (
     Group,
     MakeCase,
     Submission,
+    WarpShares,
     case_of,
     secret,
 )
 from forgekit.lessons.gates.values import check_values
-from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
-    from forgekit.vgpu import Moment
-
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -156,26 +151,71 @@ _FEW = 16
 _UNEVEN = 2.5
 
 
-class WarpShares(Listener):
-    """Counts the instructions of each warp."""
+# Instructions that keep 8 or 16 bits of an integer, and a sum in 16 bits.
+_NARROW = re.compile(
+    r"cvt\.[us](?P<to>8|16)\.[us](?:32|64)\s+%\w+, (%\w+)"
+    r"|cvt\.[us](?:32|64)\.[us](?P<of>8|16)\s+%\w+, (%rd?\d+)"
+    r"|and\.b(?:32|64)\s+%\w+, (%\w+), (?P<mask>255|65535)\b"
+    r"|add\.s(?P<sum>16)\s+(%rs\d+), \8, "
+)
+_DEFINES = re.compile(r"(?!st|red|bra|bar|cp|setp|ret)(\w\S*)\s+(\{[^}]*\}|%[\w|%]+), ([^;]*)")
+_SIZE = re.compile(r"ld\.param\.(v\d\.)?[bsu]32 |.*%n?(ctaid|clusterid)\b")
+_BOUNDED = re.compile(r"ld|((and|rem|min)\..*, \d+$)")
+_ALIGNED = re.compile(r"(and\.\S+ .*, -\d+|(shl|mul\.lo)\.\S+ .*, \d+)$")
+_COMPARED = re.compile(r"setp\.\w+\.[us](?:32|64)\s+%p\d+, (%r\w+), (%r\w+)")
+_REGISTER = re.compile(r"%(?!p\d)[a-z]+\d+")
 
-    def __init__(self) -> None:
-        self._batches: list[Array] = []
 
-    def on_batch(self, m: Moment) -> None:
-        self._batches.append(np.zeros(len(m.lanes(None)), np.int64))
-        self._warps: dict[int, tuple[Array | None, Array]] = {}
+def narrowed(texts: Sequence[str]) -> list[tuple[str, int]]:
+    """Return the instructions that keep only 8 or 16 bits of an integer that grows with the input,
+    each with the number of bits.
 
-    def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
-        if id(mask) not in self._warps:  # each mask is kept, so its id stays unique
-            self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
-        self._batches[-1][self._warps[id(mask)][1]] += stop - start
+    texts: a kernel's PTX instructions. An integer grows if it is computed from a size, a block's
+    number, or a variable that a loop compares with such an integer. Remainders and loaded values do
+    not grow.
+    """
+    found = [(text, m) for text in texts if (m := _NARROW.match(text))]
+    known = [m.groups() for text in texts if found and (m := _DEFINES.match(text))]
+    aligned = {to for op, to, rest in known if _ALIGNED.match(f"{op} {rest}")}
+    flow = [
+        ({*_REGISTER.findall(to)}, {*_REGISTER.findall(rest)})
+        for op, to, rest in known
+        if not _BOUNDED.match(f"{op} {rest}")
+        and not (op.startswith("sub") and rest.split(", ")[-1] in aligned)
+    ]
 
-    @property
-    def unevenness(self) -> float:
-        """Return the busiest warp's instructions divided by those of an average warp."""
-        each = np.concatenate(self._batches) if self._batches else np.ones(1)
-        return float(each.max() / max(each.mean(), 1.0))
+    def reached(start: set[str]) -> set[str]:
+        grown, size = {*start}, -1
+        while size < len(grown):
+            size = len(grown)
+            grown = grown.union(*(to for to, of in flow if of & grown))
+        return grown
+
+    sizes = (to for op, to, rest in known if _SIZE.match(f"{op} {rest}"))
+    grown, looped = reached({r for to in sizes for r in _REGISTER.findall(to)}), set()
+    for m in filter(None, map(_COMPARED.match, texts)):
+        one, other = sorted(m.groups(), key=lambda register: register in grown)
+        if other in grown and any(one in to and of & reached({one}) for to, of in flow):
+            looped.add(one)
+    grown = reached(grown | looped)
+    return [
+        (text, 8 if "8" in (m["to"], m["of"]) or m["mask"] == "255" else 16)
+        for text, m in found
+        if (looped if m["sum"] else grown.intersection(filter(None, m.groups())))
+    ]
+
+
+def _wide_enough(profile: Profile, label: str) -> None:
+    """Raise GateError if a kernel keeps only a part of an integer that grows with the input."""
+    for launch in profile.launches:
+        lines = {i.text: line for line in launch.lines for i in line.instructions}
+        for text, bits in narrowed([*lines]):
+            line = lines[text]
+            raise GateError(
+                f"{line.where}: {line.text}\nThis line keeps only {bits} bits of an integer that "
+                f"grows with the input ({label}: PTX `{text}`).",
+                "the integer is wrong in a larger input. Use Int32.",
+            )
 
 
 def economical(
@@ -250,6 +290,7 @@ def economical(
             _enough_threads(launched_threads(profile), ideal["threads"], case.label)
             if call in every[1:] or len(every) == 1:
                 _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
+            _wide_enough(profile, case.label)
             seen = f"{case.label}: " + ", ".join(
                 f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
                 for key in ("load_sectors", "store_sectors", "threads")

@@ -15,16 +15,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forgekit.errors import CompileError, ForgekitError, KernelError, UsageError
 from forgekit.lessons.gates.gate import GateError
 from forgekit.text import plural
+from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
     import torch
 
     from forgekit.compiling.compiled import CompiledKernel
     from forgekit.profiling.profile import Profile
-    from forgekit.vgpu import Finding, Listener
+    from forgekit.vgpu import Finding, Moment
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -315,6 +320,31 @@ class Group:
     separate: bool = False
     orders: Callable[[], Mapping[CallKey, Sequence[int]]] = dict
     counts: Callable[[], Collection[CallKey]] = tuple
+
+
+class WarpShares(Listener):
+    """Counts the instructions of each warp."""
+
+    def __init__(self) -> None:
+        self._batches: list[Array] = []
+
+    def on_batch(self, m: Moment) -> None:
+        self._batches.append(np.zeros(len(m.lanes(None)), np.int64))
+        self._warps: dict[int, tuple[Array | None, Array]] = {}
+
+    def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
+        if id(mask) not in self._warps:  # each mask is kept, so its id stays unique
+            self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
+        self._batches[-1][self._warps[id(mask)][1]] += stop - start
+
+    @property
+    def each(self) -> Array:
+        return np.concatenate(self._batches) if self._batches else np.ones(1)
+
+    @property
+    def unevenness(self) -> float:
+        """Return the busiest warp's instructions divided by those of an average warp."""
+        return float(self.each.max() / max(self.each.mean(), 1.0))
 
 
 def file_text(function: Any) -> str:

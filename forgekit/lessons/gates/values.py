@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -20,7 +21,16 @@ from forgekit.lessons.gates.gate import (
     explained,
 )
 from forgekit.lessons.gates.overrun import overrun_diagnosis
-from forgekit.lessons.gates.submission import Case, Elsewhere, Group, MakeCase, Submission, secret
+from forgekit.lessons.gates.submission import (
+    Case,
+    Elsewhere,
+    Group,
+    MakeCase,
+    Submission,
+    WarpShares,
+    case_of,
+    secret,
+)
 from forgekit.text import Table, plural
 
 if TYPE_CHECKING:
@@ -29,6 +39,8 @@ if TYPE_CHECKING:
 _SMALL = 64  # maximum number of elements in a result
 _WIDTH = 90  # width of a picture in a report, whose lines are indented
 
+_FAR = (32_768, 8_192, 4_096, 1_024)  # sizes, one of which a call exceeds in each mode
+_FAR_S = 0.3  # the longest estimated time of such a call, in seconds
 _LONG = 20_000  # sizes above this in `beyond` are ignored, because their calls already take long
 SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
@@ -84,11 +96,16 @@ def values(
         more = drawn_sizes(sizes, drawn, submission.seed, legal)
         modes = range(len(sizes[0]) if drawn else 0)
         secrets = [secret_size(sizes, legal, mode, beyond) for mode in modes]
-        every = list(
-            dict.fromkeys([*sizes, *more, *secrets])
-        )  # a drawn size may equal a listed one
+        least, dtype = tuple(map(min, zip(*sizes, strict=True))), dtypes[0]
+        far = [
+            _far_size(submission.solution, submission.arch, make, mode, size, dtype, least, legal)
+            for mode, size in enumerate(secrets)
+        ]
+        # a drawn size may equal a listed one
+        every = list(dict.fromkeys([*sizes, *more, *secrets]))
         ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
-        calls = [*shared_out(every, dtypes, ordered), *itertools.product(dtypes, secrets)]
+        calls = [*shared_out(every, dtypes, ordered), *itertools.product(dtypes, secrets),
+                 *((dtype, size) for size in far if size)]  # fmt: skip
         for dtype, size in dict.fromkeys(calls):
             case = submission.case(make, size, dtype)
             for device in devices:
@@ -111,7 +128,7 @@ def values(
                     raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", on the virtual GPU and on this GPU" if "gpu" in devices else ""
-        return f"{plural(len(every), 'size')} in {types}{on_gpu}"
+        return f"{plural(len(every) + len([*filter(None, far)]), 'size')} in {types}{on_gpu}"
 
     return Group("Values", run)
 
@@ -164,6 +181,45 @@ def secret_size(
     size[mode] = max(s[mode] for s in (*sizes, *beyond) if s[mode] <= max(_LONG, size[mode]))
     size[mode] += draw.randint(size[mode] // 4 + 1, size[mode] // 2 + 8)
     return legal(*size) if legal else tuple(size)
+
+
+@functools.lru_cache(maxsize=512)
+def _far_size(
+    solution: Callable[[], Any] | None,
+    arch: str | None,
+    make: MakeCase,
+    mode: int,
+    known: tuple[int, ...],
+    dtype: str,
+    least: tuple[int, ...],
+    legal: Callable[..., tuple[int, ...]] | None,
+) -> tuple[int, ...] | None:
+    """Return a size beyond a multiple of 1,024 in a mode, and beyond `known`; None if the task
+    allows no such size or its calls take long.
+
+    The solution's instructions in a small call show which of the sizes takes at most about 0.3 s.
+
+    least: the smallest size of each mode.
+    """
+
+    def of(number: int) -> tuple[int, ...]:
+        size = [*least]
+        size[0] = max(size[0], 8 if mode % len(size) else 1)
+        size[mode] = number
+        return legal(*size) if legal else tuple(size)
+
+    first = of(_FAR[-1])
+    if solution is None or first[mode] < 1024:
+        return None
+    shares = WarpShares()
+    Submission(solution(), arch).counted(case_of(make, first, dtype), shares)
+    seconds = 32 * 10e-9 * shares.each.sum() + 4e-6 * shares.each.max()
+    draw = random.Random(secret())
+    for number in _FAR:
+        size = of(number + draw.randint(1, number // 20))
+        if known[mode] < size[mode] and seconds * size[mode] / first[mode] < _FAR_S:
+            return size
+    return None
 
 
 def unknown_size(

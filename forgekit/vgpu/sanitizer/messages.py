@@ -61,6 +61,9 @@ No synchronisation orders the two accesses."""
 _TWO_VALUES = """\
 {who} writes {place}, and {other} writes another value there.
 Either value may win."""
+_TWO_WRITES = """\
+{who} writes {place}, and so does {other}.
+No synchronisation orders the two writes."""
 
 _BLOCKS_WRITE = (
     "Blocks run concurrently and in any order: assign each element to one block, or add "
@@ -103,7 +106,8 @@ def race(kind: str, c: Conflict, *, same_block: bool, same_line: bool) -> Messag
         advice = _BLOCKS_OF_A_CLUSTER
     else:
         advice = _SAME_LINE if same_line else _THREADS
-    return Message(kind, _TWO_VALUES if c.earlier is c.later else _RACE, advice)
+    text = _TWO_WRITES if c.later.values is None else _TWO_VALUES
+    return Message(kind, text if c.earlier is c.later else _RACE, advice)
 
 
 # -- asynchronous copies and operations -----------------------------------------------------------

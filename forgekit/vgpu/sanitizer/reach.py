@@ -51,8 +51,9 @@ def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -
         units = (units[:, None] * each + np.arange(each)).reshape(-1)
     if each > 1:
         who = np.repeat(who, each)
-        if values is not None and len(values) != len(who):
-            values = None  # a unit is narrower than a register
+        if values is not None and len(values) != len(who):  # a unit is narrower than a register
+            values = np.ascontiguousarray(values).view(f"u{unit}")
+            values = values if len(values) == len(who) else None
     return Reach(units, who, values, max(each, 1))
 
 

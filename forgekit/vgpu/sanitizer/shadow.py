@@ -161,4 +161,7 @@ def _same_value(a: Touch, threads: Array, b: Touch, at: Array) -> Array:
     if a.each > 1:  # find the unit among the thread's entries
         entries = np.minimum(found[:, None] + np.arange(a.each), len(a.units) - 1)
         found = found + (a.units[entries] == b.units[at][:, None]).argmax(axis=1)
-    return np.asarray(a.values[found] == b.values[at])
+    mine, other = a.values[found], b.values[at]
+    if mine.dtype.kind == "f":  # a NaN equals the same NaN
+        mine, other = (np.ascontiguousarray(v).view(f"u{v.itemsize}") for v in (mine, other))
+    return np.asarray(mine == other)

@@ -268,3 +268,10 @@ def test_all_time_is_counted_together():
 def test_what_was_interrupted_is_no_verdict(judge):
     found = verdict(judge, START, "while True: pass\n" + exercise(NAME).source.solution, GRADE)
     assert found["verdict"] == "stopped" and "more than 5 s" in found["happened"]
+
+
+def test_an_endless_loop_while_compiling_is_interrupted(judge):
+    forever, cell = "def forever():\n    while True: pass\n\n\n", exercise(NAME).source.solution
+    cell = forever + cell.replace("    scale_kernel(", "    forever()\n    scale_kernel(")
+    found = verdict(judge, START, cell, GRADE)
+    assert found["verdict"] == "stopped" and found["happened"].startswith("The code ran for more")

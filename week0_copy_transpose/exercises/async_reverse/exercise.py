@@ -75,7 +75,7 @@ def _waiting() -> Group:
         sizes=[(2, 512), (3, 104)],
         misconceptions=[
             found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Move lines that all threads must execute out of the `if`."),
-            found("shared-race", "more than one thread copies to the same location, but each vector belongs to one thread.", text="writes another value there"),
+            found("shared-race", "more than one thread copies to the same location, but each vector belongs to one thread.", text=", and so does"),
             Misconception("the barrier comes before the wait. A thread waits only for its *own* copies, so all threads must wait first and then meet at the barrier.",
                  lambda e: {"async-copy", "shared-race"} <= set(e.kinds)),
             found("shared-race", "each thread waits for its own copies, but it reads elements that "

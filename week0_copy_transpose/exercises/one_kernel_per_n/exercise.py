@@ -24,12 +24,15 @@ _BOTH = [(5, 48), (1, 48), (300, 48), (1, 33), (7, 33), (9, 48)]
 @dataclass
 class _Compiler:
     """The object that the student's function receives as `compile`. made: its kernels; launches:
-    the addresses of their arguments; latest: among all compilers, the one whose kernel was launched
+    the addresses of their arguments; y: the output of the call; after: a copy of y and its version,
+    made after the latest launch; latest: among all compilers, the one whose kernel was launched
     last."""
 
     arch: str | None
     made: list[CompiledKernel] = field(default_factory=list)
     launches: list[tuple[int, ...]] = field(default_factory=list)
+    y: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    after: tuple[torch.Tensor, int] | None = None
     latest: ClassVar[_Compiler | None] = None
 
     def __call__(self, fn: Any, *args: Any, **options: Any) -> Callable[..., None]:
@@ -40,8 +43,10 @@ class _Compiler:
         @functools.wraps(kernel.__call__)
         def launch(*args: Any, **kwargs: Any) -> None:
             _Compiler.latest = self
-            self.launches.append(tuple(t.data_ptr() for t in args if isinstance(t, torch.Tensor)))
+            given = (*args, *kwargs.values())
+            self.launches.append(tuple(t.data_ptr() for t in given if isinstance(t, torch.Tensor)))
             kernel(*args, **kwargs)
+            self.after = self.y.clone(), self.y._version
 
         return launch
 
@@ -87,7 +92,7 @@ class _Trial:
         from forgekit.checking.compare import compare
 
         self.seen.append((x, y))
-        self.compiler.launches, _Compiler.latest = [], None
+        self.compiler.launches, self.compiler.y, _Compiler.latest = [], y, None
         before = len(self.compiler.made)
         try:
             self.call(x, y)
@@ -125,6 +130,11 @@ class _Trial:
             happened = f"With {label}, y is correct, but no kernel has written it."
             likely = "a kernel was launched on tensors other than the x and y of the call."
             raise GateError(happened, likely, "Call what `compile` returned with x and y.")
+        if self.compiler.after is not None:
+            written, version = self.compiler.after
+            if y._version != version or not torch.equal(written, y):
+                happened = f"With {label}, `run` writes to y after the kernel's launch."
+                raise GateError(happened, look_at="Only the kernel may write to y.")
 
 
 def _of_the_compiler(error: Exception, label: str) -> GateError:

@@ -41,6 +41,8 @@ WRONG = (
     Wrong("torch beside a kernel",
           {"kernels[key](x, y)": "kernels[key](x.clone(), y.clone())\n        y.copy_(x + x)"},
           "launched on tensors other than the x and y of the call"),
+    Wrong("torch after the kernel", {"kernels[key](x, y)": "kernels[key](x, y)\n        y.copy_(x + x)"},
+          "`run` writes to y after the kernel's launch"),
     Wrong("kernels outside",
           {"def one_kernel_per_n(compile, fn):\n    kernels = {}\n":
            "kernels = {}\n\n\ndef one_kernel_per_n(compile, fn):\n"},

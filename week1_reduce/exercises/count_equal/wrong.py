@@ -3,6 +3,8 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
+    Wrong("counts in 16 bits", {"found = Int32(0)": "found = cutlass.Int16(0)", "found += 1": "found = cutlass.Int16(found + 1)",
+        "    for k in cutlass": "    found = Int32(found)\n    for k in cutlass"}, "keeps only 16 bits of an integer"),
     Wrong(
         "with negatives",
         {"mX[row, n] == v": "mX[row, n] == v or mX[row, n] == -v"},

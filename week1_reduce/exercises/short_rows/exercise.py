@@ -5,21 +5,6 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..shares import shared
-
-
-def _eight_lanes(block, thread):
-    """Return what is wrong if a row's lanes, by the first load of its elements, are not eight of
-    one warp, or if rows share lanes."""
-    of_row = [{*row} for row in (block * 1024 + thread).tolist()]
-    for row, lanes in enumerate(of_row):
-        if len(lanes) != 8 or len({lane // 32 for lane in lanes}) != 1:
-            return f"row {row} is loaded by {len(lanes)} lanes; needed eight lanes of one warp."
-    if len(set.union(*of_row)) < 8 * len(of_row):
-        return "some lanes load more than one row; needed eight lanes per row."
-    return ""
-
-
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
@@ -61,5 +46,4 @@ million such rows, an H200 took 0.067 ms with `eight_lanes` and 0.162 ms with `v
             "shuffles combine 32 lanes, but a row has only 8."),
         looks_like(lambda x, y: x.double().sum(1) + 1, "each result is 1 more than the sum. Does it start at 0?"),
     ],
-    more=lambda make: (shared(make, (16, 64), "thread", _eight_lanes),),
 )  # fmt: skip

@@ -16,6 +16,10 @@ SHUFFLES = (
 )
 
 WRONG = (
+    Wrong("the row in 16 bits", {"bidx * 8 + tidx // 32": "Int32(cutlass.Int16(bidx * 8 + tidx // 32))"},
+          "keeps only 16 bits of an integer"),
+    Wrong("the column in 16 bits", {"value, Int32(n)": "value, Int32(cutlass.Int16(n))"},
+          "float32, the result is wrong"),
     Wrong("the last one", {INNER: INNER.replace("n < column", "n > column").replace(
         "> largest or", "> largest or column == mX.shape[1] or"),
         OUTER: OUTER.replace("value == largest and n < column",
