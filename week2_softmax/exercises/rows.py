@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from forgekit.lessons.gates import GateError, Group, values
+from forgekit.lessons.gates import GateError, Group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase
     from forgekit.lessons.puzzle import Draw
 
-__all__ = ["far_below", "hard_rows", "long_rows", "read_at_most", "steep", "summing_to_1"]
+__all__ = ["far_below", "hard_rows", "read_at_most", "steep", "summing_to_1"]
 
 
 _FAR = 2.0**127  # its product with log2(e) is exact, so kernels may round the maximum's product
@@ -71,11 +70,6 @@ def steep(x: torch.Tensor) -> torch.Tensor:
     m, n = x.shape
     x[(torch.arange(m) + n) % 5 == 3] *= 40
     return x
-
-
-def long_rows(make: MakeCase, rows: int) -> Group:
-    """Return a group that compares the result for rows whose columns exceed 16 bits."""
-    return replace(values(make, [(rows, 33_000)]), name="Long rows")
 
 
 def read_at_most(make: MakeCase, size: tuple[int, ...], times: Mapping[int, int]) -> Group:

@@ -14,14 +14,14 @@ WRONG = (
           "each of the 16 warps has its own slot"),
     Wrong("the first share alone", {"m, s = sPart[0, tidx % 16], sPart[1, tidx % 16]":
                                     "m, s = sPart[0, tidx % 4], sPart[1, tidx % 4]"},
-          "four pairs of the first block"),
+          "the first block's columns count"),
     Wrong("each block the whole row", {"range(rank * 128 + tidx, mX.shape[1], 512)":
                                        "range(tidx, mX.shape[1], 128)"},
-          "has read the whole row"),
+          "as if each block had read the whole row"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no elements"),
     Wrong("the first element for the maximum", {"m_new = cute.arch.fmax(m, mX[row, n])": "m_new = mX[row, rank * 128 + tidx]"},
-          "mY: 2 of 8 elements differ"),
+          "mY: 1 of 8 elements differs"),
     Wrong("a pair per block", {
         "16 * 8)": "4 * 8)",
         "    if tidx % 32 == 0:\n        pair = (m_warp.bitcast(Int32), s.bitcast(Int32))\n": """    sM = smem.allocate_tensor(Float32, cute.make_layout(4), 16)

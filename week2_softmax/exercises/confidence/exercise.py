@@ -5,7 +5,7 @@ import torch
 from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows, long_rows
+from ..rows import hard_rows
 from ..unseen import NAN_FROM_NOTHING
 
 
@@ -89,6 +89,5 @@ of values instead of the column, this is flash attention.
                  lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
         NAN_FROM_NOTHING,
     ],
-    more=lambda make: (long_rows(make, 4),),
     praise="Your kernel knows how sure it is.",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import far_below, hard_rows, long_rows
+from ..rows import far_below, hard_rows
 from ..targets import IGNORED, some_targets
 from ..unscaled import FINITE, not_in_loop, not_in_merge
 
@@ -164,6 +164,5 @@ between.
         {"exp x": [["1", ("2", 0), "5"], ["5", "2", "1"]], "target": [[("1", 0)], ["-100"]],
          "lse": [["log 8"], ["log 8"]], "loss": [[("log 8 - log 2", 0)], ["0"]]},
     ),
-    more=lambda make: (long_rows(make, 3),),
     praise="You have read the largest tensor of a training step only once.",
 )  # fmt: skip

@@ -6,7 +6,7 @@ from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows, long_rows
+from ..rows import hard_rows
 from ..targets import IGNORED, some_targets
 
 
@@ -79,6 +79,5 @@ large models never hold two matrices of logits.
         {"softmax": [["1/8", ("2/8", 0), "5/8"], ["5/8", "2/8", "1/8"]], "target": [[("1", 0)], ["-100"]],
          "dx": [["1", ("-6", 0), "5"], ["0", "0", "0"]]},
     ),
-    more=lambda make: (long_rows(make, 3),),
     praise="You have computed a gradient without a reduction.",
 )  # fmt: skip

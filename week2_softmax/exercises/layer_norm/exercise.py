@@ -98,8 +98,8 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
                    "by N."),
         Misconception("registers without an element are included in the variance: each adds the square of 0 - mean.",
                       lambda e: _empty_registers.when(e) and _beside_bias(e)),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, EPS), "eps seems to be 0.00001, but the argument eps "
-                   "has another value here."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, EPS), "the values are those of a very small "
+                   "eps, such as 0.00001, but the argument eps is larger here."),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "eps seems to be 0: where all "
                    "elements of a row are equal, 0 would be divided by 0."),
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "

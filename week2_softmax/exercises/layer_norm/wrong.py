@@ -31,7 +31,7 @@ WRONG = (
     Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
           "not multiplied by the weight"),
     Wrong("no eps", {"variance + eps": "variance"}, "eps seems to be 0:"),
-    Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "eps seems to be 0.00001"),
+    Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "eps, such as 0.00001"),
     Wrong("eps in float16", {"variance + eps": "variance + eps.to(cutlass.Float16).to(Float32)"}, "float32, the result is wrong"),
     Wrong("eps outside", {"cute.math.rsqrt(variance + eps, fastmath=True)": "1.0 / (cute.math.sqrt(variance) + eps)"},
           "eps is added to the root"),

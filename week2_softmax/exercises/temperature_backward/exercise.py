@@ -65,8 +65,8 @@ sum over the rows. Leave that sum to a second launch, such as a kernel of week 1
                    "the gradient with respect to x / t: it is not yet divided by t."),
         looks_like(lambda dy, y, x, t, dx, dt: softmax_gradient(dy.double(), y.double()) * t, "dx is "
                    "dz multiplied by t."),
-        looks_like(lambda dy, y, x, t, dx, dt: dy.double() * y / t, "dx is dy·y / t: Σ dy·y is "
-                   "missing, or 0."),
+        looks_like(lambda dy, y, x, t, dx, dt: dy.double() * y / t, "dx is dy·y / t: nothing, or 0, "
+                   "is subtracted from dy."),
         looks_like(lambda dy, y, x, t, dx, dt: (dy.double() - shares(dy * y)) * y / t, "instead of Σ dy·y, each element uses only the dy·y of its own lane's columns. The sum has to cover the whole row."),
         Misconception("dt has the wrong sign: a higher temperature makes x / t smaller where x is positive.",
              _dt_is(lambda *a: -_gradients(*a)[1])),

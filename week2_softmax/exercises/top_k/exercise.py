@@ -6,8 +6,6 @@ from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import long_rows
-
 
 def _inputs(draw, m, n):
     x = draw.integers(-9, 10, m, n)  # many ties
@@ -97,7 +95,6 @@ registers run out; then sort, or select by digits (radix select), instead.
              "after every element, by its index where the values are equal.", _no_element),
         looks_like(_of_lanes, "each lane contributes only its largest element: one lane may have all four."),
     ],
-    more=lambda make: (long_rows(make, 2),),
     given=picture(
         "two nines, the lower index first",
         {"x": [["4", ("9", 0), "1", ("7", 2), ("5", 3), ("9", 1)]], "v": [[("9", 0), ("9", 1), ("7", 2), ("5", 3)]],
