@@ -30,6 +30,30 @@ def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
     return (m + s.log())[:, 0]
 
 
+def _shared_out(make):
+    """Each of the four blocks loads at least an eighth of each row."""
+
+    def run(submission):
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(make, (4, 5_000), "float32")
+        kernel = submission.compiled(case)
+        name = kernel.parameters[0].name
+        args = submission.arguments(case).values()
+        blocks = footprint(kernel, *args, tensor=name, kind="load").touched[name]["block"]
+        for row, of in enumerate(blocks):
+            count = sum((of == block).sum() >= len(of) / 8 for block in {*of.tolist()} - {-1})
+            if count < 4:
+                raise GateError(
+                    f"Blocks that load at least an eighth of row {row} of {name}: {count} with "
+                    f"{case.label}; needed 4.",
+                    look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='block', kind='load')",
+                )
+        return "among four blocks"
+
+    return Group("Columns shared", run)
+
+
 def _sent(make):
     def run(submission):
         case = submission.case(make, (4, 5_000), "float32")
@@ -68,7 +92,7 @@ have sent their pairs, because no block writes to them. A pair travels as two wo
 warp stay together. (`grid=(4, rows, 1)` also works, for up to 65,535
 rows, the limit of a grid's y.)
 """,
-    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "cluster_barriers": 1},
+    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "sharing": 4, "cluster_barriers": 1},
     entry="cluster_logsumexp",
     inputs=_inputs,
     result=lambda x: x.logsumexp(1),
@@ -100,6 +124,6 @@ rows, the limit of a grid's y.)
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the 16 warps has its own slot, chosen by rank and warp."),
     ],
-    more=lambda make: (announced(make, (2, 512)), _sent(make)),
+    more=lambda make: (announced(make, (2, 512)), _shared_out(make), _sent(make)),
     arch="sm_90a",
 )  # fmt: skip

@@ -21,7 +21,7 @@ WRONG = (
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no elements"),
     Wrong("the first element for the maximum", {"m_new = cute.arch.fmax(m, mX[row, n])": "m_new = mX[row, rank * 128 + tidx]"},
-          "mY: 1 of 8 elements differs"),
+          "float32, the result is wrong"),
     Wrong("a pair per block", {
         "16 * 8)": "4 * 8)",
         "    if tidx % 32 == 0:\n        pair = (m_warp.bitcast(Int32), s.bitcast(Int32))\n": """    sM = smem.allocate_tensor(Float32, cute.make_layout(4), 16)
@@ -50,5 +50,9 @@ WRONG = (
         "m, s = -Float32.inf": "m, s = Float32(-1e38)"}, "float32, the result is wrong"),
     Wrong("exponentials in float16", {"mX[row, n] - m_new, fastmath=True)": "mX[row, n] - m_new, fastmath=True).to(cutlass.Float16).to(Float32)"},
           "float32, the result is wrong"),
+    Wrong("two blocks take the row", {"range(rank * 128 + tidx, mX.shape[1], 512)":
+          "range(rank * 128 + tidx if rank < 2 else mX.shape[1], mX.shape[1], 256)"}, "at least an eighth of row 0 of mX: 2 with"),
+    Wrong("half of each block", {"range(rank * 128 + tidx, mX.shape[1], 512)":
+          "range(rank * 64 + tidx if tidx < 64 else mX.shape[1], mX.shape[1], 256)"}, "Warps per block that share the loads: 2"),
     Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip

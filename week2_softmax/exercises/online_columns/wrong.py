@@ -10,7 +10,7 @@ MERGE = """    m, s = -Float32.inf, Float32(0.0)
 MIDDLE = "    sMax[warp, lane], sSum[warp, lane] = m, s\n" + BARRIER + MERGE
 
 WRONG = (
-    Wrong("each warp by itself", {MERGE: ""}, "computes the softmax of its own rows"),
+    Wrong("each warp by itself", {MERGE: ""}, "as if the warps exchanged nothing"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two warps compute the pairs", {"k in range(warp, mX.shape[0], 8):\n            m, s":

@@ -105,8 +105,8 @@ before it into its load.
         looks_like(_of_warps("m"), "the kernel subtracts a maximum of several rows of a warp: in rows far below that maximum, every "
                    "exponential is 0."),
         looks_like(_of_warps("s"), "the kernel divides by the sum of a warp's four rows."),
-        looks_like(_by_lanes, "each lane computes a softmax of its own columns: the eight lanes of a row "
-                   "do not exchange their results."),
+        looks_like(_by_lanes, "the weights are those of each lane's own columns, as if the eight lanes of "
+                   "a row did not exchange their results."),
         looks_like(_filled_with_0, "missing elements count as 0, but exp(0) is 1, which adds to the sum."),
         looks_like(lambda x, bias, y: (_scores(x, bias).exp().float() / _scores(x, bias).exp().float()
                                        .sum(1, keepdim=True)).double(), "exponentials overflow: nothing is subtracted from the scores."),

@@ -71,7 +71,7 @@ WRONG = (
     Wrong("a bias of at least -10,000", {BIAS: " + cute.arch.fmax(mBias[col].to(Float32), Float32(-1e4))"}, "the result is wrong"),
     Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of a warp's four rows"),
     Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "missing elements count as 0"),
-    Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "do not exchange their results"),
+    Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "did not exchange their results"),
     Wrong("a warp a row", {
         PLACES: "bidx * 4 + tidx // 32, tidx % 32", LOAD: _columns(LOAD, 2, "lane + 32 * k"), STORE: _columns(STORE, 2, "lane + 32 * k"),
         "make_rmem_tensor(8, ": "make_rmem_tensor(2, ", "m, threads_in_group=8": "m", "s, threads_in_group=8": "s",
