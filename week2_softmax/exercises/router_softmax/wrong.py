@@ -78,6 +78,6 @@ WRONG = (
         "make_rmem_tensor(8, ": "make_rmem_tensor(2, ", "m, threads_in_group=8": "m", "s, threads_in_group=8": "s",
         "mX.shape[0], 16": "mX.shape[0], 4"}, "asks for eight lanes per row"),
     Wrong("a warp takes its four rows in turn", text=IN_TURN, says="16 threads load row 0 of mX"),
-    Wrong("a fill of -1e30", {
-        "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "float32, the result is wrong"),
+    Wrong("a fill of -1e38", {
+        "rX.fill(-Float32.inf)": "rX.fill(-1e38)"}, "float32, the result is wrong"),
 )  # fmt: skip
