@@ -18,7 +18,7 @@ WRONG = (
     Wrong("the mean", {REDUCED: REDUCED + "        total /= Float32(mY.shape[1])\n"},
           "divided by the number of columns"),
     Wrong("no sum", {STORE: "mdY[row, n].to(Float32)"}, "exp(y)·Σ dy is missing, or 0"),
-    Wrong("probabilities of 0", {P: "p = Float32(0.0)"}, "exp(y)·Σ dy is missing, or 0"),
+    Wrong("probabilities of 0", {P: "p = Float32(0.0)"}, "dx is dy: exp(y)·Σ dy is"),
     Wrong("sum of dy times p", {ADD: f"total += {OF_P}"}, "the sum is Σ dy·p,"),
     Wrong("the size of the sum", {REDUCED: f"{REDUCED}        total = cute.arch.fmax(total, -total)\n"},
           "has lost its sign"),

@@ -69,7 +69,7 @@ WRONG = (
     Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "a maximum of several rows of a warp"),
     Wrong("maximum of two rows", {"m, threads_in_group=8": "m, threads_in_group=16"}, "a maximum of several rows"),
     Wrong("a bias of at least -10,000", {BIAS: " + cute.arch.fmax(mBias[col].to(Float32), Float32(-1e4))"}, "the result is wrong"),
-    Wrong("a bias of whole numbers", {"mBias[col].to(Float32)": "mBias[col].to(cutlass.Int32).to(Float32)"}, "the result is wrong"),
+    Wrong("a bias of whole numbers", {"mBias[col].to(Float32)": "mBias[col].to(cutlass.Int32).to(Float32)"}, "With m = 4, n = 3, float32"),
     Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of a warp's four rows"),
     Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "missing elements count as 0"),
     Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "did not exchange their results"),

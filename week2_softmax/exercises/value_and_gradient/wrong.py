@@ -25,6 +25,6 @@ WRONG = (
     Wrong("the maximum begins at -1e38", {
         "m, s, t = -Float32.inf": "m, s, t = Float32(-1e38)"}, "float32, the result is wrong"),
     Wrong("rescaled by a float16", {"(m - m_new, fastmath=True)": "(m - m_new, fastmath=True).to(Float16).to(Float32)",
-          "@cute.kernel": "from cutlass import Float16\n\n\n@cute.kernel"}, "float32, the result is wrong"),
+          "@cute.kernel": "from cutlass import Float16\n\n\n@cute.kernel"}, "the result is wrong. WRONG m"),
     Wrong("no lane stores the value", {"if lane == 0": "if lane == 32"}, "no thread stores to mValue"),
 )  # fmt: skip
