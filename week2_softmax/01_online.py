@@ -643,8 +643,8 @@ print(fk.sanitize(fk.compile(online_block, x, y), x, y, schedule="adversarial", 
 # float16 and bfloat16; compute in float32. Read each element **once**. The tests use hard rows; a
 # row of −∞ gives −∞. Signature: `block_logsumexp(x, y)`.
 #
-# **Required**: one block per row, 256 threads per block, at most 1 barrier, at most 256 bytes of
-# shared memory per block.
+# **Required**: one block per row, 256 threads per block, 8 warps per block that share the loads, at
+# most 1 barrier, at most 256 bytes of shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -812,8 +812,8 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 # in that block counts their bytes, and one of its warps computes the result. Read x once. The
 # kernel requires compute capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 #
-# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 cluster
-# barrier.
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, 4 warps per block
+# that share the loads, at most 1 cluster barrier.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -343,7 +343,8 @@ fk.exercise("week2/masked_softmax").grade(masked_softmax)
 # float32 or float16 and finite; a row may be around 30,000 or −60,000. target is int64; loss and
 # lse are float32. Compute in float32. Signature: `cross_entropy(x, target, loss, lse)`.
 #
-# **Required**: one block per row, 128 threads per block, at most 1 barrier.
+# **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, at
+# most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -446,7 +447,8 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 # only one read and one write. x and dx are float32 or float16, target is int64, and lse and g are
 # float32; compute in float32. Signature: `cross_entropy_backward(x, target, lse, g, dx)`.
 #
-# **Required**: one block per row, 128 threads per block, no barriers, no shared memory.
+# **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, no
+# barriers, no shared memory.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -739,7 +741,8 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps:
 # Float32, mY)`.
 #
-# **Required**: one block per row, 128 threads per block, at most 2 barriers.
+# **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, at
+# most 2 barriers.
 #
 # <details><summary>Hint 1</summary>
 #

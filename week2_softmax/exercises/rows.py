@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["far_below", "hard_rows", "read_at_most", "steep", "summing_to_1"]
 
 
-def far_below(x: torch.Tensor) -> float:
-    """Return a number to subtract from a row of x (M, N), so that all elements are below a maximum
-    that starts at a finite number, such as -1e30; in float16, it is limited by the type's range.
-    Its product with log2(e) is exact, so kernels may round the product of the maximum."""
-    return 6e4 if x.dtype == torch.float16 else 2.0**104
+_FAR = 2.0**127  # its product with log2(e) is exact, so kernels may round the maximum's product
+
+
+def far_below(x: torch.Tensor) -> torch.Tensor:
+    """Return rows x (M, N), lowered below a maximum that starts at a finite number, such as -1e38;
+    in float16, the type limits the distance, and in wider types all elements become equal."""
+    return x - 6e4 if x.dtype == torch.float16 else torch.full_like(x, -_FAR)
 
 
 def summing_to_1(x: torch.Tensor) -> torch.Tensor:
@@ -43,7 +45,7 @@ def hard_rows(
     all exponentials are 0; ascending, with a new maximum at each element; and descending.
 
     low: the distance of float32's small rows below 0. If it exceeds 65,504 (-65,504 often serves as
-    -inf), all elements of every second small row are -`far_below`. For narrower types the distance
+    -inf), all elements of every second small row are -2^127. For narrower types the distance
     is 1,000, because most elements would be equal farther away. masked: True also sets some
     elements to -inf, including a row's first, and all elements of every seventh row from the sixth
     on, whose softmax is NaN in torch.
@@ -53,7 +55,7 @@ def hard_rows(
     x[kinds == 1] += 1000
     x[kinds == 2] -= low if x.dtype == torch.float32 else 1000
     if x.dtype == torch.float32 and low > 65_504:
-        x[(kinds == 2) & ((torch.arange(m) + n) // 5 % 2 == 1)] = -far_below(x)
+        x[(kinds == 2) & ((torch.arange(m) + n) // 5 % 2 == 1)] = -_FAR
     x[kinds == 3] = x[kinds == 3].sort(dim=1).values
     x[kinds == 4] = x[kinds == 4].sort(dim=1, descending=True).values
     if masked:

@@ -109,20 +109,21 @@ def _halves(p: Profile) -> float:
 
 
 def _sharing(p: Profile) -> float:
-    """Divide the elements of the largest input that a block loads by those that its busiest warp
-    loads, for the block that loads most."""
+    """Count the warps that load at least half of an equal share of the largest input, in the block
+    that loads most. Only an element's first load is attributed, so if all warps may load each
+    element, count all warps."""
     from forgekit.tracing.footprint import footprint
 
     assert p.call is not None
     kernel, args = p.call
-    touched = footprint(kernel, *args, kind="load").touched.values()
-    of = max(touched, key=lambda x: int((x["thread"] >= 0).sum()))
-    loaded = of["thread"] >= 0
+    found = footprint(kernel, *args, kind="load")
+    of = max(found.touched.values(), key=lambda x: int((x["thread"] >= 0).sum()))
+    loaded, every = of["thread"] >= 0, -(-math.prod(found.block) // 32)
+    if not loaded.any() or of["loads"][loaded].min() >= every > 1:
+        return float(every * loaded.any())
     blocks, warps = of["block"][loaded], of["thread"][loaded] // 32
-    if not blocks.size:
-        return 0.0
     mine = warps[blocks == np.bincount(blocks).argmax()]
-    return float(len(mine) / np.bincount(mine).max())
+    return float((np.bincount(mine) >= len(mine) / every / 2).sum())
 
 
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier

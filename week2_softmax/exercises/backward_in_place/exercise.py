@@ -48,7 +48,7 @@ one matrix fewer.
     legal=lambda m, n: (m, min(1024, max(8, n // 8 * 8))),
     promise={0: {1: 8}, 1: {1: 8}},
     misconceptions=[
-        looks_like(lambda dy, y: dy.double() * y.double(), "dx is dy·y: Σ dy·y is missing, or 0."),
+        looks_like(lambda dy, y: dy.double() * y.double(), "dx is dy·y: nothing, or 0, is subtracted from dy."),
         looks_like(lambda dy, y: dy.double() - (dy.double() * y.double()).sum(1, keepdim=True),
                    "the difference of dy and the sum is not yet multiplied by y."),
         looks_like(lambda dy, y: torch.full(dy.shape, -torch.inf), "Σ dy·y is infinite, but no product "

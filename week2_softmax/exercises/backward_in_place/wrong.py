@@ -11,7 +11,7 @@ AGAIN = """        for k in cutlass.range_constexpr(loads):
 """
 
 WRONG = (
-    Wrong("no sum", {RESULT: "rdY.store((dy * y).to(mdY.element_type))"}, "Σ dy·y is missing"),
+    Wrong("no sum", {RESULT: "rdY.store((dy * y).to(mdY.element_type))"}, "nothing, or 0, is subtracted from dy"),
     Wrong("not multiplied by y", {RESULT: "rdY.store((dy - dot).to(mdY.element_type))"},
           "not yet multiplied by y"),
     Wrong("stored into y", {"cute.autovec_copy(rdY[None, k], gdY[(None, i)])":

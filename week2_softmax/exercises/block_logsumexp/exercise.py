@@ -40,7 +40,7 @@ If only the loss is needed, a softmax costs no more than reading each row once a
 of a row of −∞ is (−∞, 0), and m + log s is −∞ without special code. With (m, s), only the merge needs a
 special case.
 """,
-    asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 256},
+    asked={"work": "one block per row", "block": 256, "sharing": 8, "barriers": 1, "shared_bytes": 256},
     entry="block_logsumexp",
     inputs=lambda draw, m, n: (summing_to_1(hard_rows(draw, m, n, masked=True)),),
     result=lambda x: x.logsumexp(1),

@@ -46,7 +46,7 @@ WRONG = (
     Wrong("read through bfloat16", {
         "mX[row, col].to(Float32) * scale": "mX[row, col].to(cutlass.BFloat16).to(Float32) * scale"},
         "float32, the result is wrong"),
-    Wrong("a fill of -1e30", {
-        "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "every wrong element is 0"),
+    Wrong("a fill of -1e38", {
+        "rX.fill(-Float32.inf)": "rX.fill(-1e38)"}, "every wrong element is 0"),
     Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN (stored by threads)"),
 )  # fmt: skip

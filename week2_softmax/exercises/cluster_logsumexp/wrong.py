@@ -14,14 +14,14 @@ WRONG = (
           "each of the 16 warps has its own slot"),
     Wrong("the first share alone", {"m, s = sPart[0, tidx % 16], sPart[1, tidx % 16]":
                                     "m, s = sPart[0, tidx % 4], sPart[1, tidx % 4]"},
-          "four pairs of the first block"),
+          "the first block's columns count"),
     Wrong("each block the whole row", {"range(rank * 128 + tidx, mX.shape[1], 512)":
                                        "range(tidx, mX.shape[1], 128)"},
-          "has read the whole row"),
+          "as if each block had read the whole row"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("-inf minus -inf", {"    if m < m_warp:\n        s *=": "    s *="}, "whole warps have no elements"),
     Wrong("the first element for the maximum", {"m_new = cute.arch.fmax(m, mX[row, n])": "m_new = mX[row, rank * 128 + tidx]"},
-          "mY: 2 of 8 elements differ"),
+          "float32, the result is wrong"),
     Wrong("a pair per block", {
         "16 * 8)": "4 * 8)",
         "    if tidx % 32 == 0:\n        pair = (m_warp.bitcast(Int32), s.bitcast(Int32))\n": """    sM = smem.allocate_tensor(Float32, cute.make_layout(4), 16)
@@ -46,7 +46,13 @@ WRONG = (
           "which means 64 stores"),
     Wrong("no logarithm", {"m_row + cute.math.log(s, fastmath=True)": "s"}, "plus its logarithm"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),
-    Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
+    Wrong("the maximum begins at -1e38", {
+        "m, s = -Float32.inf": "m, s = Float32(-1e38)"}, "WRONG mY: 1 of 3 elements differs"),
+    Wrong("exponentials in float16", {"mX[row, n] - m_new, fastmath=True)": "mX[row, n] - m_new, fastmath=True).to(cutlass.Float16).to(Float32)"},
+          "With m = 2, n = 1,000, float32"),
+    Wrong("two blocks take the row", {"range(rank * 128 + tidx, mX.shape[1], 512)":
+          "range(rank * 128 + tidx if rank < 2 else mX.shape[1], mX.shape[1], 256)"}, "at least an eighth of row 0 of mX: 2 with"),
+    Wrong("half of each block", {"range(rank * 128 + tidx, mX.shape[1], 512)":
+          "range(rank * 64 + tidx if tidx < 64 else mX.shape[1], mX.shape[1], 256)"}, "Warps per block that share the loads: 2"),
     Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
 )  # fmt: skip

@@ -20,8 +20,8 @@ WRONG = (
     Wrong("one row short", {MAXIMUM: MAXIMUM.replace("mX.shape[0]", "mX.shape[0] - 1")},
           "With m = 1, n = 1"),
     Wrong("a fixed grid", {LAUNCH: LAUNCH.replace("blocks, 1", "300, 1")}, "Blocks: 300"),
-    Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf,": "m, s = Float32(-1e30),"}, "float32, the result is wrong"),
+    Wrong("the maximum begins at -1e38", {
+        "m, s = -Float32.inf,": "m, s = Float32(-1e38),"}, "float32, the result is wrong"),
     Wrong("twice the grid", {"grid=(blocks, 1, 1)": "grid=(2 * blocks, 1, 1)"}, "Blocks: 2 with"),
     Wrong("first row not stored", {"        for k in range(mX.shape[0]):\n            e": "        for k in range(1, mX.shape[0]):\n            e"}, "no thread stores 3 of the 12 elements of mY, all in row 0"),
 )  # fmt: skip

@@ -56,7 +56,7 @@ One saved number per row, lse, turns a reduction with two reads into an elementw
 recompute values that are cheap. dx may overwrite x, because the same thread reads and writes each element, so
 large models never hold two matrices of logits.
 """,
-    asked={"work": "one block per row", "block": 128, "barriers": 0, "shared_bytes": 0},
+    asked={"work": "one block per row", "block": 128, "sharing": 4, "barriers": 0, "shared_bytes": 0},
     entry="cross_entropy_backward",
     inputs=_inputs,
     result=_gradient,

@@ -16,6 +16,6 @@ WRONG = (
     Wrong("the other way round", {"wait_group(3 - k)": "wait_group(k)"}, "the first of 4 waits is for all"),
     Wrong("a barrier for each group", {WAIT: WAIT + "        cute.arch.sync_threads()\n",
                                        SYNC: "    cute.arch.sync_threads()\n"}, "asks for at most 1 barrier"),
-    Wrong("the maximum begins at -1e30", {
-        "m = -Float32.inf": "m = Float32(-1e30)"}, "float32, the result is wrong"),
+    Wrong("the maximum begins at -1e38", {
+        "m = -Float32.inf": "m = Float32(-1e38)"}, "float32, the result is wrong"),
 )  # fmt: skip

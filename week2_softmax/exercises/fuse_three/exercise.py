@@ -23,11 +23,12 @@ __all__ = ["EXERCISE"]
 
 def _case(m: int, dtype: torch.dtype) -> Case:
     x, y = fk.randn(m, 512, device="virtual"), fk.empty(m, 512, device="virtual")
-    scale = 0.125 * 2 ** (m % 3)
-    x[0::4] += 200 / scale  # exponentials overflow
-    x[1::4] -= 200 / scale  # all exponentials are 0
-    x[2::4] = -(2.0**104)  # below numbers that often serve as -inf
-    x[3::4, 300] += 200 / scale  # an exponential overflows relative to the other elements
+    scale = (0.25 + 2**-13, 0.5 + 2**-12, 1.0)[m % 3]  # only the last fits in 16 bits
+    x[0::4] += 110 / scale  # exponentials overflow
+    x[1::4] -= 110 / scale  # all exponentials are 0
+    if scale == 1:
+        x[2::4] = -(2.0**127)  # below numbers that often serve as -inf
+    x[3::4, 300] += 110 / scale  # an exponential overflows relative to the other elements
     bias = fk.randn(1, 512, seed=5, device="virtual")
     specs = {
         0: fk.spec(x, static=[1], align=16),

@@ -92,7 +92,7 @@ multiplication per element, by ln 2; a loss reported in bits does without it.
         looks_like(lambda x, y: (x.double() * LN_2).log_softmax(1) / LN_2, "the exponents are x − m, so log₂ e is "
                "missing: the weights are those of powers of two."),
         looks_like(_with_zeros, "missing elements are treated as a finite number, such as 0, instead of −∞."),
-        looks_like(_own_sums, "each lane subtracts the logarithm of its own sum, not of the row's."),
+        looks_like(_own_sums, "the values are those of lanes that each subtract the logarithm of their own sum, not of the row's."),
     ],
     more=lambda make: (arithmetic(make, (4, 1024), (ARITHMETIC, "float operations per element", 6.1),
                      (EXPONENTIALS, "exponentials per element", 1.1), look_at="fk.profile(*{failed})"),),

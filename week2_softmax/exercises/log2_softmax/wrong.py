@@ -25,5 +25,5 @@ WRONG = (
                                        LAST: "rX.store((t - cute.math.log(s)) * 1.4426950408889634)"},
           "Float operations per element: 7"),
     Wrong("no shuffles of the sum", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
-          "the logarithm of its own sum"),
+          "the logarithm of their own sum"),
 )  # fmt: skip

@@ -56,7 +56,7 @@ and one write.
                    "y is the logarithm of a probability; the formula uses the probability."),
         looks_like(_with(lambda dy: dy.double().mean(1, True)), "Σ dy is divided by the number of "
                    "columns."),
-        looks_like(lambda dy, y, dx: dy, "dx is dy: the sum is missing, or 0."),
+        looks_like(lambda dy, y, dx: dy, "dx is dy: exp(y)·Σ dy is missing, or 0."),
         looks_like(lambda dy, y, dx: dy.double() - y.double().exp() * (y.double().exp() * dy.double())
                    .sum(1, keepdim=True), "the sum is Σ dy·p, but the logarithm's gradient needs Σ dy."),
         looks_like(_with(lambda dy: dy.double().sum(1, keepdim=True).abs()), "Σ dy has lost its sign."),

@@ -17,7 +17,8 @@ WRONG = (
     Wrong("no exp", {P: "p = mY[row, n].to(Float32)"}, "y is the logarithm of a probability"),
     Wrong("the mean", {REDUCED: REDUCED + "        total /= Float32(mY.shape[1])\n"},
           "divided by the number of columns"),
-    Wrong("no sum", {STORE: "mdY[row, n].to(Float32)"}, "the sum is missing, or 0"),
+    Wrong("no sum", {STORE: "mdY[row, n].to(Float32)"}, "exp(y)·Σ dy is missing, or 0"),
+    Wrong("probabilities of 0", {P: "p = Float32(0.0)"}, "dx is dy: exp(y)·Σ dy is"),
     Wrong("sum of dy times p", {ADD: f"total += {OF_P}"}, "the sum is Σ dy·p,"),
     Wrong("the size of the sum", {REDUCED: f"{REDUCED}        total = cute.arch.fmax(total, -total)\n"},
           "has lost its sign"),
@@ -30,5 +31,5 @@ WRONG = (
                                          ".to(Float32)"}, "rounded to the type of dy at each addition"),
     Wrong("every lane reads the row", {"""range(lane, mY.shape[1], 32):
             total""": """range(mY.shape[1]):
-            total""", REDUCED: ""}, "the limit is"),
+            total""", REDUCED: ""}, "float32, the result is wrong"),
 )  # fmt: skip

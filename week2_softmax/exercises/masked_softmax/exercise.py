@@ -17,7 +17,7 @@ def _inputs(draw, m, n):
     mask[3::4] = 0  # rows without unmasked elements
     mask[0, 0] = mask[0, -1] = 1
     t = (0.5, 2765 / 2048, 1.0)[(m + n) % 3]  # the second one is not exact in 16 bits
-    x[2::4] -= far_below(x) * min(t, 1)
+    x[2::4] = far_below(x[2::4]) * min(t, 1)
     if n > 4:  # otherwise 0 or 1
         mask[0, 1] = 0
         mask *= torch.tensor([1, 2, 255, 128], dtype=torch.uint8)[torch.arange(n) % 4]

@@ -58,8 +58,8 @@ WRONG = (
     Wrong("no rescaling in the loop", {"                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)\n": ""}, "relative to an older maximum"),
     Wrong("every lane reads the row", {"range(lane, mX.shape[1], 32):\n            if": "range(mX.shape[1]):\n            if",
           f"cute.arch.warp_reduction_sum({MERGE})": "s"}, "Bytes requested by loads"),
-    Wrong("the maximum begins at -1e30", {
-        "m, s = -Float32.inf": "m, s = Float32(-1e30)"}, "float32, the result is wrong"),
+    Wrong("the maximum begins at -1e38", {
+        "m, s = -Float32.inf": "m, s = Float32(-1e38)"}, "float32, the result is wrong"),
     Wrong("seven bits of the mask", {TAKES_PART: TAKES_PART.replace("mMask[row, n]", "mMask[row, n] % 128"), LAST: LAST.replace("mMask[row, n]", "mMask[row, n] % 128")},
           "float32, the result is wrong. WRONG mY: "),
     Wrong("the mask three times", {LAST: LAST.replace("            y =", "            if mMask[row, mX.shape[1] - 1 - n] == 3:\n                m_row = m\n            y =")},

@@ -45,8 +45,8 @@ shared memory.
         looks_like(lambda x, y: x.double() - x.double().logsumexp(0), "the values are the logarithm "
                    "of the softmax."),
         looks_like(lambda x, y: torch.cat([x.double()[k::8].softmax(0) for k in range(8)])[
-            torch.cat([torch.arange(len(x))[k::8] for k in range(8)]).argsort()], "each warp "
-            "computes the softmax of its own rows: the weights of a column add up to 8, or less."),
+            torch.cat([torch.arange(len(x))[k::8] for k in range(8)]).argsort()], "the weights "
+            "are those of each warp's own rows, as if the warps exchanged nothing: the weights of a column add up to 8, or less."),
         NAN_FROM_NOTHING,
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ MERGE = """    m, s = -Float32.inf, Float32(0.0)
 MIDDLE = "    sMax[warp, lane], sSum[warp, lane] = m, s\n" + BARRIER + MERGE
 
 WRONG = (
-    Wrong("each warp by itself", {MERGE: ""}, "computes the softmax of its own rows"),
+    Wrong("each warp by itself", {MERGE: ""}, "as if the warps exchanged nothing"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two warps compute the pairs", {"k in range(warp, mX.shape[0], 8):\n            m, s":
@@ -22,8 +22,8 @@ WRONG = (
         MIDDLE: "    if col < mX.shape[1]:\n" + "".join(f"    {line}\n" for line in MIDDLE.splitlines())},
         "Barrier in divergent code"),
     Wrong("columns of the tile exchanged", {"stride=(32, 1)": "stride=(1, 8)"}, "the task asks for no bank conflicts"),
-    Wrong("the merged maximum begins at -1e30", {
-        "    m, s = -Float32.inf, Float32(0.0)\n    for": "    m, s = Float32(-1e30), Float32(0.0)\n    for"},
+    Wrong("the merged maximum begins at -1e38", {
+        "    m, s = -Float32.inf, Float32(0.0)\n    for": "    m, s = Float32(-1e38), Float32(0.0)\n    for"},
         "float32, the result is wrong"),
     Wrong("every second round", {"k in range(warp, mX.shape[0], 8):\n            e": "k in range(warp, mX.shape[0], 16):\n            e"}, "no thread stores 75 of the 155 elements"),
 )  # fmt: skip

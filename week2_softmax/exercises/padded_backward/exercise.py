@@ -112,7 +112,7 @@ no special case, because its sum is empty and all elements of its dx are 0.
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n[:1].expand(len(n)))), "every row is treated as if it were as long as row 0."),
         looks_like(_with(_of_lanes), "instead of Σ dy·y, each element uses only the dy·y of its own lane's columns. The sum has to cover the whole row."),
         looks_like(_with(lambda dy, y, n: _gradient(dy, y, n, n * 0)), "dx is dy·y in the valid columns: "
-                   "Σ dy·y is missing, or 0."),
+                   "nothing, or 0, is subtracted from dy."),
     ],
     more=lambda make: (_nothing_beyond(make),),
     praise="No NaN gets through.",

@@ -22,10 +22,11 @@ WRONG = (
     Wrong("nothing written beyond", {TO_THE_END: "for n in range(lane, length, 32):"}, "nothing is stored beyond"),
     Wrong("one column too many", {SUM: "for n in range(lane, length + 1, 32):"}, "one column too many"),
     Wrong("no sum", {f"dx = {DX}": "dx = mdY[row, n].to(Float32) * mY[row, n].to(Float32)"},
-          "Σ dy·y is missing"),
+          "nothing, or 0, is subtracted from dy"),
     Wrong("no shuffles", {REDUCED: ""}, "only the dy·y of its own lane's columns"),
     Wrong("dx of its own y alone", {DX: "mdY[row, n].to(Float32) * mY[row, n].to(Float32) * (1.0 - mY[row, n].to(Float32))"},
           "instead of Σ dy·y, each element uses only"),
+    Wrong("a length of 16 bits", {"mLength[row]": "mLength[row].to(Int16).to(Int32)", "@cute.kernel": "from cutlass import Int16, Int32\n\n\n@cute.kernel"}, "With m = 2, n = 32,768"),
     Wrong("the length of a block's first row", {"mLength[row]": "mLength[bidx * 4]"}, "float32, the result is wrong"),
     Wrong("the length of the first row", {"mLength[row]": "mLength[0]"}, "as if it were as long as row 0"),
     Wrong("rows of length 0 left out", {"    if row < mY.shape[0]:\n        length = mLength[row]":

@@ -78,7 +78,7 @@ moves each row once in each direction. Without `eps`, a row of zeros becomes 0 Â
         looks_like(lambda x, w, eps, y: _eps_outside(x, w, eps), "eps is added to the root, but it belongs "
                    "under it."),
         looks_like(lambda x, w, eps, y: _norm(x, w.repeat_interleave(32)[: len(w)], eps), "x[m, n] is "
-                   "multiplied by w[n // 32], not by w[n]."),
+                   "multiplied by w[0] for n < 32, not by w[n]."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=512), "the sum of the squares is divided by "
                    "512, the number of registers that a warp has for the row."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, more=512 - x.shape[1]), "the registers seem to "

@@ -22,7 +22,7 @@ def _inputs(draw, m, n):
     x, r = draw(m, n), draw(m, n) * 4
     x[1::3] = -r[1::3]  # sums of 0
     x[2::3, 0] = r[2::3, 0] = 200.0  # the square of the sum exceeds float16
-    return x, r, draw(n) + 1, (EPS, 0.5)[m % 2]
+    return x, r, draw(n) + 1, (EPS, 17 + 2**-7)[m % 2]  # the second one does not fit in 16 bits
 
 
 def _norm(s, w, eps, *, of=None, more=0):

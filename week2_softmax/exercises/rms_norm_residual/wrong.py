@@ -20,6 +20,7 @@ WRONG = (
     Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "not multiplied by the weight"),
     Wrong("no eps", {" + eps": ""}, "eps seems to be 0:"),
     Wrong("eps written in", {" + eps": " + 1e-5"}, "eps seems to be 0.00001"),
+    Wrong("eps in float16", {" + eps": " + eps.to(cutlass.Float16).to(Float32)"}, "float32, the result is wrong"),
     Wrong("mean of the registers", {"Float32(mX.shape[1])": "512.0"}, "the number of registers that a warp has"),
     Wrong("registers begin at 1", {"rS.fill(0.0)": "rS.fill(1.0)"}, "each adds 1 to the sum"),
     Wrong("squares in the input's type", {TOTAL: "h = s.to(mX.element_type)\n        total = (h * h).to("

@@ -69,14 +69,15 @@ WRONG = (
     Wrong("maximum of the warp", {"m, threads_in_group=8": "m"}, "a maximum of several rows of a warp"),
     Wrong("maximum of two rows", {"m, threads_in_group=8": "m, threads_in_group=16"}, "a maximum of several rows"),
     Wrong("a bias of at least -10,000", {BIAS: " + cute.arch.fmax(mBias[col].to(Float32), Float32(-1e4))"}, "the result is wrong"),
+    Wrong("a bias of whole numbers", {"mBias[col].to(Float32)": "mBias[col].to(cutlass.Int32).to(Float32)"}, "With m = 4, n = 3, float32"),
     Wrong("sum of the warp", {"s, threads_in_group=8": "s"}, "the sum of a warp's four rows"),
     Wrong("begins with 0", {"rX.fill(-Float32.inf)": "rX.fill(0.0)"}, "missing elements count as 0"),
-    Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "do not exchange their results"),
+    Wrong("every lane by itself", {MAXIMUM: "", SUM: ""}, "did not exchange their results"),
     Wrong("a warp a row", {
         PLACES: "bidx * 4 + tidx // 32, tidx % 32", LOAD: _columns(LOAD, 2, "lane + 32 * k"), STORE: _columns(STORE, 2, "lane + 32 * k"),
         "make_rmem_tensor(8, ": "make_rmem_tensor(2, ", "m, threads_in_group=8": "m", "s, threads_in_group=8": "s",
         "mX.shape[0], 16": "mX.shape[0], 4"}, "asks for eight lanes per row"),
     Wrong("a warp takes its four rows in turn", text=IN_TURN, says="16 threads load row 0 of mX"),
-    Wrong("a fill of -1e30", {
-        "rX.fill(-Float32.inf)": "rX.fill(-1e30)"}, "float32, the result is wrong"),
+    Wrong("a fill of -1e38", {
+        "rX.fill(-Float32.inf)": "rX.fill(-1e38)"}, "float32, the result is wrong"),
 )  # fmt: skip

@@ -100,6 +100,7 @@ the same.
     asked={
         "work": "one block per row",
         "block": 128,
+        "sharing": 4,
         "barriers": 1,
         "shared_bytes": 256,
         "load_bytes": 16,

@@ -27,6 +27,7 @@ WRONG = (
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
     Wrong("the first stored four times", {"mV[row, k] = rV[k]": "mV[row, k] = rV[0]"}, "and is each of the four stored"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "the values are the smallest"),
+    Wrong("columns of 16 bits", {"mI[row, k] = rI[k]": "mI[row, k] = rI[k].to(cutlass.Int16).to(Int32)"}, "keeps only 16 bits of an integer"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
     Wrong("500 columns", {
         "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 500), 32)"},

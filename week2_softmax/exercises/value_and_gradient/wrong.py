@@ -22,7 +22,9 @@ WRONG = (
     Wrong("value not divided", {"value = t / s": "value = t"}, "not yet divided by"),
     Wrong("gradient without the value", {"(mW[row, n] - value) * y": "mW[row, n] * y"}, "the value is not subtracted"),
     Wrong("a pass for the maximum", {START: START + THREE_PASSES}, "Bytes requested by loads: 640,000"),
-    Wrong("the maximum begins at -1e30", {
-        "m, s, t = -Float32.inf": "m, s, t = Float32(-1e30)"}, "float32, the result is wrong"),
+    Wrong("the maximum begins at -1e38", {
+        "m, s, t = -Float32.inf": "m, s, t = Float32(-1e38)"}, "float32, the result is wrong"),
+    Wrong("rescaled by a float16", {"(m - m_new, fastmath=True)": "(m - m_new, fastmath=True).to(Float16).to(Float32)",
+          "@cute.kernel": "from cutlass import Float16\n\n\n@cute.kernel"}, "the result is wrong. WRONG m"),
     Wrong("no lane stores the value", {"if lane == 0": "if lane == 32"}, "no thread stores to mValue"),
 )  # fmt: skip
