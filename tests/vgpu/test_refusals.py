@@ -50,9 +50,9 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
         ("atom.global.cas.b32 %r1, [%rd1], %r2", "3 operands, not 4 or 5"),
         ("cp.async.ca.shared.global [%r1], [%rd1], 5", "5 bytes, not 4, 8 or 16"),
         ("cp.async.wait_group %r1", "not a number"),
-        ("cp.async.bulk", "neither source nor target"),
+        ("cp.async.bulk", "neither a source nor a target"),
         (f"{TENSOR_COPY} [%r1], [%rd1, {{%r2}}], [%r3]", "1 coordinates"),
-        (f"{TENSOR_COPY} [%r1], [%rd1], [%r3]", "without a tensor map"),
+        (f"{TENSOR_COPY} [%r1], [%rd1], [%r3]", "no tensor map"),
         (f"{TENSOR_COPY} [%r1], [%rd1, {{%r1, %r2}}]", "2 operands, not 3"),
         (f"{TENSOR_COPY}.cta_group::2 [%r1], [%rd1, {{%r1, %r2}}], [%r3]", ".cta_group:2"),
         (
