@@ -91,7 +91,7 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
         ("rcp.approx.f16 %rs1, %rs2", ".f16"),
         ("div.rz.f64 %rd1, %rd2, %rd3", ".rz.f64"),
         ("testp.odd.f32 %p1, %r1", ".odd"),
-        ("max.abs.f32 %r1, %r2, %r3", ".abs or .xorsign"),
+        ("max.abs.f32 %r1, %r2, %r3", "only one of .abs and .xorsign"),
         ("atom.global.add.v2.f32 {%r1, %r2}, [%rd0], {%r3, %r4}", ".f32"),
         ("atom.global.cas.b128 %rq1, [%rd0], %rq0, %rq1", ".b128"),
         ("bar.red.xor.u32 %r5, 0, %p1", ".xor"),
