@@ -398,9 +398,9 @@ def test_mistakes(change, kind, says):
 
 
 MISPLACED = [
-    (LOAD, "", (1, 0), "4 bytes into the dense mode"),
-    (LOAD, "", (-3, 0), "-12 bytes into the dense mode"),
-    (STORE, "", (2, 0), "8 bytes into the dense mode"),
+    (LOAD, "", (1, 0), "4 bytes into the contiguous mode"),
+    (LOAD, "", (-3, 0), "-12 bytes into the contiguous mode"),
+    (STORE, "", (2, 0), "8 bytes into the contiguous mode"),
     (STORE, "", (0, -1), "begins before the tensor"),
     (STORE, "add", (-4, 0), "begins before the tensor"),
 ]
