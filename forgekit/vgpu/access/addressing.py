@@ -210,8 +210,8 @@ def _global_targets(request: _Request) -> list[Target]:
 
 
 def _scattered(request: _Request) -> list[Target]:
-    """Return the targets if threads access several allocations, or an allocation that does not
-    start at a multiple of the vector size. This is the slower path."""
+    """Return the targets of threads that access several allocations, or an allocation that does not
+    start at a multiple of the vector size. This path is slower."""
     m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()

@@ -41,8 +41,8 @@ class Run(NamedTuple):
 
 @dataclass
 class End:
-    """The sources or the targets of operations. That of operation i begins at byte `start[i]` of
-    the batch's shared memory, or of the global allocation `allocations[i]`."""
+    """The sources or the targets of operations. The bytes of operation i begin at byte `start[i]`
+    of the batch's shared memory, or of the global allocation `allocations[i]`."""
 
     start: Array
     allocations: Sequence[Allocation] | None = None  # None for shared memory

@@ -1,4 +1,4 @@
-"""Write the errors for faulty accesses. Each states the thread, its access, the place and a remedy."""
+"""Write the errors for faulty accesses: each states the thread, its access and a remedy."""
 
 from __future__ import annotations
 
@@ -165,7 +165,8 @@ def _out_of_bounds_advice(
             f"There {_elements(elements)}, and this is thread number {number:,} across all "
             "blocks: check how the index is computed."
         )
-    if index != number or (overrun.threads != overrun.numbers).any():  # not thread i, element i
+    # If thread i accesses element i, too many threads run; otherwise, the index is wrong.
+    if index != number or (overrun.threads != overrun.numbers).any():
         return (
             f"There {_elements(elements, 'only ')}, but the index on this line is {index:,}: check "
             f"how the index is computed, and compare it with `{info.name}.shape[0]`."
@@ -327,7 +328,8 @@ def box_out_of_bounds(
     if does != "copies from" and 0 < last - size <= -dense % 16:
         advice = (
             f"A GPU stores whole 16-byte pieces, but the contiguous mode ends after {dense:,} "
-            "bytes: pad the tensor's rows to a multiple of 16 bytes, or let threads store the last part."
+            "bytes: pad the tensor's rows to a multiple of 16 bytes, or let threads store the last "
+            "bytes."
         )
     before = f"{_bytes(-first)} before the tensor's start"
     side = before if first < 0 else f"{_bytes(last - size)} past the tensor's end"

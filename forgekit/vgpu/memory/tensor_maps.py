@@ -173,8 +173,8 @@ def decode(raw: bytes) -> TensorMap:
         raise ValueError("an interleaved tensor map, which the virtual GPU does not support")
     if flags >> 19 & 3 or flags >> 22 & 1:
         raise ValueError(
-            "a tensor map with a 96-byte swizzle or with swizzled pieces of other than 16 bytes, "
-            "which the virtual GPU does not support: use a 32-, 64- or 128-byte swizzle"
+            "a tensor map with a 96-byte swizzle, or with a swizzle whose pieces do not have 16 "
+            "bytes, which the virtual GPU does not support: use a 32-, 64- or 128-byte swizzle"
         )
     itemsize = _ITEM_BYTES[kind]
     high = words[7]
