@@ -58,8 +58,7 @@ class AsyncOperations:
             self._complete(self.in_flight[0], self.in_flight[0].left)
 
     def _complete(self, operation: AsyncOperation, part: Array) -> None:
-        """Complete the parts of an operation in the mask `part`; errors name the line that started
-        it."""
+        """Complete the operations in the mask `part`; errors name the line that started them."""
         m = self.machine
         m.pc, pc = operation.pc, m.pc
         part = part.copy()

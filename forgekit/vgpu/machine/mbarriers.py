@@ -28,7 +28,7 @@ _TX_BITS, _COUNT_BITS = 21, 20
 
 
 class State(NamedTuple):
-    """The fields of mbarriers, as int64: missing bytes, missing arrivals, arrivals per phase,
+    """The fields of mbarriers, as int64: missing bytes, missing arrivals, arrivals per phase, and
     parity."""
 
     tx: Array
@@ -64,7 +64,7 @@ class Mbarriers:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
         self._valid: Array | None = None  # True for each word that is an mbarrier
-        self._bytes: Array | None = None  # bytes expected and arrived in each word's current phase
+        self._bytes: Array | None = None  # expected and arrived bytes in each word's phase
 
     @property
     def _words(self) -> Array:

@@ -38,7 +38,7 @@ class Spinning:
     def __init__(self, machine: Groups) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.acted = False  # True if memory has changed since the snapshot
-        # the snapshot: instruction -> its threads; live register -> its content
+        # the snapshot: the threads at each instruction, and the content of each live register
         self._picture: tuple[dict[int, Array], dict[int, Array]] | None = None
         self._ran: set[int] = set()  # first instructions of groups that have run since then
         self._reads: _Reads | None = None  # listens between the first and the second match

@@ -1,4 +1,4 @@
-"""Write the messages about threads that cannot finish: a deadlock or an endless loop."""
+"""Write the messages about deadlocks and endless loops."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _sources(m: Batch, *pcs: int) -> tuple[SourceLocation, ...]:
 
 
 def _looping(m: Batch) -> int:
-    """Return the index of the instruction whose source line a message states for an endless loop.
+    """Return the index of the instruction to which a message about an endless loop refers.
 
     Search the innermost loop around the last executed instruction, or the whole kernel if there is
     no loop. Return the nearest instruction that has a source line; arithmetic that the compiler

@@ -2,7 +2,7 @@
 
 A thread sleeps before the waiting instruction, and executes it when woken. If no thread can run, an
 asynchronous operation completes. If no operation is in flight, the waits that are allowed to fail
-(`try_wait`) fail; too many such rounds without progress are a deadlock.
+(`try_wait`) fail; too many such rounds without progress are reported as a deadlock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Implement bit operations and moves of bits."""
+"""Implement bitwise operations, shifts, byte permutations and moves."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ pure("cnot", _WORDS, "T", "T", lambda a: (a == 0).astype(a.dtype))
 
 @opcode("shl", "shr")
 def shift(ins: Instruction, d: Decoder) -> Compute:
-    """Shift left or right; an amount beyond the width gives 0, or copies of the sign bit for a
-    signed right shift."""
+    """Shift left or right. If the amount is at least the width, the result is 0 or, for a signed
+    right shift, copies of the sign bit."""
     allow(ins, *_WORDS, "u16", "u32", "u64", "s16", "s32", "s64")
     kind = ins.opcode[-1]
     left = ins.opcode[0] == "shl"

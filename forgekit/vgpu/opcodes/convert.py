@@ -138,8 +138,8 @@ def _finite(result: Array, target: str) -> Array:
 
 
 def _from_integer(a: Array, target: str, mode: str) -> Array:
-    """Convert integers via float64, which represents 32-bit integers exactly; for 64-bit integers,
-    include the rounding error."""
+    """Convert integers through float64, which represents 32-bit integers exactly; for 64-bit
+    integers, include the rounding error."""
     if a.dtype.itemsize < 8:
         return _round(a.astype("f8"), target, mode)
     if mode == "rn" and target in ("f32", "f64"):
@@ -198,7 +198,7 @@ def _halves(word: Array, bits: int) -> Iterator[Array]:
 
 
 def _fp8(ins: Instruction, target: str, source: str) -> Compute:
-    """Convert pairs of values to or from 8-bit floats."""
+    """Convert pairs of 8-bit floats to or from pairs of wider floats."""
     allow(ins, "rn", "satfinite", "relu", target, source)
     relu = floats.relu if "relu" in ins.opcode else lambda x: x
     name = _FP8.get(target) or _FP8[source]

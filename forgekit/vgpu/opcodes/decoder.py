@@ -213,7 +213,7 @@ class Decoder:
 
             def several(m: Machine) -> None:
                 values = fn(*[f(m) for f in fetches])
-                held = guard(m) if guard else None  # before a result overwrites the guard
+                held = guard(m) if guard else None  # read before a result overwrites the guard
                 for (to, wider), value in zip(places, values, strict=True):
                     if to is not None:
                         m.write_where(to, value if wider is None else value.astype(wider), held)

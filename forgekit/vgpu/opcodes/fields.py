@@ -46,7 +46,7 @@ pure("brev", _WORDS, "T", "T", reverse_bits)
 
 @opcode("bfind")
 def bfind(ins: Instruction, d: Decoder) -> Compute:
-    """Find the position of the highest bit that differs from the sign, or, with `.shiftamt`, the
+    """Find the position of the highest bit that differs from the sign bit or, with `.shiftamt`, the
     left shift that moves this bit to the top."""
     allow(ins, "shiftamt", *_TYPES)
     kind = _kind(ins)

@@ -1,9 +1,9 @@
 """Implement operations on matrices in a warp's registers: `ldmatrix`, `stmatrix`, and `mma.sync`
 (tensor cores).
 
-The PTX manual ("Matrix fragments for mma") defines each lane's elements. For lane 4 * g + t, a
-register of A or B holds p elements, the first in row g (for B: column g) at K = p * t; a register
-of C holds two neighbouring elements of row g.
+The PTX manual ("Matrix fragments for mma") defines each lane's elements. In lane 4 * g + t, a
+register of A or B holds p elements that are neighbours along K; the first is in row g (for B,
+column g) at K = p * t. A register of C holds two neighbouring elements of row g.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def mma(ins: Instruction, d: Decoder) -> Step:
 
 
 def _busy_warps(m: Machine) -> Array | None:
-    """Return the numbers of the running warps, or None if all warps run."""
+    """Return the indices of the running warps, or None if all warps run."""
     if m.mask is None:
         return None
     busy = m.lanes(m.mask).any(axis=1)

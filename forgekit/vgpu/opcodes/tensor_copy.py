@@ -38,7 +38,7 @@ _REDUCTIONS = {
 _MODES = {f"{n}d": n for n in range(1, 6)}
 
 
-# -- the operand `[map, {x, y, …}]`: boxes of tensors, which their maps describe ------------------
+# -- the operand `[map, {x, y, …}]`: boxes of tensors that tensor maps describe -------------------
 class _Tensor(NamedTuple):
     """A tensor map, with the allocation that contains its tensor and the tensor's byte offset in
     the allocation."""
@@ -149,7 +149,8 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
 
 # -- copies ---------------------------------------------------------------------------------------
 def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> End:
-    """Return the shared-memory end of the copies after checking its alignment and bounds."""
+    """Return the tiles of shared memory that the copies access, after checking their alignment and
+    bounds."""
     wrong = full & (np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1) != 0)
     if wrong.any():
         inside = address & address.dtype.type(0xFFFFFF)

@@ -86,7 +86,7 @@ def _columns(shape: str) -> int:
 
 # -- warpgroups -----------------------------------------------------------------------------------
 def warpgroups(m: Machine) -> Array:
-    """Return the numbers of the running warpgroups.
+    """Return the indices of the running warpgroups.
 
     Raises:
         KernelError: only some threads of a warpgroup have reached the instruction.
@@ -127,7 +127,7 @@ def _error(m: Machine, does: str, advice: str) -> KernelError:
 
 
 # -- matrices -------------------------------------------------------------------------------------
-# A function of the machine and warpgroup numbers that returns the warpgroups' matrices and the
+# A function of the machine and warpgroup indices that returns the warpgroups' matrices and the
 # indices of the 16-byte pieces of shared memory that hold them, of shape (warpgroups, …, …); the
 # indices are None for matrices in registers.
 Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | None]]
