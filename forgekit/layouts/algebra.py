@@ -39,7 +39,7 @@ def joined(layouts: list[Any]) -> Any:
 def require_integers(layout: Layout, what: str) -> None:
     """Raise UsageError if a stride is a basis element such as 1@0."""
     if any(isinstance(stride, Basis) for stride in flat(layout.stride)):
-        remedy = "compose the coordinate layout with a layout of memory first"
+        remedy = "compose the coordinate layout with a memory layout first"
         raise usage_error(f"{what} of {layout}", "strides like 1@0", "integer strides", remedy)
 
 
@@ -118,7 +118,7 @@ def as_layout(value: Any, what: str) -> Layout:
         return value
     if integer_or_none(value) is not None:
         return Layout(value)
-    needed = "a Layout, an integer, or a tuple of them with one entry per mode"
+    needed = "a Layout, an integer, or a tuple of these with one entry per mode"
     raise usage_error(f"{what}: tiler", brief(value), needed, "for example (32, 8)")
 
 
@@ -131,7 +131,7 @@ def by_mode(
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)
     if len(tiler) > layout.rank:
         needed = f"at most {layout.rank}, one per mode of {outer_of(layout)}"
-        remedy = "pass one entry per mode, None to keep a mode whole"
+        remedy = "pass one entry per mode; None keeps a mode whole"
         raise usage_error(f"{what}: tiler", f"{len(tiler)} entries", needed, remedy)
     modes = list(layout)
     for i, entry in enumerate(tiler):

@@ -35,8 +35,8 @@ def _misfit(coord: IntTuple, shape: IntTuple) -> UsageError:
         "coordinate",
         text(coord),
         f"an integer or a tuple nested like the shape {text(shape)}",
-        "one integer may index a whole nested mode, but not the reverse; layout.flatten() needs "
-        "one integer per innermost mode",
+        "one integer may index a whole nested mode, but a tuple cannot index an innermost mode; "
+        "layout.flatten() needs one integer per innermost mode",
     )
 
 

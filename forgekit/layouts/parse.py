@@ -29,10 +29,11 @@ class Described:
     """The properties that the text of a printed layout or tensor states.
 
     Attributes:
-        layout: the Layout or ComposedLayout. dtype: the element type as CuTe prints it, such as
-        `f32`; None for a layout without a tensor. space: the tensor's memory space, such as `gmem`
-        or `smem`; None if it is not printed. align_bytes: the alignment of the first element; None
-        if it is only the natural alignment of
+        layout: the Layout or ComposedLayout.
+        dtype: the element type as CuTe prints it, such as `f32`; None for a layout without a
+            tensor.
+        space: the tensor's memory space, such as `gmem` or `smem`; None if it is not printed.
+        align_bytes: the alignment of the first element; None if it is only the natural alignment of
             the element type.
         origin: the first coordinate of a coordinate tensor; None for any other tensor or layout.
         pointer_swizzle: the pointer's swizzle, which applies to byte addresses; None if there is no

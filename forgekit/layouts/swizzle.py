@@ -51,7 +51,7 @@ class Swizzle:
         elif abs(self.shift) < self.bits:
             raise _bad_swizzle(self, "the two groups of bits would overlap: abs(shift) < bits")
         elif self.bits + self.base + abs(self.shift) > _OFFSET_BITS:
-            raise _bad_swizzle(self, f"it reaches beyond {_OFFSET_BITS} bits")
+            raise _bad_swizzle(self, f"the swizzle reaches beyond {_OFFSET_BITS} bits")
 
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
@@ -62,7 +62,7 @@ class Swizzle:
         """Return the swizzled offset."""
         if integer_or_none(offset) is None:
             remedy = "compose it with a layout for coordinates: ComposedLayout(swizzle, 0, layout)"
-            raise usage_error(f"{self}", brief(offset), "an offset, an integer", remedy)
+            raise usage_error(f"{self}", brief(offset), "an integer offset", remedy)
         mask = (1 << self.bits) - 1
         source = self.base + max(self.shift, 0)
         target = self.base + max(-self.shift, 0)
@@ -102,7 +102,7 @@ class ComposedLayout(Shaped):
             raise usage_error(
                 "ComposedLayout(inner, offset, outer)",
                 f"{brief(self.inner)}, {brief(self.outer)}",
-                "inner a Swizzle or Layout, outer a Layout",
+                "a Swizzle or Layout as inner, a Layout as outer",
                 "for example ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))",
             )
         object.__setattr__(self, "offset", checked_tuple(self.offset, "offset", leaf=_offset))

@@ -70,7 +70,7 @@ def _unzip(divided: Any, tiler: Any) -> Any:
         if divided.rank != 2:
             got, needed = (
                 f"None for the mode {outer_of(divided)}",
-                "a size per mode of the tiler",
+                "a size for each mode of the tiler",
             )
             remedy = "pass the mode's whole size, or use logical_divide"
             raise usage_error("zipped, tiled or flat divide", got, needed, remedy)

@@ -119,7 +119,7 @@ def test_of_coordinate_layouts_only_with_integer_strides(function: object) -> No
         (lambda: Swizzle(3, -1, 3), "must not be negative"),
         (lambda: Swizzle(10, 12, 13), "beyond 32 bits"),
         (lambda: Swizzle(1.5, 0, 3), "not an integer"),  # type: ignore[arg-type]
-        (lambda: ComposedLayout(Layout(4), 0, 4), "outer a Layout"),  # type: ignore[arg-type]
+        (lambda: ComposedLayout(Layout(4), 0, 4), "a Layout as outer"),  # type: ignore[arg-type]
     ],
 )
 def test_refused(compute: object, says: str) -> None:

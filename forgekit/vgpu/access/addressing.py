@@ -35,7 +35,7 @@ class Target(NamedTuple):
     space: str  # global, shared, local or param
     allocation: Allocation | None = None  # for global memory
     skipped: int = 0  # bytes before the first row
-    inside: int = 0  # if not 0, the number of bytes of the only row that are in the tensor
+    inside: int = 0  # if not 0, the only row has this number of bytes inside the tensor
 
 
 class _Request(NamedTuple):
@@ -256,10 +256,9 @@ def _parameter_target(request: _Request) -> Target:
 
 
 def _overhanging(request: _Request, left: Array) -> list[Target]:
-    """Return the targets of vector loads that extend past a tensor's end if the kernel does not use
-    the elements beyond the end.
+    """Return the targets of vector loads whose last, unused elements are beyond a tensor's end.
 
-    The threads of these loads are removed from `left`. Beyond the end, they read zeros.
+    Remove the threads of these loads from `left`. Beyond the end, they read zeros.
     """
     m, _, address, _, elem, count, width = request
     used, result = elem * _used(m, count), []

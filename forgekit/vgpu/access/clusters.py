@@ -1,7 +1,7 @@
 """Compute addresses in the shared memory of all blocks of a cluster.
 
 The upper bits of a `shared::cluster` address identify the block: rank + 1, or 0 for the thread's
-own block (every `shared::cta` address is also a `shared::cluster` address).
+own block, so every `shared::cta` address is also a `shared::cluster` address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def mapped(address: Array, rank: Array) -> Array:
     """Map an address to the same offset in the shared memory of the block with this rank."""
     kind = address.dtype.type
     whose = (rank.astype(address.dtype) + kind(1)) << kind(RANK_SHIFT)
-    above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # generic window
+    above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # keep the window
     return (address & (above | kind(_OFFSET))) | whose
 
 

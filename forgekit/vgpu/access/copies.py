@@ -115,7 +115,7 @@ class AsyncOperation:
     left: Array = field(init=False)
     group: Array = field(init=False)
     held: dict[int, Array] = field(default_factory=dict)  # bytes that were read before the write
-    moved: bool = False  # True if the data arrived early, on which kernels must not rely
+    moved: bool = False  # True if an adversarial schedule has moved the data early
     token: object = None  # for use by a listener
 
     def __post_init__(self) -> None:

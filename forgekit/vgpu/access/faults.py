@@ -65,7 +65,7 @@ def _error(
     """Return the error for the threads in `bad`; its kind, line, thread and place are also its
     attributes.
 
-    does: the end of a sentence about the first thread, with its full stop.
+    does: the rest of a sentence that begins with the first thread, including the full stop.
     """
     block, thread = _first(m, bad)
     more = int(m.expand(bad).sum()) - 1
@@ -347,7 +347,7 @@ def box_corner(
 ) -> KernelError:
     """Return the error for a tensor copy whose box begins at an illegal coordinate.
 
-    wrong: the end of a sentence about the box.
+    wrong: the rest of a sentence about the box.
     """
     return _error(
         m, who, "misaligned", "Misplaced box",

@@ -2,8 +2,8 @@
 shared memory.
 
 A swizzle with a span of 32, 64 or 128 bytes permutes the 2, 4 or 8 pieces of each span, depending
-on the index of their 128-byte line (PTX ISA, "Swizzling modes"), as CuTe's Swizzle<1, 4, 3>,
-Swizzle<2, 4, 3> and Swizzle<3, 4, 3> permute addresses. The fields of descriptors follow PTX ISA,
+on the index of their 128-byte line (PTX ISA, "Swizzling modes"), like CuTe's Swizzle<1, 4, 3>,
+Swizzle<2, 4, 3> and Swizzle<3, 4, 3> on byte addresses. The fields of descriptors follow PTX ISA,
 "Matrix descriptor"; the layouts follow CUTLASS, include/cute/arch/mma_sm90_desc.hpp.
 """
 

@@ -138,7 +138,7 @@ class Dataflow:
 
     @functools.cached_property
     def dying(self) -> list[list[int]]:
-        """Return, for each instruction, the registers that it reads or writes and no later
+        """Return, for each instruction, the registers that it reads or writes and that no later
         instruction reads."""
         result = []
         for pc, (reads, writes) in enumerate(self._sets):
@@ -319,8 +319,8 @@ def _acts(instruction: ptx.Instruction) -> bool:
 
 
 def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
-    """Return the index of the operand of a `cp` that is the global address to which it writes (or
-    from which it reads); None if there is no such operand."""
+    """Return the index of the `cp` operand that is the global address written to (or read from);
+    None if there is no such operand."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]
     if len(ends) < 2:  # commit_group, wait_group, prefetch

@@ -48,7 +48,7 @@ class _Alike(NamedTuple):
 
 
 def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Correct the source lines of instructions to which the compiler gives the line after the
+    """Correct the source lines of instructions to which the compiler assigns the line after the
     function, in column 0.
 
     Such an instruction gets the source line of the instruction before it in the PTX. If it is an
