@@ -129,7 +129,7 @@ class Barriers:
     def _times(self, barrier: Barrier) -> Array:
         """Return the number of arrivals of each lane, of shape (blocks, warps, lanes).
 
-        A lane that does not exist or has exited arrives together with its warp.
+        A lane that does not exist or has exited counts as arriving with the rest of its warp.
         """
         m = self.machine
         times = np.zeros(m.shape, np.int64)

@@ -79,8 +79,8 @@ class TensorInfo:
         return f"{self.name}[{text}]{gap}{within}"
 
     def same_address(self, byte_offset: int) -> str:
-        """Return other coordinates with the same address in a row-major matrix, such as `x[7, 4] to
-        x[0, 32]`; empty for any other tensor."""
+        """Return the other coordinates that have the same address in a row-major matrix, such as
+        `x[7, 4] to x[0, 32]`; empty for any other tensor."""
         element, rest = divmod(byte_offset, self.itemsize)
         if (
             len(self.shape) != 2
