@@ -1,7 +1,7 @@
 """Implement the layout algebra: coalesce, composition, complement and the inverses.
 
-Results equal CuTe's in value and in form: the nesting and the order of modes are those that CuTe
-DSL 4.8.1 prints. Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
+Results equal those of CuTe DSL 4.8.1, including the nesting and the order of modes. Source:
+CUTLASS, media/docs/cpp/cute/02_layout_algebra.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from forgekit.layouts.tuples import Basis, IntTuple, checked_tuple, flat, leaf_m
 
 
 def from_modes(modes: list[Mode]) -> Layout:
-    """Return a flat layout: `8:1`, not `(8):(1)`, for a single mode, and `1:0` for no modes."""
+    """Return the flat layout with these modes. A single mode becomes `8:1`, not `(8):(1)`; no modes
+    become `1:0`."""
     if len(modes) == 1:
         return unchecked(*modes[0])
     if not modes:
@@ -27,8 +28,8 @@ def from_modes(modes: list[Mode]) -> Layout:
 
 
 def joined(layouts: list[Any]) -> Any:
-    """Return a layout whose modes are the given layouts. If they are composed layouts, which must
-    share a swizzle, the result is composed with it."""
+    """Return a layout whose modes are the given layouts. Composed layouts must share a swizzle,
+    with which the result is then composed."""
     for layout in layouts:
         if isinstance(layout, ComposedLayout):
             return replace(layout, outer=joined([outer_of(x) for x in layouts]))
@@ -38,7 +39,7 @@ def joined(layouts: list[Any]) -> Any:
 def require_integers(layout: Layout, what: str) -> None:
     """Raise UsageError if a stride is a basis element such as 1@0."""
     if any(isinstance(stride, Basis) for stride in flat(layout.stride)):
-        remedy = "compose the coordinate layout with a layout of memory first"
+        remedy = "compose the coordinate layout with a memory layout first"
         raise usage_error(f"{what} of {layout}", "strides like 1@0", "integer strides", remedy)
 
 
@@ -57,11 +58,11 @@ def merged(modes: list[Mode]) -> list[Mode]:
 
 @checked()
 def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
-    """Return the layout with the fewest modes that is the same function of the linear index.
+    """Return the layout that has the fewest modes and is the same function of the linear index.
 
     If `profile` is a tuple, such as (1, 1), each top-level mode is coalesced separately, and modes
-    beyond the profile do not change. Raises UsageError for a dynamic mode (`?`), and for a profile
-    with more modes than the layout.
+    beyond the profile do not change. Raises UsageError for a dynamic mode (`?`) and for a profile
+    with more entries than the layout has modes.
     """
     if isinstance(layout, ComposedLayout):
         return replace(layout, outer=coalesce(layout.outer, profile))
@@ -82,7 +83,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
 
 @checked()
 def filter_zeros(layout: Layout) -> Layout:
-    """Return the layout with each broadcast mode (stride 0) reduced to size 1."""
+    """Return the layout with the size of each broadcast mode (stride 0) reduced to 1."""
     layout.require_static("filter_zeros")
     sizes = leaf_map(lambda s, d: 1 if d == 0 else s, layout.shape, layout.stride)
     return unchecked(sizes, layout.stride)
@@ -97,9 +98,9 @@ def composition(a: Layout | ComposedLayout, b: Any) -> Any:
     Raises UsageError in the same cases as CuTe: if a size does not divide another size, or if a
     stride of `b` is larger than a size of `a` but not a multiple of it.
 
-    Like CuTe, this function does not check strides of `b` that are *smaller* than a size of `a`, or
-    negative. The result may then not be a composition: `(4,6):(6,1) o 4:3` is `(2,2):(18,1)`, which
-    maps 2 to 1, but `a` maps 6 to 13.
+    Like CuTe, this function does not check strides of `b` that are negative or *smaller* than a
+    size of `a`. With such strides, the result may not be a composition: `(4,6):(6,1) o 4:3` is
+    `(2,2):(18,1)`, which maps 2 to 1, but `a` maps 6 to 13.
     """
     if isinstance(b, tuple):
         return joined(by_mode(composition, a, b, "composition")[: len(b)])
@@ -112,12 +113,12 @@ def composition(a: Layout | ComposedLayout, b: Any) -> Any:
 
 
 def as_layout(value: Any, what: str) -> Layout:
-    """Return a Layout unchanged, or an integer n as n:1."""
+    """Return a Layout unchanged, and convert an integer n to n:1."""
     if isinstance(value, Layout):
         return value
     if integer_or_none(value) is not None:
         return Layout(value)
-    needed = "a Layout, an integer, or a tuple of them with one entry per mode"
+    needed = "a Layout, an integer, or a tuple of these with one entry per mode"
     raise usage_error(f"{what}: tiler", brief(value), needed, "for example (32, 8)")
 
 
@@ -126,11 +127,11 @@ def by_mode(
 ) -> list[Any]:
     """Apply `function(mode, entry)` to each mode of a layout; a mode whose entry is None or missing
     does not change."""
-    # refuse a tiler that is nested too deeply
+    # Refuse a tiler that is nested too deeply.
     checked_tuple(tiler, f"{what}: tiler", leaf=lambda entry: entry)
     if len(tiler) > layout.rank:
         needed = f"at most {layout.rank}, one per mode of {outer_of(layout)}"
-        remedy = "pass one entry per mode, None to keep a mode whole"
+        remedy = "pass one entry per mode; None keeps a mode whole"
         raise usage_error(f"{what}: tiler", f"{len(tiler)} entries", needed, remedy)
     modes = list(layout)
     for i, entry in enumerate(tiler):
@@ -189,14 +190,14 @@ def _no_composition(a: Layout, size: int, stride: int, why: str) -> UsageError:
 
 @checked()
 def complement(layout: Layout, cotarget: Any = 1) -> Layout:
-    """Return a layout whose offsets, added to this layout's, fill `cotarget`.
+    """Return a layout whose offsets, added to those of `layout`, fill `cotarget`.
 
     `cotarget` is a size, a shape or a Layout (whose shape is used). The modes of the result are
     ordered by stride; sizes are rounded up if `cotarget` is not a multiple of the layout's span.
 
     Raises UsageError for a layout without a complement: a layout with a stride that is less than
     the span of the modes with smaller strides, such as `(2,2):(2,2)`, or with a negative or a basis
-    stride. (For such a layout, CuTe DSL 4.8.1 prints sizes of 0 and less, and a divide by it can
+    stride. (For such a layout, CuTe DSL 4.8.1 returns sizes of 0 or less, and dividing by it can
     end the process.)
     """
     layout.require_static("complement")
@@ -210,11 +211,13 @@ def complement(layout: Layout, cotarget: Any = 1) -> Layout:
     for size, stride in sorted(modes, key=lambda mode: mode[1]):
         if stride < reached:
             why = f"the stride {stride}, within the {reached} elements that other modes span"
-            raise _no_complement(layout, why, "each stride at least the span of the smaller ones")
+            raise _no_complement(
+                layout, why, "each stride at least the span of the modes with smaller strides"
+            )
         found.append((stride // reached, reached))
         reached = size * stride
     step = reached
-    for size in flat(target):  # modes that fill the target beyond the layout's span
+    for size in flat(target):  # modes that fill `cotarget` beyond the layout's span
         rest = -(-size // reached)
         found.append((rest, step))
         step *= rest
@@ -229,15 +232,15 @@ def _no_complement(layout: Layout, got: str, needed: str) -> UsageError:
 
 @checked()
 def right_inverse(layout: Layout) -> Layout:
-    """Return the layout R with layout(R(i)) = i, for the longest possible range of offsets i from
-    0.
+    """Return the layout R with layout(R(i)) = i for the longest possible range of offsets i that
+    begins at 0.
 
     If the layout is one-to-one and has no gaps, R is its inverse. Modes with negative strides are
     skipped.
     """
     layout.require_static("right_inverse")
     require_integers(layout, "right_inverse")
-    index_of: dict[Any, Mode] = {}  # stride -> the first such mode's size, index stride
+    index_of: dict[Any, Mode] = {}  # stride -> (size, index stride) of its first mode
     for stride, size, before in _steps(layout):
         index_of.setdefault(stride, (size, before))
     found: list[Mode] = []
@@ -274,8 +277,8 @@ def left_inverse(layout: Layout) -> Layout:
         if stride < 0 or stride % reached:
             raise usage_error(
                 f"left inverse of {layout}",
-                f"the stride {stride} after {reached}",
-                "positive strides, each a multiple of the smaller ones",
+                f"the stride {stride}, not a positive multiple of {reached}",
+                "positive strides, each a multiple of all smaller strides",
                 "use a compact or padded layout such as (4,8):(9,1)",
             )
         found.append((stride // reached, index_stride))

@@ -31,8 +31,8 @@ Layout._of = staticmethod(of)
 
 
 def read(value: object) -> Described:
-    """Return the layout that a value describes, with the properties of a tensor; accepts the same
-    values as `of`."""
+    """Return the layout that a value describes and, for a tensor, its other properties. Accepts the
+    same values as `of`."""
     if isinstance(value, Described):
         return value
     if isinstance(value, Layout | ComposedLayout):
@@ -59,15 +59,15 @@ def _read_torch(tensor: Any) -> Described:
 
 
 def _read_cute(value: Any) -> Described:
-    """Convert a CuTe object via its printed text. Refuse an object whose trace has ended, because
-    it points to freed memory."""
+    """Convert a CuTe object through its printed text. Refuse an object whose trace has ended,
+    because it points to freed memory."""
     handle = getattr(value, "value", value) if not _is_mlir_value(value) else value
     if _is_mlir_value(handle):
         if has_ended(handle):
             raise usage_error(
                 f"CuTe {type(value).__name__.lstrip('_')}",
-                "one whose @cute.jit function has ended (CuTe has freed it)",
-                "one from the function being traced",
+                "an object whose @cute.jit function has ended (CuTe has freed it)",
+                "an object from the function that is being traced",
                 "inside the function, convert it with fk.Layout.of(layout) and return the result",
             )
     elif type(value).__name__.lstrip("_") not in ("Tensor", "FakeTensor"):  # these need no trace
@@ -90,7 +90,7 @@ def has_ended(handle: Any) -> bool:
 
 
 def _plain(stride: object) -> object:
-    """Return a stride (or a tuple of strides) with CuTe's ScaledBasis converted to Basis."""
+    """Return a stride or a tuple of strides, with each CuTe ScaledBasis converted to a Basis."""
     if isinstance(stride, tuple | list):
         return tuple(_plain(part) for part in parts(tuple(stride)))
     if type(stride).__name__ == "ScaledBasis":

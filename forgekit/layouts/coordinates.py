@@ -35,14 +35,14 @@ def _misfit(coord: IntTuple, shape: IntTuple) -> UsageError:
         "coordinate",
         text(coord),
         f"an integer or a tuple nested like the shape {text(shape)}",
-        "one integer may index a whole nested mode, but not the reverse; layout.flatten() needs "
-        "one integer per innermost mode",
+        "one integer may index a whole nested mode, but a tuple cannot index an innermost mode; "
+        "layout.flatten() needs one integer per innermost mode",
     )
 
 
 def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
-    """Return the coordinate that corresponds to a linear index (or to one index per mode) in a
-    shape."""
+    """Return the coordinate in a shape that corresponds to a linear index, or to one index per
+    mode."""
     if isinstance(index, tuple):
         if not isinstance(shape, tuple) or len(index) != len(shape):
             raise _misfit(index, shape)
@@ -51,7 +51,7 @@ def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
         return index
     found, rest = [], index
     for s in shape[:-1]:
-        sign = 1 if rest >= 0 else -1  # division rounds towards zero, as in C and CuTe
+        sign = 1 if rest >= 0 else -1  # division rounds toward zero, as in C and CuTe
         rest, remainder = divmod(abs(rest), product(s))
         found.append(idx2crd(sign * remainder, s))
         rest *= sign
@@ -59,7 +59,7 @@ def idx2crd(index: IntTuple, shape: IntTuple) -> IntTuple:
 
 
 def basis_offset(basis: Any) -> IntTuple:
-    """Return a basis element as a coordinate; `3@1` gives (0,3)."""
+    """Convert a basis element to a coordinate: `3@1` becomes (0,3)."""
     value: IntTuple = basis.value
     for mode in reversed(basis.mode):
         value = (0,) * mode + (value,)
@@ -67,7 +67,8 @@ def basis_offset(basis: Any) -> IntTuple:
 
 
 def add(a: IntTuple, b: IntTuple) -> IntTuple:
-    """Return the sum of two offsets; coordinates are added entry by entry, and 0 is neutral."""
+    """Return the sum of two offsets. Coordinates are added entry by entry, and adding 0 changes
+    nothing."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         length = max(len(a), len(b))
         a, b = a + (0,) * (length - len(a)), b + (0,) * (length - len(b))

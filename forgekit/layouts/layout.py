@@ -1,6 +1,6 @@
 """Define Layout: a shape and a stride, which together map coordinates to offsets.
 
-In the coordinate of a slice, None keeps a mode and an integer fixes it.
+In the coordinate of a slice, None keeps a mode, and an integer selects one index of a mode.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from forgekit.layouts.tuples import (
 
 
 class Shaped(ABC):
-    """The base class of plain and composed layouts, with the methods that need only the shape."""
+    """The base class of plain and composed layouts. It defines the methods that need only the
+    shape."""
 
     shape: IntTuple
     is_static: bool
@@ -86,19 +87,20 @@ class Shaped(ABC):
         return self.shape
 
     def require_static(self, what: str) -> None:
-        """Raise UsageError if a size or stride is `?`; what: the requested computation."""
+        """Raise UsageError if a size or stride is `?`; what: the requested computation, for the
+        message."""
         if not self.is_static:
             raise _dynamic(f"{what} of", str(self))
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Layout(Shaped):
-    """A function from coordinates to offsets, `shape:stride`, printed as CuTe prints it.
+    """A function from coordinates to offsets, which is printed as in CuTe: `shape:stride`.
 
     Args:
         shape: a positive integer, or a nested tuple of positive integers.
         stride: nested like the shape; None for column-major (the leftmost mode is contiguous).
-            A leaf may be negative, 0 (broadcast) or a `Basis` (coordinate layouts). By default,
+            A leaf may be negative, 0 (broadcast) or a `Basis` (for coordinate layouts). By default,
             modes of size 1 have stride 0, as in CuTe.
 
     A layout is called with a linear index (`layout(5)`, where the leftmost mode varies fastest),
@@ -164,8 +166,7 @@ class Layout(Shaped):
         return unchecked(shape, stride)
 
     def cosize(self) -> int:
-        """Return the span: one more than the largest offset, computed with absolute values of
-        strides.
+        """Return the span: one more than the largest offset, with absolute values of strides.
 
         For a coordinate layout, return the product of the spans of the coordinate's modes.
         """
@@ -197,12 +198,12 @@ def flat_modes(layout: Layout) -> list[Mode]:
 
 
 class ModeError(UsageError, IndexError):
-    """The layout lacks the requested mode. This class is an IndexError, which ends Python's
-    iteration by index."""
+    """Raised if a layout does not have the requested mode. It is also an IndexError, so Python's
+    iteration by index ends."""
 
 
 def unchecked(shape: IntTuple, stride: IntTuple) -> Layout:
-    """Return a Layout without checking its entries, which must be valid."""
+    """Return a Layout with this shape and stride, without checking that they are valid."""
     layout = object.__new__(Layout)
     object.__setattr__(layout, "shape", shape)
     object.__setattr__(layout, "stride", stride)
@@ -244,8 +245,8 @@ def _dynamic(what: str, layout: str) -> UsageError:
 
 @checked()
 def slice_layout(layout: Layout, coord: object) -> Layout:
-    """Return the modes of `layout` for which `coord` is None, in order, as `layout(coord)` does in
-    CuTe.
+    """Return the layout of the modes for which `coord` is None, in order, as `layout(coord)` does
+    in CuTe.
 
     The offset of the fixed modes is dropped; `slice_and_offset` also returns it. A tuple in the
     coordinate applies to the parts of a nested mode, so `(None, (1, None))` keeps 2 modes. Raises
@@ -272,8 +273,8 @@ def slice_and_offset(layout: Layout, coord: object) -> tuple[Layout, IntTuple]:
 
 
 def _kept(coord: IntTuple, value: IntTuple) -> tuple[IntTuple, ...]:
-    """Return the parts of a value for which the coordinate is None; a tuple applies to nested
-    parts."""
+    """Return the parts of a shape or stride for which the coordinate is None; a tuple in the
+    coordinate applies to nested parts."""
     if isinstance(coord, tuple):
         return tuple(p for c, v in zip(coord, value, strict=True) for p in _kept(c, v))
     return (value,) if coord is None else ()

@@ -1,6 +1,6 @@
 """Create layouts and rearrange their modes.
 
-Source: CUTLASS, include/cute/layout.hpp; results have the form that CuTe DSL 4.8.1 prints.
+Source: CUTLASS, include/cute/layout.hpp; results have the same form as in CuTe DSL 4.8.1.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ def size(layout: Layout | ComposedLayout, mode: int | None = None) -> int:
 
 @checked()
 def cosize(layout: Layout | ComposedLayout) -> int:
-    """Return one more than the largest offset."""
+    """Return one more than the largest offset, with absolute values of strides."""
     return layout.cosize()
 
 
 @checked()
 def make_layout(shape: Any, stride: Any = None) -> Layout:
-    """Return Layout(shape, stride), or, for a tuple of Layouts, the layout with these modes."""
+    """Return Layout(shape, stride). If `shape` is a tuple of Layouts, return the layout with these
+    modes."""
     if isinstance(shape, tuple | list) and shape and all(isinstance(s, Layout) for s in shape):
         return joined(list(shape))
     return Layout(shape, stride)
@@ -52,12 +53,12 @@ def _bases(shape: IntTuple, path: tuple[int, ...]) -> IntTuple:
 
 @checked()
 def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[int, ...], Layout]:
-    """Return the tile and the thread-value layout of threads that each own the same layout of
-    values.
+    """Return the tile and the thread-value layout for threads whose values all have the same
+    layout.
 
     Args:
-        thr_layout: maps (row, column) of a thread to its index; compact.
-        val_layout: maps (row, column) of a thread's value to its index; compact.
+        thr_layout: maps (row, column) in the grid of threads to a thread index; compact.
+        val_layout: maps (row, column) in a thread's tile to a value index; compact.
 
     Returns:
         (tiler_mn, layout_tv): the sizes of the tile, and the layout that maps (thread, value) to
@@ -73,7 +74,7 @@ def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[int, .
 
 @checked()
 def select(layout: Layout, modes: Sequence[int]) -> Layout:
-    """Return the chosen top-level modes, in the given order."""
+    """Return the layout of the top-level modes with these numbers, in the given order."""
     if any(integer_or_none(i) is None for i in modes):
         needed, remedy = "a list of modes", "write select(layout, [0, 2]), for example"
         raise usage_error("select, modes", brief(modes), needed, remedy)

@@ -1,4 +1,4 @@
-"""Parse CuTe DSL's output: layouts, tensors and their MLIR types, static or with `?`.
+"""Parse layouts, tensors and their MLIR types, static or with `?`, as CuTe DSL prints them.
 
     (4,8):(8,1)                                     a layout
     S<3,4,3> o 0 o (8,64):(64,1)                    a composed layout
@@ -26,13 +26,13 @@ _SPACES = ("gmem", "smem", "rmem", "generic", "tmem", "dsmem")
 
 @dataclass(frozen=True)
 class Described:
-    """The properties that a printed layout or tensor states.
+    """The properties that the text of a printed layout or tensor states.
 
     Attributes:
         layout: the Layout or ComposedLayout.
-        dtype: the element type as CuTe prints it (`f32`, `bf16`); None if the layout belongs to no
+        dtype: the element type as CuTe prints it, such as `f32`; None for a layout without a
             tensor.
-        space: the tensor's memory space (`gmem`, `smem`, `rmem`, `generic`); None if not printed.
+        space: the tensor's memory space, such as `gmem` or `smem`; None if it is not printed.
         align_bytes: the alignment of the first element; None if it is only the natural alignment of
             the element type.
         origin: the first coordinate of a coordinate tensor; None for any other tensor or layout.
@@ -50,7 +50,7 @@ class Described:
 
 @checked()
 def parse(text: str) -> Described:
-    """Parse a printed CuTe layout or tensor; raise UsageError if it is not one."""
+    """Parse a printed CuTe layout or tensor; raise UsageError if the text is anything else."""
     reader = _Reader(text.strip())
     described = reader.described()
     reader.end()
@@ -58,7 +58,7 @@ def parse(text: str) -> Described:
 
 
 class _Reader:
-    """A recursive-descent parser; each method consumes the element after which it is named."""
+    """A recursive-descent parser. Most methods are named after the element that they parse."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -69,8 +69,8 @@ class _Reader:
         return usage_error(f'reading "{shown}"', rest, needed, _EXAMPLE)
 
     def take(self, pattern: str) -> str | None:
-        """If the pattern matches at the current position, consume the match and the spaces after
-        it, and return the match. Otherwise return None."""
+        """Consume and return the text that matches the pattern at the current position, and skip
+        the spaces after it. Return None if the pattern does not match."""
         match = re.compile(rf"({pattern})\s*").match(self.text, self.at)
         if match is None:
             return None
@@ -182,7 +182,7 @@ class _Reader:
         while not self.take(r"\)"):
             if entries:
                 self.need(",", "',' or ')'")
-            if not self.take(r"(?=\))"):  # (4,) is Python's tuple with one element
+            if not self.take(r"(?=\))"):  # allow (4,), Python's tuple with one element
                 entries.append(self.tuple())
         return tuple(entries)
 

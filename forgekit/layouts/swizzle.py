@@ -24,13 +24,13 @@ _OFFSET_BITS = 32
 
 @dataclass(frozen=True, repr=False)
 class Swizzle:
-    """A permutation of offsets that XORs `bits` bits of an offset with `bits` other bits.
+    """A permutation of offsets that XORs `bits` bits of each offset with `bits` other bits.
 
     The `bits` bits that begin at bit `base` are XORed with the bits `shift` places above them
     (below them, if `shift` is negative). If `bits` is 0, the swizzle is the identity. CuTe DSL
-    4.8.1 silently replaces invalid parameters (abs(shift) < bits, negative `bits` or `base`, more
-    than 32 bits in total) by the identity S<0,4,3>; this class raises UsageError for them. Source:
-    CUTLASS, include/cute/swizzle.hpp.
+    4.8.1 silently replaces a swizzle with invalid parameters (abs(shift) < bits, negative `bits` or
+    `base`, or more than 32 bits in total) with the identity S<0,4,3>; this class raises UsageError.
+    Source: CUTLASS, include/cute/swizzle.hpp.
     """
 
     bits: int
@@ -51,7 +51,7 @@ class Swizzle:
         elif abs(self.shift) < self.bits:
             raise _bad_swizzle(self, "the two groups of bits would overlap: abs(shift) < bits")
         elif self.bits + self.base + abs(self.shift) > _OFFSET_BITS:
-            raise _bad_swizzle(self, f"it reaches beyond {_OFFSET_BITS} bits")
+            raise _bad_swizzle(self, f"the swizzle reaches beyond {_OFFSET_BITS} bits")
 
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
@@ -62,7 +62,7 @@ class Swizzle:
         """Return the swizzled offset."""
         if integer_or_none(offset) is None:
             remedy = "compose it with a layout for coordinates: ComposedLayout(swizzle, 0, layout)"
-            raise usage_error(f"{self}", brief(offset), "an offset, an integer", remedy)
+            raise usage_error(f"{self}", brief(offset), "an integer offset", remedy)
         mask = (1 << self.bits) - 1
         source = self.base + max(self.shift, 0)
         target = self.base + max(-self.shift, 0)
@@ -88,8 +88,9 @@ def _offset(value: object) -> int | Basis | Dynamic:
 class ComposedLayout(Shaped):
     """The function `inner o offset o outer`, which maps a coordinate c to inner(offset + outer(c)).
 
-    `inner` is a Swizzle or a Layout. `outer` is a Layout, and its shape is the shape of the
-    composed layout, which has no stride. Source: CUTLASS, include/cute/layout_composed.hpp.
+    `inner` is a Swizzle or a Layout. `outer` is a Layout, whose shape is also the shape of the
+    composed layout. A composed layout has no stride. Source: CUTLASS,
+    include/cute/layout_composed.hpp.
     """
 
     inner: Swizzle | Layout
@@ -101,7 +102,7 @@ class ComposedLayout(Shaped):
             raise usage_error(
                 "ComposedLayout(inner, offset, outer)",
                 f"{brief(self.inner)}, {brief(self.outer)}",
-                "inner a Swizzle or Layout, outer a Layout",
+                "a Swizzle or Layout as inner, a Layout as outer",
                 "for example ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))",
             )
         object.__setattr__(self, "offset", checked_tuple(self.offset, "offset", leaf=_offset))
@@ -136,10 +137,10 @@ class ComposedLayout(Shaped):
         return ComposedLayout(self.inner, self.offset, self.outer.mode(*path))
 
     def cosize(self) -> int:
-        """Return the span of the outer layout: like CuTe, assume that the swizzle permutes the
-        offsets in this span.
+        """Return the span of the outer layout. Like CuTe, assume that the swizzle permutes the
+        offsets within this span.
 
-        Like CuTe, raises UsageError if the inner function is a Layout.
+        Raises UsageError if the inner function is a Layout, as CuTe also does.
         """
         if isinstance(self.inner, Layout):
             needed = "a swizzle"

@@ -17,13 +17,14 @@ from forgekit.layouts.swizzle import ComposedLayout, outer_of
 # -- divides ------------------------------------------------------------------------------------
 @checked()
 def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return the layout, cut into tiles: mode 0 runs within a tile, mode 1 over the tiles.
+    """Return the layout divided into tiles: mode 0 iterates within a tile, and mode 1 over the
+    tiles.
 
     `tiler` is a Layout, an integer n (tiles of n neighbours), or a tuple of Layouts and integers,
-    one per mode. With a tuple, each mode becomes (within the tile, over the tiles); a mode whose
-    entry is None or missing stays whole. If a tile does not divide a mode, the number of tiles is
-    rounded up. Raises UsageError in the same cases as composition and complement, and for a tiler
-    with more entries than modes.
+    one per mode. With a tuple, each mode becomes (within the tile, over the tiles), but a mode
+    whose entry is None or missing stays whole. If a tile does not divide a mode, the number of
+    tiles is rounded up. Raises UsageError in the same cases as composition and complement, and for
+    a tiler with more entries than modes.
     """
     if isinstance(tiler, tuple):
         return joined(by_mode(logical_divide, layout, tiler, "logical_divide"))
@@ -33,7 +34,7 @@ def logical_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return the logical divide with its parts grouped: ((tile modes), (rest modes)).
+    """Return the logical divide with its modes grouped as ((tile modes), (rest modes)).
 
     `zipped_divide(gA, (8, 8))[(None, (1, 2))]` is the tile in row 1, column 2. As in CuTe, the
     tiler is a tuple or a Layout, not an integer. None is allowed only for a mode with exactly two
@@ -48,7 +49,7 @@ def zipped_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return the zipped divide with the rest modes at top level: ((tile modes), rest0, rest1,
+    """Return the zipped divide with the rest modes at the top level: ((tile modes), rest0, rest1,
     ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([tile, *rest])
@@ -56,7 +57,7 @@ def tiled_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
 
 @checked()
 def flat_divide(layout: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return the zipped divide with all modes at top level: (tile0, tile1, ..., rest0, rest1,
+    """Return the zipped divide with all modes at the top level: (tile0, tile1, ..., rest0, rest1,
     ...)."""
     tile, rest = zipped_divide(layout, tiler)
     return joined([*tile, *rest])
@@ -69,7 +70,7 @@ def _unzip(divided: Any, tiler: Any) -> Any:
         if divided.rank != 2:
             got, needed = (
                 f"None for the mode {outer_of(divided)}",
-                "a size per mode of the tiler",
+                "a size for each mode of the tiler",
             )
             remedy = "pass the mode's whole size, or use logical_divide"
             raise usage_error("zipped, tiled or flat divide", got, needed, remedy)
@@ -83,7 +84,8 @@ def _unzip(divided: Any, tiler: Any) -> Any:
 # -- products -----------------------------------------------------------------------------------
 @checked()
 def logical_product(block: Layout | ComposedLayout, tiler: Any) -> Any:
-    """Return the block, repeated over a tiler: mode 0 is the block, mode 1 runs over its copies.
+    """Return copies of the block, arranged by a tiler: mode 0 is the block, and mode 1 iterates
+    over the copies.
 
     `tiler` is a Layout, an integer n (n copies), or a tuple of Layouts and integers, one per mode
     of the block; None leaves a mode unchanged. Raises UsageError in the same cases as composition
@@ -106,7 +108,7 @@ def zipped_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 
 @checked()
 def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return the zipped product with the tiler's modes at top level: ((block modes), copies0,
+    """Return the zipped product with the tiler's modes at the top level: ((block modes), copies0,
     ...)."""
     within, over = zipped_product(block, tiler)
     return joined([within, *over])
@@ -114,29 +116,30 @@ def tiled_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
 
 @checked()
 def flat_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return the zipped product with all modes at top level: (block0, ..., copies0, ...)."""
+    """Return the zipped product with all modes at the top level: (block0, ..., copies0, ...)."""
     within, over = zipped_product(block, tiler)
     return joined([*within, *over])
 
 
 @checked()
 def blocked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return the block, repeated over the tiler's grid: mode i is (within the block, over the
-    blocks).
+    """Return copies of the block, arranged in the tiler's grid: mode i is (within the block, over
+    the copies).
 
     If block and tiler differ in rank, modes 1:0 are appended to the shorter. As in CuTe DSL 4.8.1,
-    the result is not coalesced, unlike that of raked_product.
+    the result is not coalesced, unlike the result of raked_product.
     """
     return _interleaved(block, tiler, block_first=True)
 
 
 @checked()
 def raked_product(block: Layout | ComposedLayout, tiler: Layout) -> Any:
-    """Return the block, repeated with interleaved copies: mode i is (over the copies, within the
-    block), coalesced.
+    """Return interleaved copies of the block: mode i is (over the copies, within the block),
+    coalesced.
 
-    As in CuTe DSL 4.8.1, write a one-mode argument with a tuple, Layout((4,)): blocked_product and
-    raked_product refuse some pairs with a plain `4:1` that they accept in the opposite order.
+    Write a one-mode argument with a tuple, Layout((4,)). As in CuTe DSL 4.8.1, blocked_product and
+    raked_product refuse some pairs that contain a plain `4:1`, but accept them in the opposite
+    order.
     """
     return _interleaved(block, tiler, block_first=False)
 
@@ -150,8 +153,8 @@ def _interleaved(block: Layout | ComposedLayout, tiler: Layout, *, block_first: 
 
 
 def _zipped(first: Any, second: Any) -> Any:
-    """Return a layout whose modes are pairs of the two layouts' modes, or a single pair if the
-    first shape is not a tuple."""
+    """Return a layout whose modes are pairs of corresponding modes of two layouts; if the first
+    shape is not a tuple, there is a single pair."""
     if not isinstance(first.shape, tuple):
         return joined([joined([first, second])])
     if not isinstance(second.shape, tuple) or first.rank != second.rank:

@@ -1,7 +1,8 @@
-"""Handle integers and nested tuples of integers, which represent shapes, strides and coordinates.
+"""Process integers and nested tuples of integers, which represent shapes, strides and coordinates.
 
-CuTe calls them IntTuples. A leaf of a stride may also be a `Basis` (the stride of a coordinate
-layout, printed as `1@0`), and any leaf may be `Dynamic` (known only at run time, printed as `?`).
+CuTe calls these values IntTuples. A leaf of a stride may also be a `Basis` (the stride of a
+coordinate layout, printed as `1@0`), and any leaf may be `Dynamic` (known only at run time, printed
+as `?`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any, TypeAlias
 from forgekit.arguments import integer_or_none
 from forgekit.errors import brief, usage_error
 
-# An integer, or a nested tuple of integers (in a stride, also of Basis). mypy cannot follow
-# recursive types through the algebra, so this name is only documentation.
+# An integer or a nested tuple of integers; in a stride, leaves may also be `Basis`. mypy cannot
+# follow recursive types through the algebra, so this name is only documentation.
 IntTuple: TypeAlias = Any
 
 _DEEPEST = 50  # maximum nesting depth; Python's limit for recursion is 1000
@@ -22,9 +23,10 @@ _DEEPEST = 50  # maximum nesting depth; Python's limit for recursion is 1000
 
 @dataclass(frozen=True)
 class Dynamic:
-    """A size or stride that is known only at run time; CuTe prints it as `?`.
+    """A size or stride that is known only at run time, which CuTe prints as `?`.
 
-    divisor: the value is a multiple of this number (`?{div=4}`); bits: the integer's width.
+    divisor: a number of which the value is a multiple, printed as `?{div=4}`; bits: the width of
+    the integer.
     """
 
     divisor: int = 1
@@ -77,7 +79,8 @@ class Basis:
 
 
 def parts(value: IntTuple) -> tuple[Any, ...]:
-    """Return the top-level entries of a tuple; a single entry becomes a tuple with one element."""
+    """Return the top-level entries of a value; a single integer becomes a tuple with one
+    element."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -109,14 +112,15 @@ DYNAMIC_REMEDY = "pass the sizes, for example Layout((64, 32), (32, 1)), or use 
 
 
 def depth_of(value: IntTuple) -> int:
-    """Return the nesting depth: 0 for a single entry, 1 for a flat tuple."""
+    """Return the nesting depth: 0 for an integer, 1 for a flat tuple."""
     if not isinstance(value, tuple):
         return 0
     return 1 + max((depth_of(part) for part in value), default=0)
 
 
 def congruent(a: IntTuple, b: IntTuple) -> bool:
-    """Return True if two values are nested in the same way (CuTe: have the same profile)."""
+    """Return True if two values are nested in the same way; in CuTe's terms, they have the same
+    profile."""
     return weakly_congruent(a, b) and weakly_congruent(b, a)
 
 
@@ -157,8 +161,8 @@ def checked_tuple(
 
 
 def to_coordinate(coord: object) -> IntTuple:
-    """Return a coordinate of integers, None (CuTe's `_`, the whole mode) and nested tuples. Raise
-    UsageError for any other value."""
+    """Return a coordinate that consists of integers, None (CuTe's `_`, for a whole mode) and nested
+    tuples. Raise UsageError for any other value."""
 
     def leaf(value: object) -> int | None:
         number = integer_or_none(value)

@@ -61,7 +61,7 @@ def extent(layout: Layout) -> str:
 
 
 def _number(count: int, noun: str) -> str:
-    """Return `1 element`, `2560 elements`: digits without commas, as CuTe prints sizes."""
+    """Return text such as `2560 elements`. Like CuTe, write numbers without commas."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -70,7 +70,8 @@ def _sizes(shape: IntTuple) -> str:
 
 
 def order(layout: Layout) -> str:
-    """Return a phrase for a row-major or column-major matrix; empty for any other layout."""
+    """Return a phrase for the order of a row-major or column-major matrix; empty for any other
+    layout."""
     if layout.rank != 2 or layout.depth != 1:
         return ""
     (rows, columns), (down, right) = layout.shape, layout.stride
@@ -84,14 +85,14 @@ def order(layout: Layout) -> str:
 
 
 def _larger(stride: Any, size: Any) -> bool:
-    """Return True if a stride is at least a size; assume so if either is unknown."""
+    """Return True if a stride is at least a size, or if either is unknown."""
     if isinstance(stride, int) and isinstance(size, int):
         return stride >= size
     return not isinstance(stride, Basis) and stride != 0
 
 
 def coverage(layout: Layout) -> str:
-    """Describe the offsets that a layout reaches, and state whether it is one-to-one; empty if
+    """Describe the range of offsets, and state whether the layout is one-to-one; empty if
     unknown."""
     if any(isinstance(d, Basis) for d in flat(layout.stride)):
         return ""
@@ -211,7 +212,7 @@ def _coordinate_example(described: Described, layout: Layout, coord: IntTuple) -
 
 
 def _example_coordinate(layout: Layout) -> IntTuple | None:
-    """Return a small coordinate for an example, with different entries if the modes are large
+    """Return a small coordinate for an example. Its entries differ if the modes are large
     enough."""
     numbers = itertools.count(1)
 

@@ -158,7 +158,7 @@ def test_the_bytes_are_there_after_the_wait(read):
     [
         (("[%rd0]", "[%rd0+4]"), "misaligned", "copies from 16 bytes at x"),
         (("[%r1]", "[%r1+8]"), "misaligned", "copies to 16 bytes at shared-memory offset 8"),
-        ((f", {4 * WORDS},", ", 20,"), "misaligned", "20 bytes at once, which is not"),
+        ((f", {4 * WORDS},", ", 20,"), "misaligned", "20 bytes at once, a size that is not"),
         (("[%r1]", "[%r1+128]"), "out-of-bounds", "256 bytes at shared-memory offset 128"),
         (("[%rd0]", "[%rd0+768]"), "out-of-bounds", "past the tensor's end"),
         (("[%r2]", "[%r2+8]"), "mbarrier", "has not initialised"),

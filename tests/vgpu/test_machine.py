@@ -259,7 +259,7 @@ def test_a_loop_that_polls_and_ends_is_no_deadlock(loop):
 def test_blocks_that_wait_for_a_lock_that_is_never_released_are_reported():
     body = """L: atom.acquire.gpu.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0;
     @%p2 bra L; ret;"""
-    with pytest.raises(DeadlockError, match=r"and threads of 1 more block wait there"):
+    with pytest.raises(DeadlockError, match=r"and threads of 1 more block wait at the same line"):
         launch(body, np.ones(1, np.uint32), grid=4)
 
 

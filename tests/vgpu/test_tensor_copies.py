@@ -298,7 +298,7 @@ def test_what_cute_dsl_writes():
     [
         ((8, 0xF, 1), "other than a tiled tensor"), ((8, 0xF, 6), "other than a tiled tensor"),
         ((8, 0x780, 0x600), "converted or unpacked"), ((8, 1 << 16, 1 << 16), "converted"),
-        ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "pieces other than 16"),
+        ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "pieces do not have 16"),
         ((0, 0xF, 8), "not a multiple of 16"), ((52, 0xFF000000, 2 << 24), "boxes of 12 bytes"),
         ((8, 0x6000, 0x2000), "more than the 32 bytes of its swizzle"),
     ],
@@ -398,9 +398,9 @@ def test_mistakes(change, kind, says):
 
 
 MISPLACED = [
-    (LOAD, "", (1, 0), "4 bytes into the dense mode"),
-    (LOAD, "", (-3, 0), "-12 bytes into the dense mode"),
-    (STORE, "", (2, 0), "8 bytes into the dense mode"),
+    (LOAD, "", (1, 0), "4 bytes into the contiguous mode"),
+    (LOAD, "", (-3, 0), "-12 bytes into the contiguous mode"),
+    (STORE, "", (2, 0), "8 bytes into the contiguous mode"),
     (STORE, "", (0, -1), "begins before the tensor"),
     (STORE, "add", (-4, 0), "begins before the tensor"),
 ]

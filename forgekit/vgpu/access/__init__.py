@@ -1,7 +1,7 @@
-"""Handle the memory accesses of threads: targets and faults.
+"""Find the memory that threads access, and report faulty accesses.
 
-addressing.py       maps an access's addresses to places in memory; checks bounds and alignment
-clusters.py         shared memory of the other blocks of a cluster
-copies.py           asynchronous copies: their sources and targets
-faults.py           the messages for faulty accesses
+addressing.py       the elements of memory at an access's addresses; bounds and alignment
+clusters.py         shared memory of the blocks of a cluster
+copies.py           sources and targets of asynchronous copies
+faults.py           messages for faulty accesses
 """

@@ -1,7 +1,8 @@
-"""Map addresses to elements: bounds, alignment, gather and scatter for every memory space.
+"""Map addresses to elements of memory, check bounds and alignment, and load and store elements.
 
-An access consists of a space, addresses (of any broadcastable shape) and a mask of the active
-threads. Loads by inactive threads return arbitrary values, which are never used.
+An access consists of a memory space, addresses (of any shape that broadcasts to (blocks, threads))
+and a mask of the active threads. Loads by inactive threads return arbitrary values, which are never
+used.
 """
 
 from __future__ import annotations
@@ -25,19 +26,20 @@ _WINDOW_SPACES = {0: "global", 1: "shared", 2: "local", 3: "param"}
 
 
 class Target(NamedTuple):
-    """The target of an access: a view of some memory as rows, and the row of each thread."""
+    """The target of an access: a view of an allocation or a space as rows, and the row of each
+    thread."""
 
-    rows: Array  # unsigned elements, (n,) or (n, count)
-    places: Array  # each thread's row, int64, broadcastable; arbitrary outside `mask`
+    rows: Array  # unsigned elements, of shape (n,) or (n, count)
+    places: Array  # int64: each thread's row, arbitrary outside `mask`; broadcastable
     mask: Array | None  # threads that access this target
     space: str  # global, shared, local or param
     allocation: Allocation | None = None  # for global memory
     skipped: int = 0  # bytes before the first row
-    inside: int = 0  # if not 0, there is one row, and this number of its bytes belong to the tensor
+    inside: int = 0  # if not 0, the only row has this number of bytes inside the tensor
 
 
 class _Request(NamedTuple):
-    """The arguments of `targets`. width: bytes per thread."""
+    """The arguments of `targets`, with `width`, the number of bytes per thread."""
 
     m: Batch
     kind: str
@@ -51,11 +53,11 @@ class _Request(NamedTuple):
 def targets(
     m: Batch, space: str, kind: str, address: Array, mask: Array | None, elem: int, count: int
 ) -> list[Target]:
-    """Return the targets at which the threads of `mask` read or write `count` elements of `elem`
-    bytes at `address`.
+    """Return the targets of an access in which each thread in `mask` reads or writes `count`
+    elements of `elem` bytes at its `address`.
 
     Usually there is one target. There are several if the threads access several allocations or
-    spaces.
+    spaces. kind: the verb for messages, such as `reads`.
 
     Raises:
         MemoryAccessError: an access is out of bounds, misaligned or outside every allocation.
@@ -82,7 +84,7 @@ def load(found: list[Target], count: int) -> list[Array]:
     vector."""
     result = gather(found[0])
     for target in found[1:]:
-        assert target.mask is not None  # each of several targets has a mask
+        assert target.mask is not None  # if there are several targets, each has a mask
         keep = target.mask if count == 1 else target.mask[..., None]
         result = np.where(keep, gather(target), result)
     if count == 1:
@@ -91,8 +93,8 @@ def load(found: list[Target], count: int) -> list[Array]:
 
 
 def store(found: list[Target], values: list[Array]) -> None:
-    """Write one vector of unsigned elements per thread. At equal addresses, the last thread's
-    vector is stored."""
+    """Write one vector of unsigned elements per thread. If several threads write to an address, the
+    last thread's vector is stored."""
     count = len(values)
     for target in found:
         index, *parts = compress(target.mask, target.places, *values)
@@ -109,7 +111,8 @@ def store(found: list[Target], values: list[Array]) -> None:
 
 
 def compress(mask: Array | None, *arrays: Array) -> list[Array]:
-    """Return the arrays with only the threads of `mask`; axes of length 1 keep their length."""
+    """Return the elements of the arrays that belong to threads in `mask`; axes of length 1 keep
+    their length."""
     if mask is None:
         return list(arrays)
     if mask.size == 1:
@@ -124,10 +127,9 @@ def compress(mask: Array | None, *arrays: Array) -> list[Array]:
 
 
 def _slice_target(request: _Request, memory: Slices, owner: Array | None = None) -> Target:
-    """Return the target in shared or local memory, which consists of equal slices, one per block or
-    thread.
+    """Return the target in shared or local memory, which has one equal slice per block or thread.
 
-    owner: the slice that each thread accesses; None for the thread's own slice.
+    owner: the index of the slice that each thread accesses; None for the thread's own slice.
     """
     m, kind, address, mask, elem, count, width = request
     offset = address - address.dtype.type(memory.base)
@@ -150,7 +152,7 @@ def _slice_target(request: _Request, memory: Slices, owner: Array | None = None)
 
 
 def _cluster_target(request: _Request) -> Target:
-    """Return the target in the shared memory of blocks of the cluster."""
+    """Return the target in the shared memory of any block of the cluster."""
     m, kind, address, mask, _, _, width = request
     rank, within = clusters.split(m, address)
     owner = cluster_rows(m, kind, address, rank, mask, width)
@@ -160,8 +162,8 @@ def _cluster_target(request: _Request) -> Target:
 def cluster_rows(
     m: Batch, kind: str, address: Array, rank: Array, mask: Array | None, width: int
 ) -> Array:
-    """Return the row, in the batch, of the block with each thread's `rank`; arbitrary outside the
-    mask.
+    """Return, for each thread, the index in the batch of the block whose cluster rank is `rank`;
+    arbitrary outside the mask.
 
     Raises:
         MemoryAccessError: the block does not exist, or all its threads have exited.
@@ -196,7 +198,7 @@ def _global_targets(request: _Request) -> list[Target]:
         wrong = (address & np.uint64(width - 1)) != 0
         if _any(wrong, mask):
             raise faults.misaligned(m, "global", kind, address, _both(wrong, mask), width)
-    if allocation.address % width:  # the tensor starts within a vector
+    if allocation.address % width:  # the tensor does not start at a vector boundary
         return _scattered(request)
     offset = address - np.uint64(allocation.address)
     index = offset >> np.uint64(width.bit_length() - 1)
@@ -208,8 +210,8 @@ def _global_targets(request: _Request) -> list[Target]:
 
 
 def _scattered(request: _Request) -> list[Target]:
-    """Return, on a slower path, the targets of threads that access several allocations, or an
-    allocation that does not start at a multiple of the vector size."""
+    """Return the targets of threads that access several allocations, or an allocation that does not
+    start at a multiple of the vector size. This path is slower."""
     m, kind, address, mask, elem, count, width = request
     shape = np.broadcast_shapes(address.shape, (1, 1) if mask is None else mask.shape)
     left = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape).copy()
@@ -254,10 +256,9 @@ def _parameter_target(request: _Request) -> Target:
 
 
 def _overhanging(request: _Request, left: Array) -> list[Target]:
-    """Return targets for the ends of tensors, if a last vector extends past the end and the excess
-    elements are unused.
+    """Return the targets of vector loads whose last, unused elements are beyond a tensor's end.
 
-    The threads that read these vectors are removed from `left`. They read zeros past the end.
+    Remove the threads of these loads from `left`. Beyond the end, they read zeros.
     """
     m, _, address, _, elem, count, width = request
     used, result = elem * _used(m, count), []
@@ -297,10 +298,10 @@ def _generic_targets(request: _Request) -> list[Target]:
 
 
 def _used(m: Batch, count: int) -> int:
-    """Return the number of elements of a loaded vector that are used.
+    """Return the number of elements of a loaded vector that the kernel uses.
 
-    The compiler loads three neighbouring elements of aligned memory as a vector of four, and
-    ignores the last element.
+    The compiler loads three neighbouring elements of aligned memory as a vector of four elements,
+    and ignores the last one.
     """
     target = m.program.instructions[m.pc].operands[0]
     if count == 1 or not isinstance(target, Vector):

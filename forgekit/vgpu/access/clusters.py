@@ -1,7 +1,7 @@
-"""Address the shared memory of all blocks of a cluster, which run at the same time.
+"""Compute addresses in the shared memory of all blocks of a cluster.
 
 The upper bits of a `shared::cluster` address identify the block: rank + 1, or 0 for the thread's
-own block (every `shared::cta` address is also a `shared::cluster` address).
+own block, so every `shared::cta` address is also a `shared::cluster` address.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ def mapped(address: Array, rank: Array) -> Array:
     """Map an address to the same offset in the shared memory of the block with this rank."""
     kind = address.dtype.type
     whose = (rank.astype(address.dtype) + kind(1)) << kind(RANK_SHIFT)
-    above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # generic window
+    above = ~kind((1 << 32) - 1) if address.dtype.itemsize == 8 else kind(0)  # keep the window
     return (address & (above | kind(_OFFSET))) | whose
 
 
 def split(m: Batch, address: Array) -> tuple[Array, Array]:
-    """Return the block rank and the address within that block's shared memory, for
-    `shared::cluster` addresses.
+    """Return the ranks of the blocks to which `shared::cluster` addresses belong, and the addresses
+    within the blocks' shared memory.
 
-    For an address outside the cluster, no block has the returned rank.
+    For an address outside the cluster, the cluster has no block with the returned rank.
     """
     kind = address.dtype.type
     whose = ((address & kind(0xFFFFFFFF)) >> kind(RANK_SHIFT)).astype(np.int64)
@@ -39,11 +39,12 @@ def split(m: Batch, address: Array) -> tuple[Array, Array]:
 
 
 def own_rank(m: Batch) -> Array:
-    """Return each block's rank in its cluster, (blocks, 1)."""
+    """Return each block's rank in its cluster, of shape (blocks, 1)."""
     return (np.arange(m.n_blocks, dtype=np.int64) % m.cluster_blocks)[:, None]
 
 
 def row_of(m: Batch, rank: Array) -> Array:
-    """Return the row, in the batch, of the block with rank `rank` in each thread's cluster."""
+    """Return, for each thread, the index in the batch of the block whose rank in the thread's
+    cluster is `rank`."""
     rows = np.arange(m.n_blocks, dtype=np.int64)[:, None]
     return rows - rows % m.cluster_blocks + rank

@@ -1,4 +1,5 @@
-"""Represent asynchronous copies (bulk copies, tensor copies and `st.async`) and their two ends."""
+"""Represent asynchronous copies (bulk copies, tensor copies and `st.async`), and their sources and
+targets."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ Update = Callable[[Array, Array], Array]
 
 
 class Run(NamedTuple):
-    """Contiguous bytes of an allocation: operation `of[k]` accesses `size[k]` bytes from byte
-    `start[k]`. `of` is in ascending order."""
+    """Contiguous bytes of an allocation that operations access: operation `of[k]` accesses
+    `size[k]` bytes from byte `start[k]`. `of` is in ascending order."""
 
     allocation: Allocation
     of: Array
@@ -27,7 +28,7 @@ class Run(NamedTuple):
     size: Array
 
     def target(self) -> tuple[Target, int]:
-        """Return the accessed bytes as a target, and the bytes per row, at most 16."""
+        """Return the accessed bytes as a target, and its number of bytes per row, at most 16."""
         skipped = -self.allocation.address % 16
         width = int(np.gcd.reduce(np.concatenate([[16], self.start - skipped, self.size])))
         first, count = (self.start - skipped) // width, self.size // width
@@ -40,14 +41,14 @@ class Run(NamedTuple):
 
 @dataclass
 class End:
-    """The sources or the destinations of operations: operation i begins at byte `start[i]` of the
-    batch's shared memory, or of the global allocation `allocations[i]`."""
+    """The sources or the targets of operations. The bytes of operation i begin at byte `start[i]`
+    of the batch's shared memory, or of the global allocation `allocations[i]`."""
 
     start: Array
-    allocations: Sequence[Allocation] | None = None  # None: shared memory
+    allocations: Sequence[Allocation] | None = None  # None for shared memory
 
     def runs(self, size: Array) -> Iterator[Run]:
-        """Yield the bytes of tensors that operations of these sizes access."""
+        """Yield the global memory that operations of these sizes access."""
         for allocation in {id(a): a for a in self.allocations or ()}.values():
             of = np.flatnonzero([a is allocation for a in self.allocations or ()])
             rows = self._rows(of, size)
@@ -55,12 +56,12 @@ class End:
                 yield Run(allocation, *rows)
 
     def _rows(self, of: Array, size: Array) -> tuple[Array, Array, Array]:
-        """Return the contiguous bytes that the operations `of` access, as operations, starts and
-        lengths."""
+        """Return the contiguous bytes that the operations `of` access, as arrays of operations,
+        starts and lengths."""
         return of, self.start[of], size[of]
 
     def places(self, i: int, size: int) -> Array:
-        """Return the place of each byte of operation i, in the order of the copy; -1 for bytes
+        """Return the offset of each byte of operation i, in the order of the copy; -1 for bytes
         outside the tensor."""
         return int(self.start[i]) + np.arange(size)
 
@@ -79,7 +80,7 @@ class End:
         self.take(i, len(found), shared)[:] = found
 
     def part(self, keep: Array) -> Self:
-        """Return the ends of the operations in the mask `keep`."""
+        """Return the sources or targets of the operations in the mask `keep`."""
         if keep.all():
             return self
         some: dict[str, Any] = {f.name: _some(getattr(self, f.name), keep) for f in fields(self)}
@@ -94,13 +95,13 @@ def _some(of_each: Array | Sequence | None, keep: Array) -> Array | Sequence | N
 
 @dataclass
 class AsyncOperation:
-    """The operations that an instruction has started. Operation i belongs to thread `who[i]`; `who`
-    is in ascending order.
+    """The asynchronous operations that an instruction has started. Operation i belongs to thread
+    `who[i]`; `who` is in ascending order.
 
-    source: None if the copied bytes are `values`, (n, size). words: the mbarrier that each
-    operation signals, or NO_MBARRIER if threads wait for its `group` (0: not committed). update:
-    the function of a reduction, as in `End.put`. left: a mask of the operations that have not
-    completed yet.
+    source: None if the copied bytes are in `values`, of shape (n, size). words: the index of the
+    mbarrier that each operation signals, or NO_MBARRIER if threads wait for its `group`, which is 0
+    until it is committed. update: the function of a reduction, as in `End.put`. left: a mask of the
+    operations that have not completed.
     """
 
     pc: int
@@ -113,16 +114,16 @@ class AsyncOperation:
     update: Update | None = None
     left: Array = field(init=False)
     group: Array = field(init=False)
-    held: dict[int, Array] = field(default_factory=dict)  # bytes that have been read
-    moved: bool = False  # True if completed early; code must not rely on this
-    token: object = None  # used by a listener
+    held: dict[int, Array] = field(default_factory=dict)  # bytes that were read before the write
+    moved: bool = False  # True if an adversarial schedule has moved the data early
+    token: object = None  # for use by a listener
 
     def __post_init__(self) -> None:
         self.left = np.ones(len(self.who), bool)
         self.group = np.zeros(len(self.who), np.int64)
 
     def runs(self) -> Iterator[tuple[str, Run]]:
-        """Yield the accesses to tensors, each with its kind as in `Access`."""
+        """Yield the accesses to global memory, each with its kind as in `Access`."""
         ends = ((self.source, "async load"), (self.target, "atomic" if self.update else "store"))
         for end, kind in ends:
             for run in [] if end is None else end.runs(self.size):

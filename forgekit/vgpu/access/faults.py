@@ -1,4 +1,4 @@
-"""Write the message for a stopped kernel: the thread, its access, the place and the remedy."""
+"""Write the errors for faulty accesses: each states the thread, its access and a remedy."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from forgekit.vgpu.memory.storage import Slices
     from forgekit.vgpu.memory.tensor_maps import TensorMap
 
-# Maximum distance between a tensor and an address that is reported as outside that tensor.
+# An address at most this far from a tensor is reported as outside that tensor.
 _NEAR_BYTES = 1 << 31
 
 
 class Overrun(NamedTuple):
-    """The threads whose access, in one instruction, is outside a tensor.
+    """The threads whose accesses in one instruction are outside a tensor.
 
     tensor, shape, strides: the tensor's name, its sizes, and its strides in elements; threads: the
-    threads' numbers in the grid; places: the threads' x and y indices in the grid, (threads, 2);
-    numbers: the index of the first element that each thread accesses, in memory order from the
-    tensor's first element; width: elements per access; present: the numbers of all threads in the
-    batch.
+    threads' numbers in the grid; places: the threads' x and y indices in the grid, of shape
+    (threads, 2); numbers: for each thread, the offset of the first accessed element from the
+    tensor's first element, in elements; width: elements per access; present: the numbers in the
+    grid of all threads in the batch.
     """
 
     tensor: str
@@ -47,7 +47,8 @@ class Overrun(NamedTuple):
 
 # -- all messages ---------------------------------------------------------------------------------
 def _first(m: Batch, bad: Array | None) -> tuple[int, int]:
-    """Return the block, numbered in the batch, and the thread of the first thread in `bad`."""
+    """Return the first thread in `bad`, as its block's index in the batch and its index in the
+    block."""
     block, thread = np.argwhere(m.expand(bad))[0].tolist()
     return block, thread
 
@@ -61,10 +62,10 @@ def _error(
     m: Batch, bad: Array | None, kind: str, title: str, does: str, advice: str, place: str = "",
     error: type[KernelError] = MemoryAccessError,
 ) -> KernelError:  # fmt: skip
-    """Return the error for the threads in `bad`; its kind, line, thread and place are also
+    """Return the error for the threads in `bad`; its kind, line, thread and place are also its
     attributes.
 
-    does: a predicate about the first thread, with a full stop.
+    does: the rest of a sentence that begins with the first thread, including the full stop.
     """
     block, thread = _first(m, bad)
     more = int(m.expand(bad).sum()) - 1
@@ -88,7 +89,8 @@ def _bytes(count: int) -> str:
 
 
 def _more(width: int, itemsize: int) -> str:
-    """Return text about the elements of a vector access after the first."""
+    """Return text about the other elements of a vector access, such as ` and the next 3
+    elements`."""
     more = width // itemsize - 1
     return f" and the next {_plural(more, 'element')}" if more > 0 else ""
 
@@ -124,7 +126,7 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
 def _overrun(
     m: Batch, address: Array, bad: Array, width: int, info: TensorInfo, start: int
 ) -> Overrun:
-    """Return the facts about an overrun. start: the virtual address of the tensor's first
+    """Describe the out-of-bounds accesses. start: the virtual address of the tensor's first
     element."""
     block, thread = np.nonzero(np.broadcast_to(bad, m.shape))
     reached = np.broadcast_to(address, m.shape)[block, thread].astype(np.int64) - start
@@ -144,8 +146,7 @@ def _overrun(
 def _out_of_bounds_advice(
     m: Batch, where: tuple[int, int], info: TensorInfo, from_first: int, overrun: Overrun
 ) -> str:
-    """Return advice that depends on the accessed element and on the number of the first offending
-    thread."""
+    """Return advice that depends on the first offending thread's number and on its element."""
     if from_first < 0:
         return (
             "The index is negative. Unlike in Python, it does not count from the end: it points "
@@ -164,7 +165,8 @@ def _out_of_bounds_advice(
             f"There {_elements(elements)}, and this is thread number {number:,} across all "
             "blocks: check how the index is computed."
         )
-    if index != number or (overrun.threads != overrun.numbers).any():  # not element i by thread i
+    # If thread i accesses element i, too many threads run; otherwise, the index is wrong.
+    if index != number or (overrun.threads != overrun.numbers).any():
         return (
             f"There {_elements(elements, 'only ')}, but the index on this line is {index:,}: check "
             f"how the index is computed, and compare it with `{info.name}.shape[0]`."
@@ -288,10 +290,10 @@ def misaligned(
 def uneven_size(m: Batch, kind: str, sizes: Array, bad: Array, step: int) -> KernelError:
     return _error(
         m, bad, "misaligned", "Misaligned access",
-        f"{kind.split()[0]} {_bytes(_of_first(m, sizes, bad))} at once, which is not a multiple of "
-        f"{step}.",
+        f"{kind.split()[0]} {_bytes(_of_first(m, sizes, bad))} at once, a size that is not a "
+        f"multiple of {step}.",
         f"A bulk copy moves whole {step}-byte pieces between addresses that are multiples of "
-        f"{step}: copy the rest with ordinary loads and stores.",
+        f"{step}: copy the remaining bytes with loads and stores.",
     )  # fmt: skip
 
 
@@ -310,8 +312,8 @@ def box_out_of_bounds(
     m: Batch, does: str, who: Array, tensor_map: TensorMap, allocation: Allocation,
     at: tuple[int, ...], first: int, last: int,
 ) -> KernelError:  # fmt: skip
-    """Return the error for a box that covers bytes `first` to `last`, which extend outside the
-    allocation.
+    """Return the error for a box that covers bytes `first` to `last` of an allocation and extends
+    beyond it.
 
     at: the coordinates of the box in the instruction.
     """
@@ -325,8 +327,9 @@ def box_out_of_bounds(
     )
     if does != "copies from" and 0 < last - size <= -dense % 16:
         advice = (
-            f"A GPU stores whole 16-byte pieces, but the dense mode ends after {dense:,} bytes: "
-            "pad the tensor's rows to a multiple of 16 bytes, or let threads store the last part."
+            f"A GPU stores whole 16-byte pieces, but the contiguous mode ends after {dense:,} "
+            "bytes: pad the tensor's rows to a multiple of 16 bytes, or let threads store the last "
+            "bytes."
         )
     before = f"{_bytes(-first)} before the tensor's start"
     side = before if first < 0 else f"{_bytes(last - size)} past the tensor's end"
@@ -344,7 +347,7 @@ def box_corner(
 ) -> KernelError:
     """Return the error for a tensor copy whose box begins at an illegal coordinate.
 
-    wrong: a predicate about the box.
+    wrong: the rest of a sentence about the box.
     """
     return _error(
         m, who, "misaligned", "Misplaced box",
@@ -355,7 +358,7 @@ def box_corner(
 
 
 def tensor_map(m: Batch, who: Array, what: str) -> KernelError:
-    """Return the error for a tensor copy that receives `what`, which it cannot use."""
+    """Return the error for a tensor copy whose tensor-map operand is `what`."""
     return _error(
         m, who, "tensor-map", "Misused tensor map", f"passes the copy {what}.",
         "Create the tensor map on the host by calling make_tiled_tma_atom() on the tensor of this "

@@ -1,8 +1,8 @@
 """Manage asynchronous operations in flight: bulk copies, tensor copies and `st.async`.
 
 An operation completes as late as the rules allow: when no thread can continue without it, when a
-thread waits for its bulk group, or at the end of the batch. With an eager adversary, it completes
-immediately.
+thread waits for its bulk group, or when the batch ends. Under an eager adversarial schedule, it
+completes immediately.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class AsyncOperations:
 
     # -- mbarriers --------------------------------------------------------------------------------
     def complete_one(self, awaited: Array | None = None) -> bool:
-        """Complete the oldest operation that signals an mbarrier, preferably an mbarrier in
-        `awaited`. Return False if there is no such operation."""
+        """Complete the oldest operation that signals an mbarrier in `awaited` or, if there is none,
+        any mbarrier. Return False if no operation signals an mbarrier."""
         signalling = [f for f in self.in_flight if f.signals]
         if not signalling:
             return False
@@ -53,12 +53,12 @@ class AsyncOperations:
         return True
 
     def complete_all(self) -> None:
-        """Complete all operations, because every thread has exited."""
+        """Complete all operations after every thread has exited."""
         while self.in_flight:
             self._complete(self.in_flight[0], self.in_flight[0].left)
 
     def _complete(self, operation: AsyncOperation, part: Array) -> None:
-        """Complete an operation for the threads in `part`; errors name the line that started it."""
+        """Complete the operations in the mask `part`; errors name the line that started them."""
         m = self.machine
         m.pc, pc = operation.pc, m.pc
         part = part.copy()
@@ -77,8 +77,7 @@ class AsyncOperations:
         m.pc = pc
 
     def _gone(self, start: Array) -> Array:
-        """Return, for each offset in shared memory, True if the block to which it belongs has
-        exited."""
+        """Return, for each offset in shared memory, True if the block that owns it has exited."""
         m = self.machine
         if m.alive is None:
             return np.zeros(len(start), bool)
@@ -103,8 +102,8 @@ class AsyncOperations:
 
     # -- bulk groups ------------------------------------------------------------------------------
     def commit(self, mask: Array | None) -> None:
-        """Execute `cp.async.bulk.commit_group`: each thread's uncommitted operations become a
-        group."""
+        """Execute `cp.async.bulk.commit_group`: form a group from each thread's uncommitted
+        operations."""
         m = self.machine
         full = m.expand(mask).reshape(-1)
         if self._committed is None:
@@ -116,10 +115,10 @@ class AsyncOperations:
                 operation.group = np.where(fresh, self._committed[operation.who], operation.group)
 
     def wait(self, mask: Array | None, keep: int, read: bool) -> None:
-        """Execute `cp.async.bulk.wait_group`: wait for all groups of each thread except the newest
+        """Execute `cp.async.bulk.wait_group`: complete all groups of each thread except the newest
         `keep`.
 
-        read: wait only until the operations have read their sources.
+        read: only read the sources of the operations, and write the targets later.
         """
         m = self.machine
         if self._committed is None:

@@ -1,9 +1,9 @@
-"""Implement block barriers: `bar.sync` and `bar.arrive` with numbers and thread counts.
+"""Implement barriers: `bar.sync` and `bar.arrive` within a block, and `barrier.cluster`.
 
-Without a count, a barrier waits for every thread of the block that has not exited. With a count, it
-waits for that number of threads. As in hardware, it counts whole warps: a warp's 32 threads count
-when all lanes that exist and have not exited have arrived. Lanes of an incomplete warp count only
-if no thread could continue otherwise.
+Without a thread count, a block barrier waits for every thread of the block that has not exited.
+With a count, it waits for that number of threads and, as in hardware, counts whole warps: a warp
+counts as 32 threads when all its lanes that exist and have not exited have arrived. If only some of
+these lanes have arrived, they do not count unless no thread could otherwise continue.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from forgekit.vgpu.machine.groups import Groups
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.wording import got_needed
 
-BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": resources 0 to 15
+BARRIERS_PER_BLOCK = 16  # PTX ISA, "barrier": numbers 0 to 15
 
 
 class Barriers:
-    """The barriers of a batch. `waiting` contains the barriers at which threads have arrived."""
+    """The block barriers of a batch. `waiting` contains the barriers at which threads have
+    arrived."""
 
     def __init__(self, machine: Groups) -> None:
-        # A strong reference would form a cycle, which would keep the batch's registers in memory
-        # until Python's garbage collector runs.
+        # The reference is weak because a cycle would keep the batch's registers in memory until
+        # Python's garbage collector runs.
         self.machine: Groups = weakref.proxy(machine)
         self.waiting = machine.at_barriers
 
@@ -44,11 +45,11 @@ class Barriers:
         self, number: int, count: int | None, mask: Array | None, wait: bool,
         vote: Vote | None = None,
     ) -> bool:  # fmt: skip
-        """Let the threads in `mask` arrive.
+        """Record that the threads in `mask` arrive at barrier `number`.
 
-        count: the number of threads for which the barrier waits; None for the whole block. Return
-        True if the group stops at this instruction: its threads wait, or they continue at the next
-        instruction when the scheduler chooses them.
+        count: the number of threads for which the barrier waits, or None for the whole block.
+        Return True if the scheduler must choose a group again, because the threads wait or because
+        the barrier has opened and they continue in another group.
         """
         m = self.machine
         self._check(number, count)
@@ -79,7 +80,8 @@ class Barriers:
         return wait
 
     def _too_many(self, barrier: Barrier, count: int, arriving: Array) -> bool:
-        """Return True if more threads arrive together than the barrier needs to open."""
+        """Return True if several warps arrive together and exceed the number of threads that the
+        barrier still needs."""
         already = np.where(barrier.counts == -1, 0, self.arrived(barrier))
         several = arriving.reshape(len(arriving), -1, WARP).any(axis=2).sum(axis=1)
         new = arriving.sum(axis=1)
@@ -88,7 +90,7 @@ class Barriers:
     def _one_by_one(
         self, number: int, count: int, arriving: Array, wait: bool, vote: Vote | None
     ) -> bool:
-        """Let warps arrive one at a time, in order of their indices."""
+        """Record the arrival of one warp after another, in index order."""
         warp_of = np.arange(arriving.shape[1]) // WARP
         for warp in range(arriving.shape[1] // WARP):
             part = arriving & (warp_of == warp)
@@ -103,20 +105,21 @@ class Barriers:
         return m.alive is None or bool(m.alive[..., : m.block_threads].all())
 
     def release_all(self) -> None:
-        """Release the blocks whose barriers waited only for threads that have exited."""
+        """Open all barriers that waited only for threads that have exited."""
         for number in list(self.waiting):
             self.release(number)
 
     def open_with_parts(self) -> bool:
-        """Also count lanes of incomplete warps; return True if a thread can then continue."""
+        """Open barriers after also counting lanes of incomplete warps; return True if a thread can
+        continue."""
         for number in list(self.waiting):
             self.release(number, parts=True)
         return bool(self.machine.runnable)
 
     def arrived(self, barrier: Barrier, parts: bool = False) -> Array:
-        """Return, for each block, the number of arrived threads that the barrier counts.
+        """Return, for each block, the number of threads that the barrier counts as arrived.
 
-        parts: True if lanes of incomplete warps count.
+        parts: True to count lanes of incomplete warps.
         """
         m, times = self.machine, self._times(barrier)
         everyone = (times.reshape(m.shape) * m.expand(m.alive)).sum(axis=1)
@@ -126,7 +129,7 @@ class Barriers:
     def _times(self, barrier: Barrier) -> Array:
         """Return the number of arrivals of each lane, of shape (blocks, warps, lanes).
 
-        A lane that does not exist or has exited arrives together with its warp.
+        A lane that does not exist or has exited counts as arriving with the rest of its warp.
         """
         m = self.machine
         times = np.zeros(m.shape, np.int64)
@@ -137,8 +140,8 @@ class Barriers:
         return np.where(absent, by_warp.max(axis=2, keepdims=True), by_warp)
 
     def release(self, number: int, parts: bool = False) -> None:
-        """Release the blocks in which all expected threads have arrived at barrier `number`; parts:
-        see `arrived`."""
+        """Open barrier `number` in the blocks in which all expected threads have arrived; parts: as
+        in `arrived`."""
         m, barrier = self.machine, self.waiting[number]
         alive = m.expand(m.alive).sum(axis=1)
         expected = np.where(barrier.counts == EVERYONE, alive, barrier.counts)
@@ -168,7 +171,8 @@ class Barriers:
 
     @staticmethod
     def _count(arrivals: list[Arrival], done: Array) -> None:
-        """Write the votes' result to the voters' registers when a barrier opens."""
+        """Write the result of the votes to the voters' registers when a barrier opens in the blocks
+        `done`."""
         voted = [(a.mask & done, a.vote) for a in arrivals if a.vote is not None]
         yes = sum((mask & vote.yes).sum(axis=1) for mask, vote in voted)
         voters = sum(mask.sum(axis=1) for mask, _ in voted)
@@ -206,17 +210,17 @@ class Barriers:
 
 
 class ClusterBarrier:
-    """The barrier of a cluster (`barrier.cluster`): it opens when every thread of the cluster that
-    has not exited has arrived.
+    """The barriers of a batch's clusters (`barrier.cluster`): a barrier opens when every thread of
+    its cluster that has not exited has arrived.
 
-    `since` is the phase in which a thread arrived, until the thread has waited.
+    since: the phase in which each thread arrived, or -1 if it has not arrived since its last wait.
     """
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
         self.phase = np.zeros(machine.n_blocks // machine.cluster_blocks, np.int64)
-        self.since = np.full(machine.shape, -1, np.int64)  # -1: the thread has not arrived
+        self.since = np.full(machine.shape, -1, np.int64)
 
     def _now(self) -> Array:
         """Return the phase of each block's cluster, of shape (blocks, 1)."""
@@ -239,7 +243,7 @@ class ClusterBarrier:
         self.release()
 
     def release(self) -> None:
-        """Open the barrier of each cluster in which all threads that have not exited have
+        """Open the barriers of the clusters in which every thread that has not exited has
         arrived."""
         m = self.machine
         here, n = self.here(), len(self.phase)
@@ -253,8 +257,8 @@ class ClusterBarrier:
         self.wait_queue.wake("cluster", done)
 
     def wait(self, mask: Array | None) -> Array:
-        """Return a mask, of shape (blocks, threads), of the threads in `mask` that may pass, and
-        end their wait."""
+        """Return a mask, of shape (blocks, threads), of the threads in `mask` whose barriers are
+        open, and end the wait of these threads."""
         who = self.machine.expand(mask)
         if (self.since[who] < 0).any():
             raise self._misused(who & (self.since < 0), "waits without having arrived")

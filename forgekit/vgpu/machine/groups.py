@@ -18,7 +18,8 @@ from forgekit.vgpu.memory import GlobalMemory
 
 
 class Groups(Batch, ABC):
-    """A batch whose threads run in groups; the subclass `Machine` schedules the groups."""
+    """A batch whose threads run in groups, one group per program counter; the subclass `Machine`
+    schedules the groups."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class Groups(Batch, ABC):
         super().__init__(program, record, memory, blocks, adversary)
         self.listeners = listeners
         self.executed = 0
-        self._start = 0  # first instruction of the running group that is not counted yet
+        self._start = 0  # first instruction of the running group that has not been counted
         self._waits = False  # True if the running group has been parked
 
     @abstractmethod
@@ -41,7 +42,7 @@ class Groups(Batch, ABC):
         """End the threads in `mask`, and release the threads that waited only for them."""
 
     def _ran(self, stop: int) -> None:
-        """Report that the running group has executed all instructions before `stop`."""
+        """Report and count the instructions that the running group has executed before `stop`."""
         for listener in self.listeners:
             listener.on_run(self, self._start, stop, self.mask)
         self.executed += stop - self._start
@@ -65,19 +66,19 @@ class Groups(Batch, ABC):
                 listener.on_access(self, access)
 
     def narrow(self, mask: Array) -> None:
-        """Continue with only the threads in `mask`; the caller has handled the running group's
-        other threads."""
+        """Reduce the running group to the threads in `mask`; the caller has moved the other threads
+        to another group."""
         self._ran(self.pc)
         self.mask = mask
 
     @property
     def clock(self) -> int:
-        """Return the number of instructions executed so far: it increases and is deterministic, but
+        """Return the number of executed instructions, which increases and is deterministic, but
         does not measure time."""
         return self.executed + self.pc - self._start
 
     def join(self, pc: int, mask: Array | None) -> None:
-        """Let the threads in `mask` continue at `pc`, in one group with the threads already at
+        """Let the threads in `mask` continue at `pc`, in the same group as threads already at
         `pc`."""
         if pc >= len(self.program.instructions):
             self.exit(mask)
@@ -85,8 +86,8 @@ class Groups(Batch, ABC):
             self.runnable[pc] = union(self.runnable[pc], mask) if pc in self.runnable else mask
 
     def resume(self, pc: int, mask: Array | None) -> None:
-        """Do the same as `join` for threads that begin the kernel or leave a barrier; an adversary
-        may split them."""
+        """Let threads that begin the kernel or leave a barrier continue at `pc`. An adversarial
+        schedule may split them and hold some of them back."""
         if self.adversary is None:
             self.join(pc, mask)
             return
@@ -99,12 +100,11 @@ class Groups(Batch, ABC):
         return True
 
     def park_incomplete(self, members: Array | None, warps: int = 1) -> bool:
-        """Park lanes before a warp-wide instruction if lanes in their member masks have not reached
-        it.
+        """Park lanes before a warp-wide instruction until all lanes in their member masks reach it.
 
         members: each thread's 32-bit member mask, or None for all lanes; warps: the number of
-        consecutive warps that execute the instruction together. Return True if the whole group must
-        wait (the scheduler then chooses a group again); otherwise the lanes that need not wait
+        consecutive warps that execute the instruction together. Return True if all lanes of the
+        group must wait, so that the scheduler chooses a group again; otherwise, the other lanes
         continue.
         """
         if self.alone:
@@ -127,9 +127,10 @@ class Groups(Batch, ABC):
     def sleep_until(
         self, ready: Array, what: str, keys: Array, parity: Array | None = None
     ) -> bool:
-        """Put threads outside `ready` (a full mask) to sleep before a waiting instruction.
+        """Put the threads that are not in the full mask `ready` to sleep before a waiting
+        instruction; `Waiting` describes the other arguments.
 
-        Return True if the whole group sleeps; otherwise the threads in `ready` continue.
+        Return True if the whole group sleeps; otherwise, the threads in `ready` continue.
         """
         going, waiting = self.expand(self.mask) & ready, self.expand(self.mask) & ~ready
         if not waiting.any():
@@ -138,8 +139,8 @@ class Groups(Batch, ABC):
         return self._all_wait(going)
 
     def _all_wait(self, going: Array) -> bool:
-        """Continue with only the threads in `going`; return True if there are none. The other
-        threads wait before the current instruction."""
+        """Reduce the running group to the threads in `going`; return True if there are none. The
+        other threads wait before the current instruction."""
         self._waits = not going.any()
         if not self._waits:
             self.narrow(going)

@@ -1,7 +1,7 @@
-"""Run a batch of thread blocks in lockstep, following the rules for warps.
+"""Run a batch of thread blocks in lockstep, with the rules for warp-wide instructions.
 
-The group of threads with the lowest program counter runs, so diverged threads reconverge at the
-earliest common instruction.
+The group of threads with the lowest program counter runs first, so diverged threads reconverge at
+the earliest common instruction.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from forgekit.vgpu.machine.spinning import Spinning
 from forgekit.vgpu.machine.wait_queue import WaitQueue
 from forgekit.vgpu.memory import GlobalMemory
 
-# The number of turns that the group with the lowest program counter gets before all groups take
-# turns: if that group spins, another group may have to end its wait. A turn that polls memory in a
+# The group with the lowest program counter runs for this number of turns before all groups take
+# turns, because if it spins, another group may have to end its wait. A turn that polls memory in a
 # loop counts as _POLL_COST turns, because the group is probably waiting.
 _PATIENCE = 2000
 _POLL_COST = 500
 
 
 class Machine(Groups):
-    """A batch of blocks of a launch, and the wait states of its threads."""
+    """The scheduler of a batch of blocks, with its barriers and asynchronous operations."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class Machine(Groups):
 
     # -- the scheduler --------------------------------------------------------------------
     def run(self, steps: Sequence[Callable[[Any], object]]) -> None:
-        """Run every thread of the batch until it exits. steps: one step per instruction.
+        """Run every thread of the batch until it exits. steps: one per instruction of the kernel.
 
         Raises:
-            KernelError: an invalid access, a deadlock, or more instructions than the budget allows.
+            KernelError: an access is invalid, threads deadlock, or the budget is exceeded.
         """
         end = len(steps)
         if self.adversary is not None:
@@ -115,10 +115,10 @@ class Machine(Groups):
                 raise stuck.over_budget(self, self.budget)
 
     def _all_blocked(self) -> None:
-        """Complete an asynchronous operation or end a wait, because no thread can run.
+        """Complete an asynchronous operation or end a wait so that a thread can run.
 
         Raises:
-            DeadlockError: nothing is left that could let a thread continue.
+            DeadlockError: no operation or wait is left that could let a thread continue.
         """
         awaited = self.wait_queue.keys("mbarrier")
         if not self.async_operations.complete_one(awaited) and not self.wait_queue.give_up():
@@ -129,8 +129,8 @@ class Machine(Groups):
         return stuck.deadlock(self, self.barriers, self.cluster_barrier, self.mbarriers)
 
     def pick(self) -> int:
-        """Return the program counter of the next group: the lowest, or that of each group in turn
-        if a group spins."""
+        """Return the program counter of the group that runs next: the lowest one or, if a group
+        spins, each in turn."""
         if len(self.runnable) == 1 and not self.held:
             self._patience = _PATIENCE
             return next(iter(self.runnable))
@@ -148,7 +148,7 @@ class Machine(Groups):
         return sorted(self.runnable)[self._round % len(self.runnable)]
 
     def live_elsewhere(self) -> int:
-        """Return the set of registers (as bits) that threads outside the running group may still
+        """Return, as a bit set, the registers that threads outside the running group may still
         read."""
         live, result = self.program.live, 0
         for pc in self.runnable:
@@ -176,7 +176,7 @@ class Machine(Groups):
             self.cluster_barrier.release()
         for pc, waiting in list(self.parked.items()):
             again = self.expand(waiting) & self.expand(mask).any(axis=1, keepdims=True)
-            if again.any():  # let them check again whether all lanes have arrived
+            if again.any():  # let them check again if all lanes have arrived
                 self.parked.pop(pc)
                 rest = self.expand(waiting) & ~again
                 if rest.any():

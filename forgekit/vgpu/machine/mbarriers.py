@@ -1,8 +1,8 @@
 """Implement mbarriers: barrier objects in shared memory that count arrivals and bytes.
 
 An mbarrier is a 64-bit word of shared memory, in a format that forgekit defines. Its phase ends
-when the initial number of arrivals and all expected bytes have arrived; bytes may arrive
-(`complete_tx`) before they are expected (`expect_tx`) (PTX ISA, "mbarrier").
+when its full number of arrivals and all expected bytes have arrived. Bytes may arrive
+(`complete_tx`) before they are expected (`expect_tx`): see PTX ISA, "mbarrier".
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ BYTES = 8
 MOST_ARRIVALS = (1 << 20) - 1  # also the maximum number of outstanding bytes
 
 # The fields of the word: missing bytes (21 bits, signed), missing arrivals and arrivals per phase
-# (20 bits each), the parity of the phase, and a marker.
+# (20 bits each), the parity of the phase, and a bit that marks an mbarrier.
 _TX, _PENDING, _EXPECTED, _PHASE, _MARK = 0, 21, 41, 61, 62
 _TX_BITS, _COUNT_BITS = 21, 20
 
 
 class State(NamedTuple):
-    """The fields of mbarriers, as int64: missing bytes, missing arrivals, arrivals per phase,
+    """The fields of mbarriers, as int64: missing bytes, missing arrivals, arrivals per phase, and
     parity."""
 
     tx: Array
@@ -38,7 +38,7 @@ class State(NamedTuple):
 
 
 def unpack(words: Array) -> State:
-    """Unpack 64-bit words to fields."""
+    """Unpack 64-bit words into fields."""
     bits = words.astype(np.int64)
     count = (1 << _COUNT_BITS) - 1
     tx = bits & ((1 << _TX_BITS) - 1)
@@ -57,22 +57,22 @@ def pack(s: State) -> Array:
 
 
 class Mbarriers:
-    """The mbarriers of a batch. The index of an mbarrier's 64-bit word in the batch's shared memory
-    identifies it."""
+    """The mbarriers of a batch. An mbarrier is identified by the index of its 64-bit word in the
+    batch's shared memory."""
 
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
-        self._valid: Array | None = None  # True for words that are mbarriers
-        self._bytes: Array | None = None  # bytes expected and arrived in each word's current phase
+        self._valid: Array | None = None  # True for each word that is an mbarrier
+        self._bytes: Array | None = None  # expected and arrived bytes in each word's phase
 
     @property
     def _words(self) -> Array:
         return self.machine.shared.view(BYTES, 1)
 
     def places(self, space: str, address: Array, mask: Array | None) -> Array:
-        """Return the index of each thread's word, of shape (blocks, threads); 0 for threads outside
-        the mask.
+        """Return the index of each thread's mbarrier, of shape (blocks, threads); 0 for threads
+        outside the mask.
 
         Raises:
             MemoryAccessError: an address is outside shared memory, or not a multiple of 8.
@@ -80,7 +80,7 @@ class Mbarriers:
         m = self.machine
         full = m.expand(mask)
         result = np.zeros(m.shape, np.int64)
-        for t in addressing.targets(m, space, "uses the mbarrier of", address, mask, BYTES, 1):
+        for t in addressing.targets(m, space, "uses an mbarrier of", address, mask, BYTES, 1):
             if t.space != "shared":
                 raise self._error("passes an address outside shared memory", full)
             here = full if t.mask is None else full & t.mask
@@ -88,7 +88,7 @@ class Mbarriers:
         return result
 
     def init(self, words: Array, counts: Array) -> None:
-        """Execute `mbarrier.init`: set the arrivals per phase."""
+        """Execute `mbarrier.init`: set the number of arrivals per phase."""
         if ((counts < 1) | (counts > MOST_ARRIVALS)).any():
             raise self._error(
                 f"initialises an mbarrier with a count of {counts.min():,}, but the count must be "
@@ -101,13 +101,13 @@ class Mbarriers:
         self._valid[words] = True
 
     def invalidate(self, words: Array) -> None:
-        """Execute `mbarrier.inval`, after which a kernel may reuse the memory."""
+        """Execute `mbarrier.inval`, after which the kernel may use the memory for other data."""
         self.read(words)
         assert self._valid is not None
         self._valid[words] = False
 
     def read(self, words: Array) -> Array:
-        """Return the words of mbarriers.
+        """Return the 64-bit content of mbarriers.
 
         Raises:
             KernelError: a word is not an mbarrier.
@@ -124,12 +124,12 @@ class Mbarriers:
     def change(
         self, words: Array, arrivals: Array, tx: Array, *, drop: bool = False, ends: bool = True
     ) -> Array:
-        """Let threads arrive and change the number of missing bytes, in order; return the old
-        words.
+        """Record the arrival of threads and change the number of missing bytes, thread by thread;
+        return the old words.
 
-        words, arrivals, tx: each thread's word, its arrivals, and the bytes that it adds to (or, if
-        negative, subtracts from) the missing bytes; drop: later phases do not wait for the arriving
-        threads; ends: True if the change may end a phase.
+        words, arrivals, tx: for each thread, the index of its mbarrier, its number of arrivals, and
+        the change in the number of missing bytes; drop: True if later phases do not wait for these
+        arrivals; ends: True if a phase may end.
         """
         old = self.read(words)
         if tx.any():
@@ -143,7 +143,8 @@ class Mbarriers:
         arrived = np.bincount(of, arrivals, n).astype(np.int64)
         pending, missing = state.pending - arrived, state.tx + np.bincount(of, tx, n).astype(int)
         expected = state.expected - arrived if drop else state.expected
-        # A phase can end before the last of these threads only if too many threads or bytes arrive.
+        # A phase can end before the last of these threads arrives only if too many threads or bytes
+        # arrive.
         midway = (pending < 0) | ((arrived == 0) & (pending == 0) & (missing < 0))
         over = (pending == 0) & (missing == 0)
         if (np.abs(missing) > MOST_ARRIVALS).any():
@@ -165,8 +166,8 @@ class Mbarriers:
         self, which: Array, of: Array, before: State, after: State, arrivals: Array, tx: Array,
         over: Array,
     ) -> State:  # fmt: skip
-        """Return the fields `after`, in which the mbarriers `which` are computed again, thread by
-        thread. Set `over` to True for the mbarriers in `which` whose phases end."""
+        """Compute the fields of the mbarriers `which` again, thread by thread, and return `after`
+        with these fields. Set `over` to True for the mbarriers in `which` whose phases end."""
         fields = [field.copy() for field in after]
         over[which] = False
         for i in which.tolist():

@@ -1,5 +1,4 @@
-"""Implement `vprintf`: format strings are in device memory, arguments in local memory; the output
-is sorted by block."""
+"""Implement `vprintf`. Its format strings are in device memory, its arguments in local memory."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ _SPEC = re.compile(
 _LONGEST = 1 << 20  # maximum number of bytes per string
 _WIDEST = 9999  # maximum width of a padded field
 
-# The maximum number of lines that a launch may print. CUDA's buffer is also limited (to 1 MiB by
+# The maximum number of lines that a launch prints. CUDA's buffer is also limited (1 MiB by
 # default), and longer output would not help in a notebook.
 MAX_LINES = 4096
 
 
 class Printer:
-    """The output of a launch, collected in each batch and printed in block order."""
+    """The output of a launch, which is collected for each batch and printed in block order."""
 
     def __init__(self, shown: bool = True) -> None:
         self.shown = shown
@@ -46,7 +45,7 @@ class Printer:
         self.lines.clear()
 
     def close(self) -> None:
-        """Print the number of omitted lines, if there are any."""
+        """Print the number of omitted lines, if any."""
         if self.dropped and self.shown:
             sys.stdout.write(
                 f"[cute.printf: {MAX_LINES:,} lines shown, {self.dropped:,} more omitted; print "
@@ -89,8 +88,8 @@ def _text_at(m: Batch, address: int) -> str:
 
 
 def format_c(m: Batch, text: str, data: bytes) -> str:
-    """Format like C's printf. data: the arguments, packed as the device ABI specifies, with natural
-    alignment."""
+    """Format text as C's printf does. data: the arguments, packed with natural alignment as the
+    device ABI specifies."""
     position = 0
 
     def take(size: int) -> bytes:

@@ -1,8 +1,8 @@
 """Detect threads that spin indefinitely, long before they exhaust the instruction budget.
 
-A group that polls memory is in a loop. If every group returns to an earlier instruction, all live
-registers have the same values as before, and memory has not changed, then no group will ever leave
-its loop.
+A group of threads that polls memory is in a loop. If every group returns to an earlier instruction
+while all live registers and memory have the same content as before, no group can ever leave its
+loop.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import stuck
 from forgekit.vgpu.machine.groups import Groups
 
-_LOOK_AFTER = 8_000  # instructions before the first snapshot; most polling kernels execute fewer
-_PAUSE = 1_000  # instructions before the next snapshot, if the state has changed
+_LOOK_AFTER = 8_000  # instructions before the first snapshot; most kernels that poll execute fewer
+_PAUSE = 1_000  # instructions before the next snapshot after the state has changed
 
 
 class _Reads(Listener):
-    """Records the latest access of each polling instruction."""
+    """A listener that records the latest access of each polling instruction."""
 
     def __init__(self) -> None:
         self.found: dict[int, Access] = {}
@@ -33,15 +33,15 @@ class _Reads(Listener):
 
 
 class Spinning:
-    """Compares a polling batch with a snapshot of itself."""
+    """A detector that compares the state of a polling batch with an earlier snapshot."""
 
     def __init__(self, machine: Groups) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.acted = False  # True if memory has changed since the snapshot
-        # the snapshot: instruction -> its threads; live register -> its content
+        # the snapshot: the threads at each instruction, and the content of each live register
         self._picture: tuple[dict[int, Array], dict[int, Array]] | None = None
-        self._ran: set[int] = set()  # first instructions of groups that have run since
-        self._reads: _Reads | None = None  # active between the first match and the second
+        self._ran: set[int] = set()  # first instructions of groups that have run since then
+        self._reads: _Reads | None = None  # listens between the first and the second match
         self._look_at, self._until = _LOOK_AFTER, 0
 
     @property
@@ -50,7 +50,8 @@ class Spinning:
         return self._picture is not None
 
     def changed(self) -> None:
-        """Discard the snapshot, because an event may have ended a wait; take another one later."""
+        """Discard the snapshot and take another one later, because an event may have ended a
+        wait."""
         m = self.machine
         self._picture, self.acted, self._look_at = None, False, m.executed + _PAUSE
         m.listeners = tuple(one for one in m.listeners if one is not self._reads)

@@ -1,4 +1,4 @@
-"""Write the messages about threads that cannot finish: a deadlock or an endless loop."""
+"""Write the messages about deadlocks and endless loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forgekit.vgpu.machine.barriers import Barriers, ClusterBarrier
 from forgekit.vgpu.machine.mbarriers import Mbarriers
 from forgekit.vgpu.ptx import SourceLocation
 
-_BLOCKS = 3  # maximum number of blocks for which a message names a thread, per line
+_BLOCKS = 3  # maximum number of blocks per line for which a message names a thread
 
 
 def deadlock(
@@ -50,9 +50,9 @@ def deadlock(
         )
     if m.parked or m.at_barriers or not m.asleep:
         lines.append(
-            "Every thread that a barrier counts must reach it, and every lane that a warp "
-            "instruction names must execute it: look for a barrier or a warp instruction inside "
-            "an `if` or a loop that only some threads enter."
+            "Every thread that a barrier counts must reach it, and every lane in the member mask "
+            "of a warp instruction must execute it: look for a barrier or a warp instruction "
+            "inside an `if` or a loop that only some threads enter."
         )
     error = DeadlockError("\n".join(lines))
     asleep = (group.pc for group in m.asleep)
@@ -66,7 +66,8 @@ def deadlock(
 def _sleeping(
     m: Batch, cluster_barrier: ClusterBarrier | None, mbarriers: Mbarriers
 ) -> Iterator[str]:
-    """Yield lines that name the sleeping threads, and the threads or bytes that are missing."""
+    """Yield lines that name the sleeping threads, and the threads or bytes that have not
+    arrived."""
     together: dict[tuple[int, str], list[Waiting]] = {}
     for group in m.asleep:
         together.setdefault((group.pc, group.what), []).append(group)
@@ -94,11 +95,11 @@ def _sources(m: Batch, *pcs: int) -> tuple[SourceLocation, ...]:
 
 
 def _looping(m: Batch) -> int:
-    """Return the instruction whose line identifies an endless loop.
+    """Return the index of the instruction to which a message about an endless loop refers.
 
     Search the innermost loop around the last executed instruction, or the whole kernel if there is
     no loop. Return the nearest instruction that has a source line; arithmetic that the compiler
-    adds has only the function's line.
+    adds has only the line of the function.
     """
     instructions = m.program.instructions
     at = min(m.pc, len(instructions) - 1)
@@ -110,8 +111,8 @@ def _looping(m: Batch) -> int:
 
 
 def _together(m: Batch) -> str:
-    """State which blocks of the launch run at the same time, and which blocks therefore wait
-    indefinitely."""
+    """Return sentences that name the blocks that run at the same time, and the blocks that
+    therefore wait indefinitely; empty if all blocks run at the same time."""
     first, last, total = m.blocks[0], m.blocks[-1], math.prod(m.record.grid)
     if len(m.blocks) == total:
         return ""
@@ -128,7 +129,7 @@ def _together(m: Batch) -> str:
 
 
 def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
-    """Return the error for threads that all poll memory that none of them changes.
+    """Return the error for a batch whose threads all poll memory that none of them changes.
 
     reads: the latest access of each polling instruction.
     """
@@ -141,7 +142,9 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
             what = _polled(m, access, block, thread)
             lines.append(f"  {m.thread_name(block, thread)} waits for {what}, {m.where(pc)}")
         if more := len(blocks[_BLOCKS:]):
-            lines.append(f"  and threads of {more:,} more block{'s' * (more > 1)} wait there")
+            lines.append(
+                f"  and threads of {more:,} more block{'s' * (more > 1)} wait at the same line"
+            )
     lines += _together(m).splitlines()
     lines.append(
         "Find the thread that should store the awaited value: it has exited, it also waits, or its "
@@ -153,7 +156,7 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
 
 
 def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
-    """Describe the memory that a thread polls, such as `flags[6] (0x0 now)`."""
+    """Return text for the memory that a thread polls, such as `flags[6] (0x0 now)`."""
     value = int(np.broadcast_to(access.address, m.shape)[block, thread])
     allocation = m.memory.find(value) if access.space in ("global", "generic") else None
     if allocation is None or not 0 <= value - allocation.address < allocation.size_bytes:
@@ -167,8 +170,7 @@ def _polled(m: Batch, access: Access, block: int, thread: int) -> str:
 def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
     pc = _looping(m)
     source = m.program.instructions[pc].source
-    # Column 0 marks the line after the function. Such an instruction means that the compiler left
-    # the loop empty.
+    # Column 0 marks the line after the function, which the compiler records for an empty loop.
     empty = source is not None and not source.column
     where = f"an empty loop in {m.record.kernel}" if empty else m.where(pc)
     error = InstructionBudgetError(

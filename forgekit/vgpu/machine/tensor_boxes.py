@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from forgekit.vgpu.access.copies import Update
     from forgekit.vgpu.floats import Array
 
-_LINE = 128  # bytes; no swizzle moves a byte out of its line
+_LINE = 128  # bytes; no swizzle moves a byte out of its 128-byte line
 
 
 @dataclass
 class Boxes(End):
-    """Boxes of tensors; tensor i begins at byte `start[i]` of its allocation.
+    """The boxes of tensors that copies access; the tensor of box i begins at byte `start[i]` of its
+    allocation.
 
     maps: the tensor map of each box; clipped: the part of each box that is inside its tensor.
     """
@@ -32,8 +33,8 @@ class Boxes(End):
     clipped: Sequence[Clipped] = field(default=(), repr=False)
 
     def _inside(self, i: int) -> Array:
-        """Return the elements of box i inside its tensor, as an array that shares the tensor's
-        memory."""
+        """Return the elements of box i that are inside its tensor, as an array that shares the
+        tensor's memory."""
         part, dtype = self.clipped[i], f"u{self.maps[i].itemsize}"
         assert self.allocations is not None
         if part.empty:
@@ -72,7 +73,7 @@ class Boxes(End):
 
 @dataclass
 class Tiles(End):
-    """Swizzled tiles of shared memory.
+    """The swizzled tiles of shared memory that copies access.
 
     within: each tile's byte offset in its block's shared memory; maps: the tensor map of each tile.
     """
@@ -107,7 +108,8 @@ class Tiles(End):
 
 @functools.lru_cache(maxsize=256)
 def _order(within: int, size: int, span: int, row: int) -> Array:
-    """Return the indices of a tile's pieces, relative to its start, in the order of its elements.
+    """Return the indices of a tile's 16-byte pieces, relative to its start, in the order of its
+    elements.
 
     With a swizzle, each row of `row` bytes begins a new span.
     """

@@ -1,8 +1,8 @@
 """Manage threads that sleep until a cluster barrier opens or the phase of an mbarrier ends.
 
 A thread sleeps before the waiting instruction, and executes it when woken. If no thread can run, an
-asynchronous operation completes. If none is in flight, the waits that may fail (`try_wait`) fail;
-too many such rounds without progress are a deadlock.
+asynchronous operation completes. If no operation is in flight, the waits that are allowed to fail
+(`try_wait`) fail; too many such rounds without progress are reported as a deadlock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forgekit.vgpu.batch import Waiting
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine.groups import Groups
 
-_FRUITLESS = 64  # rounds of failing waits before a deadlock is reported
+_FRUITLESS = 64  # rounds of failed waits before a deadlock is reported
 
 
 class WaitQueue:
@@ -47,8 +47,8 @@ class WaitQueue:
         m.asleep = left
 
     def keys(self, what: str) -> Array:
-        """Return the keys for which threads wait: indices of mbarriers (or, for `cluster`, of
-        clusters)."""
+        """Return the distinct keys for which threads wait: the indices of mbarriers or, if `what`
+        is `cluster`, of clusters."""
         shape = self.machine.shape
         found = [
             np.broadcast_to(g.keys, shape)[g.mask] for g in self.machine.asleep if g.what == what
@@ -56,7 +56,7 @@ class WaitQueue:
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def give_up(self) -> bool:
-        """Let the waits that may fail end. Return False if there are none, or after too many
+        """End the waits that are allowed to fail. Return False if there are none, or after too many
         rounds."""
         m = self.machine
         trying = [g for g in m.asleep if g.what == "mbarrier"]

@@ -20,7 +20,7 @@ ROWS = 64  # rows of A, C and D
 
 @dataclass(eq=False)
 class _Accumulator(Awaited):
-    """The future content of a list of registers in all warpgroups of the batch.
+    """The content that a list of registers will have in all warpgroups of the batch.
 
     sums: the result of each warpgroup's latest product, of shape (64, warpgroups, n).
     """
@@ -47,7 +47,7 @@ class Products:
             found.group = np.where(fresh, self._committed, found.group)
 
     def wait(self, mask: Array, keep: int) -> None:
-        """Complete all products of the threads in `mask` except those in each thread's newest
+        """Complete the products of the threads in `mask`, except those in each thread's newest
         `keep` groups."""
         m, last = self.machine, self._committed - keep
         for product in self._reading:
@@ -61,7 +61,8 @@ class Products:
             self.land(registers, found.left & mask & (found.group > 0) & (found.group <= last))
 
     def land(self, registers: tuple[int, ...], due: Array) -> None:
-        """Write the product to the registers of the threads in `due`."""
+        """Write the product in flight for these registers to the registers of the threads in
+        `due`."""
         if not due.any():
             return
         m, found = self.machine, self.sums[registers]
@@ -89,7 +90,7 @@ class Products:
             found.group = np.where(threads, 0, found.group)
 
     def read(self, product: Product) -> None:
-        """Report to listeners that a product starts to read its operands."""
+        """Report to the listeners that a product starts to read its operands."""
         self._reading.append(product)
         for listener in self.machine.listeners:
             listener.on_product(self.machine, product)
@@ -106,7 +107,7 @@ def count(m: Batch) -> int:
 
 
 def by_warpgroup(m: Batch, value: Array) -> Array:
-    """Reshape a value to (warpgroups, 128)."""
+    """Reshape a value per thread to (warpgroups, 128)."""
     wide = np.broadcast_to(value, m.shape)
     return wide[:, : per_block(m) * WARPGROUP].reshape(-1, WARPGROUP)
 
@@ -128,8 +129,7 @@ def first_threads(m: Batch, which: Array) -> Array:
 
 
 def to_registers(m: Batch, sums: Array) -> list[Array]:
-    """Convert sums, of shape (64, warpgroups, n), to 32-bit registers, each of shape (blocks,
-    threads)."""
+    """Convert sums of shape (64, warpgroups, n) to 32-bit registers of shape (blocks, threads)."""
     _, groups, n = sums.shape
     packed = 4 // sums.dtype.itemsize
     words = np.ascontiguousarray(sums).view(np.uint32)

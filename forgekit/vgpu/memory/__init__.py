@@ -1,4 +1,4 @@
-"""Implement the memories of a kernel; this module implements global memory.
+"""Implement the memory spaces of a kernel; this module implements global memory.
 
 Device addresses are virtual. Each tensor argument has a separate range of addresses, which is far
 from all other ranges, is the same in every run, and preserves the tensor's alignment. Kernels read
@@ -6,8 +6,8 @@ and write the tensors' real memory through these ranges, so tensors are not copi
 checked.
 
 storage.py          shared memory of blocks, local memory of threads
-swizzles.py         swizzles, and the tiles in shared memory that descriptors specify
-tensor_maps.py      descriptions of a tensor and its boxes for tensor copies (TMA)
+swizzles.py         swizzles, and the tiles in shared memory that matrix descriptors specify
+tensor_maps.py      tensor maps, which describe tensors and their boxes for tensor copies (TMA)
 fresh.py            tensors with elements that no kernel has written
 """
 
@@ -41,7 +41,7 @@ SHARED_RESERVED = 1024
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """A tensor's properties that messages state: name, element type, shape and strides."""
+    """The properties of a tensor that messages state: name, element type, shape and strides."""
 
     name: str
     dtype: str
@@ -53,12 +53,11 @@ class TensorInfo:
         return f"{self.name}: {self.dtype} {tuple(self.shape)}"
 
     def coordinate(self, byte_offset: int) -> str:
-        """Return the element at a byte offset from the first element, such as `x[17, 1024]`. The
-        offset may be beyond the end.
+        """Return the name of the element at a byte offset from the first element, such as
+        `x[17, 1024]`. The offset may be outside the tensor.
 
-        The offset is divided by the largest stride first, so an overrun appears in the mode that
-        overran: the first element past the end of a row-major (8, 4) tensor is `x[8, 0]`, not `x[7,
-        4]`.
+        Divide by the largest stride first, so that an overrun appears in the outermost mode: the
+        first element past the end of a row-major (8, 4) tensor is `x[8, 0]`, not `x[7, 4]`.
         """
         element, rest = divmod(byte_offset, self.itemsize)
         coordinate = [0] * len(self.shape)
@@ -73,15 +72,15 @@ class TensorInfo:
         gap = ""
         if element and coordinate and all(n == 1 for n in self.shape):
             coordinate[-1] = sign * element
-        elif element:  # between the elements of a strided tensor
+        elif element:  # between elements of a strided tensor
             gap = f" {'+' if sign > 0 else '-'} {element}"
         text = ", ".join(str(c) for c in coordinate)
         within = f" + {rest} bytes" if rest else ""
         return f"{self.name}[{text}]{gap}{within}"
 
     def same_address(self, byte_offset: int) -> str:
-        """Return other coordinates with the same address in a row-major matrix, such as `x[7, 4] to
-        x[0, 32]`; empty for any other tensor."""
+        """Return the other coordinates that have the same address in a row-major matrix, such as
+        `x[7, 4] to x[0, 32]`; empty for any other tensor."""
         element, rest = divmod(byte_offset, self.itemsize)
         if (
             len(self.shape) != 2
@@ -102,8 +101,8 @@ class Region:
     """The real memory that a tensor occupies.
 
     start: the real address of the tensor's lowest byte; first: the real address of element [0, …,
-    0], which is higher than `start` only with a negative stride; align_offset: the distance of
-    `start` from the start of the tensor's storage, in bytes.
+    0], which is higher than `start` only if a stride is negative; align_offset: the distance in
+    bytes from the start of the tensor's storage to `start`.
     """
 
     start: int
@@ -120,7 +119,7 @@ class Allocation:
     """A range of real memory at a virtual address, which holds a tensor or several overlapping
     tensors.
 
-    `data` is a uint8 array over the real memory.
+    `data` is the real memory as a uint8 array.
     """
 
     address: int
@@ -139,18 +138,19 @@ class Allocation:
         return all(region.read_only for region in self.regions)
 
     def view(self, elem_bytes: int, count: int) -> Array:
-        """Return the memory as elements of `elem_bytes` bytes, with `count` per row; 1: a flat
-        array."""
+        """Return the memory as unsigned elements of `elem_bytes` bytes, with `count` elements per
+        row; if `count` is 1, the array is flat."""
         key = (elem_bytes, count)
         if key not in self.views:
             self.views[key] = element_view(self.data, elem_bytes, count)
         return self.views[key]
 
     def tensor_at(self, offset: int) -> tuple[TensorInfo, int]:
-        """Return the tensor that a message names for a byte offset, and the offset from the
+        """Return the tensor that a message names for a byte offset, and the byte offset from that
         tensor's first element.
 
-        Of overlapping tensors, return the first that contains the byte; if none does, the largest.
+        If tensors overlap, return the first one that contains the byte or, if none does, the
+        largest.
         """
         real = self.real_address + offset
         inside = [r for r in self.regions if r.start <= real < r.start + r.size_bytes]
@@ -159,25 +159,26 @@ class Allocation:
 
 
 def element_view(data: Array, elem_bytes: int, count: int) -> Array:
-    """Return `data` (uint8) as unsigned elements, with `count` per row; 1: a flat array."""
+    """Return uint8 `data` as unsigned elements of `elem_bytes` bytes, with `count` elements per
+    row; if `count` is 1, the array is flat."""
     whole = len(data) // (elem_bytes * count) * (elem_bytes * count)
     flat = data[:whole].view(f"u{elem_bytes}")
     return flat if count == 1 else flat.reshape(-1, count)
 
 
 class GlobalMemory:
-    """The allocations that a launch can reach, in order of address.
+    """The allocations that a launch can access, in address order.
 
-    live: a function that returns the memory, (start, bytes, owner), of the live tensor at a real
-    address, even if the tensor is not an argument. adopted: True if a kernel has accessed such
-    memory.
+    live: a function that returns the memory of the live tensor at a real address, as (start, size
+    in bytes, owner), even if the tensor is not an argument. adopted: True if a kernel has accessed
+    a tensor that is not an argument.
     """
 
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
         self.live: Callable[[int], tuple[int, int, object] | None] = lambda address: None
         self.adopted = False
-        self.on_the_host: list[Region] = []  # arguments that a kernel cannot access
+        self.on_the_host: list[Region] = []  # argument tensors that a kernel cannot access
         self._next = GLOBAL_BASE
         self.starts = np.zeros(0, np.uint64)
 
@@ -188,7 +189,8 @@ class GlobalMemory:
         return self._add([Region(real_address, size_bytes, info, real_address, owner=owner)])
 
     def adopt(self, real_address: int, *, as_it_is: bool = False) -> Allocation | None:
-        """Assign an address to a tensor of which the launch knows only a real address.
+        """Assign an address to the live tensor at a real address; return None if there is no such
+        tensor.
 
         as_it_is: use the real address, because the kernel has read it from a table of pointers.
         """
@@ -234,8 +236,8 @@ class GlobalMemory:
         return min(candidates, key=lambda a: _distance(a, address))
 
     def element_at(self, address: int) -> tuple[str, str] | None:
-        """Return the names of the tensor at (or nearest to) an address and of the element, such as
-        `x` and `x[17, 1024]`."""
+        """Return the names of the tensor and the element at an address, such as `x` and `x[17,
+        1024]`; outside all tensors, name the nearest tensor."""
         found = self.find(address)
         if found is None:
             return None
@@ -243,8 +245,8 @@ class GlobalMemory:
         return info.name, info.coordinate(from_first)
 
     def holder(self, address: int) -> tuple[Allocation, int] | None:
-        """Return the allocation that contains an address, and the byte offset in it; an empty
-        allocation contains its start."""
+        """Return the allocation that contains an address, and the byte offset in the allocation. An
+        empty allocation contains its start."""
         found = self.find(address)
         at = -1 if found is None else address - found.address
         if found is None or not 0 <= at < max(found.size_bytes, 1):
@@ -252,8 +254,8 @@ class GlobalMemory:
         return found, at
 
     def translate(self, real: int) -> int | None:
-        """Return the virtual address that corresponds to a real address in, or at the end of, an
-        allocation; None for any other address."""
+        """Return the virtual address of a real address in an allocation or at its end; None for any
+        other address."""
         past = None
         for a in self.allocations:
             offset = real - a.real_address
@@ -265,7 +267,7 @@ class GlobalMemory:
 
 
 def _overlapping(regions: Sequence[Region]) -> list[list[Region]]:
-    """Group regions that share memory; preserve the order of regions."""
+    """Group regions that share memory; preserve their order."""
     groups: list[list[int]] = []
     end = -1
     for i in sorted(range(len(regions)), key=lambda i: (regions[i].start, -regions[i].size_bytes)):
@@ -285,8 +287,8 @@ def _distance(allocation: Allocation, address: int) -> int:
 
 
 def byte_range(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
-    """Return the offset of the lowest byte from the first element, and the number of bytes up to
-    the end of the highest element; (0, 0) for an empty tensor."""
+    """Return the offset in bytes from the first element to the lowest byte, and the size in bytes
+    from the lowest byte to the end of the highest element; (0, 0) for an empty tensor."""
     if any(n == 0 for n in shape):
         return 0, 0
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]

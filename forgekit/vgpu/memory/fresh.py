@@ -1,7 +1,7 @@
 """Track which elements of fresh tensors kernels have written.
 
-`forgekit.empty` registers the tensors that it creates. A tensor is fresh until it is deleted, or
-until code other than a kernel on the virtual GPU changes it, which torch's version counter shows.
+`forgekit.empty` registers the tensors that it creates. A tensor is fresh until it is deleted or
+until code other than a kernel on the virtual GPU modifies it, as torch's version counter shows.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from forgekit.vgpu.memory import Allocation
 
 @dataclass
 class _Entry:
-    """A fresh tensor: its memory, its version at its creation, and the elements written so far."""
+    """A fresh tensor: its memory, its torch version when it was registered, and the written
+    elements."""
 
     start: int
     itemsize: int
     written: Array
     version: int
     tensor: weakref.ref[Any]
-    poison: Array  # the initial bytes of an element
+    poison: Array  # the initial bytes of each element
 
     @property
     def size_bytes(self) -> int:
@@ -42,13 +43,13 @@ _entries: dict[int, _Entry] = {}
 
 
 def mark(tensor: Any) -> None:
-    """Register `tensor` (contiguous, on the CPU) as unwritten."""
+    """Register `tensor`, which must be contiguous and on the CPU, as unwritten."""
     start, itemsize = tensor.data_ptr(), tensor.element_size()
     if not start or not tensor.numel():
         return
     try:
         version = tensor._version
-    except RuntimeError:  # torch does not count versions in inference mode
+    except RuntimeError:  # in inference mode, torch does not count versions
         return
     reference = weakref.ref(tensor, lambda gone: _forget(start, gone))
     poison = _bytes_at(start, itemsize).copy()
@@ -61,7 +62,7 @@ def _bytes_at(address: int, count: int) -> Array:
 
 
 def copy_marks(original: Any, copy: Any) -> None:
-    """Register `copy` with the unwritten elements of `original`."""
+    """Register `copy` as a fresh tensor with the same unwritten elements as `original`."""
     found = _entries.get(original.data_ptr())
     if found is not None and found.is_fresh():
         mark(copy)
@@ -69,8 +70,8 @@ def copy_marks(original: Any, copy: Any) -> None:
 
 
 def marks(tensor: Any) -> bytes | None:
-    """Return one byte per element of `tensor`, 1 if the element is written; None if the tensor is
-    not fresh."""
+    """Return one byte per element of `tensor`: 1 if the element is written, otherwise 0. Return
+    None if the tensor is not fresh."""
     found = _entries.get(tensor.data_ptr())
     return found.written.tobytes() if found is not None and found.is_fresh() else None
 
@@ -84,7 +85,7 @@ def _forget(start: int, reference: weakref.ref[Any]) -> None:
 class Blank:
     """The part of a fresh tensor that an allocation of a launch covers.
 
-    offset: bytes from the allocation's start to its first whole element.
+    offset: the number of bytes from the allocation's start to its first whole element.
     """
 
     def __init__(self, entry: _Entry, allocation: Allocation) -> None:
@@ -111,8 +112,8 @@ class Blank:
         return self._entry.written[self._first : self._last]
 
     def is_written(self, size: int, unit: int, shift: int) -> Array:
-        """Return, for each of `size` units of `unit` bytes, True if all its bytes are written; the
-        first unit begins `shift` bytes before the allocation."""
+        """Return, for each of `size` units of `unit` bytes, True if all bytes of the unit are
+        written. The first unit begins `shift` bytes before the allocation."""
         item = self._entry.itemsize
         known = np.ones(size * unit, bool)
         begin = shift + self.offset
@@ -121,7 +122,8 @@ class Blank:
         return np.asarray(known.reshape(size, unit).all(axis=1))
 
     def mark_written(self, written: Array, unit: int, shift: int) -> None:
-        """Mark the elements in units for which `written` is True."""
+        """Mark each element as written if `written` is True for all units that contain its
+        bytes."""
         item = self._entry.itemsize
         begin = shift + self.offset
         per_byte = np.repeat(written, unit)[begin : begin + len(self._written) * item]
@@ -133,8 +135,8 @@ class Blank:
 
 
 def lookup(allocation: Allocation) -> Blank | None:
-    """Return the part of a fresh tensor that an allocation covers; None if the allocation is not in
-    a fresh tensor with unwritten elements."""
+    """Return the part of a fresh tensor that an allocation covers, or None if the allocation is not
+    in a fresh tensor with unwritten elements."""
     for entry in list(_entries.values()):
         if (
             entry.start <= allocation.real_address

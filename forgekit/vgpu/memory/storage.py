@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from forgekit.vgpu.adversary import Adversary
     from forgekit.vgpu.floats import Array
 
-# All bits of unwritten memory are ones, which is NaN in every floating-point format, so reads of
-# unwritten memory are visible in results.
+# All bits of unwritten memory are ones. This is NaN in every floating-point format, so results show
+# reads of unwritten memory.
 UNINITIALISED = 0xFF
 
-_ROUND = 128  # bytes; a block's slice occupies whole lines
+_ROUND = 128  # bytes; slices are padded to whole 128-byte lines
 
 
 def _stride(size_bytes: int) -> int:
@@ -24,16 +24,17 @@ def _stride(size_bytes: int) -> int:
 
 
 def block_bytes(shared_bytes: int, threads: int, local_bytes: int) -> int:
-    """Return the bytes of host memory that a block's shared memory and its threads' local memory
-    need."""
+    """Return the number of bytes of host memory that a block's shared memory and its threads' local
+    memory need."""
     return _stride(shared_bytes) + threads * _stride(local_bytes)
 
 
 class Slices:
-    """Equal slices of a byte array, one per owner, which is a block or a thread.
+    """Equal slices of a byte array, one per block or thread.
 
-    space: `shared` or `local`; owner: the index of each thread's slice; base: the address of the
-    first byte of every slice; stride: the distance between slices, in bytes.
+    space: `shared` or `local`; owner: the index of each thread's slice; base: the address, within
+    its space, of the first byte of every slice; stride: the distance between the starts of slices,
+    in bytes.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Slices:
     ) -> None:
         self.space, self.owner, self.base = space, owner, base
         self.size_bytes, self.stride = size_bytes, _stride(size_bytes)
-        # Unwritten bytes are UNINITIALISED or, in an adversarial schedule, noise.
+        # Unwritten bytes are UNINITIALISED or, in an adversarial schedule, random.
         self.blank_is_ones = adversary is None
         whole = owner.size * self.stride
         if adversary is None:

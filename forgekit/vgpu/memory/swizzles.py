@@ -2,8 +2,8 @@
 shared memory.
 
 A swizzle with a span of 32, 64 or 128 bytes permutes the 2, 4 or 8 pieces of each span, depending
-on the index of their 128-byte line (PTX ISA, "Swizzling modes"), as CuTe's Swizzle<1, 4, 3>,
-Swizzle<2, 4, 3> and Swizzle<3, 4, 3> permute addresses. The fields of descriptors follow PTX ISA,
+on the index of their 128-byte line (PTX ISA, "Swizzling modes"), like CuTe's Swizzle<1, 4, 3>,
+Swizzle<2, 4, 3> and Swizzle<3, 4, 3> on byte addresses. The fields of descriptors follow PTX ISA,
 "Matrix descriptor"; the layouts follow CUTLASS, include/cute/arch/mma_sm90_desc.hpp.
 """
 
@@ -17,14 +17,14 @@ import numpy as np
 from forgekit.vgpu.floats import Array
 
 PIECE = 16  # bytes; a swizzle moves whole pieces
-SPANS = (0, 32, 64, 128)  # bytes; 0: no swizzle
+SPANS = (0, 32, 64, 128)  # bytes; 0 means no swizzle
 
 
 def swizzled(address: Array, span: int) -> Array:
-    """Apply the swizzle with a span of `span` bytes to shared-memory addresses.
+    """Apply the swizzle with a span of `span` bytes to shared-memory addresses. The swizzle is its
+    own inverse.
 
-    The function is its own inverse. address: relative to the block's shared memory, of any integer
-    type.
+    address: of any integer type, relative to the start of the block's shared memory.
     """
     if not span:
         return address
@@ -34,14 +34,14 @@ def swizzled(address: Array, span: int) -> Array:
     return swapped
 
 
-# -- descriptors of matrices ----------------------------------------------------------------------
-DEPTH = 2 * PIECE  # bytes along K that an instruction reads, for every type
-_BY_MODE = (0, 128, 64, 32)  # span in bytes for each mode; 0: no swizzle
+# -- matrix descriptors --------------------------------------------------------------------------
+DEPTH = 2 * PIECE  # bytes along K that an instruction reads, whatever the element type
+_BY_MODE = (0, 128, 64, 32)  # span in bytes for each swizzle mode; 0 means no swizzle
 
 
 class Descriptor(NamedTuple):
-    """The fields of a matrix descriptor: start, leading and stride in bytes; the swizzle's span in
-    bytes, or 0; the base offset."""
+    """The fields of a matrix descriptor: its start, leading and stride offsets in bytes; its base
+    offset; and the span of its swizzle in bytes, or 0."""
 
     start: int
     leading: int
@@ -59,8 +59,8 @@ def decode(word: int) -> Descriptor:
 def pieces(word: int, rows: int, across: bool) -> Array:
     """Return the addresses of a tile's 16-byte pieces, as an array of shape (rows, 2).
 
-    across: True if elements that are contiguous in memory are neighbours along the rows, not along
-    K; elements then have 16 bits, and the shape is (rows / 8, 16), with K along the second mode.
+    across: True if the elements along M or N, not along K, are contiguous; elements then have 16
+    bits, and the shape is (rows / 8, 16), with K along the second mode.
     """
     d = decode(word)
     span = d.span or PIECE

@@ -21,23 +21,22 @@ from forgekit.vgpu.memory.swizzles import SPANS
 
 BYTES = 128
 ALIGN = 64
-# The low four bits of the word at byte 8 in maps for `.tile` that CuTe DSL and the CUDA driver
-# write.
+# The low four bits of the word at byte 8, in `.tile` maps from CuTe DSL and from the CUDA driver.
 _TILED, _OF_THE_DRIVER = 2, 0
 _TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ITEM_BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
-_UNIT = 16  # unit of strides, and alignment of addresses, in bytes
-_NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's NaNs, by element size
+_UNIT = 16  # unit of strides and alignment of addresses, in bytes
+_NAN = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}  # an H200's NaNs by element size
 
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor and its box, with the contiguous mode first.
+    """A description of a tensor and of its boxes, with the contiguous mode first.
 
     address: the virtual or real address of the first element; dtype: the element type's name in
-    PTX; strides: in bytes; box: the box's elements along each mode; steps: along each mode, the
-    distance between elements that are copied; swizzle: the span in bytes, or 0; fill: the bits that
-    replace an element outside the tensor.
+    PTX; strides: in bytes; box: the number of elements that a box spans along each mode; steps: the
+    distance in elements between copied elements along each mode; swizzle: the span in bytes, or 0;
+    fill: the bits that replace an element outside the tensor.
     """
 
     address: int
@@ -52,7 +51,7 @@ class TensorMap:
 
     @functools.cached_property
     def counts(self) -> tuple[int, ...]:
-        """Return the number of elements along each mode that a copy moves."""
+        """Return the number of elements that a copy moves along each mode."""
         return tuple(-(-b // s) for b, s in zip(self.box, self.steps, strict=True))
 
     @functools.cached_property
@@ -67,18 +66,18 @@ class TensorMap:
 
     @functools.cached_property
     def tile_bytes(self) -> int:
-        """Return the bytes of shared memory from the start of a box to the end of its last row.
-        With a swizzle, each row has a separate span, even if it is shorter than the span (measured
-        on an H200)."""
+        """Return the number of bytes of shared memory from the start of a box to the end of its
+        last row. With a swizzle, each row occupies a whole span, even if the row is shorter
+        (measured on an H200)."""
         return self.box_bytes // self.row_bytes * (self.swizzle or self.row_bytes)
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
         """Return the reason why an H200 reports an illegal instruction for a box at these
-        coordinates; empty if it does not. `tests/vgpu/test_tensor_copies.py` measures both cases;
-        CUDA's programming guide describes only the second."""
+        coordinates; empty if it reports none. `tests/vgpu/test_tensor_copies.py` measures both
+        reasons; CUDA's programming guide describes only the second."""
         at = coordinates[0] * self.itemsize
         if at % _UNIT:
-            return f"begins {at} bytes into the dense mode, not at a multiple of {_UNIT}"
+            return f"begins {at} bytes into the contiguous mode, not at a multiple of {_UNIT}"
         if stores and min(coordinates) < 0:
             return "begins before the tensor, where only a load may begin"
         return ""
@@ -112,9 +111,9 @@ class TensorMap:
 class Clipped(NamedTuple):
     """The part of a box that is inside its tensor, with the outermost mode first.
 
-    counts: the box's numbers of elements; inside: the part's slices of the box; extents, strides:
-    the part's sizes in elements and its strides in bytes; offset: the distance from the tensor's
-    first element to the part's first element, in bytes.
+    counts: the number of elements of the box along each mode; inside: the slices of the box that
+    select the part; extents, strides: the part's sizes in elements and its strides in bytes;
+    offset: the distance in bytes from the tensor's first element to the part's first element.
     """
 
     counts: tuple[int, ...]
@@ -125,7 +124,7 @@ class Clipped(NamedTuple):
 
     @property
     def span_bytes(self) -> int:
-        """Return the byte offset from the first element to the last."""
+        """Return the distance in bytes from the part's first element to its last element."""
         return sum((n - 1) * s for n, s in zip(self.extents, self.strides, strict=True))
 
     @property
@@ -161,12 +160,12 @@ def decode(raw: bytes) -> TensorMap:
     kind = flags >> 7 & 15
     if flags & 15 not in (_TILED, _OF_THE_DRIVER) or rank > 5:
         raise ValueError(
-            "something other than a tiled tensor map: pass one from make_tiled_tma_atom()"
+            "something other than a tiled tensor map: pass a map from make_tiled_tma_atom()"
         )
     if kind >= len(_TYPES) or flags >> 16 & 1 or _TYPES[kind] == "f32.ftz":
         raise ValueError(
             "a tensor map whose elements are converted or unpacked during the copy (tf32, f32.ftz, "
-            "4 or 6 bits), which the virtual GPU does not support: copy the elements unconverted"
+            "4 or 6 bits), which the virtual GPU does not support: copy them without conversion"
         )
     if flags >> 15 & 1 and "f" not in _TYPES[kind]:
         raise ValueError(f"a tensor map that fills {_TYPES[kind]} elements with NaN: use zeros")
@@ -174,8 +173,8 @@ def decode(raw: bytes) -> TensorMap:
         raise ValueError("an interleaved tensor map, which the virtual GPU does not support")
     if flags >> 19 & 3 or flags >> 22 & 1:
         raise ValueError(
-            "a tensor map with a 96-byte swizzle or with swizzle pieces other than 16 bytes, which "
-            "the virtual GPU does not support: use 32, 64 or 128 bytes"
+            "a tensor map with a 96-byte swizzle, or with a swizzle whose pieces do not have 16 "
+            "bytes, which the virtual GPU does not support: use a 32-, 64- or 128-byte swizzle"
         )
     itemsize = _ITEM_BYTES[kind]
     high = words[7]
@@ -207,8 +206,8 @@ def encode(
     swizzle: int = 0,
     nan_fill: bool = False,
 ) -> bytes:
-    """Return the 128 bytes of a tensor map. strides: in bytes, of all modes except the contiguous
-    mode.
+    """Return the 128 bytes of a tensor map. strides: the strides in bytes of all modes except the
+    contiguous mode.
 
     Raises:
         ValueError: `cuTensorMapEncodeTiled` would refuse a value; the message states the
@@ -250,11 +249,11 @@ def _check(found: TensorMap) -> None:
         )
     if inner % _UNIT:
         raise ValueError(
-            f"a tensor map with boxes of {inner} bytes along the dense mode, which is not a "
-            f"multiple of {_UNIT}: use a wider tile"
+            f"a tensor map with boxes of {inner} bytes along the contiguous mode, not a multiple "
+            f"of {_UNIT}: use a wider tile"
         )
     if found.swizzle and inner > found.swizzle:
         raise ValueError(
-            f"a tensor map with boxes of {inner} bytes along the dense mode, which is more than "
-            f"the {found.swizzle} bytes of its swizzle: use a narrower tile or another swizzle"
+            f"a tensor map with boxes of {inner} bytes along the contiguous mode, more than the "
+            f"{found.swizzle} bytes of its swizzle: use a narrower tile or another swizzle"
         )

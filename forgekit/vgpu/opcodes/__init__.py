@@ -1,9 +1,8 @@
-"""Define the meaning of each PTX opcode: one small function per opcode, registered by name.
+"""Implement each PTX opcode with one small function, its *meaning*, which is registered by name.
 
-A meaning decodes one instruction, in one of two ways. A *compute* meaning returns a `Compute`: a
-pure function of arrays and the PTX types of its sources and its result. An *effect* meaning
-(memory, control flow, warp-wide instructions) returns a step, which is a function of the machine. A
-meaning uses masks, counters and traces only if necessary.
+A meaning decodes one instruction. For an instruction that only computes, it returns a `Compute`: a
+pure function of arrays, with the PTX types of its sources and its result. For any other instruction
+(memory, control flow, warp-wide operations), it returns a step: a function of the machine.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ class UnknownVariantError(Exception):
 
 @dataclass(frozen=True)
 class Compute:
-    """An instruction that only computes.
+    """The computation that an instruction performs on each thread's values.
 
     fn: maps arrays of the source types to an array (or a tuple of arrays) of the result type.
     sources: the PTX types of the source operands. result: the PTX type of the result, or a tuple of
-    types for several results. targets: the operands that receive several results. operands: the
-    source operands; None for all operands after the first.
+    types for several results. targets: the operands that receive the results, if there are several.
+    operands: the source operands; None means all operands after the first.
     """
 
     fn: Callable[..., Any]
@@ -64,8 +63,8 @@ def opcode(*names: str) -> Callable[[Meaning], Meaning]:
 def pure(
     name: str, kinds: tuple[str, ...], sources: str, result: str, fn: Callable[..., Any]
 ) -> None:
-    """Register a pure opcode that has a type from `kinds` and no qualifiers. In `sources` and
-    `result`, T represents this type."""
+    """Register `fn` for an opcode with a type from `kinds` and no qualifiers. In `sources` and
+    `result`, T stands for that type."""
 
     @opcode(name)
     def meaning(ins: Instruction, d: object) -> Compute:
@@ -75,7 +74,7 @@ def pure(
         return Compute(fn, types, kind if result == "T" else result)
 
 
-# -- checks of instructions: each raises UnknownVariantError if the check fails ------
+# -- checks that raise UnknownVariantError ------
 def allow(instruction: Instruction, *known: str) -> None:
     """Refuse an instruction with a qualifier or type that is not in `known`."""
     for part in instruction.opcode[1:]:
@@ -84,7 +83,8 @@ def allow(instruction: Instruction, *known: str) -> None:
 
 
 def one_of(instruction: Instruction, what: str, *known: str) -> str:
-    """Return the part of the opcode that is in `known`."""
+    """Return the first part of the opcode that is in `known`; what: the name of the missing part in
+    the error."""
     for part in instruction.opcode[1:]:
         if part in known:
             return part
@@ -100,7 +100,7 @@ def counted(instruction: Instruction, *counts: int) -> tuple[Operand, ...]:
 
 
 def expect(operand: object, kind: type[T], what: str) -> T:
-    """Return the operand after checking its kind."""
+    """Return the operand after checking its class; what: the name of the class in the error."""
     if not isinstance(operand, kind):
         raise UnknownVariantError(f"an operand that is not a {what}")
     return operand
@@ -113,7 +113,7 @@ def _register_all() -> None:
 
 
 def lookup(instruction: Instruction) -> Meaning | None:
-    """Return the registered meaning of an instruction's opcode, or None."""
+    """Return the meaning of an instruction's opcode, or None if there is none."""
     _register_all()
     for length in range(len(instruction.opcode), 0, -1):
         meaning = REGISTRY.get(".".join(instruction.opcode[:length]))

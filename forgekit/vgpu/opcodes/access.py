@@ -1,5 +1,5 @@
-"""Implement loads and stores, prefetches, fences, and queries of an address's state space or
-block."""
+"""Implement loads, stores, prefetches, fences, and queries for the state space or block of an
+address."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SPACES = ("global", "shared", "local", "param", "const")
 
 
 def space_of(ins: Instruction) -> str:
-    """Return the state space of an access: `cluster` for `.shared::cluster`, `generic` if the
-    opcode names none."""
+    """Return the state space of an access: `cluster` for `.shared::cluster`, or `generic` if the
+    opcode contains no state space."""
     for part in ins.opcode[1:]:
         name, _, rest = part.partition(":")
         if name in SPACES:
@@ -75,7 +75,7 @@ def ld(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
     kind, count = _shape(ins)
     elem = TYPE_BYTES[kind]
-    operands = counted(ins, 2, 3)  # the third operand is a cache policy
+    operands = counted(ins, 2, 3)  # the optional third operand is a cache policy
     items = _items(operands[0], count)
     writers = [d.writer(o, kind) for o in items]
     if space == "param" and not isinstance(getattr(operands[1], "base", None), Register):
@@ -97,10 +97,10 @@ def ld(ins: Instruction, d: Decoder) -> Step:
 def _ld_param(ins: Instruction, d: Decoder, kind: str, writers: list) -> Step:
     operand = expect(ins.operands[1], Address, "address")
     if not isinstance(operand.base, Symbol):
-        raise UnknownVariantError("a parameter without a name")
+        raise UnknownVariantError("a parameter address without a name")
     name, elem = operand.base.name, TYPE_BYTES[kind]
     dtype = np.dtype(f"{'i' if kind[0] == 's' else 'u'}{elem}")
-    if name not in d.program.param_offsets:  # the result of a call
+    if name not in d.program.param_offsets:  # the parameter receives the result of a call
         if name not in d.program.kernel.variables:
             raise d.malformed(f"unknown parameter {name}")
         unwritten = np.zeros((1, 1), f"u{elem}")
@@ -129,11 +129,11 @@ def st(ins: Instruction, d: Decoder) -> Step:
     space = space_of(ins)
     kind, count = _shape(ins)
     bits = f"b{8 * TYPE_BYTES[kind]}"
-    operands = counted(ins, 2, 3)  # the third operand is a cache policy
+    operands = counted(ins, 2, 3)  # the optional third operand is a cache policy
     values = [d.fetch(o, bits) for o in _items(operands[1], count)]
     if space == "param":
         base = expect(operands[0], Address, "address").base
-        name = expect(base, Symbol, "name of a parameter").name
+        name = expect(base, Symbol, "parameter name").name
 
         def keep(m: Machine) -> None:
             m.state[name] = values[0](m)
@@ -164,7 +164,7 @@ def no_effect(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("fence.proxy")
 def fence_proxy(ins: Instruction, d: Decoder) -> Step:
-    """Report fences for copies out of shared memory to listeners; the fences have no other
+    """Report fences for copies from shared memory to the listeners; the fences have no other
     effect."""
     if not {"async", "async:shared:cta"}.intersection(ins.opcode) or "global" in ins.opcode:
         return lambda m: None

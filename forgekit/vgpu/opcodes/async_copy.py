@@ -1,9 +1,9 @@
 """Implement `cp.async`: copies from global to shared memory that complete as late as the rules
 allow.
 
-A copy is recorded with its thread's group number, and performed when that thread waits for the
-group. A kernel that reads shared memory before it waits therefore reads the old content, as can
-happen on a GPU.
+The virtual GPU records each copy with its thread's group number, and performs it when that thread
+waits for the group. A kernel that reads shared memory before it waits therefore reads the old
+content, as can happen on a GPU.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Immediate, Instruction, Register
 
-_WORD = 4  # bytes; a copy writes 4, 8 or 16 bytes, but may read any number of bytes
+_WORD = 4  # bytes; a copy writes 4, 8 or 16 bytes, and reads that number or fewer
 
 
 @dataclass
 class _Copy:
     """A copy in flight.
 
-    left: mask of the threads that have not completed the copy; group: each thread's group number, 0
-    until the thread commits the copy.
+    left: mask of the threads for which the copy is not complete; group: the copy's group number for
+    each thread, or 0 until the thread commits the copy.
     """
 
     target: Array
@@ -40,7 +40,7 @@ class _Copy:
     left: Array
     group: Array
     pc: int
-    moved: bool = False  # True if the data arrived early, as an adversarial schedule may decide
+    moved: bool = False  # True if an adversarial schedule has already moved the data
 
 
 class _Pending:
@@ -48,7 +48,7 @@ class _Pending:
 
     def __init__(self) -> None:
         self.copies: list[_Copy] = []
-        self.committed = np.zeros((1, 1), np.int64)  # groups committed by each thread
+        self.committed = np.zeros((1, 1), np.int64)  # committed groups per thread
 
 
 def _pending(m: Machine) -> _Pending:
@@ -58,8 +58,8 @@ def _pending(m: Machine) -> _Pending:
 
 
 def in_flight(m: Batch) -> list[tuple[int, Array]]:
-    """Return the copies that are still in flight: for each, the index of its instruction and a full
-    mask of the threads that have not waited for it."""
+    """Return, for each copy in flight, the index of its instruction and a full mask of the threads
+    that have not waited for it."""
     pending = m.state.get("cp.async")
     copies = pending.copies if isinstance(pending, _Pending) else []
     return [(copy.pc, copy.left) for copy in copies if copy.left.any()]
@@ -111,8 +111,8 @@ def _copy(ins: Instruction, d: Decoder) -> Step:
 
 
 def _bytes_to_read(ins: Instruction, d: Decoder, size: int) -> Fetch | None:
-    """Return the operand that limits the bytes to read, or None; the copy zeroes the remaining
-    bytes of `size`."""
+    """Return a function that reads the number of bytes to copy, or None for all `size` bytes; the
+    copy writes zeros for the remaining bytes."""
     operands = list(ins.operands[3:])
     if operands and any(part.endswith("cache_hint") for part in ins.opcode):
         operands.pop()
@@ -144,10 +144,10 @@ def _commit(m: Machine) -> None:
 
 
 def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None:
-    """Complete all copies of the threads in `mask` except those in each thread's newest `keep`
+    """Complete the copies of the threads in `mask`, except those in each thread's newest `keep`
     groups.
 
-    everything: also complete copies that belong to no group.
+    everything: also complete copies that the thread has not committed to a group.
     """
     pending = _pending(m)
     waiting = m.expand(mask)
@@ -162,7 +162,8 @@ def wait(m: Machine, mask: Array | None, keep: int, *, everything: bool) -> None
 
 
 def _arrive(m: Machine, copy: _Copy, due: Array) -> None:
-    """Complete a copy for the threads in `due`; errors and events refer to the line of the copy."""
+    """Complete a copy for the threads in `due`; errors and events refer to the copy's source
+    line."""
     m.pc, pc = copy.pc, m.pc
     words = copy.size // _WORD
     into = addressing.targets(m, "shared", "writes", copy.target, due, _WORD, words)

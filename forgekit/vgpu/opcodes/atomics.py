@@ -1,5 +1,4 @@
-"""Implement atomic operations on global and shared memory: `atom` (returns the old value) and
-`red`.
+"""Implement atomic operations on memory: `atom`, which returns the old value, and `red`.
 
 The operations run in order of block and thread index, so that results, including sums of floats,
 are the same in every run. (A GPU runs them in any order.)
@@ -52,12 +51,12 @@ def operation(name: str, kind: str) -> Operation:
 
 
 def reduction(name: str, kind: str) -> Operation:
-    """Return an operation with the rules that apply to global memory."""
+    """Return the function of an operation in global memory, where `add.f32` flushes subnormals."""
     return _add_flushed if (name, kind) == ("add", "f32") else operation(name, kind)
 
 
 def _float_sum(old: Array, x: Array) -> Array:
-    """Return the sum; a NaN becomes the GPU's canonical NaN."""
+    """Return the sum; for types other than float64, a NaN becomes the GPU's canonical NaN."""
     total = old + x
     return floats.first_nan(total, old, x) if total.itemsize == 8 else floats.canonical_nan(total)
 
@@ -90,7 +89,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     _check_kind(name, kind)
     returns = ins.opcode[0] == "atom"
     count = 1 + returns + (2 if name == "cas" else 1)
-    operands = counted(ins, count, count + 1)  # the last operand may be a cache policy
+    operands = counted(ins, count, count + 1)  # the optional last operand is a cache policy
     operands = operands[1:] if returns else operands
     space = space_of(ins)
     address = address_of(operands[0], space, d)
@@ -104,8 +103,7 @@ def atomic(ins: Instruction, d: Decoder) -> Step:
     def update(m: Machine, mask: Array | None) -> None:
         where = address(m)
         olds = []
-        # Every thread performs the operation, even if all threads of a block share an address and a
-        # value.
+        # Operate once per thread, even if all threads of a block share an address and a value.
         full = m.expand(mask)
         spread = np.broadcast_to(where, m.shape)
         found = addressing.targets(m, space, "updates", spread, full, elem, 1)
@@ -140,14 +138,14 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
     old = np.empty(len(rows), memory.dtype)
     total = np.add if run in (_float_sum, _add_flushed) else run
     if isinstance(total, np.ufunc) and len(starts) < lengths.max():
-        # If many threads share few addresses, compute a running total per address.
+        # If many threads share few addresses, compute running totals for each address.
         for start, length in zip(starts, lengths, strict=True):
             who = order[start : start + length]
             row = ordered[start]
             chain = np.r_[memory[row : row + 1], values[0][who]]
             totals = total.accumulate(chain, dtype=memory.dtype)
-            # A running total does not apply the GPU's rules for NaNs and subnormals. A NaN persists
-            # up to the last total.
+            # Running totals do not follow the GPU's rules for NaNs and subnormals. If any occur,
+            # add one value at a time. A NaN persists up to the last total.
             subnormal = run is _add_flushed and (_subnormal(chain) | _subnormal(totals)).any()
             if subnormal or np.isnan(totals[-1]):
                 for i, x in enumerate(chain[1:]):
@@ -155,7 +153,7 @@ def serve(memory: Array, rows: Array, values: list[Array], run: Operation) -> Ar
             old[who] = totals[:-1]
             memory[row] = totals[-1]
         return old
-    for rank in range(int(lengths.max())):  # the rank-th thread of every address at once
+    for rank in range(int(lengths.max())):  # the rank-th thread of each address
         who = order[starts[lengths > rank] + rank]
         before = memory[rows[who]]
         old[who] = before

@@ -1,4 +1,4 @@
-"""Implement bit operations and moves of bits."""
+"""Implement bitwise operations, shifts, byte permutations and moves."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ pure("cnot", _WORDS, "T", "T", lambda a: (a == 0).astype(a.dtype))
 
 @opcode("shl", "shr")
 def shift(ins: Instruction, d: Decoder) -> Compute:
-    """Shift left or right; an amount beyond the width gives 0, or copies of the sign bit for a
-    signed right shift."""
+    """Shift left or right. If the amount is at least the width, the result is 0 or, for a signed
+    right shift, copies of the sign bit."""
     allow(ins, *_WORDS, "u16", "u32", "u64", "s16", "s32", "s64")
     kind = ins.opcode[-1]
     left = ins.opcode[0] == "shl"
@@ -60,8 +60,8 @@ def funnel(ins: Instruction, d: Decoder) -> Compute:
 
 @opcode("lop3")
 def lop3(ins: Instruction, d: Decoder) -> Compute:
-    """Apply a truth table: where the bits of a, b and c form the number i (a is the highest bit),
-    the result is bit i of the table."""
+    """Apply a truth table. At each position, the bits of a, b and c form a number i, with a's bit
+    the highest; the result is bit i of the table."""
     allow(ins, "b32")
     table = expect(counted(ins, 5)[4], Immediate, "number").bits
 
@@ -77,7 +77,8 @@ def lop3(ins: Instruction, d: Decoder) -> Compute:
     return Compute(fn, ("b32",) * 3, "b32", operands=ins.operands[1:4])
 
 
-# For each mode of `prmt`, the selector that is equivalent to each value of c's low two bits.
+# For each mode of `prmt`, the selectors that are equivalent to the values 0 to 3 of c's low two
+# bits.
 _PRMT_MODES = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543), "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
     "rc8": (0x0000, 0x1111, 0x2222, 0x3333), "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
@@ -87,8 +88,8 @@ _PRMT_MODES = {
 
 @opcode("prmt")
 def prmt(ins: Instruction, d: Decoder) -> Compute:
-    """Select four of the eight bytes {b, a}; bit 3 of a selector nibble replicates the byte's sign
-    bit."""
+    """Select four of the eight bytes of {b, a}; if bit 3 of a nibble of the selector is set,
+    replicate the byte's sign bit."""
     allow(ins, "b32", *_PRMT_MODES)
     mode = _PRMT_MODES.get(ins.opcode[-1])
     table = None if mode is None else np.array(mode, "u4")
@@ -122,7 +123,7 @@ def mov(ins: Instruction, d: Decoder) -> Compute:
 
 
 def _part(kind: str, count: int) -> str:
-    """Return the type of each part of a word."""
+    """Return the type of each part of a word of type `kind` with `count` equal parts."""
     part = f"b{int(kind[1:]) // count}" if kind in _WORDS and count else ""
     if part not in ("b8", "b16", "b32"):
         raise UnknownVariantError(f"{count} parts of .{kind}")
@@ -162,7 +163,7 @@ def pack(kind: str, source: Vector) -> Compute:
 
 
 def _joined(low: Array, high: Array) -> Array:
-    """Combine two 64-bit halves in a complex number, NumPy's only type with 128 bits."""
+    """Combine two 64-bit halves into a complex number, NumPy's only 128-bit type."""
     words = np.stack(np.broadcast_arrays(low, high), axis=-1)
     return words.view(np.complex128)[..., 0]
 

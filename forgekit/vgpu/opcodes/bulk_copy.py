@@ -27,7 +27,7 @@ _SPACES = ("shared:cluster", "shared:cta", "global")
 def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
     parts = ins.opcode[3:]
     if not parts:
-        raise UnknownVariantError("neither source nor target")
+        raise UnknownVariantError("neither a source nor a target")
     if parts[0] == "commit_group":
         return lambda m: m.async_operations.commit(m.mask)
     if parts[0] == "wait_group":
@@ -86,7 +86,8 @@ def _copy(ins: Instruction, d: Decoder, to: str, source: str) -> Step:
 
 
 def each_block(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]]:
-    """Return (mask of threads, rank) for every block of the cluster that receives a copy."""
+    """Return (mask of the copying threads, block rank) for each block of the cluster that receives
+    a copy. bits: each thread's mask of receiving blocks."""
     wide = np.broadcast_to(bits, m.shape).astype(np.int64)
     ranks = [(full & (wide >> r & 1 == 1), np.array([[r]])) for r in range(16)]
     return [(who, rank) for who, rank in ranks if who.any()]
@@ -95,7 +96,7 @@ def each_block(m: Machine, bits: Array, full: Array) -> list[tuple[Array, Array]
 def _check_alignment(
     m: Machine, kind: str, space: str, address: Array, sizes: Array, full: Array
 ) -> None:
-    """Check that addresses and sizes are multiples of 16 bytes."""
+    """Raise an error unless addresses and sizes are multiples of 16 bytes."""
     low = np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1)
     wrong = full & (low != 0)
     if wrong.any():
@@ -108,14 +109,14 @@ def _check_alignment(
 
 
 def _end(m: Machine, space: str, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Return the source or target of the copies after checking bounds."""
+    """Return the source or target of the copies after checking their bounds."""
     if space == "global":
         return _in_global(m, kind, address, sizes, full)
     return in_shared(m, kind, address, sizes, full)
 
 
 def in_shared(m: Machine, kind: str, address: Array, sizes: Array, full: Array) -> End:
-    """Return the source or target in the cluster's shared memory after checking bounds."""
+    """Return the source or target in the cluster's shared memory after checking its bounds."""
     rank, within = clusters.split(m, address)
     owner = addressing.cluster_rows(m, kind, address, rank, full, ALIGN)
     offset = within.astype(np.int64) - m.shared.base

@@ -64,7 +64,7 @@ def _comparison_of(ins: Instruction, *types: str) -> Callable[..., Array]:
 
 
 def _boolean(ins: Instruction) -> Callable[..., Array] | None:
-    """Return the operation that combines the comparison with another predicate, or None."""
+    """Return the operation that combines the comparison with a predicate operand, or None."""
     found = [p for p in ins.opcode[2:-1] if p in _BOOLEAN]
     if bool(found) != (len(ins.operands) == 4):
         raise UnknownVariantError(f"{len(ins.operands)} operands")
@@ -90,7 +90,7 @@ def setp(ins: Instruction, d: Decoder) -> Compute:
         )
 
     def both(a: Array, b: Array, *c: Array) -> tuple[Array, Array]:
-        """Return both results; the second uses the negated comparison."""
+        """Return both results of a `setp`; the second uses the negated comparison."""
         found = compare(a, b)
         if boolean is None:
             return found, ~found
@@ -123,7 +123,8 @@ def _setp_packed(ins: Instruction, kind: str) -> Compute:
 
 @opcode("set")
 def set_(ins: Instruction, d: Decoder) -> Compute:
-    """Execute `set.lt.u32.f32`: the result is all ones (1.0 for `.f32`) if true, else 0."""
+    """Execute `set.lt.u32.f32`: the result is all ones (1.0 for `.f32`) if the comparison is true,
+    otherwise 0."""
     result, kind = ("", *ins.opcode)[-2:]
     compare, boolean = _comparison_of(ins, *_TYPES), _boolean(ins)
     if result not in ("u32", "s32", "f32"):

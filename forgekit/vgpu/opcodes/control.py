@@ -109,8 +109,8 @@ def bar(ins: Instruction, d: Decoder) -> Step:
 
 
 def _votes(ins: Instruction, d: Decoder, result: Operand, says: Fetch) -> Callable[[Machine], Vote]:
-    """Return the threads' votes in a barrier that counts the true votes (popc), or tests whether
-    all (and) or any (or) are true."""
+    """Return a function that collects the threads' votes at a barrier, which counts the true votes
+    (popc) or tests whether all (and) or any (or) votes are true."""
     operation = one_of(ins, "operation", "popc", "and", "or")
     to, _ = d.destination(result, "u32" if operation == "popc" else "pred")
 
@@ -132,7 +132,8 @@ _NO_COUNT = np.zeros((1, 1), np.uint32)
 def _by_value(
     m: Machine, mask: Array | None, a: Array, b: Array
 ) -> Iterator[tuple[tuple[int, int], Array | None]]:
-    """Yield each distinct pair of values with the threads of `mask` that hold it."""
+    """Yield each distinct pair of values of `a` and `b`, with the threads of `mask` that hold
+    it."""
     if a.size == b.size == 1:
         yield (int(a.flat[0]), int(b.flat[0])), mask
         return
@@ -145,8 +146,8 @@ def _by_value(
 
 @opcode("barrier.cluster")
 def barrier_cluster(ins: Instruction, d: Decoder) -> Step:
-    """Execute `barrier.cluster.arrive` and `.wait`; on the virtual GPU, both order memory accesses,
-    even with `.relaxed`."""
+    """Execute `barrier.cluster.arrive` or `barrier.cluster.wait`; on the virtual GPU, both order
+    memory accesses, even with `.relaxed`."""
     allow(ins, "cluster", "arrive", "wait", "release", "relaxed", "acquire",
           "aligned")  # fmt: skip
     arrives = "arrive" in ins.opcode
@@ -183,13 +184,14 @@ def call(ins: Instruction, d: Decoder) -> Step:
     if names != ["vprintf"]:
         raise UnknownVariantError(f"a call to {names[0] if names else 'a function pointer'}")
     arguments = expect(ins.operands[-1], Vector, "list of arguments").items
-    found = [expect(a, Symbol, "name of a parameter").name for a in arguments]
+    found = [expect(a, Symbol, "parameter name").name for a in arguments]
     if len(found) != 2:
         raise UnknownVariantError(f"vprintf with {len(found)} arguments")
     form, values = found
 
     def show(m: Machine, mask: Array | None) -> None:
-        # The kernel did not store to a parameter, so its content is undefined on a GPU.
+        # The kernel did not store a value in the parameter, whose content is then undefined on a
+        # GPU.
         format_string, data = (m.state.get(name, _NOTHING) for name in (form, values))
         printf.emit(m, m.printer, mask, format_string, data)  # type: ignore[arg-type]
 

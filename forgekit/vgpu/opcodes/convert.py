@@ -44,8 +44,8 @@ def cvt(ins: Instruction, d: Decoder) -> Compute:
 
 
 def conversion(modifiers: tuple[str, ...], target: str, source: str) -> Fn:
-    """Return the function that converts `source` to `target` with these rounding and saturation
-    modifiers."""
+    """Return the function that converts values of type `source` to `target` with these rounding and
+    saturation modifiers."""
     mode = next((m for m in modifiers if m in _FLOAT_ROUNDING), "rn")
     if target == "bf16" and mode != "rn" and source not in ("f16", "bf16", "f32"):
         raise UnknownVariantError(f".{mode} from .{source} to .bf16")
@@ -129,8 +129,8 @@ def _keep_nan(value: Array, result: Array, mantissa: int) -> Array:
 
 
 def _finite(result: Array, target: str) -> Array:
-    """Apply `.satfinite`: replace infinities in a float16 or bfloat16 result by the largest finite
-    number of the same sign."""
+    """Apply `.satfinite`: replace each infinity in a float16 or bfloat16 result with the largest
+    finite number of the same sign."""
     bits = result.view("u2")
     infinity = np.uint16(0x7C00 if target == "f16" else 0x7F80)
     infinite = (bits & np.uint16(0x7FFF)) == infinity
@@ -138,8 +138,8 @@ def _finite(result: Array, target: str) -> Array:
 
 
 def _from_integer(a: Array, target: str, mode: str) -> Array:
-    """Convert integers via float64, which represents 32-bit integers exactly; for 64-bit integers,
-    include the rounding error."""
+    """Convert integers through float64, which represents 32-bit integers exactly; for 64-bit
+    integers, include the rounding error."""
     if a.dtype.itemsize < 8:
         return _round(a.astype("f8"), target, mode)
     if mode == "rn" and target in ("f32", "f64"):
@@ -151,7 +151,8 @@ def _from_integer(a: Array, target: str, mode: str) -> Array:
 
 
 def _float_to_integer(value: Array, target: str, nan_is_zero: bool) -> Array:
-    """Clamp to an integer type's range and convert; NaN becomes 0 or the bit pattern 100…0."""
+    """Clamp values to an integer type's range and convert them; NaN becomes 0 if `nan_is_zero`,
+    otherwise the bit pattern 100…0."""
     dtype = DTYPES[target]
     info = np.iinfo(dtype)
     wide = value.astype("f8")
@@ -176,7 +177,7 @@ def _integer_to_integer(saturate: bool, target: str, source: str) -> Fn:
 
 
 def _pack(parts: Iterable[Array], bits: int) -> Array:
-    """Combine an upper and a lower part, of `bits` bits each, in one word."""
+    """Combine an upper and a lower part, of `bits` bits each, into one word."""
     high, low = parts
     word = np.dtype(f"u{bits // 4}")
     return (high.astype(word) << word.type(bits)) | low.astype(word)
@@ -197,7 +198,7 @@ def _halves(word: Array, bits: int) -> Iterator[Array]:
 
 
 def _fp8(ins: Instruction, target: str, source: str) -> Compute:
-    """Convert to and from pairs of 8-bit floats."""
+    """Convert pairs of 8-bit floats to or from pairs of wider floats."""
     allow(ins, "rn", "satfinite", "relu", target, source)
     relu = floats.relu if "relu" in ins.opcode else lambda x: x
     name = _FP8.get(target) or _FP8[source]
@@ -219,8 +220,8 @@ def _fp8(ins: Instruction, target: str, source: str) -> Compute:
 
 
 def _tf32(ins: Instruction) -> Compute:
-    """Round to 10 mantissa bits; a NaN becomes the value that an H200 returns: the truncated
-    operand for `.rna`, otherwise 0x7FFFE000."""
+    """Round to 10 mantissa bits. As on an H200, a NaN is truncated for `.rna`, and becomes
+    0x7FFFE000 otherwise."""
     allow(ins, "rna", "rn", "rz", "relu", "tf32", "f32")
     nearest_even, away = "rn" in ins.opcode, "rna" in ins.opcode
 
@@ -239,7 +240,8 @@ def _tf32(ins: Instruction) -> Compute:
 
 @opcode("cvta")
 def cvta(ins: Instruction, d: Decoder) -> Compute:
-    """Convert to and from generic addresses; a global address equals its generic address."""
+    """Convert an address to or from a generic address; a global address equals its generic
+    address."""
     kind = ins.opcode[-1]
     space = next(
         (s for s in ins.opcode if s.split(":")[0] in ("global", "shared", "local", "param")), ""

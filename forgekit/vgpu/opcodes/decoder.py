@@ -1,7 +1,7 @@
 """Turn instructions into steps, and give opcode functions access to operands.
 
-A step is a function of the machine. It returns a true value if it changed the groups (a branch, an
-exit, a wait); the scheduler then chooses a group again.
+A step is a function of the machine. It returns a true value if it changed the groups of threads,
+for example at a branch, an exit or a wait; the scheduler then chooses the next group.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Fetch = Callable[[Batch], Array]
 
 
 class Decoder:
-    """Turns instructions into steps; opcode modules use it to read and write operands."""
+    """A decoder of one program's instructions; opcode modules use it to read and write operands."""
 
     instruction: ptx.Instruction  # the instruction that is being decoded
 
@@ -44,7 +44,8 @@ class Decoder:
         try:
             result = meaning(instruction, self)
             step = self._compute_step(result) if isinstance(result, Compute) else result
-            # Liveness treats the first operand as the result, unless `_NO_RESULT` names it.
+            # The liveness analysis treats the first operand as the result, unless `_NO_RESULT`
+            # contains the opcode.
             reads, writes = dataflow.reads_and_writes(instruction)
             if not (self._read <= set(reads) and self._written <= set(writes)):
                 root = instruction.opcode[0]
@@ -129,7 +130,7 @@ class Decoder:
 
     @staticmethod
     def _same_kind(name: str, have: np.dtype, want: np.dtype) -> None:
-        """Refuse a predicate as a number, or a number as a predicate."""
+        """Refuse a predicate that is used as a number, and a number that is used as a predicate."""
         if (have.kind == "b") != (want.kind == "b"):
             raise UnknownVariantError(f"{name}, {'a' if have.kind == 'b' else 'not a'} predicate")
 
@@ -139,7 +140,7 @@ class Decoder:
         if name in places:
             value = _wrapped(places[name] + offset, dtype)
             return lambda m: value
-        if name in p.module.variables:  # its address is known at launch
+        if name in p.module.variables:  # the address is known at launch
             return lambda m: _wrapped(m.record.symbols[name] + offset, dtype)
         raise self.malformed(f"unknown symbol {name}")
 
@@ -149,8 +150,8 @@ class Decoder:
         return None if guard is None else self.fetch(guard, "pred")
 
     def guarded(self, act: Callable[[Machine, Array | None], object]) -> Step:
-        """Return a step that calls `act(machine, mask)` with the threads whose guard is true, if
-        there are any."""
+        """Return a step that calls `act(machine, mask)` with the mask of the threads whose guard is
+        true, if there are any such threads."""
         guard = self.guard()
         if guard is None:
             return lambda m: act(m, m.mask)
@@ -164,7 +165,7 @@ class Decoder:
 
     def destination(self, operand: object, result: str) -> tuple[int | None, np.dtype | None]:
         """Return the index of the result's register (None for the sink `_`), and the dtype to which
-        results are widened, or None."""
+        the result is widened, or None if it is not widened."""
         if operand is None or (isinstance(operand, ptx.Register) and operand.name == "_"):
             return None, None
         if not isinstance(operand, ptx.Register):
@@ -212,7 +213,7 @@ class Decoder:
 
             def several(m: Machine) -> None:
                 values = fn(*[f(m) for f in fetches])
-                held = guard(m) if guard else None  # read before a result overwrites it
+                held = guard(m) if guard else None  # read before a result overwrites the guard
                 for (to, wider), value in zip(places, values, strict=True):
                     if to is not None:
                         m.write_where(to, value if wider is None else value.astype(wider), held)
@@ -227,7 +228,7 @@ class Decoder:
 
 def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
     """Return the step for the common case: no guard, and a single result of the register's width.
-    For speed, small numbers of operands have separate functions."""
+    One and two operands have separate functions for speed."""
     if len(fetches) == 2:
         f, g = fetches
 
@@ -262,7 +263,7 @@ def _plain_step(fn: Callable[..., Array], fetches: list[Fetch], d: int) -> Step:
 
 
 def _spelled(operand: object) -> str:
-    """Return a phrase for the kind of operand, for a message that quotes the instruction."""
+    """Return a phrase that names the kind of operand, for an error message."""
     return {
         "Immediate": "a number", "Symbol": "a name", "Address": "an address in brackets",
         "Vector": "a list in braces", "Pair": "a pair of registers",
@@ -271,7 +272,7 @@ def _spelled(operand: object) -> str:
 
 
 def _wrapped(value: int, dtype: np.dtype) -> Array:
-    """Return a constant truncated to the type's width, as in PTX."""
+    """Truncate a constant to the type's width, as PTX does."""
     return np.array([[value % 256**dtype.itemsize]], f"u{dtype.itemsize}").view(dtype)
 
 

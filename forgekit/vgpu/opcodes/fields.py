@@ -1,4 +1,4 @@
-"""Count and find bits, and handle bit fields within a word."""
+"""Implement instructions that count or find bits, or that extract or insert bit fields."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ pure("brev", _WORDS, "T", "T", reverse_bits)
 
 @opcode("bfind")
 def bfind(ins: Instruction, d: Decoder) -> Compute:
-    """Find the position of the highest bit that differs from the sign, or (`.shiftamt`) the left
-    shift that moves this bit to the top."""
+    """Find the position of the highest bit that differs from the sign bit or, with `.shiftamt`, the
+    left shift that moves this bit to the top."""
     allow(ins, "shiftamt", *_TYPES)
     kind = _kind(ins)
     top = np.uint32(int(kind[1:]) - 1)
@@ -71,10 +71,11 @@ def _low_bits(length: Array) -> Array:
 
 @opcode("bfe")
 def bfe(ins: Instruction, d: Decoder) -> Compute:
-    """Extract a field of `len` bits that begins at bit `pos`, sign-extended for signed types.
+    """Extract the field of `len` bits that begins at bit `pos`, and sign-extend it for signed
+    types.
 
-    The sign is the field's highest bit, or the word's highest bit if the field extends beyond the
-    word.
+    The sign bit is the field's highest bit, or the word's highest bit if the field extends beyond
+    the word.
     """
     allow(ins, *_TYPES)
     kind = _kind(ins)

@@ -1,5 +1,5 @@
-"""Implement floating-point arithmetic in f16, bf16, f32, f64 and the packed f16x2, bf16x2,
-f32x2."""
+"""Implement floating-point arithmetic for f16, bf16, f32, f64, and the packed types f16x2, bf16x2
+and f32x2."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def float_meaning(ins: Instruction, d: Decoder) -> Compute:
         raise UnknownVariantError(f"{count} operands")
     part = PACKED.get(kind)
     fn = packed(_scalar(ins, root, part), part) if part else _scalar(ins, root, kind)
-    if count > least:  # min and max with three operands, new in sm_100
+    if count > least:  # sm_100 adds min and max with three operands
         two = fn
         return Compute(lambda a, b, c: two(two(a, b), c), (kind,) * 3, kind)
     return Compute(fn, (kind,) * count, kind)
 
 
 def _mixed(ins: Instruction, root: str, kind: str) -> Compute:
-    """Execute sm_100's `add.f32.bf16 d, a, c` in float32, after widening all operands except the
-    last."""
+    """Execute a mixed-precision instruction of sm_100, such as `add.f32.bf16 d, a, c`: widen all
+    operands except the last to float32."""
     fn = _scalar(ins, root, "f32")
     count = {"add": 1, "sub": 1, "fma": 2}.get(root)
     if count is None:
@@ -71,7 +71,7 @@ def widen(x: Array, kind: str) -> Array:
 
 
 def packed(fn: Fn, part: str) -> Fn:
-    """Return a function that applies a scalar function to each part of packed values."""
+    """Return a function that applies the scalar function `fn` to each element of packed values."""
 
     def apply(*values: Array) -> Array:
         parts = [
@@ -114,7 +114,7 @@ def relu_bf16(x: Array) -> Array:
 
 
 def flushing(fn: Fn) -> Fn:
-    """Wrap a function with `.ftz`: subnormal operands and results become zero."""
+    """Return the function with `.ftz`, which replaces subnormal operands and results with zero."""
     return lambda *a: floats.flush(fn(*[floats.flush(x) for x in a]))
 
 
@@ -124,7 +124,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
     if root in ("min", "max"):
         if "abs" in parts or "xorsign" in parts:
             if not ("abs" in parts and "xorsign" in parts and "NaN" not in parts):
-                raise UnknownVariantError(".abs or .xorsign without the other, or with .NaN")
+                raise UnknownVariantError("only one of .abs and .xorsign, or both with .NaN")
             return _extremum_of_magnitudes(root, kind)
         return extremum(root, kind, "NaN" in parts)
     if mode != "rn" and kind != "f32":
@@ -136,7 +136,7 @@ def _operation(root: str, kind: str, mode: str, parts: tuple[str, ...]) -> Fn:
     if root not in _PLAIN:
         raise UnknownVariantError(root)
     plain = _PLAIN[root]
-    if kind == "bf16":  # in float32; the double rounding never changes the bfloat16 result
+    if kind == "bf16":  # computed in float32; rounding twice never changes the result
         to32 = floats.bf16_to_f32
         return lambda a, b: floats.f32_to_bf16(plain(to32(a), to32(b)))
     if mode == "rn":
@@ -154,18 +154,19 @@ def canonical(x: Array) -> Array:
 
 
 def _has_nan(x: Array) -> bool:
-    """Return True if the array contains a NaN. Computing the maximum is the cheapest test."""
+    """Return True if the array contains a NaN. Testing the maximum, which is then NaN, is
+    fastest."""
     largest = np.maximum.reduce(x, axis=None)
     return bool(largest != largest)
 
 
 def with_nans(fn: Fn) -> Fn:
-    """Wrap a float64 function so that its NaN results are the same on every processor."""
+    """Return the float64 function with NaN results that are the same on every processor."""
     return lambda *a: floats.first_nan(fn(*a), *a)
 
 
 def _sign_operation(root: str, kind: str) -> Fn:
-    """Return neg or abs, which change only the sign bit; NaNs become canonical, except in f64."""
+    """Return neg or abs, which change only the sign bit; NaNs become canonical, except for f64."""
     bits = np.dtype(_BITS[kind])
     sign = bits.type(1 << (8 * bits.itemsize - 1))
 
@@ -183,7 +184,7 @@ def _sign_operation(root: str, kind: str) -> Fn:
 
 
 def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
-    """Return min or max, where -0 < +0 and, without `.NaN`, a number takes precedence over a
+    """Return min or max, where -0 < +0. Without `.NaN`, the result is NaN only if both operands are
     NaN."""
     if kind == "bf16":
         inner = extremum(root, "f32", propagate_nan)
@@ -201,7 +202,7 @@ def extremum(root: str, kind: str, propagate_nan: bool) -> Fn:
             result = np.where(zeros, combine(a.view(bits), b.view(bits)).view(a.dtype), result)
         if not _has_nan(result):
             return result
-        if not propagate_nan:  # processors differ in np.fmin and np.fmax of a signaling NaN
+        if not propagate_nan:  # np.fmin and np.fmax of a signaling NaN depend on the CPU
             result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
         return floats.first_nan(result, a, b) if kind == "f64" else floats.canonical_nan(result)
 

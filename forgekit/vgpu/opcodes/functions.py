@@ -3,8 +3,9 @@
 Functions with `.rn`, `.rz`, `.rm` or `.rp` are exact. Approximate functions stay within the error
 that the PTX manual allows. Most of them are correctly rounded here, so a GPU's results can differ
 in the last bits. On 10,000 inputs per function, results differ from an H200's (sm_90a) by at most 1
-unit in the last place for rcp, rsqrt and sqrt, and by at most 2 for ex2 and div.full. A GPU's error
-of lg2, sin, cos and tanh is absolute, so near zero it is many units in the last place.
+unit in the last place for rcp, rsqrt and sqrt, and by at most 2 for ex2 and div.full. For lg2, sin,
+cos and tanh, a GPU's error is absolute, so results near zero can differ by many units in the last
+place.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Fn = Callable[..., Array]
 
 
 def _compute(ins: Instruction, fn: Fn, count: int) -> Compute:
-    """Wrap a function of f32 or f64 with `.ftz` and the canonical NaN."""
+    """Return the `Compute` of an f32 or f64 function, with `.ftz` and canonical NaNs."""
     kind = ins.opcode[-1]
     if kind == "f32":
         inner = flushing(fn) if "ftz" in ins.opcode else fn
@@ -109,13 +110,13 @@ def exponential(ins: Instruction, d: Decoder) -> Compute:
     allow(ins, "approx", "ftz", "f16", "bf16", "f16x2", "bf16x2", "f32")
     fn: Fn = exp2 if ins.opcode[0] == "ex2" else functools.partial(elementary.rounded, "tanh")
     if kind == "f32" and fn is exp2 and "ftz" in ins.opcode:
-        # Subnormal operands need no flushing: like zero, they give 1.
+        # Subnormal operands need no flushing, because their result is 1, as for zero.
         return Compute(lambda a: canonical(floats.flush(exp2(a))), (kind,), kind)
     if kind == "f32":
         return _compute(ins, fn, 1)
     part = PACKED.get(kind, kind)
     narrow = floats.f32_to_f16 if part == "f16" else floats.f32_to_bf16
-    if "ftz" in ins.opcode and part == "bf16":  # bfloat16's subnormals are subnormal in float32
+    if "ftz" in ins.opcode and part == "bf16":  # subnormal bfloat16 values are subnormal in float32
         fn = flushing(fn)
 
     def scalar(a: Array) -> Array:
@@ -126,9 +127,9 @@ def exponential(ins: Instruction, d: Decoder) -> Compute:
     return Compute(packed(scalar, part) if kind in PACKED else scalar, (kind,), kind)
 
 
-# Coefficients of a polynomial for 2**x, x from -1/2 to 1/2: a least-squares fit at 200 Chebyshev
-# points, with a relative error of 2e-9. Plain float32 operations make the result independent of the
-# processor.
+# Coefficients of a polynomial for 2**x with x from -1/2 to 1/2, from a least-squares fit at 200
+# Chebyshev points; the relative error is 2e-9. Plain float32 operations make the result independent
+# of the processor.
 _EXP2 = tuple(
     np.float32(c)
     for c in (
@@ -138,14 +139,14 @@ _EXP2 = tuple(
 )
 
 
-# If this constant is added to a small float32, the low bits of the sum are the nearest integer.
+# When this constant is added to a small float32, the low bits of the sum hold the nearest integer.
 _MAGIC = np.float32(1.5 * 2**23)
 _MAGIC_BITS = 0x4B400000
 
 
 def exp2(x: Array) -> Array:
     """Return 2**x in float32, with a relative error below 2**-23; exact for integer x."""
-    # For speed, the usual case, in which all results are normal, allocates few temporary arrays.
+    # For speed, allocate few temporary arrays in the usual case, in which all results are normal.
     usual = np.minimum.reduce(x, axis=None) >= -125 and np.maximum.reduce(x, axis=None) <= 127
     if not usual:
         x = x.clip(np.float32(-252), np.float32(254))

@@ -73,7 +73,7 @@ def high_product(a: Array, b: Array) -> Array:
     middle = a1 * b0 + ((a0 * b0) >> half)
     other = a0 * b1 + (middle & low)
     result = a1 * b1 + (middle >> half) + (other >> half)
-    if a.dtype.kind == "i":  # subtract what the sign bits contribute to an unsigned product
+    if a.dtype.kind == "i":  # correct the unsigned product for negative operands
         result = result - np.where(a < 0, ub, np.uint64(0)) - np.where(b < 0, ua, np.uint64(0))
     return result.view(a.dtype)
 
@@ -142,7 +142,7 @@ def _truncated(a: Array, b: Array) -> tuple[Array, Array]:
     if a.dtype.kind == "u":
         quotient = a // divisor
     else:
-        # floor division rounds down, so add one where the signs differ and the division is inexact
+        # Floor division rounds down, so add 1 where the signs differ and the division is inexact.
         quotient = a // divisor
         inexact = quotient * divisor != a
         quotient = quotient + (inexact & ((a < 0) != (divisor < 0))).astype(a.dtype)
@@ -164,15 +164,15 @@ pure("sad", INTEGERS, "T T T", "T", lambda a, b, c: c + np.where(a < b, b - a, a
 
 
 def _field(x: Array, number: int, bits: int, kind: str) -> Array:
-    """Return field `number` of a 32-bit word, `bits` bits wide, as a 64-bit integer."""
+    """Return field `number`, which has `bits` bits, of a 32-bit word as a 64-bit integer."""
     part = (x >> np.uint32(bits * number)).astype(f"u{bits // 8}")
     return (part.view(f"i{bits // 8}") if kind == "s32" else part).astype("i8")
 
 
 @opcode("dp4a", "dp2a")
 def dot_product(ins: Instruction, d: Decoder) -> Compute:
-    """Execute `dp4a` (four bytes times four bytes) or `dp2a` (two 16-bit halves times the lower or
-    upper two bytes)."""
+    """Compute a dot product: `dp4a` multiplies four pairs of bytes; `dp2a` multiplies two 16-bit
+    halves by the lower or upper two bytes."""
     allow(ins, "u32", "s32", *(("lo", "hi") if ins.opcode[0] == "dp2a" else ()))
     first, second = ins.opcode[-2:]
     if not {first, second} <= {"u32", "s32"}:
@@ -195,8 +195,8 @@ _CLEAR = np.zeros((1, 1), bool)
 
 
 def with_carry_out(ins: Instruction, d: Decoder) -> object:
-    """Execute `add.cc`, `sub.cc`, `mad.lo.cc`, …; variants with `c` (`addc.cc`, …) also use the
-    carry flag as an input (a borrow for `subc`)."""
+    """Execute `add.cc`, `sub.cc`, `mad.lo.cc`, …; variants with `c` (`addc.cc`, …) also add the
+    carry flag (`subc` subtracts it as a borrow)."""
     root = ins.opcode[0]
     carry_in = root in ("addc", "subc", "madc")
     base = root.rstrip("c") if carry_in else root

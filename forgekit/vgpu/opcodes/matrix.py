@@ -1,9 +1,9 @@
 """Implement operations on matrices in a warp's registers: `ldmatrix`, `stmatrix`, and `mma.sync`
 (tensor cores).
 
-The PTX manual ("Matrix fragments for mma") defines each lane's elements. For lane 4 * g + t, a
-register of A or B holds p elements, the first in row g (for B: column g) at K = p * t; a register
-of C holds two neighbours in row g.
+The PTX manual ("Matrix fragments for mma") defines each lane's elements. In lane 4 * g + t, a
+register of A or B holds p elements that are neighbours along K; the first is in row g (for B,
+column g) at K = p * t. A register of C holds two neighbouring elements of row g.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ def items(operand: Operand) -> tuple[Operand, ...]:
 
 # -- to and from shared memory --------------------------------------------------------------------
 class Tiles(NamedTuple):
-    """The number of 8 by 8 matrices that an instruction moves, and True if it transposes them."""
+    """The 8 by 8 matrices that an instruction moves: their number, and True if it transposes
+    them."""
 
     matrices: int
     transposed: bool
 
     def to_lanes(self, rows: Array) -> Array:
-        """Convert rows, (blocks, threads, 8), to register elements, (blocks, matrices, threads, 2).
+        """Convert (blocks, threads, 8) rows to (blocks, matrices, threads, 2) register elements.
 
-        rows: the row to which each lane's address points.
+        rows: the row at each lane's address.
         """
         blocks = rows.shape[0]
         tiles = rows.reshape(blocks, -1, WARP, _ROWS)[:, :, : self.matrices * _ROWS]
@@ -55,7 +56,7 @@ class Tiles(NamedTuple):
         return lanes.reshape(blocks, self.matrices, -1, 2)
 
     def to_rows(self, lanes: Array) -> Array:
-        """Invert `to_lanes`; lanes whose addresses are unused get zeros."""
+        """Invert `to_lanes`; rows of lanes whose addresses are unused are zero."""
         blocks = lanes.shape[0]
         tiles = lanes.reshape(blocks, self.matrices, -1, WARP, 2).swapaxes(1, 2)
         tiles = tiles.reshape(blocks, -1, self.matrices, _ROWS, _ROWS)
@@ -68,20 +69,21 @@ class Tiles(NamedTuple):
 
 
 def tiles_of(ins: Instruction) -> Tiles:
-    """Read the shape of an `ldmatrix` or `stmatrix`.
+    """Return the matrices of an `ldmatrix` or `stmatrix`.
 
     Raises:
-        UnknownVariantError: the shape or type is not m8n8 of b16.
+        UnknownVariantError: the shape is not m8n8, or the type is not b16.
     """
     allow(ins, "sync", "aligned", "m8n8", "trans", "shared", "shared:cta", "b16", *_COUNTS)
     count = next((_COUNTS[p] for p in ins.opcode if p in _COUNTS), None)
     if count is None or "m8n8" not in ins.opcode:
-        raise UnknownVariantError("without a shape or a number of matrices")
+        raise UnknownVariantError("no shape or no number of matrices")
     return Tiles(count, "trans" in ins.opcode)
 
 
 def _naming(m: Machine, count: int) -> Array | None:
-    """Return the running threads whose addresses are used: a warp's first 8 * `count` lanes."""
+    """Return the mask of the running threads whose addresses are used: the first 8 * `count` lanes
+    of each warp."""
     if count * _ROWS == WARP:
         return m.mask
     lanes = (np.arange(m.n_threads) % WARP < count * _ROWS)[None]
@@ -157,8 +159,8 @@ class Shape(NamedTuple):
         return self.k // (4 * self.packed)
 
 
-# For each type of A and B, the allowed K and types of C and D: PTX manual, "mma", without shapes
-# older than sm_80, float64, and integers of 4 and 1 bits. `wgmma` uses the largest K.
+# For each type of A and B, the allowed values of K and types of C and D (PTX manual, "mma"), except
+# shapes from before sm_80, float64, and 4-bit and 1-bit integers. `wgmma` uses the largest K.
 _KNOWN = {
     "f16": ((8, 16), ("f16", "f32")), "bf16": ((8, 16), ("f32",)), "tf32": ((4, 8), ("f32",)),
     "e4m3": ((16, 32), ("f16", "f32")), "e5m2": ((16, 32), ("f16", "f32")),
@@ -169,7 +171,7 @@ _MIXED = ({"e4m3", "e5m2"}, {"s8", "u8"})
 
 
 def shape_of(ins: Instruction) -> Shape:
-    """Read the shape of an `mma.sync.aligned.m16n8k….row.col{.satfinite}.d.a.b.c`.
+    """Return the shape of an `mma.sync.aligned.m16n8k….row.col{.satfinite}.d.a.b.c`.
 
     Raises:
         UnknownVariantError: the shape or type is unknown.
@@ -188,7 +190,7 @@ def shape_of(ins: Instruction) -> Shape:
 
 
 def k_of(shape: Shape) -> tuple[int, ...]:
-    """Return each K that the types allow, in ascending order; empty if the types cannot be
+    """Return the values of K that the types allow, in ascending order; empty if the types cannot be
     combined."""
     sizes, sums = _KNOWN.get(shape.a, ((), ()))
     alike = shape.a == shape.b or {shape.a, shape.b} in _MIXED
@@ -225,7 +227,7 @@ def mma(ins: Instruction, d: Decoder) -> Step:
 
 
 def _busy_warps(m: Machine) -> Array | None:
-    """Return the numbers of the running warps, or None if all warps run."""
+    """Return the indices of the running warps, or None if all warps run."""
     if m.mask is None:
         return None
     busy = m.lanes(m.mask).any(axis=1)
@@ -247,13 +249,14 @@ def _everywhere(m: Machine, value: Array, busy: Array | None) -> Array:
     return value.reshape(m.shape)
 
 
-_REMEMBERED = 64  # fragments; a kernel multiplies each fragment of A by several fragments of B
+_REMEMBERED = 64  # cached fragments; a kernel multiplies each fragment of A by several of B
 
 
 def _remembered(
     m: Machine, fetches: list[Fetch], shape: Shape, kind: str, high: int, busy: Array | None
 ) -> tensor_cores.Matrix | Array:
-    """Return the matrix in registers; reuse an earlier matrix if no register has changed."""
+    """Return the matrix in the registers; reuse a cached matrix if the registers have not
+    changed."""
     registers = [f(m) for f in fetches]
     known = m.state.setdefault("mma", {})
     assert isinstance(known, dict)
@@ -270,8 +273,8 @@ def _remembered(
             if floating
             else codes.view(f"{SIGNS[kind]}1")
         )
-        # The cache keeps the registers' arrays, so that their ids stay unique; no code modifies
-        # them.
+        # The cache keeps the registers' arrays, so their ids stay unique; no code modifies the
+        # arrays.
         found = known[key] = (made, busy, registers)
     return found[0]
 
@@ -287,7 +290,7 @@ def to_rows(registers: Sequence[Array], shape: Shape, high: int) -> Array:
     """Return the elements of A (high = 2) or of B's columns (high = 1), as unsigned integers of
     shape (8 * high, K, warps).
 
-    registers: each of shape (warps, 32); those of A alternate between row g and row g + 8.
+    registers: arrays of shape (warps, 32); A's registers alternate between row g and row g + 8.
     """
     warps, packed = len(registers[0]), shape.packed
     width = 32 // packed
@@ -302,10 +305,11 @@ def to_rows(registers: Sequence[Array], shape: Shape, high: int) -> Array:
 
 
 def to_sums(registers: Sequence[Array], kind: str) -> Array:
-    """Return C with its type and the shape (16, 8, warps), from registers of shape (warps, 32)."""
+    """Return the elements of C, of shape (16, 8, warps), from its registers, of shape (warps,
+    32)."""
     warps = len(registers[0])
     if kind == "f16":
-        words = np.stack([r.T for r in registers])  # two neighbours per register
+        words = np.stack([r.T for r in registers])  # two neighbouring elements per register
         halves = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)], axis=2)
         return halves.astype(np.uint16).view(np.float16).reshape(2 * _ROWS, _ROWS, warps)
     words = np.stack([r.T for r in registers]).reshape(2, 2, WARP, warps)
@@ -314,7 +318,7 @@ def to_sums(registers: Sequence[Array], kind: str) -> Array:
 
 
 def from_sums(sums: Array) -> list[Array]:
-    """Invert `to_sums`: return the 32-bit registers of D, each of shape (warps, 32)."""
+    """Invert `to_sums`: return the 32-bit registers of D, as arrays of shape (warps, 32)."""
     parts = sums.reshape(2, WARP, 2, -1)
     if sums.dtype == np.float16:
         low, high = (parts[:, :, i].view(np.uint16).astype(np.uint32) for i in (0, 1))

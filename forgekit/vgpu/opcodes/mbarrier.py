@@ -14,7 +14,7 @@ from forgekit.vgpu.opcodes.access import address_of, space_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import Address, Instruction, Operand, Register
 
-# called with the machine, the active threads, and the words of their mbarriers
+# called with the machine, the mask of active threads, and the indices of their mbarriers' words
 Action = Callable[[Machine, Array, Array], None]
 
 
@@ -26,7 +26,7 @@ def _space(ins: Instruction) -> str:
 
 
 def _step(ins: Instruction, d: Decoder, operand: Operand, action: Action) -> Step:
-    """Return a step that finds the mbarrier of each active thread."""
+    """Return a step that finds the mbarrier of each active thread and calls `action`."""
     space = _space(ins)
     address = address_of(operand, space, d)
 
@@ -68,8 +68,8 @@ def inval(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("mbarrier.expect_tx", "mbarrier.complete_tx")
 def expect_tx(ins: Instruction, d: Decoder) -> Step:
-    """Execute `mbarrier.expect_tx` or `mbarrier.complete_tx`: add to the expected bytes, or
-    subtract bytes that arrived."""
+    """Execute `mbarrier.expect_tx` or `mbarrier.complete_tx`: increase the number of expected
+    bytes, or decrease it by bytes that have arrived."""
     amount = d.fetch(counted(ins, 2)[1], "u32")
     sign = 1 if "expect_tx" in ins.opcode else -1
 
@@ -142,12 +142,12 @@ def wait(ins: Instruction, d: Decoder) -> Step:
     """Execute `mbarrier.try_wait[.parity] p, [a], state or parity[, time]`: test whether the phase
     has ended.
 
-    Threads whose phase has not ended sleep. They receive `false` only if no thread can make
-    progress otherwise, or in an adversarial schedule. The same applies to `test_wait`, because a
-    GPU does not guarantee when a thread continues.
+    Threads whose phase has not ended sleep. They receive `false` only if no thread could otherwise
+    make progress, or in an adversarial schedule. The same applies to `test_wait`, because a GPU
+    does not guarantee when a thread continues.
     """
     space, by_parity = _space(ins), "parity" in ins.opcode
-    counted(ins, 3, 4)  # the fourth operand is a time
+    counted(ins, 3, 4)  # the optional fourth operand is a time limit
     address = address_of(ins.operands[1], space, d)
     asked = d.fetch(ins.operands[2], "u32" if by_parity else "b64")
     write = d.writer(ins.operands[0], "pred")

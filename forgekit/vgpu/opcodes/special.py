@@ -16,7 +16,7 @@ from forgekit.vgpu.launch_record import WARP, block_coordinates
 
 @dataclass(frozen=True)
 class SpecialRegister:
-    """A register that the machine computes; `value` caches values that are constant in a batch."""
+    """A register that the machine computes; `value` caches values that do not change in a batch."""
 
     dtype: np.dtype
     compute: Callable[[Any], Any]  # function of the machine that returns an array or a number
@@ -44,13 +44,13 @@ def _block(m: Batch) -> Array:
 
 
 def _thread_along(m: Batch, axis: int) -> Array:
-    """Return one coordinate of each thread in its block; x varies fastest."""
+    """Return each thread's index in its block along an axis; x varies fastest."""
     sizes = m.record.block
     return _thread(m) // int(np.prod(sizes[:axis])) % sizes[axis]
 
 
 def _block_along(m: Batch, axis: int) -> Array:
-    """Return one coordinate of each block in the grid."""
+    """Return each block's index in the grid along an axis."""
     return block_coordinates(_block(m), m.record.grid, m.record.cluster)[axis]
 
 
@@ -61,7 +61,7 @@ _REGISTERS: dict[str, Callable[..., Any]] = {
     "%cluster_ctarank": lambda m: clusters.own_rank(m) if m.cluster_blocks > 1 else 0,
     "%cluster_nctarank": lambda m: m.cluster_blocks,
     "%is_explicit_cluster": lambda m: m.record.cluster != (1, 1, 1),
-    "%smid": lambda m: _block(m) % 132,  # like an H100 or H200 with 132 multiprocessors
+    "%smid": lambda m: _block(m) % 132,  # as on an H100 or H200, which has 132 multiprocessors
     "%nsmid": lambda m: 132,
     "%gridid": lambda m: 1,
     "%lanemask_eq": lambda m: 1 << _lane(m),
@@ -71,7 +71,7 @@ _REGISTERS: dict[str, Callable[..., Any]] = {
     "%lanemask_ge": lambda m: 0xFFFFFFFF & ~((1 << _lane(m)) - 1),
     "%dynamic_smem_size": lambda m: m.record.shared_bytes,
     "%total_smem_size": lambda m: m.shared.size_bytes,
-    # Clocks count executed instructions: they increase and are deterministic, but do not measure
+    # Clocks count executed instructions, so they increase and are deterministic but do not measure
     # time.
     "%clock": lambda m: m.clock & 0xFFFFFFFF,
     "%clock64": lambda m: m.clock,

@@ -1,5 +1,5 @@
-"""Implement tensor copies (TMA) in tile mode: `cp.async.bulk.tensor`, its reductions and its
-prefetch.
+"""Implement tensor copies (TMA) in tile mode: `cp.async.bulk.tensor`, and its reductions and
+prefetches.
 
 Boxes and addresses are checked when the instruction executes, not when the copy completes.
 """
@@ -38,9 +38,10 @@ _REDUCTIONS = {
 _MODES = {f"{n}d": n for n in range(1, 6)}
 
 
-# -- the operand `[map, {x, y, …}]`: boxes of tensors, which their maps describe ------------------
+# -- the operand `[map, {x, y, …}]`: boxes of tensors that tensor maps describe -------------------
 class _Tensor(NamedTuple):
-    """A tensor map, with the allocation and the byte offset at which its tensor starts."""
+    """A tensor map, with the allocation that contains its tensor and the tensor's byte offset in
+    the allocation."""
 
     map: TensorMap
     allocation: Allocation
@@ -54,7 +55,7 @@ class _Box:
         self.modes = next((n for part, n in _MODES.items() if part in ins.opcode), 0)
         items = operand.items if isinstance(operand, Vector) else ()
         if not self.modes or len(items) != 2:
-            raise UnknownVariantError("without a tensor map and coordinates")
+            raise UnknownVariantError("no tensor map with coordinates")
         base, at = items
         if isinstance(base, Register):
             base = Address(base, 0)
@@ -90,7 +91,7 @@ class _Box:
 
 def _clipped(m: Machine, thread: int, tensor: _Tensor, at: tuple[int, ...], does: str) -> Clipped:
     """Return the part of the box at these coordinates that is inside its tensor, after checking
-    that this part is in the allocation."""
+    that the allocation contains this part."""
     stores = does != "copies from"
     wrong = tensor.map.wrong_corner(at, stores=stores)
     if wrong:
@@ -133,7 +134,7 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
     if len(found.sizes) != modes:
         raise ValueError(f"a tensor map of rank {len(found.sizes)}, but the copy has rank {modes}")
     held = m.memory.holder(found.address)
-    if held is None:  # a real address, written by the host or read from a table of pointers
+    if held is None:  # a host address, written by the host or read from a table of pointers
         if m.memory.translate(found.address) is None:
             m.memory.adopt(found.address)
         virtual = m.memory.translate(found.address)
@@ -148,7 +149,8 @@ def _described(m: Machine, address: int, modes: int) -> _Tensor:
 
 # -- copies ---------------------------------------------------------------------------------------
 def _tiles(m: Machine, does: str, address: Array, full: Array, boxes: Boxes) -> End:
-    """Return the shared memory of the boxes after checking alignment and bounds."""
+    """Return the tiles of shared memory that the copies access, after checking their alignment and
+    bounds."""
     wrong = full & (np.broadcast_to(address, m.shape) & address.dtype.type(ALIGN - 1) != 0)
     if wrong.any():
         inside = address & address.dtype.type(0xFFFFFF)
@@ -171,7 +173,7 @@ def _sizes(boxes: Boxes) -> Array:
 
 
 def _known(ins: Instruction, *known: str) -> None:
-    """Refuse qualifiers outside `known`."""
+    """Refuse a qualifier that is not in `known`."""
     for part in ins.opcode[ins.opcode.index("tensor") + 1 :]:
         if part.startswith(("im2col", "tile:")):
             raise UnknownVariantError(f".{part.replace(':', '::')}; only .tile is supported")
@@ -249,11 +251,11 @@ def _store(ins: Instruction, d: Decoder, reduction: str | None) -> Step:
 
 
 def _once_a_warp(m: Machine, full: Array, operands: list[Array]) -> Array:
-    """Keep only the first lane of each warp whose lanes all store the same data; a single store has
-    the same effect.
+    """Drop all lanes except the first from each warp whose lanes all store the same data; storing
+    the data once has the same effect.
 
-    Such warps occur if the kernel elects no thread. For loads and reductions, CuTe DSL's
-    `cute.copy` elects a thread.
+    Such warps occur if the kernel does not elect a thread. For loads and reductions, CuTe DSL's
+    `cute.copy` elects one.
     """
     lanes = m.lanes(full)
     first = lanes.argmax(axis=1)[:, None]
@@ -276,7 +278,7 @@ def _update(m: Machine, name: str, kind: str, who: Array) -> Update:
 
 @functools.cache
 def _reduction(name: str, kind: str) -> Update:
-    """Return the function that reduces old and new elements, given as bit patterns."""
+    """Return the function that combines old and new elements, all as bit patterns."""
     run, dtype = atomics.reduction(name, kind), DTYPES[kind]
 
     def update(old: Array, new: Array) -> Array:
@@ -288,7 +290,7 @@ def _reduction(name: str, kind: str) -> Update:
 
 @opcode("cp.async.bulk.prefetch.tensor")
 def tensor_prefetch(ins: Instruction, d: Decoder) -> Step:
-    """Check only the map and the box, because the virtual GPU has no L2 cache to prefetch into."""
+    """Check the tensor map and the box; the virtual GPU has no L2 cache to prefetch into."""
     _known(ins, "L2", "global")
     box = _Box(ins, counted(ins, 1 + ("L2:cache_hint" in ins.opcode))[0], d)
 

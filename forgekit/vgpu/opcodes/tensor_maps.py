@@ -1,4 +1,4 @@
-"""Implement `tensormap`, which lets kernels change tensor maps in shared or global memory."""
+"""Implement `tensormap`, with which kernels modify tensor maps in shared or global memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from forgekit.vgpu.opcodes.decoder import Decoder, Step
 from forgekit.vgpu.ptx import Immediate, Instruction
 
 # For each field, a function of the ordinal that returns (byte offset of the 32-bit word, lowest
-# bit, number of bits, amount subtracted from the value); from ptxas's code for sm_90a and sm_100a.
+# bit, number of bits, amount subtracted from the value), derived from ptxas's code for sm_90a and
+# sm_100a.
 _FIELDS = {
     "rank": lambda i: (8, 4, 3, 0),
     "box_dim": lambda i: (52, 24, 8, 1) if i == 0 else (56, 8 * (i - 1), 8, 1),

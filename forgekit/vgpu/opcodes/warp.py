@@ -1,4 +1,4 @@
-"""Implement warp-wide instructions: shuffles, votes, reductions, matches."""
+"""Implement warp-wide instructions: shuffles, votes, reductions, matches and elections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVERY_LANE = np.full((1, 1, 1), 0xFFFFFFFF, np.uint32)
 def warp_step(
     d: Decoder, members: Operand | None, run: Callable[[Machine], None], warps: int = 1
 ) -> Step:
-    """Return a step that runs when all lanes of the member mask have arrived.
+    """Return a step that calls `run` when all lanes in the member mask have arrived.
 
     warps: the number of consecutive warps that run together. Threads whose guard is false skip the
     instruction, as if they branched around it.
@@ -102,7 +102,7 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
             write(m, x)
             return
         lanes = _by_warp(m, x)
-        if source.shape[:2] == (1, 1):  # usually the pattern is the same in every warp
+        if source.shape[:2] == (1, 1):  # the pattern is usually the same in every warp
             write(m, _flat(lanes.take(source[0, 0], axis=2)))
             return
         shape = np.broadcast_shapes(lanes.shape, (*source.shape[:2], WARP))
@@ -115,8 +115,8 @@ def shfl(ins: Instruction, d: Decoder) -> Step:
 
 
 def source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
-    """Return each lane's source lane, and True if that lane is in range; the arithmetic is that of
-    PTX ISA, "shfl.sync"."""
+    """Return each lane's source lane, and a mask of the lanes whose source lane is in range (PTX
+    ISA, "shfl.sync")."""
     lane = _LANES[None, None]
     offset, clamp = b & np.uint32(31), c & np.uint32(31)
     segment = (c >> np.uint32(8)) & np.uint32(31)
@@ -189,7 +189,7 @@ def _fold(ufunc: np.ufunc) -> Callable[[Array], Array]:
     return lambda x: ufunc.reduce(x, axis=2, dtype=x.dtype, keepdims=True)
 
 
-# Each reduction of a warp's lanes, with its identity element.
+# Reductions over the lanes of a warp, with their identity elements.
 _INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], float]]] = {
     "add": (_fold(np.add), lambda t: 0),
     "min": (_fold(np.minimum), lambda t: np.iinfo(t).max),
@@ -203,8 +203,8 @@ _INTEGER_FOLDS: dict[str, tuple[Callable[[Array], Array], Callable[[np.dtype], f
 def _float_extremum(
     operation: str, parts: tuple[str, ...]
 ) -> tuple[Callable[[Array], Array], Callable[[np.dtype], float]]:
-    """Return min or max, and its identity element. As PTX ISA, "redux.sync" states, NaNs are
-    skipped unless all values are NaN or `.NaN` is given."""
+    """Return min or max, and its identity element. NaNs are skipped unless all values are NaN or
+    the opcode has `.NaN` (PTX ISA, "redux.sync")."""
     of_two, edge = extremum(operation, "f32", "NaN" in parts), np.inf
     neutral = (edge if operation == "min" else -edge) if "NaN" in parts else np.nan
 
@@ -216,8 +216,8 @@ def _float_extremum(
 
 @opcode("redux")
 def redux(ins: Instruction, d: Decoder) -> Step:
-    """Execute `redux.sync`: a sum, minimum, maximum or bitwise operation over the lanes in the
-    member mask."""
+    """Execute `redux.sync`: compute a sum, minimum, maximum or bitwise operation over the lanes in
+    the member mask."""
     kind = ins.opcode[-1]
     operation = one_of(ins, "operation", "add", "min", "max", "and", "or", "xor")
     allowed = ("min", "max") if kind == "f32" else ("add", "min", "max")
@@ -247,7 +247,7 @@ def redux(ins: Instruction, d: Decoder) -> Step:
 
 
 def _distinct(lanes: Array, named: Array) -> Array:
-    """Yield the distinct member masks of the running lanes."""
+    """Return the distinct member masks of the running lanes."""
     if named.size == 1:
         return named.reshape(-1)
     return np.unique(np.broadcast_to(named, lanes.shape)[lanes])
@@ -286,7 +286,7 @@ def elect(ins: Instruction, d: Decoder) -> Step:
     """Execute `elect.sync d|p, members`: elect the lowest lane in the member mask."""
     target = counted(ins, 2)[0]
     if not isinstance(target, Pair):
-        raise UnknownVariantError("without a predicate")
+        raise UnknownVariantError("no predicate")
     members = d.fetch(ins.operands[1], "b32")
     write, write_leader = d.writer(target.first, "b32"), d.writer(target.second, "pred")
 

@@ -82,8 +82,8 @@ def fifth_generation(ins: Instruction, d: Decoder) -> Step:
 
 @opcode("wgmma.mma_async")
 def mma_async(ins: Instruction, d: Decoder) -> Step:
-    """Compute D = A B + D, or D = A B if scale-d is false. A descriptor specifies B; a descriptor
-    or registers specify A."""
+    """Compute D = A B + D, or D = A B if scale-d is false. A descriptor locates B in shared memory;
+    A is in registers or also in shared memory."""
     form = form_of(ins)
     target, a, b, scale = ins.operands[:4]
     names = matrix.checked(target, form.registers, _register)
@@ -182,8 +182,8 @@ def _accumulated(
     m: Machine, products: Products, numbers: tuple[int, ...], fetches: list[Fetch], which: Array,
     form: Form,
 ) -> Array:  # fmt: skip
-    """Return C of these warpgroups, of shape (64, warpgroups, n): the product in flight, or the
-    content of the registers."""
+    """Return the accumulators of these warpgroups, of shape (64, warpgroups, n): the result of the
+    product in flight, or the content of the registers if there is none."""
     found = products.sums.get(numbers)
     for others in [r for r in products.sums if r != numbers and not set(numbers).isdisjoint(r)]:
         products.land(others, products.sums[others].left & threads_of(m, which))
@@ -200,7 +200,7 @@ def _accumulated(
 
 
 def _to_sums(registers: list[Array], form: Form) -> Array:
-    """Return C with its type and the shape (64, warpgroups, n), from registers of shape
+    """Return the elements of C, of shape (64, warpgroups, n), from its registers, of shape
     (warpgroups, 128)."""
     words = np.stack(registers).view(np.uint32)
     count = words.shape[1]

@@ -1,5 +1,5 @@
-"""Read the form of a `wgmma` instruction, and its matrices from registers or, by descriptor, from
-shared memory."""
+"""Decode the form of a `wgmma` instruction, and read its matrices from registers or, through a
+descriptor, from shared memory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Vector
 
 
 class Form(NamedTuple):
-    """The form of a `wgmma.mma_async`, as its opcode and its constant operands specify it.
+    """The shape, types and options of a `wgmma.mma_async`, from its opcode and constant operands.
 
-    n: columns of B. shape: K and the types; a warp's registers of A are those of `mma.sync` with
-    this shape. minus: for A and B, True if the matrix is negated. across: for A and B, True if
-    neighbours along M or N, not along K, are contiguous.
+    n: the number of columns of B. shape: K and the types; each warp holds A in the same registers
+    as for an `mma.sync` with this shape. saturate: True for `.satfinite`. minus: for A and B, True
+    if the matrix is negated. across: for A and B, True if elements along M or N, not along K, are
+    contiguous.
     """
 
     n: int
@@ -48,7 +49,7 @@ class Form(NamedTuple):
 
 
 def form_of(ins: Instruction) -> Form:
-    """Read the form of a `wgmma.mma_async.sync.aligned.m64n…k….d.a.b[.satfinite]`.
+    """Return the form of a `wgmma.mma_async.sync.aligned.m64n…k….d.a.b[.satfinite]`.
 
     Raises:
         UnknownVariantError: the shape or type is unknown.
@@ -85,10 +86,10 @@ def _columns(shape: str) -> int:
 
 # -- warpgroups -----------------------------------------------------------------------------------
 def warpgroups(m: Machine) -> Array:
-    """Return the numbers of the running warpgroups.
+    """Return the indices of the running warpgroups.
 
     Raises:
-        KernelError: only some threads of a warpgroup run.
+        KernelError: only some threads of a warpgroup have reached the instruction.
     """
     lanes = by_warpgroup(m, m.expand(m.mask))
     which = np.flatnonzero(lanes.any(axis=1))
@@ -102,10 +103,10 @@ def warpgroups(m: Machine) -> Array:
 
 
 def same_in_warpgroup(m: Machine, value: Array, which: Array, what: str) -> Array:
-    """Return each warpgroup's common value.
+    """Return, for each warpgroup, the value that all its threads pass.
 
     Raises:
-        KernelError: the threads of a warpgroup hold different values.
+        KernelError: threads of a warpgroup pass different values.
     """
     if value.shape[1] == 1:
         rows = np.repeat(np.broadcast_to(value, (m.n_blocks, 1)), per_block(m), axis=0)
@@ -126,13 +127,14 @@ def _error(m: Machine, does: str, advice: str) -> KernelError:
 
 
 # -- matrices -------------------------------------------------------------------------------------
-# A function of the machine and some warpgroups that returns their matrices, and the pieces of
-# shared memory that hold these matrices, of shape (warpgroups, …, …), or None.
+# A function of the machine and warpgroup indices that returns the warpgroups' matrices and the
+# indices of the 16-byte pieces of shared memory that hold them, of shape (warpgroups, …, …); the
+# indices are None for matrices in registers.
 Tiles = Callable[[Machine, Array], tuple[tensor_cores.Matrix | Array, Array | None]]
 
 
 def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
-    """Return a function that reads operand A (side 0) or B."""
+    """Return a function that reads operand A (side 0) or B (side 1)."""
     shape = form.shape
     kind, rows = (shape.a, ROWS) if side == 0 else (shape.b, form.n)
     if isinstance(operand, Vector):
@@ -154,7 +156,8 @@ def operand_tiles(operand: Operand, form: Form, side: int, d: Decoder) -> Tiles:
 
 
 def _made(codes: Array, form: Form, kind: str, side: int) -> tensor_cores.Matrix | Array:
-    """Return the matrix from its codes, of shape (warpgroups, rows, K)."""
+    """Return the matrix whose elements have the bit patterns `codes`, of shape (warpgroups, rows,
+    K)."""
     if kind in matrix.SIGNS:
         return codes.view(f"{matrix.SIGNS[kind]}1")
     if side == 0:
@@ -187,7 +190,8 @@ def _places(m: Machine, words: Array, which: Array, rows: int, across: bool) -> 
 
 
 def _from_shared(m: Machine, places: Array, across: bool) -> Array:
-    """Return the bytes of the tiles in these pieces, of shape (warpgroups, rows, bytes along K)."""
+    """Return the bytes of the tiles in these 16-byte pieces, of shape (warpgroups, rows, bytes
+    along K)."""
     found = m.shared.view(4, 4).take(places, axis=0)  # (warpgroups, pieces, pieces, 4 words)
     if not across:
         return found.view(np.uint8).reshape(len(places), -1, DEPTH)

@@ -3,9 +3,9 @@ source lines.
 
 This package only reads PTX; `forgekit.vgpu.opcodes` defines what instructions do.
 
-parser.py, operands.py    text -> this data
-source_lines.py     maps instructions to lines of Python
-dataflow.py         registers read, written and live
+parser.py, operands.py    parse PTX text
+source_lines.py     the Python source lines of instructions
+dataflow.py         read, written and live registers; loops; origins of addresses
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A place in the Python source: the file name that the compiler recorded, the line (1-based)
-    and the column (0-based)."""
+    """A location in the Python source: the file name that the compiler recorded, the line (from 1)
+    and the column (from 0)."""
 
     file: str
     line: int
@@ -30,16 +30,16 @@ class Register:
 
 @dataclass(frozen=True)
 class Immediate:
-    """A literal: `bits` is an integer (of either sign) or the bit pattern of an f32 or f64
+    """A literal. `bits` is an integer, which may be negative, or the bit pattern of an f32 or f64
     literal."""
 
     bits: int
-    width: int | None = None  # 32 for 0f…, 64 for 0d…, None for integers
+    width: int | None = None  # 32 for 0f…, 64 for 0d…, None for an integer
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A variable's name used as a value (its address), or a function's name."""
+    """The name of a variable, which represents its address, or of a function."""
 
     name: str
     offset: int = 0
@@ -47,7 +47,8 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Address:
-    """`[base + offset]`; base is a register, a symbol, or None for an absolute address."""
+    """`[base + offset]`, where the base is a register, a symbol, or None for an absolute
+    address."""
 
     base: Register | Symbol | None
     offset: int
@@ -62,7 +63,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Pair:
-    """`%r|%p`: a result, and a predicate that the same instruction writes."""
+    """`%r|%p`: a result, and a predicate that the instruction also writes."""
 
     first: Register | None
     second: Register | None
@@ -80,8 +81,8 @@ Operand = Register | Immediate | Symbol | Address | Vector | Pair | Negated
 
 @dataclass(frozen=True)
 class Instruction:
-    """A PTX instruction. `opcode` holds the parts between dots; `line` is a line number in the PTX
-    text."""
+    """A PTX instruction. `opcode` is the opcode's parts between dots; `line` is the line number in
+    the PTX text."""
 
     opcode: tuple[str, ...]
     operands: tuple[Operand, ...]
@@ -97,7 +98,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Variable:
-    """A declared variable: `.shared`, `.local`, `.global`, `.const` or `.param`."""
+    """A variable in `.shared`, `.local`, `.global`, `.const` or `.param` memory."""
 
     name: str
     space: str
@@ -115,7 +116,7 @@ class Kernel:
     params: tuple[Variable, ...]
     required_block: tuple[int, int, int] | None = None
     max_threads: int | None = None
-    registers: dict[str, str] = field(default_factory=dict)  # name -> type
+    registers: dict[str, str] = field(default_factory=dict)  # register name -> type
     variables: dict[str, Variable] = field(default_factory=dict)
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)  # label -> instruction index

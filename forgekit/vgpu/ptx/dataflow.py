@@ -1,5 +1,5 @@
 """Analyse a kernel's data flow: the registers that each instruction reads and writes, live
-registers, loops that may wait, and the origins of addresses."""
+registers, loops that poll memory, and the origins of addresses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from forgekit.vgpu import ptx
 
-# Instructions that read their first operand and do not write it.
+# Opcodes whose first operand is a source, not a result.
 _NO_RESULT = {
     "st", "red", "bra", "bar", "barrier", "ret", "exit", "trap", "membar", "fence", "cp",
     "prefetch", "prefetchu", "call", "griddepcontrol", "nanosleep", "brkpt", "setmaxnreg",
@@ -17,10 +17,10 @@ _NO_RESULT = {
 }  # fmt: skip
 _MBARRIER_RESULT = {"arrive", "arrive_drop", "test_wait", "try_wait", "pending_count"}
 
-Place = tuple[str, int]  # a parameter and a byte offset in it, or a module variable and 0
+Place = tuple[str, int]  # (parameter, byte offset in it) or (module variable, 0)
 Origins = set[Place] | None
-_MEMORY: Place = ("", -1)  # the origin of an address that was loaded from memory: unknown
-# Opcode -> the index of the operand that is the address of the memory written or read.
+_MEMORY: Place = ("", -1)  # the unknown origin of an address that was loaded from memory
+# For each opcode, the index of the operand that is the address written to or read from.
 _WRITING = {"st": 0, "atom": 1, "red": 0, "tensormap": 0}
 _READING = {"ld": 1, "ldu": 1, "atom": 1, "red": 0, "tensormap": 0}
 
@@ -47,7 +47,7 @@ def reads_and_writes(instruction: ptx.Instruction) -> tuple[list[str], list[str]
     writes: list[str] = []
     if _has_result(instruction):
         writes, operands = _registers(operands[0]), operands[1:]
-        if instruction.opcode[0] == "wgmma":  # adds to its accumulators
+        if instruction.opcode[0] == "wgmma":  # also reads its accumulators
             reads += writes
     for operand in operands:
         reads += _registers(operand)
@@ -65,7 +65,7 @@ def _has_result(instruction: ptx.Instruction) -> bool:
 
 
 class Dataflow:
-    """Properties of a kernel that follow from its PTX; each is computed on first use."""
+    """The properties of a kernel that follow from its PTX. Each is computed on first use."""
 
     def __init__(self, kernel: ptx.Kernel) -> None:
         self.kernel = kernel
@@ -74,8 +74,8 @@ class Dataflow:
 
     @functools.cached_property
     def flow(self) -> list[tuple[list[str], list[str]]]:
-        """Return the names of the registers that each instruction reads, and of those that it
-        writes."""
+        """Return, for each instruction, the names of the registers that it reads, and of those that
+        it writes."""
         return [reads_and_writes(instruction) for instruction in self.instructions]
 
     # -- registers ------------------------------------------------------------------------
@@ -86,8 +86,8 @@ class Dataflow:
 
     @functools.cached_property
     def _sets(self) -> list[tuple[int, int]]:
-        """Return the registers that each instruction reads, and those that it writes, as bit
-        sets."""
+        """Return, for each instruction, the registers that it reads, and those that it writes, as
+        bit sets."""
         numbers = self.registers
         result = []
         for names in self.flow:
@@ -112,9 +112,10 @@ class Dataflow:
 
     @functools.cached_property
     def live(self) -> list[int]:
-        """Return, for each instruction, the set of registers (as bits) that it or a later
-        instruction may read."""
-        # A guarded instruction kills no register, because it may leave its result unchanged.
+        """Return, for each instruction, the bit set of the registers that it or a later instruction
+        may read."""
+        # A guarded instruction may leave its result register unchanged, so the old value stays
+        # live.
         kills = [
             0 if i.guard else written
             for i, (_, written) in zip(self.instructions, self._sets, strict=True)
@@ -137,7 +138,7 @@ class Dataflow:
 
     @functools.cached_property
     def dying(self) -> list[list[int]]:
-        """Return, for each instruction, the registers that it reads or writes and no later
+        """Return, for each instruction, the registers that it reads or writes and that no later
         instruction reads."""
         result = []
         for pc, (reads, writes) in enumerate(self._sets):
@@ -176,20 +177,19 @@ class Dataflow:
 
     @functools.cached_property
     def _acts(self) -> list[int]:
-        """Return, for each instruction, the number of earlier instructions that change more than
-        registers or read a clock."""
+        """Return, for each instruction, the number of earlier instructions that read a clock or
+        change anything besides registers."""
         return [0, *itertools.accumulate(_acts(i) for i in self.instructions)]
 
     def acts(self, first: int, end: int) -> bool:
-        """Return True if an instruction from `first` up to, but not including, `end` may do more
-        than load and compute. (An `atom` does not count.)"""
+        """Return True if an instruction from `first` up to, but not including, `end` may read a
+        clock or change anything besides registers. An `atom` does not count."""
         return self._acts[min(end, len(self.instructions))] > self._acts[first]
 
     # -- memory ---------------------------------------------------------------------------
     @functools.cached_property
     def is_asynchronous(self) -> bool:
-        """Return True if the kernel uses mbarriers, bulk copies, asynchronous stores or
-        products."""
+        """Return True if the kernel uses mbarriers, bulk copies, asynchronous stores or `wgmma`."""
         kinds = (("mbarrier",), ("wgmma",), ("cp", "async", "bulk"), ("st", "async"))
         return any(i.opcode[: len(kind)] == kind for i in self.instructions for kind in kinds)
 
@@ -205,12 +205,12 @@ class Dataflow:
 
     @functools.cached_property
     def unit_bytes(self) -> int:
-        """Return the size, in bytes, of the kernel's narrowest access to shared or global memory:
-        at most 8, and 4 if the kernel has no such access."""
+        """Return the size in bytes of the kernel's narrowest access to shared or global memory, but
+        at most 8; return 4 if there is no such access."""
         return min((w for i in self.instructions if (w := _access_bytes(i))), default=4)
 
     def wide_parameters(self) -> Iterator[Place]:
-        """Yield the places in parameters that the kernel loads as 64-bit words."""
+        """Yield the locations in parameters that the kernel loads as 64-bit words."""
         declared = {p.name for p in self.kernel.params}
         for i, (_, writes) in zip(self.instructions, self.flow, strict=True):
             if i.opcode[0] == "ld" and ptx.TYPE_BYTES.get(i.opcode[-1]) == 8:
@@ -220,19 +220,19 @@ class Dataflow:
 
     @functools.cached_property
     def tensor_maps(self) -> set[Place]:
-        """Return the places that may hold tensor maps: in parameters whose address the kernel
-        takes."""
+        """Return the locations that may contain tensor maps, all in parameters whose address the
+        kernel takes."""
         sizes = {p.name: p.size_bytes for p in self.kernel.params}
         symbols = {name for i in self.instructions for name in _symbols(i)}
         return {(n, at) for n in symbols & set(sizes) for at in range(0, sizes[n] - 63, 64)}
 
     @functools.cached_property
     def address_origins(self) -> tuple[Origins, Origins]:
-        """Return the possible origins of the addresses to which a kernel writes, and of the
-        addresses from which it reads.
+        """Return the possible origins of the addresses to which the kernel writes, and of those
+        from which it reads.
 
         The origins include values that only contribute to an address, such as strides. None means
-        that the origin of an address is unknown. Atomics both write and read.
+        that the origin of an address is unknown. Atomics count as both writes and reads.
         """
         origins: dict[str, set[Place]] = {}
         changed = True
@@ -249,7 +249,7 @@ class Dataflow:
         return self._of_addresses(origins, _WRITING), self._of_addresses(origins, _READING)
 
     def _origins_of(self, instruction: ptx.Instruction, count: int) -> set[Place]:
-        """Return the origins of an instruction's results that are not registers."""
+        """Return the origins of an instruction's results other than the registers that it reads."""
         if not _loads(instruction):
             symbols = _symbols(instruction)
             return {(n, 0) for n in symbols} | {m for m in self.tensor_maps if m[0] in symbols}
@@ -287,7 +287,8 @@ def _symbols(instruction: ptx.Instruction) -> set[str]:
 
 
 def _place(operand: object) -> Place | None:
-    """Return the place to which an operand `[name + offset]` refers, or None."""
+    """Return the location to which an operand `[name + offset]` refers, or None for any other
+    operand."""
     if isinstance(operand, ptx.Address) and isinstance(operand.base, ptx.Symbol):
         return operand.base.name, operand.offset + operand.base.offset
     return None
@@ -318,7 +319,7 @@ def _acts(instruction: ptx.Instruction) -> bool:
 
 
 def copied(instruction: ptx.Instruction, *, writes: bool) -> int | None:
-    """Return the index of the operand of a `cp` that is the global address it writes (or reads);
+    """Return the index of the `cp` operand that is the global address written to (or read from);
     None if there is no such operand."""
     opcode = instruction.opcode
     ends = [part for part in opcode if part == "global" or part.startswith("shared")]

@@ -1,4 +1,4 @@
-"""Read the operands of a PTX instruction: registers, literals, addresses, vectors."""
+"""Parse the operands of a PTX instruction: registers, literals, addresses and vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile(rf"{IDENT}(\.\w+)?")
 _SYMBOL_OFFSET = re.compile(rf"({IDENT})\s*\+\s*(-?\w+)")
 _ADDRESS = re.compile(rf"(?:({IDENT})\s*(?:([+-])\s*(-?\w+))?|(-?\w+))")
 _DEEPEST = 8  # maximum number of nested brackets
-_LONGEST = 70  # maximum number of characters of a number: 64 binary digits, a sign, a prefix
+_LONGEST = 70  # maximum number of characters in a number: 64 binary digits, sign, prefix
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -35,7 +35,7 @@ def read_operands(
     registers: the names, after `rename`, of registers that do not begin with `%`.
 
     Raises:
-        ValueError: an operand cannot be read; the message quotes it.
+        ValueError: an operand cannot be parsed; the message quotes it.
     """
 
     def read(text: str) -> Operand:

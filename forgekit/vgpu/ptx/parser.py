@@ -1,4 +1,4 @@
-"""Read PTX text.
+"""Parse PTX text.
 
 The grammar covers the part of the PTX ISA that NVIDIA's compiler emits for CuTe DSL: module
 directives, `.entry` functions, `.reg`/`.shared`/`.local`/`.param` declarations, nested `{ }` scopes
@@ -51,8 +51,8 @@ _INSTRUCTION = re.compile(
 )
 # PTX ISA, "state spaces", limits local memory to 512 KiB per thread and parameters to 32,764 bytes.
 _MOST_BYTES = {"local": 512 << 10, "param": 32_764, "shared": 1 << 28, "global": 1 << 28}
-_MOST_REGISTERS = 1 << 18  # per kernel; compilers use a few thousand
-# Declarations of a scope, without its labels.
+_MOST_REGISTERS = 1 << 18  # per kernel; compilers declare a few thousand
+# Declarations in a nested scope; labels are matched separately.
 _INNER_REG = re.compile(r"(?:^|[;{}])\s*\.reg\s+(?:\.v([24])\s+)?\.\w+\s+([^;]*)", re.S)
 _INNER_PARAM = re.compile(rf"(?:^|[;{{}}])\s*\.param\b[^;\[]*?\.\w+\s+({IDENT})")
 
@@ -61,14 +61,13 @@ def parse(text: str) -> Module:
     """Parse a PTX module.
 
     Raises:
-        PtxSyntaxError: the text does not follow the grammar; the message quotes the line and
-        states its number.
+        PtxSyntaxError: the text is not valid PTX; the message quotes the line and its number.
     """
     return Parser(text).module()
 
 
 def _path(text: str) -> str:
-    """Return a file's path, decoded: the compiler writes each non-ASCII byte as three octal
+    """Decode a file's path, in which the compiler writes each non-ASCII byte as three octal
     digits."""
     octal = re.compile(rb"\\([0-7]{3})")
     raw = octal.sub(lambda match: bytes([int(match[1], 8) & 0xFF]), text.encode())
@@ -76,24 +75,25 @@ def _path(text: str) -> str:
 
 
 class Parser:
-    """A parser that passes over a module's text once; `pos` is its current position."""
+    """A parser that reads a module's text once, from start to end; `pos` is its current
+    position."""
 
     def __init__(self, text: str) -> None:
         self.original = text
-        # Blanks replace comments, character by character, so that positions do not change.
+        # Replace each character of a comment with a blank, so that positions do not change.
         self.text = _STRING_OR_COMMENT.sub(_blank, text)
         self.pos = 0
-        # The compiler adds 1 to its line number for each line of inline assembly.
+        # In inline assembly, `.loc` lines are wrong: the compiler adds 1 for each line of assembly.
         self.assembly = [match.span() for match in _ASSEMBLY.finditer(text)]
         self.files = {int(n): _path(text) for n, text in _FILE.findall(self.text)}
         self.line_ends = [match.start() for match in re.finditer("\n", text)]
         self.kernel = Kernel("", ())  # the current kernel
-        self.vectors: dict[str, Vector] = {}  # registers declared as `.v2` or `.v4`
+        self.vectors: dict[str, Vector] = {}  # registers that are declared as `.v2` or `.v4`
         self.scopes: list[dict[str, str]] = []  # for each open `{`: declared names -> unique names
 
     # -- positions and errors -------------------------------------------------------------
     def line_at(self, pos: int) -> int:
-        """Return the number of the line (1-based) at a position."""
+        """Return the line number, counted from 1, of a position."""
         return bisect.bisect_left(self.line_ends, pos) + 1
 
     def error(self, message: str, pos: int | None = None) -> PtxSyntaxError:
@@ -102,8 +102,8 @@ class Parser:
         return PtxSyntaxError(f"PTX line {number}: {message}\n    {line or '(an empty line)'}")
 
     def in_assembly(self, pos: int) -> bool:
-        """Return True if a position is in inline assembly. Positions must not decrease from call to
-        call."""
+        """Return True if a position is in inline assembly. Positions must not decrease between
+        calls."""
         while self.assembly and self.assembly[0][1] <= pos:
             self.assembly.pop(0)
         return bool(self.assembly) and self.assembly[0][0] <= pos
@@ -220,7 +220,8 @@ class Parser:
         module.kernels[kernel.name] = kernel
 
     def body(self, kernel: Kernel) -> None:
-        """Parse a `{ … }` body; names declared in nested scopes are replaced by unique names."""
+        """Parse a `{ … }` body, and replace names that are declared in nested scopes with unique
+        names."""
         self.kernel = kernel
         branches: list[tuple[int, Instruction]] = []
         source: SourceLocation | None = None
@@ -242,7 +243,7 @@ class Parser:
             elif match := _LOC.match(self.text, self.pos):
                 self.pos = match.end()
                 line = int(match[2])
-                # Line 0 marks code without a source line; it keeps the previous line.
+                # Line 0 marks code without a source line; such code keeps the previous line.
                 if line and not self.in_assembly(match.start()):
                     file = self.files.get(int(match[1]), "?")
                     source = SourceLocation(file, line, int(match[3]))
@@ -268,7 +269,7 @@ class Parser:
                 raise self.error(f"branch to an unknown label: {instruction.text}", start)
 
     def local_names(self, counter: int) -> dict[str, str]:
-        """Map each name declared in the scope that opens here to a unique name."""
+        """Map each name that is declared in the scope at the current position to a unique name."""
         depth, end = 1, len(self.text)
         for brace in re.compile(r"[{}]").finditer(self.text, self.pos):
             depth += 1 if brace[0] == "{" else -1
@@ -335,7 +336,7 @@ class Parser:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Return a comment replaced by blanks, or a string unchanged."""
+    """Replace a comment with blanks; return a string unchanged."""
     return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
 
 
@@ -346,7 +347,8 @@ def _elements(name: str, lanes: str | None) -> list[str]:
 
 
 def _register_names(text: str) -> list[str]:
-    """Return the names declared by text such as `%p, %r<3>`; empty if it cannot be parsed."""
+    """Return the names that text such as `%p, %r<3>` declares; empty if the text cannot be
+    parsed."""
     names = []
     for part in text.split(","):
         match = _REG_NAME.fullmatch(part.strip())

@@ -1,5 +1,4 @@
-"""Correct the source lines of instructions, and describe a line of the user's Python code by its
-file or notebook cell, its number and its text."""
+"""Correct the source lines of instructions, and describe lines of the user's Python code."""
 
 from __future__ import annotations
 
@@ -15,46 +14,46 @@ from forgekit.vgpu.user_lines import SourceLine
 
 
 def source_text(source: SourceLocation) -> str:
-    """Return the text of a source line without surrounding blanks; empty if the line cannot be
+    """Return the text of a source line without surrounding blanks; empty if the line is not
     found."""
     return linecache.getline(source.file, source.line).strip()
 
 
 def describe_source(source: SourceLocation) -> str:
-    """Return text such as `cell, line 12: y[i] = x[i]` or `kernels.py, line 12: y[i] = x[i]`,
-    without the folder."""
+    """Return text such as `cell, line 12: y[i] = x[i]` or, without the file's folder, `kernels.py,
+    line 12: y[i] = x[i]`."""
     return str(SourceLine(source.file, source.line, source_text(source)))
 
 
-# Opcodes for which the compiler records no source line -> the Python calls that produce them.
+# For each opcode for which the compiler records no source line, the Python calls that produce it.
 _CALLS = {
     "atom": re.compile(r"\batomic_(\w+)\("),
     "red": re.compile(r"\b(?:atomic_(\w+)|red)\("),
     "fence": re.compile(r"\bfence_\w+\("),
     "membar": re.compile(r"\bfence_\w+\("),
 }
-_FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # compiled to integer max or min
+_FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # these compile to integer max or min
 
 
 class _Alike(NamedTuple):
-    """Instructions without a source line that may come from the same Python calls.
+    """Instructions without a source line that may come from the same set of Python calls.
 
-    at: indices of the instructions; before: the previous instruction's source line.
+    at: the indices of the instructions; before: the source line of the instruction before them.
     """
 
     at: list[int]
     before: SourceLocation
-    lines: tuple[int, ...]  # source lines, one per call
+    lines: tuple[int, ...]  # source lines of the calls, one per call
     straight: bool  # True if there is no branch between the instructions
 
 
 def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Correct the source lines of instructions to which the compiler gives the line after the
+    """Correct the source lines of instructions to which the compiler assigns the line after the
     function, in column 0.
 
-    Such an instruction gets the source line of the instruction before it in the PTX. An atomic or a
-    fence gets the line of a call between that line and the next known line if there is only one
-    candidate line, or if there are equal numbers of calls and instructions.
+    Such an instruction gets the source line of the instruction before it in the PTX. If it is an
+    atomic or a fence, it gets the line of a call between that line and the next known line,
+    provided that there is only one candidate line, or as many calls as instructions.
     """
     result = list(instructions)
     alike: list[_Alike] = []
@@ -80,8 +79,8 @@ def _has_line(instruction: Instruction) -> bool:
 
 
 def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: int) -> list[_Alike]:
-    """Group the atomics and fences in a piece of the PTX by the calls from which they may come. The
-    piece begins at instruction `start` and has no source lines."""
+    """Group the atomics and fences in a piece of the PTX without source lines by the calls from
+    which they may come. The piece begins at instruction `start`."""
     text = range(before.line, max(last, before.line) + 1)
     found: dict[tuple[int, ...], list[int]] = {}
     for at, instruction in enumerate(piece):
@@ -97,8 +96,8 @@ def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: i
 
 
 def _resolve(alike: list[_Alike]) -> dict[int, SourceLocation]:
-    """Return the instructions' source lines, if they are certain; each call is assigned only
-    once."""
+    """Return the source lines of those instructions for which they are certain; each call is
+    assigned only once."""
     found: dict[int, SourceLocation] = {}
     taken: set[tuple[str, int]] = set()
     for _ in range(2):
@@ -126,7 +125,7 @@ def _calls(instruction: Instruction, file: str, text: range) -> tuple[int, ...]:
         for call in pattern.finditer(linecache.getline(file, number).partition("#")[0])
     ]
     named = [number for number, call in found if _may_be(instruction, call)]
-    # The compiler implements operations that the GPU lacks as a loop with cas, so a cas may come
+    # For an operation that the GPU lacks, the compiler emits a loop with cas, so a cas may come
     # from any call.
     return tuple(named or (number for number, _ in found))
 

@@ -124,14 +124,14 @@ function makeSwizzle(bits, base, shift) {
     "for 128-byte rows of 16-byte chunks, use Swizzle(3, 4, 3) on byte offsets");
   if (bits === 0) return { bits, base: 4, shift: 3 };
   if (Math.abs(shift) < bits) bad("the two groups of bits would overlap: abs(shift) < bits");
-  if (bits + base + Math.abs(shift) > 32) bad("it reaches beyond 32 bits");
+  if (bits + base + Math.abs(shift) > 32) bad("the swizzle reaches beyond 32 bits");
   return { bits, base, shift };
 }
 
 function makeComposed(inner, offset, outer) {
   if (!(isSwizzle(inner) || isLayout(inner)) || !isLayout(outer)) {
     refuse("ComposedLayout(inner, offset, outer)", `${text(inner)}, ${text(outer)}`,
-      "inner a Swizzle or Layout, outer a Layout",
+      "a Swizzle or Layout as inner, a Layout as outer",
       "for example ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))");
   }
   return { inner, offset, outer };
@@ -210,7 +210,7 @@ function offsetIn(coord, shape, stride) {
 
 function misfit(coord, shape) {
   refuse("coordinate", text(coord), `an integer or a tuple nested like the shape ${text(shape)}`,
-    "one integer may index a whole nested mode, but not the reverse; "
+    "one integer may index a whole nested mode, but a tuple cannot index an innermost mode; "
     + "layout.flatten() needs one integer per innermost mode");
 }
 
@@ -221,8 +221,8 @@ function offsetAt(a, coord) {
   const found = plus(a.offset, offsetIn(coord, a.outer.shape, a.outer.stride));
   if (isLayout(a.inner)) return offsetAt(a.inner, found);
   if (Array.isArray(found)) {
-    refuse(text(a.inner), text(found), "an offset, an integer",
-      "compose the coordinate layout with a layout of memory first");
+    refuse(text(a.inner), text(found), "an integer offset",
+      "compose the coordinate layout with a memory layout first");
   }
   return swizzled(found, [a.inner.bits, a.inner.base, a.inner.shift]);
 }
@@ -265,7 +265,7 @@ function fromModes(modes) {
 function requireIntegers(a, what) {
   if (flat(a.stride).some(isBasis)) {
     refuse(`${what} of ${text(a)}`, "strides like 1@0", "integer strides",
-      "compose the coordinate layout with a layout of memory first");
+      "compose the coordinate layout with a memory layout first");
   }
 }
 
@@ -305,7 +305,7 @@ function asTile(value, what) {
   if (isLayout(value)) return value;
   if (Number.isInteger(value)) return makeLayout(value);
   return refuse(`${what}: tiler`, value === null ? "None" : text(value),
-    "a Layout, an integer, or a tuple of them with one entry per mode", "for example (32, 8)");
+    "a Layout, an integer, or a tuple of these with one entry per mode", "for example (32, 8)");
 }
 
 function byMode(f, a, tiler, what) {
@@ -313,7 +313,7 @@ function byMode(f, a, tiler, what) {
   if (tiler.length > modes.length) {
     refuse(`${what}: tiler`, `${tiler.length} entries`,
       `at most ${modes.length}, one per mode of ${text(a)}`,
-      "pass one entry per mode, None to keep a mode whole");
+      "pass one entry per mode; None keeps a mode whole");
   }
   return modes.map((m, i) => (i < tiler.length && tiler[i] !== null ? f(m, tiler[i]) : m));
 }
@@ -376,7 +376,7 @@ function complement(a, cotarget = 1) {
   for (const [size, stride] of modes.sort((x, y) => x[1] - y[1])) {
     if (stride < reached) {
       bad(`the stride ${stride}, within the ${reached} elements that other modes span`,
-        "each stride at least the span of the smaller ones");
+        "each stride at least the span of the modes with smaller strides");
     }
     found.push([Math.floor(stride / reached), reached]);
     reached = size * stride;
@@ -416,8 +416,9 @@ function leftInverse(a) {
   let [reached, index, last] = [1, 0, 1];
   for (const [stride, size, at] of steps.sort((x, y) => x[0] - y[0])) {
     if (stride < 0 || stride % reached) {
-      refuse(`left inverse of ${text(a)}`, `the stride ${stride} after ${reached}`,
-        "positive strides, each a multiple of the smaller ones",
+      refuse(`left inverse of ${text(a)}`,
+        `the stride ${stride}, not a positive multiple of ${reached}`,
+        "positive strides, each a multiple of all smaller strides",
         "use a compact or padded layout such as (4,8):(9,1)");
     }
     found.push([stride / reached, index]);
@@ -460,7 +461,7 @@ function unzip(divided, tiler) {
   if (!Array.isArray(tiler)) {
     if (modes.length === 2) return divided;
     refuse("zipped, tiled or flat divide", `None for the mode ${text(divided)}`,
-      "a size per mode of the tiler", "pass the mode's whole size, or use logical_divide");
+      "a size for each mode of the tiler", "pass the mode's whole size, or use logical_divide");
   }
   const halves = tiler.slice(0, modes.length).map((entry, i) => modesOf(unzip(modes[i], entry)));
   const over = [...halves.map((h) => h[1]), ...modes.slice(tiler.length)];

@@ -91,7 +91,7 @@ for dtype, m, n, rows, span in (
 
 # -- with the driver's call, in three modes
 # ----------------------------------------------------------
-BOX = (16, 4, 2)  # the dense mode first
+BOX = (16, 4, 2)  # the contiguous mode first
 
 
 @cute.kernel
