@@ -2,9 +2,9 @@
 
 The first and the last cluster represent only themselves. The clusters between them are divided into
 equal intervals, and a cluster drawn from each interval represents it (stratified sampling). The
-intervals belong alternately to two halves of the sample, whose difference shows how much samples
-disagree. Some neighbouring blocks also run, with weight 0; they show how much data is shared by
-blocks that run at the same time.
+intervals belong alternately to two halves of the sample, whose difference shows how much such
+samples disagree. Some neighbouring blocks also run, with weight 0; they show how much data is
+shared by blocks that run at the same time.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Part(NamedTuple):
 
 
 def parts(record: LaunchRecord, most: int | None) -> list[Part]:
-    """Return the parts of a launch to run.
+    """Return the parts of a launch that will run.
 
     most: the maximum number of blocks to count, raised to FEWEST; None for all blocks. All blocks
-    run if there are only a few more, or if the launch is cooperative.
+    run if the grid has only a few more, or if the launch is cooperative.
     """
     n_blocks, team = math.prod(record.grid), record.cluster_blocks
     teams, wanted = n_blocks // team, max((most or 0) // team, FEWEST)

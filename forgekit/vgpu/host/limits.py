@@ -1,4 +1,5 @@
-"""Check a GPU's launch limits: sizes of grids, blocks and clusters, and shared memory."""
+"""Check launches against a GPU's limits: the sizes of grids, blocks and clusters, and shared
+memory."""
 
 from __future__ import annotations
 
@@ -17,18 +18,18 @@ DEFAULT_ARCH = "sm_90a"
 MAX_BLOCK_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-BEYOND_32_BITS = -(2**31)  # represents a number of blocks that does not fit into an Int32
+BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that does not fit into an Int32
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
 MULTIPROCESSORS = 132  # on an H100 SXM or H200 SXM
-MAX_CLUSTER = 16  # blocks; above 8, a size is "non-portable", which CuTe DSL allows
+MAX_CLUSTER = 16  # blocks; CuTe DSL allows "non-portable" sizes, which are above 8
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
                     "sm_120": 99 * 1024}  # fmt: skip
 
 
 def name_beyond_ascii(name: str) -> str:
-    """Return the message for a kernel with a non-ASCII name, whose code NVIDIA's compiler
-    rejects."""
+    """Return the message for a kernel with a non-ASCII name. NVIDIA's compiler rejects such a
+    kernel."""
     return got_needed(
         "name of a kernel, its class or one of its constants", repr(name),
         "ASCII letters, because the name also appears in the machine code",

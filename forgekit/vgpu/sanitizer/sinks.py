@@ -45,10 +45,10 @@ class Sink(NamedTuple):
 class Sight(NamedTuple):
     """A visible effect of an instruction on the launch.
 
-    code: a hash; different sights have equal codes with probability 2⁻⁶⁴. rows: returns the
-    threads' numbers in the batch, ascending, and the visible bytes of each thread. element: maps
-    the number of a thread and the number of one of its bytes to the name of the tensor element that
-    receives the byte, or to "" if there is none.
+    code: a hash; different sights have equal codes with probability 2⁻⁶⁴. rows: a function that
+    returns the threads' numbers in the batch, ascending, and the visible bytes of each thread.
+    element: a function that maps the number of a thread and of one of its bytes to the name of the
+    tensor element that receives the byte, or to "" if there is none.
     """
 
     pc: int

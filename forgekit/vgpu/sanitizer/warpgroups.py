@@ -35,13 +35,12 @@ _PIECE = 16  # bytes
 
 @dataclass
 class _Used:
-    """The use of a register by products in flight, or a write of a register: the threads and the
-    instruction."""
+    """The use of a register by a product in flight, or a write to the register."""
 
     threads: Array
     pc: int
     product: Product | None = None  # None for a write
-    list: tuple[int, ...] = ()  # the accumulators that include the register; empty for A
+    list: tuple[int, ...] = ()  # the accumulators, including the register; empty for A
 
 
 def _registers_of_products(program: Program) -> set[int]:
@@ -195,7 +194,7 @@ class WarpgroupCheck(Listener):
     def _check_fence(self, m: Batch, product: Product, threads: Array) -> None:
         """Report a missing `wgmma.fence` since the previous group of products. A fence is needed
         before a warp's first product, and before a product that uses registers that other
-        instructions have written since then.
+        instructions have written since the previous group.
 
         The compiler may move the computation of a register across the fence, so the position of the
         fence is not checked.
