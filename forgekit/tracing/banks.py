@@ -25,7 +25,8 @@ class BankPass:
     """The lanes that shared memory serves together: a warp, a half-warp or a quarter-warp.
 
     lanes: the numbers of the lanes, active or not. words: maps a bank to the words that it serves,
-    one per wavefront, in order of address, each with the lanes that request the word.
+    in order of address, each with the lanes that request the word. The bank serves one word per
+    wavefront.
     """
 
     lanes: range
@@ -112,7 +113,7 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
 
 class BankConflicts(WarpAccesses):
     """Accesses by warps to shared memory; addresses are offsets in the block's shared memory.
-    `uses` holds the wavefronts and banks of each access.
+    `uses` contains the wavefronts and banks of each access.
     """
 
     memory = "shared"

@@ -1,4 +1,4 @@
-"""Functions that all views of a run share: blocks by number or coordinate, and the error that
+"""Provide what all views of a run share: numbers of blocks, and the description of the error that
 stopped a kernel."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LANES = HARDWARE.LANES
 
 
 class Launches(Listener):
-    """Collect launches: `launches` holds one object per launch."""
+    """Collects the launches of a run; `launches` contains one object per launch."""
 
     def __init__(self) -> None:
         self.launches: list[object] = []

@@ -1,5 +1,4 @@
-"""Record a block's accesses to global and shared memory, and extract the accesses of single
-warps."""
+"""Record a block's accesses to global and shared memory, and select those of single warps."""
 
 from __future__ import annotations
 
@@ -43,8 +42,8 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """An access by the whole block in one instruction. other: an asynchronous copy's addresses in
-    the other memory space."""
+    """An access by the threads of a block in one instruction. other: an asynchronous copy's
+    addresses in the other memory space."""
 
     site: Site
     width: int
@@ -55,7 +54,7 @@ class _Event:
 
 
 class BlockTrace(Listener):
-    """Record a block's accesses: at least the first `most` accesses of each warp at each site.
+    """Records a block's accesses: at least the first `most` accesses of each warp at each site.
 
     Attributes:
         events: the recorded accesses, in order. times: maps a site to the number of accesses per
@@ -115,7 +114,7 @@ class BlockTrace(Listener):
         return found
 
     def access(self, event: _Event, block: int, warp: int, index: int) -> WarpAccess:
-        """Return a warp's access in an event; index: the number of the access at its site."""
+        """Return one warp's part of an event; index: the number of the access at its site."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         active, address = event.mask[part], event.address[part]
         element, tensor = [""] * LANES, ""
@@ -211,8 +210,8 @@ def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError
 def first_accesses(
     trace: BlockTrace,
 ) -> dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]:
-    """Map (line, kind) to the first accesses of the first warps of block 0, warp by warp. Kinds
-    are named as in a profile, such as `global_load`."""
+    """Return a dictionary from (line, kind) to the first accesses of block 0's first warps, warp by
+    warp. Kinds are named as in a profile, such as `global_load`."""
     found: dict[tuple[SourceLine | None, str], list[WarpAccess]] = {}
     warps: Counter[Site] = Counter()
     for warp in range(WARPS):

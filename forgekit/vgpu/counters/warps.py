@@ -18,7 +18,7 @@ from forgekit.vgpu.floats import Array
 
 _TRIES = 6  # maximum number of patterns; the remaining warps are counted individually
 
-# The entry of an inactive lane in a pattern: larger than any distance between two lanes.
+# The entry of an inactive lane in a pattern, which exceeds any distance between two lanes.
 _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 
 
