@@ -4,7 +4,7 @@ runtime.
     forgekit.vgpu.install(cuda=True)     # `forgekit run` does this without a GPU
 
 This package is a plug-in for the virtual GPU, which does not depend on it. `import forgekit`
-registers the plug-in; the first use imports it. Tensors on "cuda" stay in the CPU's memory.
+registers the plug-in, and its first use imports it. Tensors on "cuda" remain in the CPU's memory.
 
     plugin.py           its start and stop, and queries from the virtual GPU
     patches.py          attributes that are replaced and restored

@@ -24,7 +24,7 @@ from forgekit.tracing.touches import TensorTouches, Touches
 _WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
          ("atomics", "updated", ("any", "store")))  # fmt: skip
 
-MOST_ELEMENTS = 1 << 27  # so many elements need about 3 GiB
+MOST_ELEMENTS = 1 << 27  # this number of elements needs about 3 GiB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +41,7 @@ class Footprint(Picture):
         threads: maps a tensor's name to the number of threads that touched the tensor.
         grid, block: the dimensions of the largest launch's grid and block, (x, y, z). launches: the
             number of kernels that the function launched.
-        by: what the colours show: "block", "warp", "thread" or "count". kind: "any", "load" or
+        by: the meaning of the colours: "block", "warp", "thread" or "count". kind: "any", "load" or
             "store". lines: the Python lines whose accesses are shown; empty for all lines.
         error: the error that stopped the kernel, or None.
     """
@@ -133,9 +133,9 @@ def footprint(
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: the kernel's arguments, as in a call.
         tensor: the name of the parameter whose tensor to show; by default all tensors.
-        by: what the colours show: "block", "warp", "thread" or "count" (the larger of an element's
-            numbers of reads and writes); by default the block, or the thread if there is only one
-            block.
+        by: the meaning of the colours: "block", "warp", "thread" or "count" (the larger of an
+            element's numbers of reads and writes); by default the block, or the thread if there is
+            only one block.
         kind: "load" or "store" to show only these accesses (an atomic operation counts as a store).
         line: the Python line whose accesses to show: its number, part of its text or a SourceLine.
 

@@ -1,5 +1,5 @@
-"""Provide what all views of a run share: numbers of blocks, and the description of the error that
-stopped a kernel."""
+"""Provide helpers for all views of a run: find a block by number or coordinate, and describe the
+error that stopped a kernel."""
 
 from __future__ import annotations
 

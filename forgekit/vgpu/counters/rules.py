@@ -6,7 +6,7 @@ The rules are those of an NVIDIA H200, derived from 399 kernels measured with Ns
 nonnegative int64 of shape (n, 32); `active`, a mask of the active lanes, (n, 32); and `width`, the
 bytes per lane, which divides the addresses. It returns the units and the minimum number of units of
 each warp. The functions apply the rules to every lane. They are fast enough only because they are
-called for few, distinct warps (see `warps.py`).
+called for only a few distinct warps (see `warps.py`).
 """
 
 from __future__ import annotations
