@@ -1,9 +1,9 @@
 """Represent the state of a batch of blocks: registers, memory, and each thread's program counter.
 
 A register is one array for the whole batch, of any shape that broadcasts to (blocks, threads). A
-value that is uniform within a block has the shape (B, 1); a value that depends only on the thread
-index, (1, T); a constant, (1, 1). Uniform work is therefore nearly free. T is rounded up to whole
-warps.
+value has the shape (B, 1) if it is uniform within a block, (1, T) if it depends only on the thread
+index, and (1, 1) if it is a constant. Uniform work is therefore nearly free. T is rounded up to
+whole warps.
 
 Every thread has a program counter. Threads with the same program counter form a group, represented
 by a boolean mask. A group may overwrite the registers of other threads if those threads do not read
@@ -112,7 +112,7 @@ class Batch:
         self.alive: Array | None = everyone
         self.mask: Array | None = everyone  # the running group
         self.pc = 0
-        self.protected = 0  # registers (as bits) that threads of other groups may still read
+        self.protected = 0  # bit mask of the registers that threads in other groups may still read
         self.runnable: dict[int, Array | None] = {0: everyone}
         # threads that wait for other lanes at a warp instruction
         self.parked: dict[int, Array | None] = {}

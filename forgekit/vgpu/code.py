@@ -71,11 +71,11 @@ class Code(Dataflow):
         return sorted(self.param_offsets[name] + at for name, at in words)
 
     def line_at(self, pc: int) -> SourceLine | None:
-        """Return the source line of an instruction; None if the PTX has no line information.
+        """Return the source line of an instruction, or None if the PTX has no line information.
 
-        The compiler gives branches and loop arithmetic the line after the function, in column 0;
-        they are attributed to the line of the instruction before them. The prologue has the first
-        decorator's line; it is attributed to the line with `def`.
+        The compiler assigns branches and loop arithmetic to the line after the function, in column
+        0; for them, return the line of the instruction before them. The compiler assigns the
+        prologue to the first decorator's line; for it, return the line with `def`.
         """
         if pc not in self._lines:
             self._lines[pc] = self._line_at(pc)

@@ -30,7 +30,7 @@ class Hardware:
     SCHEDULES = SCHEDULES
 
     def max_shared_bytes(self, arch: str) -> int:
-        """Return the maximum bytes of shared memory per block for an architecture such as
+        """Return the maximum shared memory per block, in bytes, for an architecture such as
         `sm_90a`."""
         return limits.max_shared_bytes(arch)
 

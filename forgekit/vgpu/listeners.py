@@ -1,4 +1,4 @@
-"""Define listeners, which observe the machine; counting, checking, tracing and drawing use them.
+"""Define listeners, which observe the machine to count, check, trace or draw a run.
 
 Listeners do not change a run, and a machine without listeners has no overhead.
 """
@@ -159,7 +159,7 @@ class Listener:
 
     def on_async_completion(self, m: Batch, operation: AsyncOperation, part: Array) -> None:
         """Called when an operation has completed for the threads in `part`: it signals an mbarrier,
-        or the threads have waited for its group (with `.read`, until its source was read)."""
+        or the threads have waited for its group (with `.read`, only for its source to be read)."""
 
     def on_proxy_fence(self, m: Batch, mask: Array | None) -> None:
         """Called when these threads' stores to shared memory become visible to asynchronous

@@ -69,7 +69,7 @@ class Moment(Protocol):
         """Return the mask as a full (blocks, threads) array."""
 
     def lanes(self, mask: Array | None) -> Array:
-        """Return the mask, reshaped to (blocks * warps, 32)."""
+        """Return the mask as an array of shape (blocks * warps, 32)."""
 
 
 class _PastBatch:
@@ -97,8 +97,8 @@ class Recording:
     """The events of all launches in a `with` block, in the usual order of threads.
 
     Args:
-        makes: constructors of the listeners that will read the recording, needed only if a run may
-            be too long to keep.
+        makes: constructors of the listeners that will read the recording, needed only if the events
+            may need too much memory to be kept.
         sanitize: True to collect the sanitizer's findings.
         keep: False if no events are needed after the run.
         shares: True if `shared` will be read.
@@ -107,7 +107,7 @@ class Recording:
     Attributes:
         launches: the launches, in order.
         findings: the sanitizer's findings; None if the sanitizer was off.
-        size_bytes: the memory that the recording uses.
+        size_bytes: the memory that the recording uses, in bytes.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Choose the blocks that run, and their weights, if a large launch is only counted.
 
-The first and the last cluster represent only themselves. The clusters between them are divided into
+The first and last clusters represent only themselves. The clusters between them are divided into
 equal intervals, and a cluster drawn from each interval represents it (stratified sampling). The
 intervals belong alternately to two halves of the sample, whose difference shows how much such
 samples disagree. Some neighbouring blocks also run, with weight 0; they show how much data is
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from forgekit.vgpu.launch_record import LaunchRecord
 
-NEIGHBOURS = 16  # blocks
+NEIGHBOURS = 16  # the number of neighbouring blocks
 FEWEST = 8  # minimum number of blocks per sample
 
 
@@ -25,7 +25,7 @@ class Part(NamedTuple):
     """Blocks that run in one or more batches.
 
     name: "all", "ends", "even", "odd" or "neighbours"; blocks: the numbers of the blocks, in
-    ascending order; weight: the number of blocks that each of them represents, 0 for neighbours.
+    ascending order; weight: the number of blocks that each block represents, 0 for neighbours.
     """
 
     name: str

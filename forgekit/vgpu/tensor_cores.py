@@ -46,7 +46,7 @@ FP8_UNIT = Unit(13, 13)  # of Hopper's `wgmma`
 _NOTHING = -8000  # the exponent of zero, less than any product's exponent
 # The minimum exponent of each type's normal numbers.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
-WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
+WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # in bits
 # Products with exponents in this range, and their scale factors, are normal numbers in float32.
 _LOW, _HIGH = -100, 125
 _EXACT_SUM = 16  # the number of 27-bit terms whose sum fits into an int32

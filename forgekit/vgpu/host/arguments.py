@@ -23,7 +23,7 @@ SOURCE_ATTRIBUTE = "_forgekit_source"
 # This attribute marks an argument that kernels must not write to.
 READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
 
-# bytes, as in torch's CPU allocator
+# in bytes, as in torch's CPU allocator
 _CPU_ALIGN = 64
 _MAX_DEPTH = 4  # maximum nesting depth of containers
 

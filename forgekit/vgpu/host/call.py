@@ -1,4 +1,4 @@
-"""Run or list the launches of a call to a host function.
+"""Run or record the launches of a call to a host function.
 
 with Call.without_running() as launches:
     run(x, y)                                # in one process
@@ -22,7 +22,7 @@ from forgekit.vgpu.memory import GlobalMemory
 
 
 class Call:
-    """Runs the launches of a call on tensors of this process.
+    """Runs the launches of a call on tensors in this process.
 
     tensors: pairs of a parameter's name and a tensor from `HOST.pack`.
     """

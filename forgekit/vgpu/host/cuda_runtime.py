@@ -143,7 +143,7 @@ class Runtime:
         name = self.kernels[kernel - 1]
         try:
             ready = program.load(self.ptx_text)[name]
-        except Exception as error:  # a callback must not raise
+        except Exception as error:  # a callback must not raise an exception
             _recorded.launches.append(Launch(stream, functools.partial(_raise, error)))
             return
         packed, slots = _pack_params(ready, params)
@@ -248,7 +248,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
 
 
 def _refuse(name: str, runtime: Runtime) -> Any:
-    """Return a callback that reports a runtime function that the virtual GPU lacks."""
+    """Return a callback that reports the call of a runtime function that the virtual GPU lacks."""
 
     def called() -> int:
         error = UsageError(

@@ -25,14 +25,14 @@ _strict: bool | None = None  # the latest value passed to `install`
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
-    """Launch all code that is compiled after this call on the virtual GPU.
+    """Make all code that is compiled after this call launch its kernels on the virtual GPU.
 
     arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a call to `compile` may still choose another.
-    cuda: True makes torch's "cuda" device, torch.cuda and cuda-python use the virtual GPU as well,
-    for code written for a GPU. strict: True raises SanitizerError after a launch with sanitizer
-    findings; False lets the script continue, prints the findings when the script ends (in a
-    notebook, after each cell), and changes its exit status to 120. The default is False with
-    `cuda`, otherwise True.
+    cuda: True to make torch's "cuda" device, torch.cuda and cuda-python use the virtual GPU as
+    well, so that code written for a GPU runs on it. strict: True to raise SanitizerError after a
+    launch with sanitizer findings; False to let the script continue, print the findings when it
+    ends (in a notebook, after each cell), and change its exit status to 120. The default is False
+    with `cuda`, otherwise True.
 
     Raises:
         PlatformError: this machine lacks CuTe DSL, or `cuda` is requested and there is a GPU.
@@ -88,7 +88,7 @@ def is_installed() -> bool:
 
 
 class _Block:
-    """An active `with installed():` block. before: the state to restore, None for the original
+    """An active `with installed():` block. before: the state to restore, or None for the original
     DSL."""
 
     before: str | None

@@ -45,7 +45,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     Raises:
         LaunchError: the grid, block, cluster or shared memory exceeds the architecture's limits.
         KernelError: a mistake stopped the kernel; see `forgekit.errors`.
-        SanitizerError: the kernel ran to its end, but the sanitizer found a mistake.
+        SanitizerError: the kernel completed, but the sanitizer found a mistake.
     """
     try:
         check_limits(program, record)

@@ -10,7 +10,7 @@ from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
 from forgekit.vgpu.wording import got_needed
 
-# The architectures that the virtual GPU represents.
+# The architectures that the virtual GPU supports.
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
 DEFAULT_ARCH = "sm_90a"
 
@@ -21,7 +21,7 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that does not fit into an Int32
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
 MULTIPROCESSORS = 132  # on an H100 SXM or H200 SXM
-MAX_CLUSTER = 16  # blocks; CuTe DSL allows "non-portable" sizes, which are above 8
+MAX_CLUSTER = 16  # in blocks; CuTe DSL allows sizes above 8, which are "non-portable"
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
                     "sm_120": 99 * 1024}  # fmt: skip
@@ -38,7 +38,8 @@ def name_beyond_ascii(name: str) -> str:
 
 
 def max_shared_bytes(arch: str) -> int:
-    """Return the maximum shared memory per block, for architectures such as `sm_90a`."""
+    """Return the maximum shared memory per block, in bytes, for an architecture such as
+    `sm_90a`."""
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 

@@ -18,8 +18,8 @@ _SYMBOL_BYTES = 24
 
 
 def registers(module: bytes) -> dict[str, int]:
-    """Return the registers per thread of each kernel in these bytes' cubins, keyed by kernel
-    name."""
+    """Return the registers per thread of each kernel in the cubins that these bytes contain, keyed
+    by kernel name."""
     found: dict[str, int] = {}
     at = module.find(_MAGIC)
     while at >= 0:

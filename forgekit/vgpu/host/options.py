@@ -29,7 +29,7 @@ COLLECTED: list[Finding] = []  # findings of a script that continued
 
 @dataclass
 class Options:
-    """The virtual GPU's options. The environment sets their defaults.
+    """The virtual GPU's options. Environment variables can set the defaults.
 
     blocks: the number of blocks (at least 8) to run per launch if the launch is only counted;
     `forgekit.vgpu.sampling` chooses them, and the kernel's results are then incomplete. None: run

@@ -7,9 +7,9 @@ treated as a separate warp, number n + v in a team of n warps. An operation happ
 operation of each warp that has waited for its completion. Starting an operation does not change
 `vectors`.
 
-A new epoch of a warp orders the accesses of all its lanes. A sync of only some lanes,
-`sync_warp(mask)`, is recorded separately, and consulted when two lanes of the same warp access the
-same memory.
+When a warp starts a new epoch, the earlier accesses of all its lanes precede their later accesses.
+A sync of only some lanes, `sync_warp(mask)`, is recorded separately, and consulted when two lanes
+of the same warp access the same memory.
 
 Arrays are replaced, never modified, so a reference to an array is a snapshot.
 """
@@ -32,7 +32,7 @@ class PartSync(NamedTuple):
     """A synchronisation of some lanes of some warps.
 
     epoch, (teams, counted): the epochs that the sync ends. met, (warps of the batch, 32): for each
-    lane, a bit mask of the lanes with which it synchronised; 0 if it did not take part.
+    lane, a bit mask of the lanes with which it synchronised, or 0 if the lane did not take part.
     """
 
     epoch: Array
@@ -40,7 +40,7 @@ class PartSync(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The clocks at one point of the execution.
+    """The clocks at one point in the execution.
 
     epoch has the shape (teams, counted), and vectors (teams, warps, counted); vectors is None if
     all entries are 0. part_syncs: the syncs of partial warps so far. The axis `counted` lists the
@@ -71,7 +71,7 @@ class WarpClocks:
         self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
-        self._arrived: dict[int, Array] = {}  # barrier -> epochs before it opens
+        self._arrived: dict[int, Array] = {}  # barrier number -> epochs that precede its opening
 
     def restart(self) -> None:
         """Discard the recorded syncs, which are no longer needed once all threads have met."""
@@ -152,8 +152,8 @@ class WarpClocks:
         return AsyncToken(team, warp, started, before)
 
     def join_async(self, token: AsyncToken, part: Array) -> None:
-        """Record that the warps that started the operations selected by `part` have waited for
-        these operations."""
+        """Record that warps have waited for the operations selected by `part`, which they had
+        started."""
         vectors = self.vectors().copy()
         place = token.team[part], token.warp[part], self.team_warps + token.warp[part]
         np.maximum.at(vectors, place, token.epoch[part] + 1)

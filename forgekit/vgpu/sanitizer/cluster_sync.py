@@ -35,7 +35,7 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 
-_MBARRIER = 8  # bytes
+_MBARRIER = 8  # bytes per mbarrier
 
 
 class ClusterSync(Listener):
@@ -52,7 +52,7 @@ class ClusterSync(Listener):
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._untouched = False  # True if no access since all threads met
+        self._untouched = False  # True until the first access after all met
         self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -170,7 +170,7 @@ class ClusterSync(Listener):
         self, m: Batch, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
         size: Array,
     ) -> None:  # fmt: skip
-        """Process an asynchronous operation's access to shared memory."""
+        """Record and check an asynchronous operation's access to shared memory."""
         found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
         if what == READ:
@@ -228,7 +228,7 @@ class Lifetimes:
         self._visits.append(visits)
 
     def too_early(self, visits: Visits, clock: Snapshot) -> Array:
-        """Return True for each access whose target block may not have started, because the
+        """Return a mask of the accesses whose target block may not have started, because the
         accessing warp has joined no warp of that block."""
         if self._started:
             return np.zeros(len(visits.who), bool)

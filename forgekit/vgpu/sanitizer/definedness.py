@@ -1,11 +1,11 @@
-"""Find effects of undefined values: repeat a launch with other bytes in unwritten shared memory.
+"""Find effects of undefined values by repeating a launch with other bytes in unwritten memory.
 
 A launch that reads unwritten shared memory is repeated once per entry of `FILLS` and once per
 constant that the kernel compares with. In these repetitions, reads of unwritten memory return the
 fill. The first sight (a visible effect, see `sinks.py`) that differs from the reference run depends
 on a read of unwritten memory. Repetitions that fill only one line's reads identify the line. An
-undefined value is not reported if the kernel discards its results, and not detected if it has the
-same effect for every fill.
+undefined value is not reported if the kernel discards the results computed from it, and not
+detected if it has the same effect for every fill.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Definedness(Listener):
     def __init__(self, program: Program, bare: Program, report: Report) -> None:
         self._bare, self._unit, self._report = bare, bare.unit_bytes, report
         self.program, self._repeated = self._watch(program), self._watch(bare)
-        # (batch, instruction, number of its execution) -> the unwritten memory that it read
+        # (batch, instruction, execution count) -> the unwritten memory that the instruction read
         self._blank: dict[tuple[int, int, int], list[Reach]] = {}
         # For each sight of the reference run: its code, and the number of findings up to it.
         self._codes: list[int] = []

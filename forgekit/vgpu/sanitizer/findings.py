@@ -21,7 +21,7 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Conflict
 Who = tuple[Dim3, Dim3]  # coordinates of a block, and of one of its threads
 
 _WIDTH = 96  # maximum number of characters per line of a message
-_MOST_FINDINGS = 50  # maximum number of distinct findings of a launch
+_MOST_FINDINGS = 50  # maximum number of distinct findings per launch
 _DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
 _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 
@@ -30,8 +30,8 @@ _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 class Finding:
     """A mistake in a kernel, reported once for all threads that make it.
 
-    kind: one of `KINDS`. lines: the Python lines, beginning with the one to show first; empty if
-    the PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
+    kind: one of `KINDS`. lines: the Python lines, in the order in which to show them; empty if the
+    PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
     place: the element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory offset. count:
     the number of occurrences in all threads. sentences: the description; advice: the remedy.
     """
@@ -94,7 +94,7 @@ class Finding:
 
 
 class Report:
-    """The findings of a launch, in the order of their detection."""
+    """The findings of a launch, in order of detection."""
 
     def __init__(self, program: Code, record: LaunchRecord) -> None:
         self.program = program
@@ -161,7 +161,8 @@ class Report:
 
     def race(self, kind: str, c: Conflict, threads: Callable[[int], Who], place: str) -> None:
         """Report that two threads, or their asynchronous operations, access the same memory in no
-        defined order. threads: maps a thread number of the conflict to coordinates."""
+        defined order. threads: a function that maps a thread number in the conflict to
+        coordinates."""
         first, second = (threads(who & (ENGINE - 1)) for who in (c.first, c.second))
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         same_block = first[0] == second[0]
@@ -196,7 +197,7 @@ def shared_byte(offset: int) -> str:
 
 
 def unwritten(memory: GlobalMemory) -> list[Finding]:
-    """Return a note for each tensor of a call that has unwritten elements."""
+    """Return a note for each of a call's tensors that has unwritten elements."""
     notes = []
     for allocation in memory.allocations:
         blank = fresh.lookup(allocation)

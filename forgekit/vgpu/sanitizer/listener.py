@@ -92,8 +92,8 @@ class Sanitizer(Listener):
         return self.read_blank or self._global.doubtful
 
     def look_again(self) -> Sanitizer:
-        """Restore the tensors that the caller does not restore, and return a precise sanitizer for
-        a repetition of the launch."""
+        """Return a precise sanitizer for a repetition of the launch, and restore the tensors that
+        the kernel both reads and writes."""
         _restore(self._before)
         return Sanitizer(self._given, self._record, self._memory, first=self)
 

@@ -5,8 +5,8 @@ Within a block or a cluster, the warps' clocks determine the order (`clocks.py`)
 order. When a warp makes such an access, its earlier operations, and those that it joined at a
 barrier, happen before all later ordering accesses of any warp, and before operations of warps that
 join these accesses. The check ignores addresses and the positions of fences, so it never reports a
-correct protocol. In a kernel without fences, relaxed accesses order only accesses to memory that
-atomic operations update.
+race in a correct protocol. In a kernel without fences, relaxed accesses order only accesses to
+memory that atomic operations update.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class _SyncHistory:
         return None
 
     def _acquired(self, warp: int, touch: Touch, atomic: bool) -> tuple[int, int]:
-        """Return the last ordering access that acquires for the warp before the touch, as (time,
+        """Return the last ordering access with which the warp acquires before the touch, as (time,
         warp)."""
         team, mine = divmod(warp, self._warps_a_team)
         vectors = touch.clock.vectors

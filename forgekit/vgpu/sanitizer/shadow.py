@@ -145,11 +145,11 @@ class Shadow:
         up = np.arange(len(units))
         before = high[units]
         take = up[(before == 0) | (touch.who >= before & _THREAD)]
-        high[units[take]] = mine[take]  # for duplicate units, the last, highest thread remains
+        high[units[take]] = mine[take]  # if a unit repeats, its last (highest) thread remains
         before = low[units]
         take = up[(before == 0) | (touch.who <= before & _THREAD)][::-1]
         low[units[take]] = mine[take]
-        if touch.what == READ:  # no longer needed: the entries contain the threads
+        if touch.what == READ:  # saves memory: the entries contain the threads
             touch.units = touch.who = np.zeros(0, np.int32)
 
 

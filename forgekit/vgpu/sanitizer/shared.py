@@ -1,7 +1,8 @@
 """Check the shared memory of a batch: races between barriers, unwritten memory, copies in flight.
 
 Between two barriers of the whole block, accesses are only collected. At a barrier, one pass looks
-for units that several threads touched. Only if it finds any are the accesses processed in order.
+for units that several threads touched. The accesses are processed in order only if there are such
+units.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Destinations:
 
     def __init__(self, n_units: int) -> None:
         self._n_units = n_units
-        # For each unit, 1 + the instruction that started the copy to it, or 0; None if no copies.
+        # For each unit, 1 + the instruction that started the copy to it, or 0. None if there are no
+        # copies.
         self._pcs: Array | None = None
         self._threads = np.zeros(0, np.int32)
 
@@ -55,7 +57,7 @@ class Destinations:
         return self._pcs is not None
 
     def to(self, units: Array) -> Array:
-        """Return True for each unit to which a copy is in flight. Requires at least one copy."""
+        """Return a mask of the units to which copies are in flight. Requires at least one copy."""
         assert self._pcs is not None
         return np.asarray(self._pcs[units] != 0)
 

@@ -161,11 +161,11 @@ class GlobalCheck:
             self._touch(m, tensor, kind, found._replace(who=who, values=values), clock)
 
     def _watched(self) -> list[_Tensor]:
-        """Return the tensors accessed so far that need checks."""
+        """Return the tensors that have been accessed so far and need checks."""
         return [tensor for tensor in self._tensors.values() if tensor is not None]
 
     def _tensor(self, allocation: Allocation) -> _Tensor | None:
-        """Return the state of an allocation; None if it needs no checks."""
+        """Return the state of an allocation, or None if it needs no checks."""
         key = id(allocation)
         if key not in self._tensors:
             written, blank = key in self._written, self._blanks.get(key)

@@ -1,7 +1,7 @@
 """Check `wgmma`: the registers and the shared memory that products in flight use, and the fences
 before products.
 
-Only kernels with `wgmma` use these checks. A product's reads of shared memory are tracked like
+These checks apply only to kernels with `wgmma`. A product's reads of shared memory are tracked like
 those of any other asynchronous operation. Its registers are checked before each instruction that
 uses them.
 """
@@ -30,7 +30,7 @@ from forgekit.vgpu.sanitizer.reach import bytes_reached
 from forgekit.vgpu.sanitizer.shadow import ENGINE, READ
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 
-_PIECE = 16  # bytes
+_PIECE = 16  # bytes per piece of an operand
 
 
 @dataclass
@@ -93,8 +93,8 @@ class WarpgroupCheck(Listener):
         for used in (self._in_flight, self._copies, self._written):
             used.clear()
         n_warps = m.n_blocks * m.n_threads // WARP
-        # Per warp: whether it has executed wgmma.fence since its last group of products, and
-        # whether it has started a product.
+        # For each warp: True if it has executed wgmma.fence since its last group of products, and
+        # True if it has started a product.
         self._fenced = np.zeros(n_warps, bool)
         self._multiplied = np.zeros(n_warps, bool)
 
