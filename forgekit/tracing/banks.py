@@ -68,8 +68,8 @@ def bank_use(access: WarpAccess) -> BankUse:
 
 
 def _pass(access: WarpAccess, lanes: range) -> BankPass:
-    """Build a pass. Lanes that request the same word share one access, except in atomics and
-    asynchronous copies."""
+    """Return the pass of these lanes. Lanes that request the same word share one access, except in
+    atomics and asynchronous copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:
         if access.active[lane]:

@@ -29,7 +29,7 @@ MOST_ELEMENTS = 1 << 27  # this number of elements needs about 3 GiB
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Footprint(Picture):
-    """The elements that a kernel touched in its tensors; a notebook shows them as a picture.
+    """The elements of its tensors that a kernel touched; a notebook shows them as a picture.
 
     Attributes:
         name: the host function's name.

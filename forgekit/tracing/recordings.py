@@ -22,7 +22,7 @@ from forgekit.vgpu import HOST, Listener, Recording, options
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
 
-MOST_BYTES = 128 << 20  # the limit for all stored recordings together
+MOST_BYTES = 128 << 20  # the limit for all stored recordings in total
 _MOST_CALLS = 64
 
 _kept: list[Call] = []  # the latest recording is last
@@ -53,7 +53,7 @@ class Call:
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """Read the recording or, after an invalid access, a new recording of a run of one block at
+        """Read the recording or, after an invalid access, the recording of a new run, one block at
         a time.
 
         Blocks run together, and the first invalid access stops all blocks, so the kernel must run

@@ -44,7 +44,7 @@ class Meeting:
     """The opening of a barrier.
 
     step: the index of the step before the opening. since, (warps, 32): for each lane, the index of
-    the step from which on its warp only arrives and waits; -1 if the lane did not arrive at this
+    the step since which its warp has only been waiting; -1 if the lane did not arrive at this
     barrier.
     """
 
@@ -152,7 +152,7 @@ class BlockTimeline(Launches):
         self._loops.last[who] = stop - 1
 
     def _lanes(self, m: Moment, mask: Array | None) -> Array | None:
-        """Return the mask's threads in the recorded block, or None if there are none."""
+        """Return the recorded block's threads that are in the mask, or None if there are none."""
         if self._row is None:
             return None
         who = m.expand(mask)[self._row]

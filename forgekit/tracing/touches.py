@@ -78,8 +78,8 @@ class Touches(Launches):
     Asynchronous copies count as loads when they are issued. Bulk copies count as accesses of at
     most 16 bytes by the thread that starts them.
 
-    columns: the columns to record, of `loads`, `stores` and `atomics`. line: the Python line whose
-    accesses to record; None for all lines.
+    columns: the columns to record, any of `loads`, `stores` and `atomics`. line: the Python line
+    whose accesses to record; None for all lines.
 
     Attributes:
         tensors: maps the names of touched tensors to their touches. sources: the Python lines with

@@ -25,7 +25,7 @@ class WarpAccess:
         kind: `load`, `store`, `atomic`, `async load` or `async store`.
         source: the Python line; None if the PTX has no line information.
         tensor: the names of the accessed tensors; empty for shared memory.
-        block, warp: the linear number of the block in the grid, and of the warp in the block.
+        block, warp: the linear numbers of the block in the grid and of the warp in the block.
         index, times: this is access number `index` (from 0) of `times` accesses by this warp on
             this line.
         address: (32,) virtual addresses in global memory, or byte offsets in shared memory.

@@ -29,8 +29,8 @@ from forgekit.vgpu import Access, Listener, Moment
 
 W = TypeVar("W", bound=WarpAccesses)
 
-MAX_PANELS = 6  # accesses per picture
-FIRST_WARPS, FIRST_TIMES = 4, 8  # maximum warps, and accesses per warp, for a line
+MAX_PANELS = 6  # maximum number of accesses per picture
+FIRST_WARPS, FIRST_TIMES = 4, 8  # maximum numbers of warps, and of accesses per warp, on a line
 _KINDS = ("any", "load", "store", "atomic")
 
 

@@ -68,7 +68,7 @@ class AccessCounts:
         )
 
     def times(self, weight: float) -> AccessCounts:
-        """Return all counts of accesses multiplied by `weight` and rounded."""
+        """Return the counts, multiplied by `weight` and rounded."""
         requests, asked, units, ideal = (
             round(n * weight) for n in (self.requests, self.bytes_asked, self.units, self.ideal)
         )

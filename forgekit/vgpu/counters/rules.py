@@ -1,10 +1,10 @@
-"""Compute the cost of a warp's access: 32-byte sectors of global memory, wavefronts of shared
-memory.
+"""Compute the cost of a warp's access, in 32-byte sectors of global memory or in wavefronts of
+shared memory.
 
 The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
 (tests/profiling/golden). Each function receives the addresses of the lanes of n warps, as
 nonnegative int64 of shape (n, 32); `active`, a mask of the active lanes, (n, 32); and `width`, the
-bytes per lane, which divides the addresses. It returns the units and the minimum number of units of
+bytes per lane, a divisor of the addresses. It returns the units and the minimum number of units of
 each warp. The functions apply the rules to every lane. They are fast enough only because they are
 called for only a few distinct warps (see `warps.py`).
 """
@@ -64,7 +64,7 @@ def wavefronts(rows: Array, active: Array, width: int, kind: str = "load") -> Co
 
 
 def load_parts(rows: Array, active: Array, width: int) -> Array:
-    """Return the number of equal parts of each warp that a load serves one after the other.
+    """Return the number of equal parts of each warp that are served one after the other in a load.
 
     64-bit loads are served by half-warps, 128-bit loads by quarter-warps. The parts are twice as
     large (whole warps or half-warps) if the address of every active lane i equals that of lane i^1,

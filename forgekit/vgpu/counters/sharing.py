@@ -25,7 +25,7 @@ from forgekit.vgpu.sampling import NEIGHBOURS
 
 _SPREAD = 16  # number of blocks to observe if all run
 _PENDING = 1 << 21  # number of sectors to collect before equal sectors are merged
-_ROW, _WARP = 40, 5  # bits of a sector's number, and of a warp's number
+_ROW, _WARP = 40, 5  # widths of a sector's and of a warp's number, in bits
 _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
 
@@ -33,8 +33,8 @@ _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "a
 class Sectors:
     """The sectors that accesses of one kind touch.
 
-    of_each: the number of distinct sectors of each observed block, summed over these blocks;
-    together: the number of distinct sectors that these blocks touch in total. near_each,
+    of_each: the number of distinct sectors that each observed block touches, summed over these
+    blocks; together: the number of distinct sectors that these blocks touch in total. near_each,
     near_together: the same numbers for neighbouring blocks.
     """
 
@@ -48,9 +48,9 @@ class Sectors:
 class Shared:
     """The counts of a launch.
 
-    blocks: the number of observed blocks, of n_blocks; instructions: warp instructions of each
-    observed block. warp_loads: the number of distinct sectors that a warp loads, summed over all
-    warps.
+    blocks: the number of observed blocks, of the launch's n_blocks; instructions: warp instructions
+    of each observed block. warp_loads: the number of distinct sectors that a warp loads, summed
+    over all warps.
     """
 
     n_blocks: int

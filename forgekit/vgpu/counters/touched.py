@@ -77,8 +77,8 @@ class Touched:
     def distinct(self, way: str, size: int = 1, only: Allocation | None = None) -> int:
         """Return the number of distinct pieces of `size` bytes that were touched in this way.
 
-        size: 1, or a power of two from 8; the first piece begins at an allocation's first byte.
-        only: the allocation to count; None for all allocations.
+        size: 1, or a power of two of at least 8; the first piece begins at an allocation's first
+        byte. only: the allocation to count; None for all allocations.
         """
         return sum(self._count(address, w, None, size) for address, w in self._bytes
                    if w == way and (only is None or address == only.address))  # fmt: skip

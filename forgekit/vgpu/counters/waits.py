@@ -34,7 +34,7 @@ _SHUFFLES = ("shfl", "vote", "redux", "match")
 
 
 class Step(NamedTuple):
-    """A PTX instruction in the pipeline.
+    """The pipe and the wait of a PTX instruction.
 
     pipe: the executing unit: "fp32", "fp64", "int", "special", "convert", "tensor", "shared",
     "global", "barrier", "shuffle" or "control"; slots: the number of machine instructions; wait:
