@@ -156,7 +156,7 @@ class Exported:
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:
-    """Return the device type in a DLPack capsule, as a writable reference; None for any other
+    """Return the device type in a DLPack capsule, as a writable reference, or None for any other
     object."""
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]

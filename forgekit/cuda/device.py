@@ -32,7 +32,7 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """When a script first uses "cuda", print a notice about this device on stderr."""
+    """Print a notice on stderr when a script first uses "cuda"."""
     print(
         f'forgekit: this machine has no GPU, so "cuda" is the {name()}. It runs on the CPU, in '
         "host memory, and its times are CPU times (--no-cuda turns it off).",

@@ -2,9 +2,9 @@
 
 All tensors are in the CPU's memory. Views share a storage, so they share the mark. In every thread,
 torch's operations run under a dispatch mode, which marks the results of operations on marked
-tensors, also in a backward pass. Tensors that a script creates on the CPU are marked as CPU
+tensors, including in backward passes. Tensors that a script creates on the CPU are marked as CPU
 tensors, so an operation that mixes CPU and GPU tensors raises torch's error. A tensor without a
-mark, such as a temporary of torch, can be combined with either.
+mark, such as one of torch's temporaries, can be combined with either.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def on_gpu(tensor: Any) -> bool:
 
 
 def on_host(tensor: Any) -> bool:
-    """Return True if a tensor is known to be on the CPU, and not pinned."""
+    """Return True if a tensor is known to be on the CPU and is not pinned."""
     marked = marked_of(tensor)
     known = getattr(marked, CUDA_ATTRIBUTE, None) is False
     return known and not getattr(marked, PINNED_ATTRIBUTE, False)
@@ -73,8 +73,7 @@ def room(size_bytes: int) -> np.ndarray:
 
 
 def _align(tensor: torch.Tensor) -> None:
-    """Move a new tensor to memory from `room`, because scripts depend on the alignment of
-    addresses."""
+    """Move a new tensor to memory from `room`, because scripts rely on aligned addresses."""
     old = marked_of(tensor)
     if type(tensor) is torch.Tensor and old is not tensor and old.nbytes():
         new = torch.frombuffer(room(old.nbytes()), dtype=torch.uint8).untyped_storage()
@@ -182,9 +181,9 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
     name = func.name().partition("::")[2]
     if func.namespace != "aten" or name.startswith(_CROSSING):
         return
-    if name.startswith(_INDEXING):  # CPU indices combine with all tensors
+    if name.startswith(_INDEXING):  # CPU indices can be used with all tensors
         mixed = marks[0] is False
-    else:  # zero-dimensional CPU tensors combine with all tensors
+    else:  # zero-dimensional CPU tensors can be used with all tensors
         mixed = any(m is False and t.dim() for t, m in zip(given, marks, strict=True))
     if mixed:
         raise RuntimeError(

@@ -36,8 +36,8 @@ def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:
 
 
 class _Typed(type):
-    """The type of classes such as `torch.cuda.FloatTensor`, which create tensors and are their
-    types."""
+    """The metaclass of classes such as `torch.cuda.FloatTensor`, which create tensors and are also
+    their types."""
 
     of_cpu: Any
 

@@ -21,7 +21,7 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """Base class of streams and events. Their work has always run already."""
+    """Base class of streams and events, whose work has always completed."""
 
     def synchronize(self) -> None:
         """Return immediately, because there is no work to wait for."""
@@ -145,7 +145,7 @@ class Generator(torch._C.Generator):
 
 
 class Device:
-    """`torch.cuda.device` and `device_of`, for which the first device is the only device."""
+    """`torch.cuda.device` and `device_of`, for a single device."""
 
     def __init__(self, which: Any) -> None:
         is_cuda(which.device if isinstance(which, torch.Tensor) else which)

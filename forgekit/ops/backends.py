@@ -138,5 +138,5 @@ def _functions(op: str) -> dict[str, Callable[..., Tensor]]:
 
 
 def _unknown(name: object, needed: str) -> UsageError:
-    remedy = "register yours with forgekit.ops.register_backend"
+    remedy = "register your function with forgekit.ops.register_backend"
     return usage_error("backend", brief(name), needed, remedy)

@@ -48,7 +48,7 @@ def choose_columns(
     most = 1 << (side_by_side - 1).bit_length()
     lanes = tile = min(_lanes(64, vector), most)
     wide, tiles = (outer * -(-side_by_side // each) for each in (WARP, tile))  # numbers of blocks
-    shared = False  # blocks that share the same columns
+    shared = False  # True if several blocks share columns
     if size <= 8:  # each thread reduces whole columns
         return ColumnChoice(min(128, max(WARP, most)), 1, _below(size, 8), vector, once=True)
     # There are enough blocks for all SMs, so blocks do not share columns.
@@ -94,7 +94,7 @@ def _below(size: int, most: int) -> int:
 
 # -- launches -------------------------------------------------------------------------------------
 def launch_columns(call: Call, view: View) -> Launch:
-    """Return a launch that reduces tensors (O, M, N) over M; rows along N are contiguous."""
+    """Return a launch that reduces tensors (O, M, N), contiguous along N, over M."""
     op = call.kind
     O, M, N = sizes = view.outer, view.reduced, view.inner  # noqa: E741
     read = view.strides[:1] if op == "sum" else view.strides

@@ -199,8 +199,8 @@ class Operator:
         return tuple(name for name, _ in self._arguments[self.operands : -1])
 
     def _split(self, inputs: Options) -> tuple[Options, Options, Any]:
-        """Return the operands, options and backend; PyTorch omits trailing arguments with default
-        values."""
+        """Return the operands, options and backend. PyTorch omits trailing arguments that have
+        default values."""
         every = inputs + tuple(default for _, default in self._arguments[len(inputs) :])
         return every[: self.operands], every[self.operands : -1], every[-1]
 
@@ -242,7 +242,7 @@ def plan(
     other_address: int = 0,
 ) -> tuple[Launch | None, Callable[[Tensor], Tensor]]:
     """Return a function that fills the result of a call (None if the result has no elements), and
-    the fastest allocator of the result.
+    the fastest function that allocates the result.
 
     stride, address: the first operand's strides in elements, and its address in bytes modulo 16;
     other_stride, other_address: those of the second operand, if any. This is the only cache in

@@ -1,4 +1,4 @@
-"""Convert a call to a sum, a softmax or its gradient into a launch, for any shape and strides.
+"""Build the launch for a call to a sum, a softmax or its gradient, for any shape and strides.
 
 Kernels take rows (M, N) or columns (O, M, N). This module chooses between them, and determines
 whether operands must first be copied or divided into pieces.
@@ -128,7 +128,7 @@ def _launch_by(call: Call, way: Way) -> Launch:
     sums, shape, dim, view = call.kind == "sum", call.shape, call.dim, way.view
     if not sums and view.reduced > PIECE:
         remedy = "compute it piece by piece"
-        raise usage_error("size of dim", view.reduced, f"{PIECE} at most", remedy)
+        raise usage_error("size of dim", view.reduced, f"at most {PIECE}", remedy)
     if max(view.outer, view.reduced, view.inner) <= PIECE:
         return way.launch(call, view)
     longest = max((k for k in range(len(shape)) if sums or k != dim), key=lambda k: shape[k])

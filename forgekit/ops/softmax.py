@@ -54,7 +54,8 @@ def softmax_backward(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    """Return y * (grad - sum of grad * y along dim), the gradient of x for y = softmax(x, dim).
+    """Return y * (grad - sum of grad * y along dim), the gradient with respect to x for y =
+    softmax(x, dim).
 
     grad is the gradient with respect to y; both tensors have the same shape, dtype and device. The
     dtypes, strides, dim, variants, backends and errors are the same as for `softmax`. The result is

@@ -108,7 +108,7 @@ def choose(
 def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
     """Return tiles for "vector", fastest first. The last tile fits every tensor.
 
-    For a large x, the sides of a tile have 256 bytes. If x is narrower, that side is its size,
+    For a large x, the sides of a tile are 256 bytes long. If x is narrower, that side is its size,
     rounded up to a power of two, and the block still reads or writes 256 bytes of a row along the
     other side. For a small x, tiles are smaller squares.
     """
@@ -166,8 +166,8 @@ def _as_integers(call: Call) -> Launch:
 
 
 def _whole(call: Call) -> Launch:
-    """Return one launch, or one per piece if there are too many rows or columns for a single
-    launch."""
+    """Return a launch of one kernel, or of one per piece for more rows or columns than one launch
+    allows."""
     return _in_pieces(call) if max(call.shape) > PIECE else _one_launch(call)
 
 
@@ -194,7 +194,8 @@ def _as_a_line(run: Launch) -> Launch:
 
 
 def _in_pieces(call: Call) -> Launch:
-    """Return one launch per piece, for too many rows or columns for a single launch."""
+    """Return a launch that runs one kernel per piece, for more rows or columns than one launch
+    allows."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):

@@ -189,7 +189,7 @@ def trace_warps(
             needed = f"a warp of block {number} that performs this access: {doing}"
             raise UsageError(got_needed("warp", warp, needed, "choose one of these"))
         most = max(trace.times[s][warp : warp + warps].max() for s in sites)
-        needed = f"0 to {most - 1:,}, the number of earlier accesses by this warp"
+        needed = f"0 to {most - 1:,}, because index counts the warp's earlier accesses"
         raise UsageError(got_needed("index", index, needed, "choose one of these"))
     shown = tuple(found[:MAX_PANELS])
     notes = stop_notes(error, bool(found))

@@ -63,7 +63,7 @@ def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterato
         if not mask.flat[0]:
             return
         mask = None
-    if mask is not None and mask.shape[1] == 1:  # every block is entirely active or entirely inactive
+    if mask is not None and mask.shape[1] == 1:  # each block is entirely active or inactive
         here = mask[:, 0]
         blocks = int(np.count_nonzero(here))
         if address.shape[0] > 1:

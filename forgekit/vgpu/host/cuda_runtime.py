@@ -172,7 +172,7 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
 
     try:
         if not 1 <= rank <= 5:
-            raise ValueError(f"{rank} modes, not 1 to 5")
+            raise ValueError(f"{rank} modes (needed 1 to 5)")
         if not 0 <= dtype < len(_MAP_TYPES) or interleave or not 0 <= swizzle < len(SPANS):
             raise ValueError(
                 f"data type {dtype} (needed 0 to 9: no tf32, no ftz, no 4 or 6 bits), "

@@ -87,19 +87,19 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if BEYOND_32_BITS in grid:
         raise _refused(
             f"a grid of more than {MAX_GRID[0]:,} blocks in {'xyz'[grid.index(BEYOND_32_BITS)]}",
-            f"at most {MAX_GRID}, as 32-bit numbers",
+            f"at most {MAX_GRID}, in 32-bit numbers",
             "let each block do more work, or launch once per piece of the input",
         )
     if min(*block, *grid) < 1:
         raise _refused(
-            f"grid {grid} of blocks {block}", "at least 1 in every dimension",
+            f"a grid of {grid} blocks of {block} threads", "at least 1 in every dimension",
             "use cute.ceil_div for the grid, or skip a launch that has no work",
         )  # fmt: skip
     if threads > MAX_BLOCK_THREADS or _exceeds(block, MAX_BLOCK):
         raise _refused(
             f"a block of {block} = {threads:,} threads",
             f"at most {MAX_BLOCK_THREADS} threads, and at most {MAX_BLOCK} per dimension",
-            "use a smaller block and more blocks, or let each thread do more work",
+            "use smaller blocks and more of them, or let each thread do more work",
         )
     if _exceeds(grid, MAX_GRID):
         raise _refused(
@@ -118,7 +118,7 @@ def _check_cluster(program: Code, record: LaunchRecord) -> None:
     elif any(g % c for g, c in zip(record.grid, cluster, strict=True)):
         needed = f"a grid of whole clusters, not {record.grid}"
         remedy = (
-            "round the grid up to a multiple of the cluster, and let blocks without work return"
+            "round the grid up to a multiple of the cluster size; blocks without work may return"
         )
     else:
         return
