@@ -1,8 +1,9 @@
-"""Answer cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) for the virtual
-GPU.
+"""Implement cuda-python's host calls (`cuda.bindings.driver`, `cuda.bindings.runtime`) on the
+virtual GPU.
 
-Each supported call is an entry of `_calls`; any other call is refused with its name. A device
-pointer is an address in this process, in memory allocated by these calls or in a live tensor.
+Each supported call is an entry of `_calls`; any other call raises an error that names the call. A
+device pointer is an address in this process, in memory allocated by these calls or in a live
+tensor.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _allocated: dict[int, np.ndarray] = {}  # memory allocated by these calls, by ad
 
 
 def patch_bindings(patches: Patches) -> None:
-    """Replace the functions of both modules with the virtual GPU's."""
+    """Replace the functions in both modules with the virtual GPU's functions."""
     from cuda.bindings import driver, runtime
 
     for module, prefix, ok in (
@@ -62,8 +63,8 @@ def _refusing(name: str, prefix: str) -> Callable:
 
 
 def _calls(module: Any, prefix: str) -> dict[str, Callable]:
-    """Return the supported calls by their names without the prefix. Each call returns a tuple of
-    results, a single result, or None."""
+    """Return a dictionary from names, without the prefix, to the supported calls. Each call returns
+    a tuple of results, a single result, or None."""
 
     def nothing(*_: Any, **__: Any) -> None:
         """Do nothing, because all work has already run."""
@@ -97,7 +98,7 @@ def _calls(module: Any, prefix: str) -> dict[str, Callable]:
         "OccupancyAvailableDynamicSMemPerBlock":
             lambda *_: limits.max_shared_bytes(device.arch()),
         "OccupancyMaxActiveBlocksPerMultiprocessor": always(1),
-        # As if each block occupied a whole multiprocessor.
+        # The result assumes that each block occupies a whole multiprocessor.
         "OccupancyMaxActiveClusters":
             lambda function, config: int(limits.MULTIPROCESSORS // config.gridDimX),
         **_streams(module, prefix), **_memory(module, prefix),
@@ -205,7 +206,7 @@ def _memory(module: Any, prefix: str) -> dict[str, Callable]:
 
 
 def _allocate(size_bytes: int) -> int:
-    """Allocate memory with all bits set, as in unwritten memory, and return its address."""
+    """Allocate memory, set all its bits, as in other unwritten memory, and return its address."""
     memory = marks.room(int(size_bytes))
     memory[:] = 0xFF
     _allocated[memory.ctypes.data] = memory
@@ -221,18 +222,18 @@ def allocation_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _free(address: int) -> None:
-    """Free an allocation. Raise UsageError if the address is not allocated, or has already been
-    freed."""
+    """Free an allocation. Raise UsageError if no allocation begins at the address, or if it has
+    already been freed."""
     if address and _allocated.pop(address, None) is None:
         needed = "an allocated pointer that has not been freed"
         raise usage_error("free", f"{address:#x}", needed, "free each pointer once")
 
 
 def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> None:
-    """Copy bytes. to, source: pairs of an address, and True if it is a device pointer.
+    """Copy bytes. to, source: pairs (address, True if it is a device pointer).
 
     Raises:
-        UsageError: the memory from a device pointer is too small.
+        UsageError: the memory at a device pointer is too small.
     """
     for address, on_device in (to, source):
         if on_device:
@@ -241,7 +242,7 @@ def _copy(to: tuple[int, bool], source: tuple[int, bool], size_bytes: int) -> No
 
 
 def _fill(address: int, value: int, item_bytes: int, count: int) -> None:
-    """Write `count` items of the same value. Raise the same error as `_copy`."""
+    """Write `count` items of the same value. Raise UsageError if the memory is too small."""
     _check_holds(address, item_bytes * count, "memset")
     item = (value % (1 << 8 * item_bytes)).to_bytes(item_bytes, "little")
     memory = (ctypes.c_uint8 * (item_bytes * count)).from_address(address)

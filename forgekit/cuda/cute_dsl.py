@@ -30,16 +30,16 @@ def patch_cute_dsl(patches: Patches) -> None:
 
     for name in ("benchmark", "_benchmark_for_autotune"):
         patches.put(testing, name, _once(getattr(testing, name)))
-    # The older name is a wrapper, so that a warning refers to the caller's line.
+    # Wrap the older name here, so that its warning refers to the caller's line.
     warns = older._deprecated(older.benchmark.__deprecated__)
     patches.put(older, "benchmark", warns(testing.benchmark))
-    # The original would load an empty kernel to determine the occupancy; see `bindings`.
+    # The original would load an empty kernel to determine the occupancy, which `bindings` provides.
     patches.put(HardwareInfo, "_get_device_function", lambda self: None)
     patches.put(JitCompiledFunction, "export_to_c", _export)
     patches.put(runtime, "load_module", Exported)
 
 
-# Kind of mistake that stops a kernel -> CUDA's name of the error that a GPU reports.
+# The kind of mistake that stops a kernel -> CUDA's name for the error that a GPU reports.
 _CODES = {
     "out-of-bounds": "IllegalAddress", "misaligned": "MisalignedAddress", "trap": "Assert",
     "deadlock": "LaunchTimeout", "divergent-barrier": "LaunchTimeout", "endless": "LaunchTimeout",
@@ -84,17 +84,19 @@ def _once(measure: Callable) -> Callable:
     return run
 
 
-# Precedes each pickled function in a file. (The DSL's own files also contain a pickled signature.)
+# This mark precedes each pickled function in a file. (The DSL's own files also contain a pickled
+# signature.)
 _MARK = b"\0forgekit: a function for the virtual GPU\0"
 
 
 def _export(function: Any, file_path: str = "", file_name: str = "", function_prefix: str = "", *,
             object_file_path: str = "", function_name: str = "", **_: Any) -> None:  # fmt: skip
-    """Write an object file, which can be linked into a shared library. The file contains the host
-    code's MLIR and the kernels' PTX as data, because the machine code would call a real GPU.
+    """Write an object file that can be linked into a shared library. It contains the host code's
+    MLIR and the kernels' PTX as data, because machine code would call a real GPU.
 
-    The arguments are those of the DSL's two versions: (folder, file name, prefix) or, for TVM-FFI,
-    (file, function_name=…). Without TVM-FFI, a loaded function accepts any tensor, as on a GPU.
+    The arguments are those of the DSL's two export functions: (folder, file name, prefix) or, for
+    TVM-FFI, (file, function_name=…). Without TVM-FFI, a loaded function accepts any tensor, as on a
+    GPU.
     """
     from cutlass._mlir import ir
     from cutlass._mlir._mlir_libs._cutlass_ir import _aot_support
@@ -128,7 +130,7 @@ def _export(function: Any, file_path: str = "", file_name: str = "", function_pr
 
 
 class Exported:
-    """The functions in an object file or shared library, as attributes or items."""
+    """Provides the functions in an object file or shared library, as attributes or items."""
 
     def __init__(self, file_path: str, *, enable_tvm_ffi: bool = False) -> None:
         found = Path(file_path).read_bytes().split(_MARK)[1:]
@@ -154,7 +156,7 @@ class Exported:
 
 
 def device_of_capsule(capsule: Any) -> ctypes.c_int32 | None:
-    """Return the device type in a DLPack capsule, as a writable reference; None for any other
+    """Return the device type in a DLPack capsule, as a writable reference, or None for any other
     object."""
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]

@@ -32,8 +32,7 @@ def name() -> str:
 
 @functools.cache
 def say_once() -> None:
-    """Print, once per process, a notice about "cuda" on stderr when a script first uses this
-    device."""
+    """Print a notice on stderr when a script first uses "cuda"."""
     print(
         f'forgekit: this machine has no GPU, so "cuda" is the {name()}. It runs on the CPU, in '
         "host memory, and its times are CPU times (--no-cuda turns it off).",
@@ -42,7 +41,8 @@ def say_once() -> None:
 
 
 def memory_bytes() -> tuple[int, int]:
-    """Return this machine's free and total memory, which stores the virtual GPU's tensors."""
+    """Return this machine's free and total memory, in bytes. The virtual GPU's tensors are stored
+    there."""
     page = os.sysconf("SC_PAGE_SIZE")
     return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
 
@@ -65,9 +65,8 @@ def properties() -> SimpleNamespace:
 
 
 def attribute(which: str) -> int:
-    """Return a device attribute. which: the last part of its name, in capitals and without
-    underscores. An attribute unknown to the virtual GPU is 0, like that of a feature that a GPU
-    lacks."""
+    """Return a device attribute, or 0 for an unknown attribute, as for a feature that a GPU lacks.
+    which: the last part of the attribute's name, in capitals and without underscores."""
     p = properties()
     known = {name.replace("_", "").upper(): value for name, value in vars(p).items()}
     known |= {f"MAX{name}": value for name, value in known.items() if "SHAREDMEMORY" in name}

@@ -1,5 +1,5 @@
 """Implement streams, events and CUDA graphs. Work runs immediately or, during a capture, is
-recorded.
+recorded instead.
 
 A capture records, in order, the kernels, copies and torch operations of its stream and of streams
 that wait for one of its events. A replay runs this work again, on the same memory.
@@ -19,12 +19,12 @@ from forgekit.vgpu.errors import usage_error
 NOT_CAPTURED = object()
 LEGACY_STREAM = 0
 
-# nonzero handles of streams, events and graphs
+# nonzero handles for streams, events and graphs
 _handles = itertools.count(0x5000_0010, 0x10)
 
 
 def new_handle() -> int:
-    """Return a new number for a stream, event or graph."""
+    """Return a new handle for a stream, event or graph."""
     return next(_handles)
 
 
@@ -42,7 +42,7 @@ class Graph:
 
 @dataclass
 class Event:
-    """A time on this machine's clock, and the stream in which it was recorded."""
+    """An event: its time on this machine's clock, and the stream in which it was recorded."""
 
     recorded_s: float | None = None
     stream: int = LEGACY_STREAM
@@ -118,14 +118,15 @@ def end_capture() -> Graph:
 
 
 def submit(stream: int, work: Callable[[], Any]) -> None:
-    """Run work in a stream: now or, if a graph captures the stream, when the graph is replayed."""
+    """Run work in a stream: now or, if the stream is being captured, in each replay of the
+    graph."""
     if not keep(stream, work):
         work()
 
 
 def keep(stream: int, work: Callable[[], Any]) -> bool:
-    """Capture work if this stream is being captured. Return True if the work was captured, in which
-    case it must not run now."""
+    """Record work if this stream is being captured. Return True if the work was recorded and
+    therefore must not run now."""
     if not is_capturing(stream):
         return False
     assert _here.capture is not None
@@ -134,8 +135,8 @@ def keep(stream: int, work: Callable[[], Any]) -> bool:
 
 
 def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Record a torch operation if the current stream is being captured, and return its result,
-    otherwise NOT_CAPTURED."""
+    """If the current stream is being captured, record a torch operation and return its result.
+    Otherwise, return NOT_CAPTURED."""
     import torch
 
     if not is_capturing(current_stream()):
@@ -150,7 +151,7 @@ def capture_operation(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         keep(current_stream(), lambda: _run(func, args, kwargs))
         return changed[0] if len(returns) == 1 else tuple(changed[: len(returns)]) or None
     result = func(*args, **kwargs)
-    if any(r.alias_info for r in returns) or not returns:  # a view needs no replay
+    if any(r.alias_info for r in returns) or not returns:  # creating a view needs no replay
         return result
 
     def again() -> None:

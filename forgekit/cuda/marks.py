@@ -2,9 +2,9 @@
 
 All tensors are in the CPU's memory. Views share a storage, so they share the mark. In every thread,
 torch's operations run under a dispatch mode, which marks the results of operations on marked
-tensors, including those of a backward pass. Tensors that a script creates on the CPU are marked as
-CPU tensors, so an operation that mixes CPU and GPU tensors raises torch's error. A tensor without a
-mark, such as a temporary of torch, can be combined with either.
+tensors, including in backward passes. Tensors that a script creates on the CPU are marked as CPU
+tensors, so an operation that mixes CPU and GPU tensors raises torch's error. A tensor without a
+mark, such as one of torch's temporaries, can be combined with either.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from forgekit.cuda import device as gpu
 from forgekit.cuda import graphs, products
 from forgekit.vgpu.wording import got_needed
 
-# Attributes of a storage: one is True for GPU memory and False for CPU memory, the other is True
-# for pinned memory, which kernels can also access.
+# Attributes of a storage. The first is True for GPU memory and False for CPU memory. The second is
+# True for pinned memory, which kernels can also access.
 CUDA_ATTRIBUTE, PINNED_ATTRIBUTE = "_forgekit_cuda", "_forgekit_pinned"
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
 
 def marked_of(tensor: Any) -> Any:
-    """Return the object that has a tensor's "cuda" mark: the storage, which views share, or the
-    tensor itself if it has no storage (such as a sparse tensor)."""
+    """Return the object that stores a tensor's "cuda" mark: the storage, which views share, or the
+    tensor itself if it has no storage (as for a sparse tensor)."""
     try:
         return tensor.untyped_storage()
     except (AttributeError, NotImplementedError, RuntimeError):
@@ -44,15 +44,15 @@ def on_gpu(tensor: Any) -> bool:
 
 
 def on_host(tensor: Any) -> bool:
-    """Return True if a tensor is known to be on the CPU, and not pinned."""
+    """Return True if a tensor is known to be on the CPU and is not pinned."""
     marked = marked_of(tensor)
     known = getattr(marked, CUDA_ATTRIBUTE, None) is False
     return known and not getattr(marked, PINNED_ATTRIBUTE, False)
 
 
 def mark(tensor: torch.Tensor, cuda: bool = True, *, new: bool = False) -> torch.Tensor:
-    """Mark the device of a tensor's storage; return the tensor. new: True if the tensor has no
-    views yet."""
+    """Mark a tensor's storage as GPU memory (or CPU memory), and return the tensor. new: True if
+    the tensor has no views yet."""
     if cuda and new:
         _align(tensor)
     marked = marked_of(tensor)
@@ -65,7 +65,7 @@ def mark(tensor: torch.Tensor, cuda: bool = True, *, new: bool = False) -> torch
 
 
 def room(size_bytes: int) -> np.ndarray:
-    """Return memory that begins at a multiple of 512 bytes, as does memory from torch's GPU
+    """Return memory that begins at a multiple of 512 bytes, like memory from torch's GPU
     allocator."""
     memory = np.empty(size_bytes + _ALIGNED, np.uint8)
     start = -memory.ctypes.data % _ALIGNED
@@ -73,8 +73,7 @@ def room(size_bytes: int) -> np.ndarray:
 
 
 def _align(tensor: torch.Tensor) -> None:
-    """Move a new tensor to memory from `room`, because scripts depend on the alignment of
-    addresses."""
+    """Move a new tensor to memory from `room`, because scripts rely on aligned addresses."""
     old = marked_of(tensor)
     if type(tensor) is torch.Tensor and old is not tensor and old.nbytes():
         new = torch.frombuffer(room(old.nbytes()), dtype=torch.uint8).untyped_storage()
@@ -85,10 +84,10 @@ def _align(tensor: torch.Tensor) -> None:
 
 # The latest storages on "cuda", oldest first. On a GPU, torch's allocator keeps the memory of a
 # tensor that a script deletes, so a pointer to this memory, for example in a table of a grouped
-# product, stays valid.
+# product, remains valid.
 KEPT: collections.deque[Any] = collections.deque()
 _KEPT_BYTES = 64 << 20
-_ALIGNED = 512  # bytes, as in torch's GPU allocator
+_ALIGNED = 512  # in bytes, as in torch's GPU allocator
 
 
 def _keep(storage: Any) -> None:
@@ -115,10 +114,11 @@ def _pinned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_cuda(device: Any) -> bool:
-    """Return True if a device is the GPU. device: any form that torch accepts.
+    """Return True if a device is the GPU. device: anything that torch accepts as a device.
 
     Raises:
-        RuntimeError: the device is a GPU other than the first; the error is torch's own.
+        RuntimeError: torch's error for an invalid device, if the device is a GPU other than the
+            first.
     """
     if device is None:
         return False
@@ -133,7 +133,7 @@ def is_cuda(device: Any) -> bool:
 class Marking(TorchDispatchMode):
     """Runs operations for "cuda" on the CPU and marks their results."""
 
-    # False after `stop`, so that threads that still run under this mode find torch unchanged
+    # False after `stop`: torch is then unchanged in threads that still run under this mode
     active = True
 
     @classmethod
@@ -152,7 +152,7 @@ class Marking(TorchDispatchMode):
         if cuda := is_cuda(device):
             kwargs["device"] = CPU
         elif device is None or torch._C._current_graph_task_id() != -1:
-            # (A backward pass passes the tensors' true device.)
+            # (Backward passes pass the tensors' true device.)
             given = [*_tensors((args, kwargs))]
             marks = [getattr(marked_of(t), CUDA_ATTRIBUTE, None) for t in given]
             cuda, on_cpu = True in marks, False in marks
@@ -181,9 +181,9 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
     name = func.name().partition("::")[2]
     if func.namespace != "aten" or name.startswith(_CROSSING):
         return
-    if name.startswith(_INDEXING):  # CPU indices combine with all tensors
+    if name.startswith(_INDEXING):  # CPU indices can be used with all tensors
         mixed = marks[0] is False
-    else:  # zero-dimensional CPU tensors combine with all tensors
+    else:  # zero-dimensional CPU tensors can be used with all tensors
         mixed = any(m is False and t.dim() for t, m in zip(given, marks, strict=True))
     if mixed:
         raise RuntimeError(
@@ -193,8 +193,8 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
 
 
 def _mark_results(func: Any, result: Any, cuda: bool) -> None:
-    """Mark the results of an operation. A view may be a new tensor (as for `to`); a written tensor
-    keeps its mark."""
+    """Mark the results of an operation. According to its schema, a view may be a new tensor (as for
+    `to`). A written tensor keeps its mark."""
     written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
     name = func.name().partition("::")[2]
     if written and (not cuda or name.startswith(_CROSSING)):
@@ -209,8 +209,8 @@ def _mark_results(func: Any, result: Any, cuda: bool) -> None:
 
 def _run(func: Any, args: tuple, kwargs: dict[str, Any], *, plain: bool, cuda: bool) -> Any:
     """Run an operator. A custom operator may be Python code that supports only "cuda", so it runs
-    under this dispatch mode again (within the mode's handler, the mode is off). plain: True if no
-    argument handles operators itself, as a fake tensor does."""
+    with this dispatch mode enabled again (torch disables the mode in its handler). plain: True if
+    no argument handles operators itself, as a fake tensor does."""
     if plain and func.namespace not in ("aten", "prim", "prims"):
         for key in ("CUDA", "CPU") if cuda else ("CPU",):
             if torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key):

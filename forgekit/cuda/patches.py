@@ -9,7 +9,7 @@ from unittest import mock
 
 
 class Patches(ExitStack):
-    """The replaced attributes. `close` restores them in reverse order."""
+    """Replaces attributes. `close` restores them in reverse order."""
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module or class."""

@@ -1,4 +1,4 @@
-"""Provide the plug-in, which replaces the GPU calls of host code and tracks the tensors on
+"""Provide the plug-in, which replaces host code's calls to a GPU and tracks the tensors on
 "cuda"."""
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from forgekit.vgpu.wording import got_needed
 
 
 class Cuda(Plugin):
-    """Lets host code find a GPU: the virtual GPU."""
+    """Presents the virtual GPU to host code as a GPU."""
 
     def start(self) -> None:
-        """Replace the GPU calls of host code.
+        """Replace host code's calls to a GPU.
 
         Raises:
             PlatformError: torch finds a real GPU on this machine.

@@ -1,9 +1,8 @@
-"""Multiply half-precision matrices on "cuda" with results that equal those of tensor cores bit for
-bit.
+"""Multiply half-precision matrices on "cuda", with the same bits as on tensor cores.
 
-Scripts compare a kernel's product with torch's and expect equal bits, because cuBLAS and the kernel
-add in the same way: in float32, 16 products at a time, in order. torch's product on the CPU rounds
-about one element in a thousand differently.
+Scripts that compare a kernel's product with torch's expect equal bits, because cuBLAS and the
+kernel add in the same way: in float32, 16 products at a time, in order. On the CPU, torch's product
+rounds about one element in a thousand differently.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import torch
 
 from forgekit.vgpu import tensor_cores
 
-_STEP = 16  # products that one instruction adds
-_MOST = 1 << 30  # maximum multiplications, about 2 s; for more, use torch's product on the CPU
+_STEP = 16  # the number of products that one instruction adds
+_MOST = 1 << 30  # multiplications in about 2 s; torch's CPU product computes larger cases
 _KINDS = {torch.float16: "f16", torch.bfloat16: "bf16"}
 _aten = torch.ops.aten
 _PRODUCTS = (_aten.mm.default, _aten.bmm.default)
-_WITH_TYPE = (_aten.mm.dtype, _aten.bmm.dtype)  # with a result dtype; the CPU lacks these
+_WITH_TYPE = (_aten.mm.dtype, _aten.bmm.dtype)  # overloads with a result dtype, which the CPU lacks
 _SUMS = (_aten.addmm.dtype, _aten.baddbmm.dtype)
 
 
@@ -42,7 +41,7 @@ def product(func: Any, args: tuple, kwargs: dict[str, Any]) -> torch.Tensor | No
 
 
 def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
-    """Return the product in float32, added up as by tensor cores, or None for other types and
+    """Return the product in float32, added as tensor cores add, or None for other types and
     sizes."""
     if a.dtype not in _KINDS or a.dtype != b.dtype:
         return None
@@ -64,7 +63,7 @@ def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor | None:
 
 
 def _codes(matrix: torch.Tensor) -> np.ndarray:
-    """Return the bits of a matrix. (The base class's `numpy` method also works for a tensor on
+    """Return the bits of a matrix. (Unlike `Tensor.numpy`, the base class's method works on
     "cuda".)"""
     bits = matrix.contiguous().view(torch.int16)
     return torch._C.TensorBase.numpy(bits).view(np.uint16)

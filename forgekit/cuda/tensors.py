@@ -1,5 +1,5 @@
-"""Replace torch's device queries for tensors on "cuda", its moves between devices, and its file
-functions."""
+"""Replace torch's functions that query a tensor's device, move tensors between devices, and save
+and load files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forgekit.cuda.patches import Patches
 
 
 class _Move(torch.autograd.Function):
-    """Copies a tensor to the other device; copies its gradient back."""
+    """Copies a tensor to the other device, and its gradient back."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, cuda: bool) -> torch.Tensor:
@@ -36,8 +36,8 @@ def _moved(x: torch.Tensor, cuda: bool) -> torch.Tensor:
 
 
 class _Typed(type):
-    """The type of classes such as `torch.cuda.FloatTensor`, which create tensors and are their
-    types."""
+    """The metaclass of classes such as `torch.cuda.FloatTensor`, which create tensors and are also
+    their types."""
 
     of_cpu: Any
 
@@ -49,7 +49,7 @@ class _Typed(type):
 
 
 def patch_tensors(patches: Patches) -> None:
-    """Replace functions that query a tensor's device, and functions that move it."""
+    """Replace the functions that query a tensor's device and those that move tensors."""
     put, tensor = patches.put, torch.Tensor
     where = tensor.device
 
@@ -165,15 +165,15 @@ def _on_the_cpu_alone(original: Callable) -> Callable:
 
 
 def _default_device() -> torch.device:
-    """Return the device of `with torch.device(…)` or set_default_device. To find it, torch itself
-    would call torch.tensor."""
+    """Return the device set by `with torch.device(…)` or set_default_device. (torch's own function
+    calls torch.tensor.)"""
     modes = reversed(_get_current_function_mode_stack())
     return next((m.device for m in modes if isinstance(m, DeviceContext)), CPU)
 
 
 def made_from_data(original: Callable) -> Callable:
-    """Wrap `torch.tensor` and similar functions, which evaluate their device before any dispatch
-    mode."""
+    """Wrap `torch.tensor` and similar functions, which evaluate their device before a dispatch mode
+    can change it."""
 
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:
         device = kwargs.pop("device", None)
@@ -193,8 +193,8 @@ def made_from_data(original: Callable) -> Callable:
 
 def made_by_a_script(original: Callable) -> Callable:
     """Wrap `torch.zeros` and similar functions. They then accept a number as the device, and mark
-    their CPU results as CPU tensors. (forgekit's tensors stay unmarked, so they combine with CPU
-    and GPU tensors.)"""
+    their CPU results as CPU tensors. (forgekit's tensors remain unmarked, so they can be combined
+    with CPU and GPU tensors.)"""
 
     @functools.wraps(original)
     def make(*args: Any, **kwargs: Any) -> torch.Tensor:

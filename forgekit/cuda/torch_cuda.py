@@ -21,7 +21,7 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """The base of streams and events, whose work has already run."""
+    """Base class of streams and events, whose work has always completed."""
 
     def synchronize(self) -> None:
         """Return immediately, because there is no work to wait for."""
@@ -116,7 +116,7 @@ class CUDAGraph:
         return 0, 0
 
     def instantiate(self) -> None:
-        """Do nothing."""
+        """Do nothing, because a captured graph can be replayed immediately."""
 
 
 @contextlib.contextmanager
@@ -133,7 +133,7 @@ def graph(
 
 
 class Generator(torch._C.Generator):
-    """`torch.Generator`, which on "cuda" draws the CPU's random numbers."""
+    """`torch.Generator`. On "cuda", it draws the CPU's random numbers."""
 
     device = CPU
 
@@ -145,7 +145,7 @@ class Generator(torch._C.Generator):
 
 
 class Device:
-    """`torch.cuda.device` and `device_of`, for which the first device is the only device."""
+    """`torch.cuda.device` and `device_of`, for a single device."""
 
     def __init__(self, which: Any) -> None:
         is_cuda(which.device if isinstance(which, torch.Tensor) else which)
@@ -164,8 +164,7 @@ def _properties(which: Any = None) -> SimpleNamespace:
 
 
 def _is_available() -> bool:
-    """Return False if forgekit calls this function, because there is no real GPU; otherwise, return
-    True."""
+    """Return True, but return False to forgekit's own modules, which ask for a real GPU."""
     return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
 
 
@@ -175,8 +174,8 @@ def _set_stream(stream: Stream | None) -> None:
 
 
 def _answers(**values: Any) -> dict[str, Any]:
-    """Return functions with constant results. The functions are distinct, because torch's compiler
-    inspects them."""
+    """Return functions with these constant results. Each is a separate function, because torch's
+    compiler inspects them."""
 
     def always(value: Any) -> Any:
         return lambda *_, **__: value
@@ -234,7 +233,7 @@ def patch_torch(patches: Patches) -> None:
         '"cuda" has no allocator: its tensors are stored in this machine\'s memory.'))  # fmt: skip
     patches.put(torch.cuda.nvtx, "_nvtx", SimpleNamespace(**_answers(
         rangePushA=0, rangePop=0, rangeStartA=0, rangeEnd=None, markA=None)))  # fmt: skip
-    torch.utils._device._device_constructors()  # fills a cache before the functions are replaced
+    torch.utils._device._device_constructors()  # fills a cache before functions are replaced
     for name in _MADE_FROM_DATA:
         patches.put(torch, name, made_by_a_script(made_from_data(getattr(torch, name))))
     for name in _MADE_BY_A_SCRIPT:
@@ -248,11 +247,11 @@ def patch_torch(patches: Patches) -> None:
     profile = torch.autograd.profiler.profile.__init__
     patches.put(torch.autograd.profiler.profile, "__init__", lambda self, *args, **kwargs: profile(
         self, *args, **kwargs | {"use_device": None}))  # fmt: skip
-    # Compiled code would run on a GPU; the original function returns the same values.
+    # Compiled code would need a GPU; the original function returns the same values.
     patches.put(torch, "compile", lambda model=None, **_: model or (lambda model: model))
     patches.put(torch.nn.Module, "compile", lambda self, *_, **__: None)
     patches.put(torch.compiler, "reset", lambda: None)
-    # With one device, `nn.DataParallel` moves CPU tensors to the device, and gradients back.
+    # With one device, `nn.DataParallel` moves CPU tensors to that device and gradients back.
     patches.put_all(torch._C, {
         "_scatter": lambda tensor, *_: (tensor.to(CUDA),),
         "_gather": lambda parts, dim, where: parts[0].cpu() if where == -1 else parts[0],

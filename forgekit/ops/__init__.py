@@ -1,4 +1,4 @@
-"""Operators for PyTorch that use the kernels, and functions that choose the operators' backend.
+"""Provide PyTorch operators that use the kernels, and functions that choose the operators' backend.
 
     from forgekit.ops import copy_transpose, reduce_sum, softmax, softmax_backward
 

@@ -20,8 +20,8 @@ from torch import Tensor
 from forgekit.arguments import checked
 from forgekit.errors import UsageError, brief, usage_error
 
-# The functions per operator and backend, and the backend chosen for each operator, if any.
-functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` adds its own
+# The functions of each operator, by backend, and the backend chosen for each operator, if any.
+functions: dict[str, dict[str, Callable[..., Tensor]]] = {}  # each `Operator` adds its functions
 chosen: ContextVar[dict[str, str] | None] = ContextVar("forgekit_backends", default=None)
 defaults: dict[str, str] = {}
 
@@ -30,19 +30,19 @@ defaults: dict[str, str] = {}
 def register_backend(
     op: str, name: str, forward: Callable[..., Tensor], *, replace: bool = False
 ) -> None:
-    """Register your function as `backend=name` of an operator, in this process.
+    """Register your function as the backend `name` of an operator, in this process.
 
     op: one of the operators below. Your function receives the listed arguments and must return a
     new contiguous tensor with the input's dtype and device. The argument dim is nonnegative, and 0
     for a tensor without dimensions.
 
         copy_transpose    forward(x (M, N)) -> (N, M)
-        reduce_sum        forward(x, dim, keepdim) -> x's shape without dim, or with 1 there
+        reduce_sum        forward(x, dim, keepdim) -> x's shape without dim, or with size 1 there
         softmax           forward(x, dim) -> x's shape
         softmax_backward  forward(grad, y, dim) -> y's shape
 
     A softmax backend supports gradients if its name is also registered for softmax_backward; the
-    derivatives of the other operators need no registered function. replace: True to replace a
+    gradients of the other operators need no registered function. replace: True to replace a
     function that is already registered. If your function calls the operator itself, that call uses
     forgekit's kernel unless it passes `backend=`.
 
@@ -64,7 +64,7 @@ def register_backend(
 
 @checked()
 def backend_names(op: str) -> tuple[str, ...]:
-    """Return the values of `backend=` for an operator: "kernel", "ref" and registered names.
+    """Return the valid values of `backend=` for an operator: "kernel", "ref" and registered names.
 
     Raises:
         UsageError: the operator does not exist.
@@ -77,8 +77,8 @@ def backend_names(op: str) -> tuple[str, ...]:
 def use_backend(name: str, op: str | None = None) -> Iterator[None]:
     """Use a backend inside a `with` block, in the current thread or asyncio task only.
 
-    op: the operator; None for all operators that have this backend (the other operators keep
-    theirs). The backend of the forward pass also computes the gradient, wherever `backward()` is
+    op: the operator; None for all operators that have this backend (the others keep their backend).
+    The backend of the forward pass also computes the gradient, regardless of where `backward()` is
     called. A function compiled by torch.compile looks up the backend when it runs, and so does its
     backward pass; such a function must not contain the `with` block.
 
@@ -120,7 +120,7 @@ def current_backend(op: str, backend: str | None = None) -> str:
 
 
 def _choice(name: str, op: str | None) -> dict[str, str]:
-    """Return {operator: name} for the operators that a choice affects."""
+    """Return a dictionary from each operator that a choice affects to the name of the backend."""
     if op is not None:
         return {op: current_backend(op, name)}
     having = {each: name for each in functions if name == "kernel" or name in functions[each]}
@@ -138,5 +138,5 @@ def _functions(op: str) -> dict[str, Callable[..., Tensor]]:
 
 
 def _unknown(name: object, needed: str) -> UsageError:
-    remedy = "register yours with forgekit.ops.register_backend"
+    remedy = "register your function with forgekit.ops.register_backend"
     return usage_error("backend", brief(name), needed, remedy)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from forgekit.kernels import VECTOR_BYTES
 
-Launch = Callable[..., None]  # takes the operands and the result
+Launch = Callable[..., None]  # its arguments are the operands and the result
 
 
 class Call(NamedTuple):
@@ -36,7 +36,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, op: str, *operands: Tensor, arch: str | None, **options: Any) -> Call:
-        """Return the call of an operator with the given operands."""
+        """Return the call of an operator with these operands."""
         strides = tuple(x.stride() for x in operands)
         addresses = tuple(x.data_ptr() % VECTOR_BYTES for x in operands)
         x = operands[0]
@@ -74,8 +74,8 @@ def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> Vi
     """Return a view of operands that share a shape, or None if their dimensions cannot be folded.
 
     strides: the strides of each operand, in elements. dim: the reduced dimension. Dimensions can be
-    folded into one if every operand steps through them with one constant stride; dimensions of size
-    1 can always be folded. A mode of size 1 has stride 0.
+    folded into one if, in every operand, a single stride leads from each element to the next.
+    Dimensions of size 1 can always be folded. A mode of size 1 has stride 0.
     """
     before = _merge(shape[:dim], [s[:dim] for s in strides])
     behind = _merge(shape[dim + 1 :], [s[dim + 1 :] for s in strides])
@@ -89,7 +89,7 @@ def fold(shape: Sequence[int], strides: Sequence[Sequence[int]], dim: int) -> Vi
 def _merge(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[int, tuple[int, ...]] | None:
-    """Merge adjacent dimensions; return their total size and each operand's stride."""
+    """Fold adjacent dimensions, and return the size and each operand's stride, or None."""
     size, steps = 1, tuple(0 for _ in strides)
     for mode in reversed(range(len(shape))):
         if shape[mode] == 1:

@@ -1,4 +1,5 @@
-"""Check the operators' arguments; each error states what it got, what it needed, and a remedy."""
+"""Check the operators' arguments. Each error states the given value, the required value and a
+remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def virtual_arch(x: Tensor) -> str:
     """Return the architecture of the virtual GPU that runs kernels on CPU tensors.
 
     Raises:
-        UsageError: the target is a GPU, but x is on another device.
+        UsageError: the target is a GPU, but x is not on a GPU.
     """
     target = current_target()
     if target.kind != "virtual":
@@ -33,8 +34,8 @@ def virtual_arch(x: Tensor) -> str:
 def check_tensor(x: object, name: str = "x") -> None:
     """Raise UsageError unless x is a strided tensor on a GPU or the CPU.
 
-    Also raise it if x needs a derivative that PyTorch does not support for operators written in
-    Python."""
+    The error is also raised if x needs a derivative that PyTorch does not support for operators
+    written in Python."""
     if not isinstance(x, Tensor):
         remedy = f"use torch.as_tensor({name})"
         raise usage_error(name, type(x).__name__, "a torch tensor", remedy)
@@ -56,8 +57,8 @@ def check_tensor(x: object, name: str = "x") -> None:
 
 
 def _inside_grad(x: Tensor) -> bool:
-    """Return True if torch.func.grad or a similar function differentiates with respect to x, at any
-    nesting level."""
+    """Return True if, at any nesting level, torch.func.grad or a similar function differentiates
+    with respect to x."""
     functorch = torch._C._functorch
     while functorch.is_functorch_wrapped_tensor(x):
         if functorch.is_gradtrackingtensor(x):

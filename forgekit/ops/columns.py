@@ -1,7 +1,7 @@
 """Choose and compile the kernel for a call that reduces columns.
 
-Only `choose_columns` decides the configuration. Its choices were measured on one H200 on
-2026-11-21; `book/measured/tiles_h200.json` holds the latest runs.
+`choose_columns` alone determines the configuration. Its choices were measured on one H200 on
+2026-11-21; `book/measured/tiles_h200.json` contains the latest runs.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from forgekit.ops.tile_choice import SMS, Op, power_below
 class ColumnChoice:
     """The fields of a `ColumnTile`, and the number of blocks that share a column.
 
-    cluster: blocks of a cluster that share a column. split: parts of a column, whose sums a second
-    kernel adds up."""
+    cluster: the number of blocks in a cluster, which share a column. split: the number of parts of
+    a column; a second kernel adds up the parts' sums."""
 
     lanes: int
     rows: int
@@ -42,24 +42,24 @@ def choose_columns(
     """Return the configuration for `outer` matrices of `size` rows and `inner` columns, reduced
     over the rows.
 
-    vector, clusters: as for `choose_rows`. A softmax needs one block to read all rows of a column.
+    vector, clusters: as for `choose_rows`. In a softmax, one block must read all rows of a column.
     """
     side_by_side = -(-inner // vector)
     most = 1 << (side_by_side - 1).bit_length()
     lanes = tile = min(_lanes(64, vector), most)
-    wide, tiles = (outer * -(-side_by_side // each) for each in (WARP, tile))  # blocks side by side
-    shared = False  # blocks that share the same columns
+    wide, tiles = (outer * -(-side_by_side // each) for each in (WARP, tile))  # numbers of blocks
+    shared = False  # True if several blocks share columns
     if size <= 8:  # each thread reduces whole columns
         return ColumnChoice(min(128, max(WARP, most)), 1, _below(size, 8), vector, once=True)
     # There are enough blocks for all SMs, so blocks do not share columns.
     if op == "sum" and wide >= 6 * SMS:
         lanes, threads = WARP, 256
-    elif op == "sum" and wide >= 3 * SMS:  # with half as many blocks, each needs twice the threads
+    elif op == "sum" and wide >= 3 * SMS:  # half as many blocks need twice the threads
         lanes, threads = WARP, 512
     elif op == "sum" and (size <= 128 or (size <= 1024 and tiles < 2 * SMS)):
-        # There is little work: let all threads do it in one step.
+        # There is little work, so all threads do it in one step.
         lanes, threads = min(_lanes(16, vector), most), 512
-    else:  # clusters, and larger blocks if 8 blocks per cluster are too few to fill the GPU
+    else:  # use clusters, and larger blocks if clusters of 8 blocks would not fill the GPU
         shared, threads = True, 256 if tiles * 8 >= 2 * SMS else 512
     rows = _below(-(-size // 4), threads // lanes)
     if op != "sum":
@@ -70,7 +70,7 @@ def choose_columns(
 
 
 def _lanes(columns: int, vector: int) -> int:
-    """Return the number of adjacent threads that read this many columns: at least 4, at most 32."""
+    """Return the number of adjacent threads that read `columns` columns, between 4 and 32."""
     return max(4, columns // vector) if vector > 1 else min(WARP, columns)
 
 
@@ -94,8 +94,7 @@ def _below(size: int, most: int) -> int:
 
 # -- launches -------------------------------------------------------------------------------------
 def launch_columns(call: Call, view: View) -> Launch:
-    """Return a launch that reduces tensors (O, M, N) over M; neighbouring columns are
-    contiguous."""
+    """Return a launch that reduces tensors (O, M, N), contiguous along N, over M."""
     op = call.kind
     O, M, N = sizes = view.outer, view.reduced, view.inner  # noqa: E741
     read = view.strides[:1] if op == "sum" else view.strides
@@ -116,7 +115,7 @@ def launch_columns(call: Call, view: View) -> Launch:
 def _sum_in_two_steps(
     call: Call, run: Launch, choice: ColumnChoice, sizes: tuple[int, ...], step: tuple[int, ...]
 ) -> Launch:
-    """Return a launch that sums the parts of each column, then adds up these partial sums."""
+    """Return a launch that sums the parts of each column and then adds up these partial sums."""
     outer, _, inner = sizes
     columns = outer * inner
     second = choose_columns("sum", 1, choice.split, columns, 4 if columns % 4 == 0 else 1, 1)
@@ -136,8 +135,8 @@ def _sum_in_two_steps(
 def column_vectors(
     columns: int, apart: tuple[int, ...], addresses: tuple[int, ...], itemsize: int
 ) -> int:
-    """Return the elements per access to columns: the largest vector width that divides the number
-    of columns, all strides and all addresses."""
+    """Return the number of elements per access to columns: the largest vector width that divides
+    the number of columns, all strides and all addresses."""
     vector = VECTOR_BYTES // itemsize
     while vector > 1 and (
         any(n % vector for n in (columns, *apart))
@@ -151,8 +150,8 @@ def compile_columns(
     op: str, choice: ColumnChoice, dtype: torch.dtype, arch: str | None,
     *, result: torch.dtype | None = None,
 ) -> Any:  # fmt: skip
-    """Return the compiled kernel of a choice. It takes x (O, M, N) and y (split, O, N) for "sum"; x
-    and y for "softmax"; dy, y and dx for "softmax_backward", all (O, M, N).
+    """Return the compiled kernel for a choice. Its arguments are x (O, M, N) and y (split, O, N)
+    for "sum", x and y for "softmax", and dy, y and dx for "softmax_backward", all (O, M, N).
 
     result: the dtype of the sums, if it differs from x's; partial sums are float32.
     """
@@ -174,6 +173,6 @@ def compile_columns(
 
 
 def _column_spec(dtype: torch.dtype, vector: int) -> TensorSpec:
-    """Return the spec of tensors (O, M, N) that are read in vectors along N."""
+    """Return the spec for tensors (O, M, N) that are read in vectors along N."""
     align = min(vector * dtype.itemsize, VECTOR_BYTES)
     return TensorSpec(dtype, (None, None, None), (None, None, 1), align, {2: vector})

@@ -1,4 +1,5 @@
-"""Functions that all launches share: devices, clusters, and operands that must be copied first."""
+"""Provide functions that all launches share, for devices, clusters and the alignment of
+operands."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import torch
 from forgekit.errors import PlatformError, got_needed
 from forgekit.kernels import VECTOR_BYTES
 
-PIECE = 2**30  # the largest size per launch; kernels index up to one tile beyond it, in 32 bits
+PIECE = 2**30  # the largest size per launch; 32-bit kernel indices may exceed it by up to one tile
 
 
 def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
@@ -22,7 +23,8 @@ def runner(compiled: Any, arch: str | None) -> Callable[..., None]:
 
 
 def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
-    """Launch on the GPU of the first argument, which may differ from the current GPU.
+    """Return a function that launches on the first argument's GPU, which may not be the current
+    GPU.
 
     The returned function raises PlatformError if that GPU's compute capability differs from that of
     the current GPU, for which the kernel was compiled.
@@ -45,8 +47,8 @@ def on_its_device(call: Callable[..., None]) -> Callable[..., None]:
 def strided(
     run: Callable[..., None], sizes: tuple[int, ...], strides: Sequence[tuple[int, ...]]
 ) -> Callable[..., None]:
-    """Return a launch that views each tensor's memory with these sizes and strides (in
-    elements)."""
+    """Return a launch that views each tensor's memory with these sizes and the tensor's strides, in
+    elements."""
     return lambda *tensors: run(*map(torch.Tensor.as_strided, tensors, repeat(sizes), strides))
 
 
@@ -66,7 +68,7 @@ def clusters_of(arch: str | None) -> int:
 
 
 def overlaps(arch: str | None) -> bool:
-    """Return True if a kernel can start while the previous kernel ends, as on GPUs with
+    """Return True if a kernel can start before the previous kernel ends, as on GPUs with
     clusters."""
     return clusters_of(arch) > 1
 

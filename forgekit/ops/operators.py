@@ -1,7 +1,8 @@
-"""Define operators: functions that launch kernels directly and are also registered with PyTorch.
+"""Define operators: functions that launch kernels directly and that are registered with PyTorch.
 
 A call bypasses PyTorch's dispatcher unless a gradient, torch.compile, a mode, a transformation or a
-trace needs it. Work that does not depend on the tensors' values is done once per kind of call.
+trace needs it. Work that does not depend on the tensors' values is done once for all calls with
+equal properties.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ _grad_enabled = torch.is_grad_enabled
 _on_a_gpu = torch._C.TensorBase.is_cuda.__get__  # type: ignore[attr-defined]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
-AUTOGRAD, DISPATCHER = 1, 2  # bits
+AUTOGRAD, DISPATCHER = 1, 2  # flags
 
 Options = tuple[Any, ...]
 
 
 def needed(x: Any) -> int:
-    """Return what an operand needs from PyTorch besides the kernel: 0 for nothing; AUTOGRAD to
-    record a gradient; DISPATCHER for a subclass, a fake tensor or a negated view.
+    """Return the parts of PyTorch that an operand needs: 0 for none; AUTOGRAD to record a gradient;
+    DISPATCHER for a subclass, a fake tensor or a negated view.
 
     A `batched` operand also needs the dispatcher, but a test before each launch would cost too
     much. Instead, reading the operand's address raises an exception, and its handler tests for
@@ -53,16 +54,16 @@ def needed(x: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """An operator that takes one operand, or two operands of the same shape, dtype and device.
+    """An operator with one operand, or with two operands of the same shape, dtype and device.
 
-    schema: the operands, the options, and finally `str? backend`; the last option names the
-    requested kernel. reference(*operands, *options except the last): computes the result for the
-    backend "ref". check(*operands, *options): raises UsageError for unsupported arguments.
+    schema: the operands, the options, and finally `str? backend`; the last option is the name of
+    the requested kernel. reference(*operands, *options except the last): computes the result for
+    the backend "ref". check(*operands, *options): raises UsageError for unsupported arguments.
     launcher(call): returns a function that fills a contiguous result, or None if the result has no
     elements. result_shape(shape, *options): returns the shape of the result. keep(*operands,
     result): returns the tensors that `backward` needs. backward(context, gradient of the result,
-    *kept): returns the operands' gradients; the context has `shape`, `options`, `backend` and
-    `needs_input_grad`.
+    *kept): returns the operands' gradients; the context has the attributes `shape`, `options`,
+    `backend` and `needs_input_grad`.
     """
 
     name: str
@@ -76,7 +77,8 @@ class Operator:
     operands: int = 1
 
     def __post_init__(self) -> None:
-        """Register the operator with the backends, and with PyTorch as torch.ops.forgekit.NAME."""
+        """Register the operator's backends, and register it with PyTorch as
+        torch.ops.forgekit.NAME."""
         functions[self.name] = {"ref": self.reference}
         define = torch.library.custom_op(
             f"forgekit::{self.name}", self._compute, mutates_args=(), schema=self.schema
@@ -86,7 +88,7 @@ class Operator:
 
     # -- calls ------------------------------------------------------------------------------------
     def call(self, x: Tensor, options: Options, backend: str | None, y: Any = None) -> Tensor:
-        """Return the result, computed directly if possible. y: the second operand."""
+        """Return the result, without the dispatcher if possible. y: the second operand."""
         # the fake implementation checks the arguments, because Dynamo does not trace exceptions
         if is_dynamo_compiling():
             return self._dispatch(x, options, backend, y)
@@ -98,7 +100,7 @@ class Operator:
             if not need:
                 return self.run(x, options, backend, y)
             if need == AUTOGRAD and not (batched(x) or (y is not None and batched(y))):
-                # This path takes a third of the time that the dispatcher takes.
+                # This path takes a third of the dispatcher's time.
                 return self._recorded(x, y, (options, backend))
         self.check(*self._operands(x, y), *options)
         current_backend(self.name, backend)
@@ -134,7 +136,7 @@ class Operator:
         return result
 
     def _run_backend(self, name: str, operands: Options, options: Options) -> Tensor:
-        """Call a registered function after the checks that a kernel's arguments pass."""
+        """Call a registered function after the checks that also precede a kernel."""
         named = dict(zip(self.option_names, options, strict=True))
         what, wanted = named.popitem()
         if wanted is not None:
@@ -161,13 +163,13 @@ class Operator:
     # -- functions that PyTorch calls --------------------------------------------------------------
     @functools.cached_property
     def _recorded(self) -> Callable[..., Tensor]:
-        """Return a function that calls `run` and records its derivative without the dispatcher. It
-        takes x, y and (options, backend), because each further argument costs time in PyTorch."""
+        """Return a function that calls `run` and records its derivative without the dispatcher. Its
+        arguments are x, y and (options, backend), because PyTorch needs time for each argument."""
         operator = self
 
         class Recorded(torch.autograd.Function):
             @staticmethod
-            def forward(  # a separate setup_context would cost 30 us
+            def forward(  # a separate setup_context would take 30 us
                 ctx: Any, x: Tensor, y: Tensor | None, asked: tuple[Options, str | None]
             ) -> Tensor:
                 options, backend = asked
@@ -181,7 +183,7 @@ class Operator:
             def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
                 return (*operator.backward(ctx, grad, *ctx.saved_tensors), None, None)[:3]
 
-        # `Function.apply` would look for functorch's transformations again, which costs 1.5 us.
+        # `Function.apply` would look for functorch's transformations again, which takes 1.5 us.
         apply: Callable[..., Tensor] = super(torch.autograd.Function, Recorded).apply
         return apply
 
@@ -197,8 +199,8 @@ class Operator:
         return tuple(name for name, _ in self._arguments[self.operands : -1])
 
     def _split(self, inputs: Options) -> tuple[Options, Options, Any]:
-        """Return the operands, options and backend; PyTorch omits trailing arguments with default
-        values."""
+        """Return the operands, options and backend. PyTorch omits trailing arguments that have
+        default values."""
         every = inputs + tuple(default for _, default in self._arguments[len(inputs) :])
         return every[: self.operands], every[self.operands : -1], every[-1]
 
@@ -214,10 +216,10 @@ class Operator:
         return empty
 
     def _remember(self, ctx: Any, inputs: Options, output: Tensor) -> None:
-        """Save what `backward` needs in ctx; each tensor is saved once."""
+        """Save the values that `backward` needs in ctx."""
         backend = inputs[-1]
         ctx.shape, ctx.options = inputs[0].shape, inputs[self.operands : -1]
-        # torch.compile traces this look-up in its backward pass as well as in its forward pass.
+        # torch.compile traces this look-up in the forward pass and in the backward pass.
         traced = detect_fake_mode(inputs) is not None
         ctx.backend = backend if traced else current_backend(self.name, backend)
         ctx.save_for_backward(*self.keep(*inputs[: self.operands], output))
@@ -240,12 +242,12 @@ def plan(
     other_address: int = 0,
 ) -> tuple[Launch | None, Callable[[Tensor], Tensor]]:
     """Return a function that fills the result of a call (None if the result has no elements), and
-    the fastest allocator of the result.
+    the fastest function that allocates the result.
 
-    stride, address: the stride and address of the first operand, in elements and in bytes modulo
-    16; other_stride, other_address: those of the second operand, if any. This cache is the only one
-    above that of `compile`. Its key is flat, because creating a `Call`, or any nested tuple, costs
-    more than the look-up; only the first call of each kind creates a `Call`.
+    stride, address: the first operand's strides in elements, and its address in bytes modulo 16;
+    other_stride, other_address: those of the second operand, if any. This is the only cache in
+    front of the one in `compile`. The key is flat, because creating a `Call`, or any nested tuple,
+    takes longer than the look-up; only a cache miss creates a `Call`.
     """
     strides = (stride,) if other_stride is None else (stride, other_stride)
     addresses = (address, other_address)[: len(strides)]

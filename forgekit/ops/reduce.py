@@ -31,10 +31,10 @@ def reduce_sum(
     with size 1. variant: the kernel, "naive", "smem", "shuffle", "vectorized" or "split"; by
     default the fastest for the tensor. backend: see `forgekit.ops.use_backend`.
 
-    On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
-    runs on the virtual GPU. The operator supports gradients of any order and never falls back to
-    torch. Forward mode and torch.func.grad raise UsageError, because PyTorch does not support them
-    for operators written in Python. torch.func.vmap computes one slice at a time.
+    For a tensor on a GPU, the kernel runs there, on the current stream; for a tensor on the CPU,
+    the same kernel runs on the virtual GPU. The operator supports gradients of any order and never
+    falls back to torch. Forward mode and torch.func.grad raise UsageError, because PyTorch does not
+    support them for operators written in Python. torch.func.vmap computes one slice at a time.
 
     Raises:
         UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no
@@ -42,7 +42,7 @@ def reduce_sum(
         PlatformError: the GPU's compute capability is below 8.0.
     """
     if type(dim) is not int or type(keepdim) is not bool:
-        _check(x, dim, keepdim, variant)  # the cache of calls treats True and 1 as equal
+        _check(x, dim, keepdim, variant)  # the cache would treat 1 and True as equal
         dim = normal_dim(dim, x.dim())
     return _reduce_sum.call(x, (dim, keepdim, variant), backend)
 

@@ -1,7 +1,7 @@
-"""Turn a call of a sum, a softmax or its gradient into a launch, for any shape and strides.
+"""Build the launch for a call to a sum, a softmax or its gradient, for any shape and strides.
 
-Kernels take rows (M, N) or columns (O, M, N). This module chooses between them and decides whether
-operands are first copied or cut into pieces.
+Kernels take rows (M, N) or columns (O, M, N). This module chooses between them, and determines
+whether operands must first be copied or divided into pieces.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forgekit.ops.launching import PIECE, aligned, clusters_of
 from forgekit.ops.row_launch import STEPS, launch_rows
 
 _SOFTMAX = (*STEPS["softmax"], "vectorized", "cluster")
-VARIANTS = {  # per operator; the gradient of softmax supports softmax's variants
+VARIANTS = {  # for each operator; the gradient of softmax has softmax's variants
     "reduce_sum": (*STEPS["reduce_sum"], "vectorized", "split"),
     "softmax": _SOFTMAX,
     "softmax_backward": _SOFTMAX,
@@ -41,7 +41,7 @@ def launcher(call: Call) -> Launch | None:
     """Return a function that stores a call's result in a contiguous tensor, or None if the result
     has no elements.
 
-    The kernel is compiled at the first call of each kind. The result of a sum may keep dim, with
+    The kernel is compiled in the first call that needs it. The result of a sum may keep dim, with
     size 1.
 
     Raises:
@@ -87,7 +87,7 @@ def _way_of_sum(call: Call) -> Way | None:
     columns = _as_columns(view)
     if columns is not None and call.variant in BY_COLUMNS:
         return Way(launch_columns, columns)
-    # Rows are evenly spaced: only one dimension is not reduced, and reading columns is not better.
+    # Read rows if they are evenly spaced (one dimension is not reduced) and columns are not better.
     rows = view.outer == 1 or (columns is None and view.inner == 1)
     return Way(launch_rows, view) if rows else None
 
@@ -113,7 +113,7 @@ def _way_of_softmax(call: Call) -> Way | None:
 
 
 def _has_neighbours(view: View) -> bool:
-    """Return True if neighbouring threads access neighbouring elements, along rows or across
+    """Return True if neighbouring threads can access neighbouring elements, along rows or across
     columns."""
     mode = 1 if view.inner == 1 else 2
     return (view.inner == 1 and view.reduced == 1) or all(s[mode] == 1 for s in view.strides)
@@ -124,12 +124,11 @@ def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _launch_by(call: Call, way: Way) -> Launch:
-    """Return a launch of one kernel, or of several if there are more elements than 32-bit sizes can
-    count."""
+    """Return a launch of one kernel, or of several if a size is too large for a single launch."""
     sums, shape, dim, view = call.kind == "sum", call.shape, call.dim, way.view
     if not sums and view.reduced > PIECE:
         remedy = "compute it piece by piece"
-        raise usage_error("size of dim", view.reduced, f"{PIECE} at most", remedy)
+        raise usage_error("size of dim", view.reduced, f"at most {PIECE}", remedy)
     if max(view.outer, view.reduced, view.inner) <= PIECE:
         return way.launch(call, view)
     longest = max((k for k in range(len(shape)) if sums or k != dim), key=lambda k: shape[k])
@@ -138,8 +137,8 @@ def _launch_by(call: Call, way: Way) -> Launch:
 
 # -- copies ---------------------------------------------------------------------------------------
 def _from_copies(call: Call) -> Launch:
-    """Return a launch on contiguous copies of the operands. For a lesson's variants, which reduce
-    only over rows, it moves dim to the end and back."""
+    """Return a launch on contiguous copies of the operands. For variants from the lessons, which
+    reduce only over rows, the launch moves dim to the end and back."""
     dim, last = call.dim, len(call.shape) - 1
     if dim == last or call.variant in BY_COLUMNS:
         run = _launch_contiguous(call.contiguous(call.shape, dim))
@@ -173,7 +172,7 @@ def _in_pieces(call: Call, mode: int) -> Launch:
     step = min(PIECE // 2, -(-size // 2))
     sums = call.kind == "sum"
     shape = _without(call.shape, dim) if sums else call.shape
-    target = mode - (sums and mode > dim)  # the same dimension in the result
+    target = mode - (sums and mode > dim)  # the result's dimension for `mode`
 
     def launch(*tensors: Tensor) -> None:
         *operands, result = tensors
@@ -191,7 +190,7 @@ def _in_pieces(call: Call, mode: int) -> Launch:
 
 
 def _sum_of_pieces(call: Call) -> Launch:
-    """Return a launch that sums one piece of the reduced dimension at a time, then adds up the
+    """Return a launch that sums one piece of the reduced dimension at a time and then adds up the
     pieces' sums."""
     step = min(PIECE // 2, -(-call.shape[call.dim] // 2))
     shape = _without(call.shape, call.dim)

@@ -28,11 +28,11 @@ def softmax(
     "three_pass", "two_pass", "online", "vectorized" or "cluster"; by default the fastest for the
     tensor. backend: see `forgekit.ops.use_backend`.
 
-    On a GPU the kernel runs there, on the current stream; for a tensor on the CPU the same kernel
-    runs on the virtual GPU. Gradients of any order use the same backend's `softmax_backward`. The
-    operator never falls back to torch. Forward mode and torch.func.grad raise UsageError, because
-    PyTorch does not support them for operators written in Python. torch.func.vmap computes one
-    slice at a time.
+    For a tensor on a GPU, the kernel runs there, on the current stream; for a tensor on the CPU,
+    the same kernel runs on the virtual GPU. Gradients of any order use the same backend's
+    `softmax_backward`. The operator never falls back to torch. Forward mode and torch.func.grad
+    raise UsageError, because PyTorch does not support them for operators written in Python.
+    torch.func.vmap computes one slice at a time.
 
     Raises:
         UsageError: x is not a strided tensor or is a dual tensor, its dtype is unsupported, no
@@ -40,7 +40,7 @@ def softmax(
             `backward()`, the backend has no gradient.
         PlatformError: the GPU's compute capability is below 8.0.
     """
-    if type(dim) is not int:  # the cache of calls treats True and 1 as equal
+    if type(dim) is not int:  # the cache would treat 1 and True as equal
         check_operand("softmax", x, dim, variant)
         dim = normal_dim(dim, x.dim())
     return _softmax.call(x, (dim, variant), backend)
@@ -54,11 +54,12 @@ def softmax_backward(
     variant: str | None = None,
     backend: str | None = None,
 ) -> Tensor:
-    """Return y * (grad - sum of grad * y along dim), the gradient of x for y = softmax(x, dim).
+    """Return y * (grad - sum of grad * y along dim), the gradient with respect to x for y =
+    softmax(x, dim).
 
-    grad, y: the gradient of y, and y; tensors of the same shape, dtype and device. The dtypes,
-    strides, dim, variants, backends and errors are the same as for `softmax`. The result is a new
-    contiguous tensor.
+    grad is the gradient with respect to y; both tensors have the same shape, dtype and device. The
+    dtypes, strides, dim, variants, backends and errors are the same as for `softmax`. The result is
+    a new contiguous tensor.
     """
     if type(dim) is not int:
         _check_pair(grad, y, dim, variant)

@@ -14,17 +14,18 @@ from forgekit.ops.checks import check_tensor
 from forgekit.ops.operators import Operator
 from forgekit.ops.transposes import TILES, launcher
 
-_COMPLEX = (torch.complex32, torch.complex64)  # moved as integers of the same width
+_COMPLEX = (torch.complex32, torch.complex64)  # copied as integers of the same width
 
 
 def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = None) -> Tensor:
     """Return a new contiguous tensor (N, M) with y[n, m] = x[m, n], bit for bit.
 
     x (M, N): any sizes and strides, including 0; floats, integers, booleans and complex numbers of
-    at most 64 bits. On a GPU the kernel runs there, on the current stream; for a tensor on the CPU
-    the same kernel runs on the virtual GPU. tile: the side of a block's square tile, 16, 32 or 64;
-    by default the fastest tile for the tensor. Tensors that need no tiles (one row or column,
-    contiguous columns) are copied without tiles. backend: see `forgekit.ops.use_backend`.
+    at most 64 bits. For a tensor on a GPU, the kernel runs there, on the current stream; for a
+    tensor on the CPU, the same kernel runs on the virtual GPU. tile: the side of a block's square
+    tile, 16, 32 or 64; by default the fastest tile for the tensor. Tensors that need no tiles (one
+    row or column, contiguous columns) are copied without tiles. backend: see
+    `forgekit.ops.use_backend`.
 
     The operator supports gradients, because its derivative is the transpose, and never falls back
     to torch. Forward mode and torch.func.grad raise UsageError, because PyTorch does not support
@@ -35,7 +36,7 @@ def copy_transpose(x: Tensor, *, tile: int | None = None, backend: str | None = 
             kernel runs on its device, or the tile or backend does not exist.
         PlatformError: the GPU's compute capability is below 8.0.
     """
-    # the cache of calls treats 32.0 and 32 as equal
+    # the cache would treat 32.0 and 32 as equal
     if tile is not None and type(tile) is not int:
         _check(x, tile)
     return _copy_transpose.call(x, (tile,), backend)

@@ -1,7 +1,7 @@
-"""Choose and compile the kernel for a copy_transpose call.
+"""Choose and compile the kernel for a call to copy_transpose.
 
-Only `choose` decides which kernel transposes a tensor; its thresholds come from the measurements in
-`book/measured/transpose_h200.json`.
+`choose` alone determines which kernel transposes a tensor. Its thresholds come from the
+measurements in `book/measured/transpose_h200.json`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from forgekit.ops.calls import Call, Launch
 from forgekit.ops.launching import PIECE, overlaps, runner
 
 TILES = (16, 32, 64)  # the allowed values of tile=
-FEW_ROWS = 24  # rows or columns of X below which tiles leave most threads idle
-FEW_WHOLE_ROWS = 16  # the same limit for a large X if X and Y allow 16-byte accesses
+FEW_ROWS = 24  # with fewer rows or columns of X, tiles leave most threads idle
+FEW_WHOLE_ROWS = 16  # instead of FEW_ROWS, for a large X if X and Y allow 16-byte accesses
 FEW_COLUMNS = 4
 FEW_BLOCKS = 192  # with fewer blocks on the 132 SMs of an H200, smaller tiles are faster
-# Types moved as integers of the same width, because DLPack or TVM-FFI does not support them.
+# Types copied as integers of the same width, because DLPack or TVM-FFI does not support them.
 _MOVED_AS = {
     torch.bool: torch.uint8,
     torch.float8_e4m3fn: torch.uint8,
@@ -38,13 +38,13 @@ _MOVED_AS = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel of `forgekit.kernels.copy_transpose` and its compiled-in values.
+    """A kernel from `forgekit.kernels.copy_transpose`, and its compiled-in values.
 
-    kernel: the class of the kernel. tile: rows and columns of X that a block reads; (0, 0) for
-    "flat". vector: elements per access to X, a divisor of M, N and the row strides. contiguous:
-    True if elements of a row of X are contiguous. shifted: True if some rows of Y do not begin at
-    sector boundaries. view: the kernel's argument: x itself ("x"), its transpose, a column ("row"),
-    or its memory as one column ("line").
+    kernel: the kernel's class. tile: the numbers of rows and columns of X that a block reads; (0,
+    0) for "flat". vector: the number of elements per access to X, a divisor of M, N and the row
+    strides. contiguous: True if elements of a row of X are contiguous. shifted: True if some rows
+    of Y do not begin at sector boundaries. view: the kernel's argument: x itself ("x"), its
+    transpose, a column ("row"), or its memory as one column ("line").
     """
 
     kernel: Literal["vector", "gather", "flat"]
@@ -75,19 +75,19 @@ def choose(
     apart = apart or M
     y_contiguous = apart == M or N == 1
 
-    # One row or one column: x and y have their elements in the same order.
+    # For one row or one column, the elements of x and y are in the same order.
     if N == 1 or (M == 1 and y_contiguous):
         step = down if N == 1 else across
         vector = widest if step == 1 and at_vectors else 1
         return Choice("flat", vector=vector, view="x" if N == 1 else "row")
-    # The columns of x are contiguous and adjacent (x = a.t()): only copy.
+    # The columns of x are contiguous and adjacent (x = a.t()), so only copy.
     if (down, across) == (1, M) and y_contiguous:
         return Choice("flat", vector=widest if at_vectors else 1, view="line")
     if down < across and y_contiguous:
         whole = down == 1 and at_vectors and M % widest == 0 and across % widest == 0
         return Choice("flat", vector=widest if whole else 1)
     cuts = [(tile, tile)] if tile else _tiles(M, N, widest)
-    # Few rows or columns: neighbouring threads share cache lines even without tiles.
+    # With few rows or columns, neighbouring threads share cache lines even without tiles.
     few = tile is None and y_contiguous and (M < FEW_ROWS or N < FEW_COLUMNS)
     if few:
         cuts = cuts[:-1] if M >= FEW_WHOLE_ROWS and N >= FEW_COLUMNS else []
@@ -99,18 +99,18 @@ def choose(
             return Choice("vector", cut, vector)
     if few:
         return Choice("flat")
-    # Everything else: odd sizes, strided rows and columns.
+    # The remaining cases are odd sizes, and strided rows and columns.
     shifted = apart * itemsize % SECTOR_BYTES != 0
     cut = (tile, tile) if tile else _cut(M, N, widest)
     return Choice("gather", cut, 1, across == 1, shifted)
 
 
 def _tiles(M: int, N: int, widest: int) -> list[tuple[int, int]]:
-    """Return tiles for "vector", the fastest first; the last tile fits every tensor.
+    """Return tiles for "vector", fastest first. The last tile fits every tensor.
 
-    A large x gets tiles with sides of 256 bytes. If x is narrower, that side is the next power of
-    two, and the block still reads or writes 256 bytes of a row along the other side. A small x gets
-    smaller square tiles.
+    For a large x, the sides of a tile are 256 bytes long. If x is narrower, that side is its size,
+    rounded up to a power of two, and the block still reads or writes 256 bytes of a row along the
+    other side. For a small x, tiles are smaller squares.
     """
     full = 16 * widest
     rows, columns = (min(full, max(2 * widest, 1 << (size - 1).bit_length())) for size in (M, N))
@@ -135,7 +135,7 @@ def _cut(M: int, N: int, widest: int) -> tuple[int, int]:
 def launcher(call: Call) -> Launch | None:
     """Return a function that transposes x into y, or None if x is empty.
 
-    The kernel is compiled at the first call of each kind.
+    The kernel is compiled in the first call that needs it.
 
     Raises:
         ValueError: x does not have two dimensions, or the tile is unsupported; the operator
@@ -166,8 +166,8 @@ def _as_integers(call: Call) -> Launch:
 
 
 def _whole(call: Call) -> Launch:
-    """Return one launch, or one per piece if there are more rows or columns than a kernel can
-    count."""
+    """Return a launch of one kernel, or of one per piece for more rows or columns than one launch
+    allows."""
     return _in_pieces(call) if max(call.shape) > PIECE else _one_launch(call)
 
 
@@ -182,8 +182,8 @@ def _one_launch(call: Call, apart: int | None = None) -> Launch:
 
 
 def _as_a_line(run: Launch) -> Launch:
-    """Return a launch that copies memory already in y's order: one column, in pieces if it is
-    long."""
+    """Return a launch that copies memory that is already in y's order, as one column, in pieces if
+    it is long."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         source, target = x.t().view(-1, 1), y.view(1, -1)
@@ -194,7 +194,8 @@ def _as_a_line(run: Launch) -> Launch:
 
 
 def _in_pieces(call: Call) -> Launch:
-    """Return a launch per piece, for more rows or columns than a kernel can count."""
+    """Return a launch that runs one kernel per piece, for more rows or columns than one launch
+    allows."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         for m in range(0, x.shape[0], PIECE):
@@ -207,7 +208,8 @@ def _in_pieces(call: Call) -> Launch:
 
 
 def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
-    """Return the compiled kernel of a choice; it takes x (M, N) and y (N, M), both of `dtype`.
+    """Return the compiled kernel for a choice. Its arguments are x (M, N) and y (N, M), both of
+    `dtype`.
 
     arch: the virtual GPU's architecture, or None for the GPU.
     """
@@ -236,7 +238,7 @@ def compile_choice(choice: Choice, dtype: torch.dtype, arch: str | None) -> Any:
 
 
 def _threads(tile: tuple[int, int], itemsize: int) -> int:
-    """Return the threads per block for "gather": each thread performs about 20 loads and stores at
-    least 16 bytes."""
+    """Return the number of threads per block for "gather", so that each thread performs about 20
+    loads and stores at least 16 bytes."""
     vectors = tile[0] * tile[1] * itemsize // VECTOR_BYTES
     return min(512, (64 if tile[1] == 64 else 128) * itemsize, vectors)

@@ -25,7 +25,8 @@ class BankPass:
     """The lanes that shared memory serves together: a warp, a half-warp or a quarter-warp.
 
     lanes: the numbers of the lanes, active or not. words: maps a bank to the words that it serves,
-    one per wavefront, in order of address, each with the lanes that request the word.
+    in order of address, each with the lanes that request the word. The bank serves one word per
+    wavefront.
     """
 
     lanes: range
@@ -67,8 +68,8 @@ def bank_use(access: WarpAccess) -> BankUse:
 
 
 def _pass(access: WarpAccess, lanes: range) -> BankPass:
-    """Build a pass. Lanes that request the same word share one access, except in atomics and
-    asynchronous copies."""
+    """Return the pass of these lanes. Lanes that request the same word share one access, except in
+    atomics and asynchronous copies."""
     asked: dict[int, list[tuple[int, ...]]] = {}
     for lane in lanes:
         if access.active[lane]:
@@ -112,7 +113,7 @@ def _why(access: WarpAccess, passes: tuple[BankPass, ...], conflicts: bool) -> s
 
 class BankConflicts(WarpAccesses):
     """Accesses by warps to shared memory; addresses are offsets in the block's shared memory.
-    `uses` holds the wavefronts and banks of each access.
+    `uses` contains the wavefronts and banks of each access.
     """
 
     memory = "shared"

@@ -1,4 +1,5 @@
-"""Find the sectors and lines that a warp's global access touches, to show if it is coalesced."""
+"""Find the sectors and lines that a warp's global access touches, to show whether it is
+coalesced."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from forgekit.vgpu import HARDWARE
 
 SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
-LINE_BYTES = 128  # a line in the L1 and L2 caches: four sectors
+LINE_BYTES = 128  # the size of a line in the L1 and L2 caches: four sectors
 
 
 @dataclass(frozen=True)
 class SectorCount:
     """The cost of an access: sectors fetched, the minimum, 128-byte lines touched, and bytes used.
-    turns: True for an atomic operation, in which a sector counts once per lane of its most
-    requested address.
+    turns: True for an atomic operation, for which a sector counts once per lane that requests the
+    sector's most requested address.
     """
 
     sectors: int
@@ -56,7 +57,7 @@ def count_sectors(access: WarpAccess) -> SectorCount:
 
 
 class Coalescing(WarpAccesses):
-    """Accesses by warps to global memory; `counts` holds the sectors of each access."""
+    """Accesses by warps to global memory; `counts` contains the sectors of each access."""
 
     memory = "global"
     called = "coalescing"

@@ -24,24 +24,24 @@ from forgekit.tracing.touches import TensorTouches, Touches
 _WAYS = (("loads", "read", ("any", "load")), ("stores", "written", ("any", "store")),
          ("atomics", "updated", ("any", "store")))  # fmt: skip
 
-MOST_ELEMENTS = 1 << 27  # elements, which need about 3 GiB
+MOST_ELEMENTS = 1 << 27  # this number of elements needs about 3 GiB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Footprint(Picture):
-    """The elements that a kernel touched in its tensors; a notebook shows them as a picture.
+    """The elements of its tensors that a kernel touched; a notebook shows them as a picture.
 
     Attributes:
         name: the host function's name.
         touched: maps a tensor's name to arrays of its shape. `block`, `warp` (in the block) and
-            `thread` are those that first touched the element (linear indices, x fastest; -1: none).
-            `loads`, `stores`, `atomics` and their sum `count` are numbers of accesses. All are
-            int32, except `warp`, which is int16. Two columns may be the same array, so copy a
-            column before writing to it.
+            `thread` identify the first thread that touched the element (linear indices, x fastest;
+            -1: none). `loads`, `stores` and `atomics` are the numbers of accesses, and `count` is
+            their sum. All are int32, except `warp`, which is int16. Two columns may be the same
+            array, so copy a column before writing to it.
         threads: maps a tensor's name to the number of threads that touched the tensor.
         grid, block: the dimensions of the largest launch's grid and block, (x, y, z). launches: the
             number of kernels that the function launched.
-        by: the meaning of the colours, "block", "warp", "thread" or "count". kind: "any", "load" or
+        by: the meaning of the colours: "block", "warp", "thread" or "count". kind: "any", "load" or
             "store". lines: the Python lines whose accesses are shown; empty for all lines.
         error: the error that stopped the kernel, or None.
     """
@@ -81,7 +81,7 @@ class Footprint(Picture):
 
     @property
     def notes(self) -> list[str]:
-        """Describe the error that stopped the kernel."""
+        """Return the description of the error that stopped the kernel, if any."""
         return stop_notes(self.error, self.launches > 0)
 
     def _of(self, name: str) -> dict[str, Array]:
@@ -133,9 +133,9 @@ def footprint(
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: the kernel's arguments, as in a call.
         tensor: the name of the parameter whose tensor to show; by default all tensors.
-        by: the meaning of the colours: "block", "warp", "thread", or "count", the larger of an
-            element's reads and writes; by default the block, or the thread if there is only one
-            block.
+        by: the meaning of the colours: "block", "warp", "thread" or "count" (the larger of an
+            element's numbers of reads and writes); by default the block, or the thread if there is
+            only one block.
         kind: "load" or "store" to show only these accesses (an atomic operation counts as a store).
         line: the Python line whose accesses to show: its number, part of its text or a SourceLine.
 

@@ -1,5 +1,5 @@
-"""Functions that all views of a run share: blocks by number or coordinate, and the error that
-stopped a kernel."""
+"""Provide helpers for all views of a run: find a block by number or coordinate, and describe the
+error that stopped a kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LANES = HARDWARE.LANES
 
 
 class Launches(Listener):
-    """Collect launches: `launches` holds one object per launch."""
+    """Collects the launches of a run; `launches` contains one object per launch."""
 
     def __init__(self) -> None:
         self.launches: list[object] = []

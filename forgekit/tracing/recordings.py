@@ -1,7 +1,7 @@
 """Record calls, so that a compiled kernel runs only once for all views of the same call.
 
-Two calls are the same if they have the same kernel and their arguments hold the same bytes in the
-same layout. Arguments are compared with copies made before the run, so a call with a changed
+Two calls are the same if they have the same kernel and their arguments contain the same bytes in
+the same layout. Arguments are compared with copies made before the run, so a call with a changed
 element always differs.
 """
 
@@ -22,7 +22,7 @@ from forgekit.vgpu import HOST, Listener, Recording, options
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
 
-MOST_BYTES = 128 << 20  # the limit for all stored recordings together
+MOST_BYTES = 128 << 20  # the limit for all stored recordings in total
 _MOST_CALLS = 64
 
 _kept: list[Call] = []  # the latest recording is last
@@ -53,10 +53,11 @@ class Call:
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """Read the recording or, after an invalid access, a new recording made one block at a time.
+        """Read the recording or, after an invalid access, the recording of a new run, one block at
+        a time.
 
-        The kernel must run again because blocks run together, and the first invalid access stops
-        all of them.
+        Blocks run together, and the first invalid access stops all blocks, so the kernel must run
+        again.
         """
         launches = self.recording.launches
         several = bool(launches) and math.prod(launches[-1].grid) > 1
@@ -130,7 +131,7 @@ def _run(
         try:
             on_virtual(*copies)
         except KernelError as stop:
-            error = stop.with_traceback(None)  # its frames keep the whole machine in memory
+            error = stop.with_traceback(None)  # the traceback's frames keep the machine in memory
     return copies, error, recording
 
 
@@ -152,7 +153,7 @@ def _layout(args: tuple[Any, ...]) -> object:
 
 
 def _equal(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Return True if the tensors of two tuples with equal layouts hold the same bytes."""
+    """Return True if the tensors of two tuples with equal layouts contain the same bytes."""
     for x, y in zip(one, other, strict=True):
         if hasattr(x, "untyped_storage"):
             a, b = x.untyped_storage(), y.untyped_storage()

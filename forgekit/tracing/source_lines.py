@@ -13,7 +13,7 @@ LineChoice: TypeAlias = int | str | SourceLine
 def is_meant(line: object, source: SourceLine | None) -> bool:
     """Return True if `line` refers to this source line. It may be a number, a piece of text, a
     SourceLine or a profile's line; None refers to all lines."""
-    line = getattr(line, "source", None) or line  # of a profile's line
+    line = getattr(line, "source", None) or line  # the source of a profile's line
     if line is None or source is None:
         return line is None
     if isinstance(line, str):

@@ -51,8 +51,8 @@ class Timeline(Picture):
 
     @property
     def instructions(self) -> int:
-        """Return the number of warp instructions: each instruction counts once per executing
-        warp."""
+        """Return the number of warp instructions. Each instruction counts once per warp that
+        executes it."""
         return sum(s.instructions * len(s.warps) for s in self.steps)
 
     @property
@@ -72,7 +72,8 @@ class Timeline(Picture):
 
     @property
     def notes(self) -> list[str]:
-        """Describe the error that stopped the kernel, and missing parts of the record."""
+        """Return descriptions of the error that stopped the kernel and of missing parts of the
+        record."""
         notes = stop_notes(self.error, bool(self.steps))
         if not self.complete:
             notes.append("Only the beginning of this long run was recorded.")
@@ -152,7 +153,7 @@ def timeline(
     """Run a kernel on the virtual GPU and show what a block's warps execute, step by step.
 
     The steps are in the order of the virtual GPU, which runs all warps together as far as branches
-    allow; this order does not represent time. The kernel runs on copies, as for
+    allow. This order does not represent time. The kernel runs on copies, as for
     `forgekit.footprint`. An error in the kernel is not raised; the picture then shows the steps
     before the error.
 

@@ -12,7 +12,7 @@ from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
 from forgekit.vgpu import Access, Moment
 
-# In ascending order of weight: a step with instructions of several kinds has the last of them.
+# In ascending order of priority: of its instructions' kinds, a step has the last in this list.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
 _LIMIT = 60_000  # the maximum number of recorded instructions, counted once per group of threads
@@ -43,8 +43,9 @@ class Step:
 class Meeting:
     """The opening of a barrier.
 
-    step: the index of the step before it. since: (warps, 32), the index of the first step from
-    which a lane's warp only arrives and waits; -1 for lanes that did not arrive at this barrier.
+    step: the index of the step before the opening. since, (warps, 32): for each lane, the index of
+    the step since which its warp has only been waiting; -1 if the lane did not arrive at this
+    barrier.
     """
 
     step: int
@@ -71,7 +72,7 @@ class Split(NamedTuple):
 
 
 class BlockTimeline(Launches):
-    """Record the steps of a block in a launch, with its barriers and divergent branches.
+    """Records the steps of a block in a launch, with its barriers and divergent branches.
 
     line: the Python line whose steps to record; None for all lines.
 
@@ -95,7 +96,7 @@ class BlockTimeline(Launches):
         self._loops: _Iterations
         self._arrived: Array  # the step since which each lane has been waiting
         self._busy: Array  # the last step of each lane's warp
-        # For the running instructions: the threads that accessed memory, per instruction, and
+        # For the current straight-line run: the threads that accessed memory, by instruction, and
         # (instruction, number, threads) of each opened barrier.
         self._touched: dict[int, Array] = {}
         self._opened: list[tuple[int, int, Array]] = []
@@ -151,14 +152,15 @@ class BlockTimeline(Launches):
         self._loops.last[who] = stop - 1
 
     def _lanes(self, m: Moment, mask: Array | None) -> Array | None:
-        """Return the mask's threads in the recorded block, or None if there are none."""
+        """Return the recorded block's threads that are in the mask, or None if there are none."""
         if self._row is None:
             return None
         who = m.expand(mask)[self._row]
         return who.copy() if who.any() else None
 
     def _execute(self, m: Moment, pc: int, start: int, who: Array, touched: Array | None) -> None:
-        """Record that threads execute an instruction; the straight-line run begins at `start`."""
+        """Record that threads execute an instruction. start: the first instruction of the
+        straight-line run."""
         loops = self._loops.at(pc, start, who)
         instruction = m.program.instructions[pc]
         kind, does = _kind(instruction.opcode)
@@ -177,7 +179,7 @@ class BlockTimeline(Launches):
 
     def _meet(self, m: Moment, pc: int, number: int, who: Array) -> None:
         since = np.where(who, self._arrived, -1).reshape(-1, LANES)
-        # Other threads may have been waiting for threads that exit; `pc` is then not a barrier.
+        # If other threads were waiting for threads that now exit, `pc` is not a barrier.
         stops = [s for s in self.steps if s.kind == "barrier"]
         source = stops[-1].source if stops else m.program.line_at(pc)
         if is_meant(self.line, source):
@@ -199,7 +201,8 @@ def _append(steps: list[Step], step: Step) -> None:
 
 
 def _kind(parts: tuple[str, ...]) -> tuple[str, str]:
-    """Return the kind of an opcode and its effect on memory."""
+    """Return the kind of an opcode, and `load`, `store`, `atomic` or "" for its effect on
+    memory."""
     head = parts[0]
     if head in ("bar", "barrier"):
         return ("warp-wide" if "warp" in parts else "barrier"), ""

@@ -1,4 +1,4 @@
-"""Record, while a kernel runs, which thread touched which element of its tensors.
+"""Record which threads touch which elements of a kernel's tensors.
 
 touches = recorded(kernel, args).read(Touches)
 touches.tensors["mY"].column("stores")
@@ -21,7 +21,7 @@ COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": 
 
 class TensorTouches:
     """The accesses to a tensor's elements; tensors that share memory share these accesses. region:
-    the tensor's region, in the form of an access target.
+    the tensor's region, as in an access target.
     """
 
     def __init__(self, region: Any) -> None:
@@ -66,20 +66,20 @@ class TensorTouches:
         block, thread = (np.broadcast_to(of[:, None], inside.shape)[inside] for of in who)
         counts = self._counts.setdefault(name, np.zeros(self.size, np.int32))
         np.add.at(counts, place, 1)
-        fresh = np.flatnonzero(self._first["block"][place] < 0)[::-1]  # keep the first thread
+        fresh = np.flatnonzero(self._first["block"][place] < 0)[::-1]  # so the first thread remains
         self._first["block"][place[fresh]] = block[fresh]
         self._first["thread"][place[fresh]] = thread[fresh]
         self._seen.setdefault(launch, np.zeros(grid, bool))[block, thread] = True
 
 
 class Touches(Launches):
-    """Record accesses to global memory, including accesses through generic addresses.
+    """Records accesses to global memory, including accesses through generic addresses.
 
     Asynchronous copies count as loads when they are issued. Bulk copies count as accesses of at
     most 16 bytes by the thread that starts them.
 
-    columns: the columns to record, of `loads`, `stores` and `atomics`. line: the Python line whose
-    accesses to record; None for all lines.
+    columns: the columns to record, any of `loads`, `stores` and `atomics`. line: the Python line
+    whose accesses to record; None for all lines.
 
     Attributes:
         tensors: maps the names of touched tensors to their touches. sources: the Python lines with
@@ -113,8 +113,8 @@ class Touches(Launches):
         self, m: Moment, kind: str, target: Any, width: int, who: tuple[Array, ...],
         place: Array,
     ) -> None:  # fmt: skip
-        """Add accesses. who: rows of the batch, and threads; place: the corresponding rows of the
-        target."""
+        """Add accesses. who: the accessing threads, as indices of blocks in the batch and of
+        threads; place: the corresponding rows of the target."""
         assert target.allocation is not None
         source = m.program.line_at(m.pc)
         self.sources.add(source)

@@ -1,4 +1,4 @@
-"""Describe accesses by single warps in a run: the bytes that each lane requests."""
+"""Describe the accesses of single warps: the bytes that each lane requests."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from forgekit.text import plural, spans
 from forgekit.tracing.observe import LANES, Array
 from forgekit.vgpu import HARDWARE
 
-WARPS = 32  # in the largest block
+WARPS = 32  # the number of warps in the largest block
 
 
 @dataclass(frozen=True, eq=False)
 class WarpAccess:
-    """An access by a warp, from one instruction of a source line.
+    """An access by a warp, from one instruction on a source line.
 
     Attributes:
         kind: `load`, `store`, `atomic`, `async load` or `async store`.
         source: the Python line; None if the PTX has no line information.
         tensor: the names of the accessed tensors; empty for shared memory.
-        block, warp: the linear number of the block in the grid, and of the warp in the block.
+        block, warp: the linear numbers of the block in the grid and of the warp in the block.
         index, times: this is access number `index` (from 0) of `times` accesses by this warp on
             this line.
         address: (32,) virtual addresses in global memory, or byte offsets in shared memory.
@@ -51,7 +51,7 @@ class WarpAccess:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """Return the number of sectors or wavefronts and the minimum, as the profiler counts
+        """Return the number of sectors or wavefronts, and the minimum, as the profiler counts
         them."""
         is_global = bool(self.element[self.lanes[0]])
         if self.other is not None:
@@ -118,7 +118,7 @@ class WarpAccesses(Picture):
         name: the host function's name.
         accesses: the displayed accesses, each with its addresses by lane. omitted: the number of
             accesses that do not fit in the picture. error: the error that stopped the kernel, or
-            None. notes: the picture's red text.
+            None. notes: the text that the picture shows in red.
     """
 
     name: str

@@ -1,5 +1,4 @@
-"""Record a block's accesses to global and shared memory, and extract the accesses of single
-warps."""
+"""Record a block's accesses to global and shared memory, and select those of single warps."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ from forgekit.vgpu import Access, Listener, Moment
 
 W = TypeVar("W", bound=WarpAccesses)
 
-MAX_PANELS = 6  # accesses per picture
-FIRST_WARPS, FIRST_TIMES = 4, 8  # maximum warps, and accesses per warp, for a line
+MAX_PANELS = 6  # maximum number of accesses per picture
+FIRST_WARPS, FIRST_TIMES = 4, 8  # maximum numbers of warps, and of accesses per warp, on a line
 _KINDS = ("any", "load", "store", "atomic")
 
 
@@ -43,8 +42,8 @@ class Site(NamedTuple):
 
 @dataclass
 class _Event:
-    """An access by the whole block in one instruction. other: an asynchronous copy's addresses in
-    the other memory space."""
+    """An access by the threads of a block in one instruction. other: an asynchronous copy's
+    addresses in the other memory space."""
 
     site: Site
     width: int
@@ -55,7 +54,7 @@ class _Event:
 
 
 class BlockTrace(Listener):
-    """Record a block's accesses: at least the first `most` accesses of each warp at each site.
+    """Records a block's accesses: at least the first `most` accesses of each warp at each site.
 
     Attributes:
         events: the recorded accesses, in order. times: maps a site to the number of accesses per
@@ -115,7 +114,7 @@ class BlockTrace(Listener):
         return found
 
     def access(self, event: _Event, block: int, warp: int, index: int) -> WarpAccess:
-        """Return a warp's access in an event; index: the number of the access at its site."""
+        """Return one warp's part of an event; index: the number of the access at its site."""
         part = slice(warp * LANES, (warp + 1) * LANES)
         active, address = event.mask[part], event.address[part]
         element, tensor = [""] * LANES, ""
@@ -190,7 +189,7 @@ def trace_warps(
             needed = f"a warp of block {number} that performs this access: {doing}"
             raise UsageError(got_needed("warp", warp, needed, "choose one of these"))
         most = max(trace.times[s][warp : warp + warps].max() for s in sites)
-        needed = f"0 to {most - 1:,}, the number of earlier accesses by this warp"
+        needed = f"0 to {most - 1:,}, because index counts the warp's earlier accesses"
         raise UsageError(got_needed("index", index, needed, "choose one of these"))
     shown = tuple(found[:MAX_PANELS])
     notes = stop_notes(error, bool(found))
@@ -211,8 +210,8 @@ def _no_site(space: str, kind: str, there: list[Site], block: int) -> UsageError
 def first_accesses(
     trace: BlockTrace,
 ) -> dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]:
-    """Map (line, kind) to the first accesses of the first warps of block 0, warp by warp. Kinds
-    are named as in a profile, such as `global_load`."""
+    """Return a dictionary from (line, kind) to the first accesses of block 0's first warps, warp by
+    warp. Kinds are named as in a profile, such as `global_load`."""
     found: dict[tuple[SourceLine | None, str], list[WarpAccess]] = {}
     warps: Counter[Site] = Counter()
     for warp in range(WARPS):

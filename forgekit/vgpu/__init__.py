@@ -1,25 +1,23 @@
-"""Run the PTX that CuTe DSL's compiler produces on a virtual GPU: on the CPU, warp by warp.
+"""Run the PTX that CuTe DSL's compiler produces on a virtual GPU, in software on the CPU.
 
     import forgekit.vgpu
     forgekit.vgpu.install()      # now unmodified CuTe DSL code runs without a GPU
 
 The rest of forgekit imports only these names; the exceptions are in `forgekit.errors`:
 
-    install, uninstall, is_installed, installed     route CuTe DSL's launches to the virtual GPU
-    options         settings of a run: sanitizer, schedule, budget, listeners, ...
-    Call            load a program and launch it, or list a call's launches without running them
-    Recording       the events of a run, recorded once for all readers
-    Listener, Moment, Access    observe a run, or read a recording, event by event
-    AccessCounts, TensorTraffic    the counts of a recording
-    Finding         a mistake that the sanitizer found
-    HARDWARE        the constants of the GPU: lanes, banks, architectures, limits, costs
-    HOST            access to CuTe DSL and to torch's tensors, for the compiling code
+    install, uninstall, is_installed, installed     switch launches to the virtual GPU and back
+    options         the virtual GPU's settings: sanitizer, schedule, budget, listeners, ... Call
+    run the launches of a call, or record them without running them Recording       the events of a
+    run, recorded once for any number of readers Listener, Moment, Access    observe a run, or read
+    a recording, event by event AccessCounts, TensorTraffic    the counts in a recording Finding
+    a mistake that the sanitizer found HARDWARE        the constants of the GPU: lanes, banks,
+    architectures, limits, costs HOST            host-side functions for CuTe DSL and torch tensors
 
-This package depends on NumPy, and not on the rest of forgekit. Each module imports only from the
+This package depends on NumPy, but not on the rest of forgekit. Each module imports only from the
 modules listed above it, even for annotations:
 
     wording.py, user_lines.py, errors.py, environment.py    messages, exceptions, settings
-    plugins.py      requests by host code other than launches; `forgekit.cuda` is a plug-in
+    plugins.py      the host code's requests other than launches; `forgekit.cuda` is a plug-in
     floats.py, fp8.py    arithmetic with PTX's rounding; conversion of 8-bit floats
     elementary.py        log2, sin, cos and tanh, correctly rounded
     tensor_cores.py      dot products, added as tensor cores add
@@ -34,8 +32,8 @@ modules listed above it, even for annotations:
     machine/        runs a batch of blocks in lockstep: groups, divergence, barriers, mbarriers
     opcodes/        the meaning of each opcode
     program.py      instructions -> steps
-    counters/       counts; sanitizer/ finds races and reads of unwritten memory
-    host/           the path from CuTe DSL's host code to a launch
+    counters/       counts events; sanitizer/ finds races and reads of unwritten memory
+    host/           runs the launches of CuTe DSL's host code
     recording.py, hardware.py    a run as plain data; constants and costs
 """
 
@@ -56,7 +54,8 @@ if TYPE_CHECKING:
     from forgekit.vgpu.recording import Moment, Recording
     from forgekit.vgpu.sanitizer import Finding
 
-# These names are imported on first use: `forgekit.errors` needs this package without NumPy.
+# These names are imported on first use, so that `forgekit.errors` can use this package without
+# NumPy.
 _HOME = {
     "Access": "listeners", "AccessCounts": "counters.costs", "Call": "host.call",
     "Finding": "sanitizer", "HARDWARE": "hardware", "HOST": "host.tools", "Listener": "listeners",

@@ -1,4 +1,4 @@
-"""Create adversarial schedules: orders of threads that a GPU may also choose, and that expose
+"""Create adversarial schedules: orders of threads that are possible on a GPU and that expose
 mistakes.
 
 In the usual order, warps run in lockstep, so many races have no effect. An adversary divides the
@@ -19,7 +19,7 @@ _PARTS = 3
 
 
 class Adversary:
-    """Chooses orders for a batch of blocks.
+    """Chooses an adversarial schedule for a batch of blocks.
 
     eager: True if asynchronous copies complete when they start, not when threads wait for them.
     backwards: True if the batch with the last blocks runs first.
@@ -37,7 +37,7 @@ class Adversary:
         places = self._draw.permuted(np.tile(np.arange(n_warps), (n_blocks, 1)), axis=1)
         part = np.repeat(places * min(_PARTS, n_warps) // n_warps, WARP, axis=1)
         kind = self._draw.choice(["lanes", "warps"] + ["blocks"] * (n_blocks > 1))
-        if kind == "lanes":  # lanes of the same warp diverge
+        if kind == "lanes":  # also divide warps, so that they diverge
             part = part * 2 + self._draw.integers(2, size=mask.shape)
         elif kind == "blocks":
             part = part + self._draw.integers(2, size=(n_blocks, 1)) * _PARTS

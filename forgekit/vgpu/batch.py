@@ -1,9 +1,9 @@
-"""Hold the state of a batch of blocks: registers, memory, and each thread's program counter.
+"""Represent the state of a batch of blocks: registers, memory, and each thread's program counter.
 
 A register is one array for the whole batch, of any shape that broadcasts to (blocks, threads). A
-value that is uniform within a block has the shape (B, 1); a value that depends only on the thread
-index, (1, T); a constant, (1, 1). Uniform work is therefore nearly free. T is rounded up to whole
-warps.
+value has the shape (B, 1) if it is uniform within a block, (1, T) if it depends only on the thread
+index, and (1, 1) if it is a constant. Uniform work is therefore nearly free. T is rounded up to
+whole warps.
 
 Every thread has a program counter. Threads with the same program counter form a group, represented
 by a boolean mask. A group may overwrite the registers of other threads if those threads do not read
@@ -30,7 +30,7 @@ from forgekit.vgpu.sampling import Part
 
 E = TypeVar("E", bound=KernelError)
 
-EVERYONE = 0  # count of a barrier that waits for the whole block
+EVERYONE = 0  # the count of a barrier that waits for the whole block
 
 
 class Vote(NamedTuple):
@@ -46,8 +46,8 @@ class Vote(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """Threads (a full mask) that have arrived at a barrier at instruction `pc`; waits: True if they
-    wait at it."""
+    """Threads (a full mask) that have arrived at a barrier at instruction `pc`; waits: False if
+    they arrive without waiting, as with `bar.arrive`."""
 
     pc: int
     mask: Array
@@ -57,9 +57,9 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Barrier:
-    """The threads of all blocks that have arrived at a barrier and have not been released yet."""
+    """The threads, in all blocks, that have arrived at a barrier and have not been released yet."""
 
-    # per block: the number of awaited threads, EVERYONE for the whole block, -1 if unknown
+    # for each block, the number of threads to wait for; EVERYONE: all; -1: unknown
     counts: Array
     arrivals: list[Arrival] = field(default_factory=list)
 
@@ -68,7 +68,7 @@ class Barrier:
 class Waiting:
     """A group that sleeps before instruction `pc`.
 
-    what: `cluster` or `mbarrier`; keys: the index of each thread's cluster or mbarrier, of a shape
+    what: `cluster` or `mbarrier`; keys: the index of each thread's cluster or mbarrier, as an array
     that broadcasts to (blocks, threads); parity: the parity of the awaited mbarrier phase.
     """
 
@@ -80,7 +80,7 @@ class Waiting:
 
 
 class Batch:
-    """A batch of blocks of a launch."""
+    """A batch of a launch's blocks, which run in lockstep."""
 
     def __init__(
         self,
@@ -112,13 +112,13 @@ class Batch:
         self.alive: Array | None = everyone
         self.mask: Array | None = everyone  # the running group
         self.pc = 0
-        self.protected = 0  # registers (as bits) that threads of other groups may still read
+        self.protected = 0  # bit mask of the registers that threads in other groups may still read
         self.runnable: dict[int, Array | None] = {0: everyone}
-        # threads at a warp instruction that other lanes have not reached
+        # threads that wait for other lanes at a warp instruction
         self.parked: dict[int, Array | None] = {}
-        self.held: list[tuple[int, Array]] = []  # held back by an adversary
+        self.held: list[tuple[int, Array]] = []  # groups that an adversary delays
         self.at_barriers: dict[int, Barrier] = {}  # barriers of a block, by number
-        self.asleep: list[Waiting] = []  # at a cluster barrier or an mbarrier
+        self.asleep: list[Waiting] = []  # groups at a cluster barrier or an mbarrier
 
     @property
     def alone(self) -> bool:
@@ -139,13 +139,13 @@ class Batch:
         return one
 
     def active(self, guard: Array | None) -> Array | None:
-        """Return the threads of the running group for which an instruction's guard is true."""
+        """Return the threads in the running group for which an instruction's guard is true."""
         if guard is None:
             return self.mask
         return guard if self.mask is None else guard & self.mask
 
     def lanes(self, mask: Array | None) -> Array:
-        """Return the mask, reshaped to (blocks * warps, 32)."""
+        """Return the mask as an array of shape (blocks * warps, 32)."""
         return self.expand(mask).reshape(-1, WARP)
 
     # -- registers ------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Batch:
             self.regs[register] = value
 
     def write_where(self, register: int, value: Array, guard: Array | None) -> None:
-        """Do the same as `write` for a guarded instruction: threads whose guard is false keep their
+        """Like `write`, but for a guarded instruction: threads whose guard is false keep their
         value."""
         if guard is None:
             self.write(register, value)
@@ -179,8 +179,8 @@ class Batch:
         return self.program.where(self.pc if pc is None else pc)
 
     def marked(self, error: E, kind: str) -> E:
-        """Add the machine-readable attributes, `kind` and the source line, to an error, and return
-        it."""
+        """Set an error's machine-readable attributes (kind and source line), and return the
+        error."""
         source = self.program.instructions[self.pc].source
         error.kind, error.lines = kind, () if source is None else (source,)
         return error

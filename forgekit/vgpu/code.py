@@ -29,14 +29,14 @@ DTYPES: dict[str, np.dtype] = {
 
 
 class Code(Dataflow):
-    """Properties of a kernel that follow from its PTX: data flow, addresses of variables, source
+    """The properties of a kernel that its PTX determines: data flow, addresses of variables, source
     lines."""
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel)
         self.module = module
         self.target = module.target
-        # Registers of other types need no dtype, because the decoder refuses instructions that use
+        # For other types, any dtype will do, because the decoder refuses instructions that use
         # them.
         self.register_dtypes = [DTYPES.get(t, DTYPES["b64"]) for t in kernel.registers.values()]
         self._lines: dict[int, SourceLine | None] = {}
@@ -56,26 +56,26 @@ class Code(Dataflow):
         self.param_offsets, self.param_bytes = _offsets(self.kernel.params)
 
     def shared_bytes(self, record: LaunchRecord) -> int:
-        """Return the bytes of static and dynamic shared memory per block."""
+        """Return the size of a block's shared memory, static and dynamic, in bytes."""
         return self.shared_end - SHARED_RESERVED + record.shared_bytes
 
     @functools.cached_property
     def pointer_slots(self) -> list[int]:
-        """Return the offsets in the parameters of words that may hold a pointer.
+        """Return the byte offsets, in the parameters, of the words that may contain a pointer.
 
-        These are words that the kernel loads as 64 bits, and the first word of each possible tensor
-        map. Other words are excluded, because a 32-bit size and its padding can look like a
+        These are the words that the kernel loads as 64 bits, and the first word of each possible
+        tensor map. Other words are excluded, because a 32-bit size and its padding can look like a
         pointer.
         """
         words = self.tensor_maps.union(self.wide_parameters())
         return sorted(self.param_offsets[name] + at for name, at in words)
 
     def line_at(self, pc: int) -> SourceLine | None:
-        """Return the source line of an instruction; None if the PTX has no line information.
+        """Return the source line of an instruction, or None if the PTX has no line information.
 
-        The compiler gives branches and loop arithmetic the line after the function, in column 0;
-        they are attributed to the line of the instruction before them. The prologue has the first
-        decorator's line; it is attributed to the line with `def`.
+        The compiler assigns branches and loop arithmetic to the line after the function, in column
+        0; for them, return the line of the instruction before them. The compiler assigns the
+        prologue to the first decorator's line; for it, return the line with `def`.
         """
         if pc not in self._lines:
             self._lines[pc] = self._line_at(pc)
@@ -104,8 +104,8 @@ class Code(Dataflow):
 
 
 def _offsets(variables: Iterable[ptx.Variable], end: int = 0) -> tuple[dict[str, int], int]:
-    """Place variables consecutively from address `end`; return their addresses, by name, and the
-    new end."""
+    """Place variables consecutively from address `end`. Return a dictionary from names to
+    addresses, and the address after the last variable."""
     found = {}
     for v in variables:
         found[v.name] = _round_up(end, v.align)

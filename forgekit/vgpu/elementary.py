@@ -17,7 +17,7 @@ import numpy as np
 from forgekit.vgpu import floats
 from forgekit.vgpu.floats import Array
 
-_REMOVED, _TIE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # bits of float64 that float32 lacks
+_REMOVED, _TIE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # float32 lacks these bits
 _DOUBT = np.uint64(32)  # maximum error of a float64 result, in units in the last place
 # The largest float32 has 39 digits before the decimal point; 50 digits remain after it.
 _DIGITS = 90

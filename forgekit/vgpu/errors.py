@@ -37,8 +37,7 @@ def _hide_from_pytest(frame: FrameType | None) -> None:
 
 
 class ForgekitError(Exception):
-    """Base class of all exceptions that forgekit raises deliberately; `str()` returns the
-    message."""
+    """Base class of all exceptions that forgekit defines; `str()` returns the message."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(as_typed(message))
@@ -84,7 +83,7 @@ class KernelError(ForgekitError):
         who: the coordinates of the first failing thread, ((x, y, z) of its block, (x, y, z) of the
             thread); None if there is no such thread.
         place: the element or the offset that the message names.
-        overrun: facts about an access outside a tensor (a `faults.Overrun`); otherwise None.
+        overrun: the `faults.Overrun` that describes an access outside a tensor; otherwise None.
     """
 
     kind: str = ""
@@ -111,8 +110,8 @@ class InstructionBudgetError(KernelError):
 
 
 class LaunchError(KernelError):
-    """A launch was refused, as on a GPU: too many threads, too much shared memory, or an invalid
-    grid."""
+    """A launch was refused, as a GPU would refuse it: too many threads, too much shared memory, or
+    an invalid grid."""
 
     kind = "launch-limits"
 

@@ -1,10 +1,11 @@
 """Implement floating-point arithmetic on NumPy arrays, rounded as PTX requires.
 
 NumPy rounds to nearest even, and lacks a fused multiply-add, directed rounding (`.rz/.rm/.rp`),
-flushing of subnormals, and bfloat16; PTX requires a single rounding for each of them. The functions
-in this module round exact values: the product of two float32 values is exact in float64, and a sum
-keeps its rounding error (Knuth's TwoSum). `fma` for float64 follows Boldo and Melquiond, "Emulation
-of a FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
+flushing of subnormals, and bfloat16; PTX requires all of these, with a single rounding per
+operation. The functions in this module round exact values: the product of two float32 values is
+exact in float64, and a sum keeps its rounding error (Knuth's TwoSum). `fma` for float64 follows
+Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
+rounding to odd" (2008).
 
 A bfloat16 value is stored as uint16, the upper half of the equal float32 value.
 """
@@ -21,9 +22,9 @@ Array = NDArray
 
 _TINY32 = np.float32(2.0**-126)  # the smallest normal float32
 _MAGNITUDE = {2: np.uint16(0x7FFF), 4: np.uint32(0x7FFFFFFF)}
-_MANTISSA = {2: np.uint16(10), 4: np.uint32(23)}  # bits
+_MANTISSA = {2: np.uint16(10), 4: np.uint32(23)}  # mantissa bits, by the value's width in bytes
 _BITS: dict[int, np.dtype[Any]] = {2: np.dtype("u2"), 4: np.dtype("u4")}
-# The NaN that a GPU's arithmetic returns, for any payloads of the operands.
+# The NaN that a GPU's arithmetic returns, regardless of the operands' payloads.
 CANONICAL_NAN_16 = np.uint16(0x7FFF)  # float16 and bfloat16
 _CANONICAL_NAN: dict[int, Any] = {
     2: CANONICAL_NAN_16.view(np.float16), 4: np.uint32(0x7FFFFFFF).view(np.float32),
@@ -36,7 +37,7 @@ def flush(x: Array) -> Array:
     width = x.dtype.itemsize
     one = _BITS[width].type(1)
     magnitude = x.view(_BITS[width]) & _MAGNITUDE[width]
-    small = magnitude - one < (one << _MANTISSA[width]) - one  # False for 0, which wraps around
+    small = magnitude - one < (one << _MANTISSA[width]) - one  # False for 0: 0 - 1 wraps
     if not small.any():
         return x
     return np.where(small, np.copysign(x.dtype.type(0), x), x)
@@ -65,7 +66,7 @@ def canonical_nan(x: Array) -> Array:
 def first_nan(result: Array, *operands: Array) -> Array:
     """Replace NaNs in float64 results with the first NaN operand, made quiet.
 
-    If no operand is NaN, the NaN has a negative sign and the payload zero. (Processors differ in
+    If no operand is NaN, the NaN has a negative sign and a zero payload. (Processors differ in the
     signs and payloads of NaN results.)
     """
     nan = np.isnan(result)
@@ -102,7 +103,7 @@ def _to_odd(s: Array, error: Array) -> Array:
 
 # -- directed rounding ------------------------------------------------------------------------
 def directed(nearest: Array, side: Array, mode: str) -> Array:
-    """Return the exact result rounded by `mode` (rn, rz, rm or rp), given the nearest float.
+    """Return the exact result rounded in `mode` (rn, rz, rm or rp), given the nearest float.
 
     side: the sign of the exact result minus `nearest`; 0 or NaN if `nearest` is the result.
     """
@@ -140,8 +141,8 @@ def fma32(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     c64 = c.astype(np.float64)
     s = product + c64
     if mode == "rn":
-        # The float64 sum suffices unless it is a tie between two float32 values, or the result is
-        # subnormal or nearly subnormal. Such results have fewer bits, so other values are ties.
+        # The float64 sum is sufficient unless it is a tie between two float32 values, or the result
+        # is subnormal or nearly subnormal. Such results have fewer bits, so other values are ties.
         bits = s.view(np.int64)
         tie = ((bits & 0x1FFFFFFF) == 0x10000000).any()
         result = s.astype(np.float32)
@@ -246,7 +247,7 @@ def f32_to_bf16(x: Array, mode: str = "rn") -> Array:
         rounded = bits + np.uint32(0x8000)
     elif mode == "rz":
         rounded = bits
-    else:  # rm, rp: away from zero for one sign
+    else:  # rm, rp: away from zero for one of the signs
         negative = (bits >> np.uint32(31)).astype(bool)
         away = negative if mode == "rm" else ~negative
         rounded = np.where(away, bits + np.uint32(0xFFFF), bits)

@@ -30,15 +30,15 @@ class Hardware:
     SCHEDULES = SCHEDULES
 
     def max_shared_bytes(self, arch: str) -> int:
-        """Return the maximum bytes of shared memory per block for an architecture such as
+        """Return the maximum shared memory per block, in bytes, for an architecture such as
         `sm_90a`."""
         return limits.max_shared_bytes(arch)
 
     def cost(
         self, space: str, kind: str, address: Array, active: Array, width: int
     ) -> tuple[int, int]:
-        """Return (cost, minimum cost) of a warp's access, in sectors (global) or wavefronts
-        (shared).
+        """Return the cost and the minimum cost of a warp's access, in sectors (global) or
+        wavefronts (shared).
 
         space: `global` or `shared`; kind: `load`, `store` or `atomic`; address, active: arrays of
         32 entries; width: bytes per lane.
@@ -52,8 +52,7 @@ class Hardware:
     def copy_cost(
         self, source: Array, target: Array, active: Array, width: int, *, past_l1: bool
     ) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the `cost` of a warp's cp.async in global memory, and its `cost` in shared
-        memory."""
+        """Return the `cost` of a warp's cp.async in global memory, and that in shared memory."""
         rule = rules.past_l1 if past_l1 else rules.through_l1
         there = active[None]
         read, written = rule(np.maximum(source, 0)[None], np.maximum(target, 0)[None], there, width)

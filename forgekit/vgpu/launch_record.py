@@ -13,7 +13,7 @@ import numpy as np
 from forgekit.vgpu.floats import Array
 
 Dim3 = tuple[int, int, int]
-WARP = 32  # lanes
+WARP = 32  # lanes per warp
 
 
 def block_coordinates(number: Array, grid: Dim3, cluster: Dim3) -> tuple[Array, Array, Array]:
@@ -34,7 +34,7 @@ class LaunchRecord:
 
     grid, block, cluster: sizes (x, y, z); shared_bytes: bytes of dynamic shared memory per block;
     params: the bytes of the kernel's parameters; symbols: virtual addresses of module variables;
-    registers: registers per thread in the machine code, None if unknown.
+    registers: registers per thread in the machine code, or None if unknown.
     """
 
     kernel: str

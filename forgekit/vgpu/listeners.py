@@ -1,4 +1,4 @@
-"""Define listeners, which observe the machine; counting, checking, tracing and drawing use them.
+"""Define listeners, which observe the machine to count, check, trace or draw a run.
 
 Listeners do not change a run, and a machine without listeners has no overhead.
 """
@@ -24,7 +24,7 @@ class Access(NamedTuple):
     kind: `load`, `store`, `atomic`, `async load` or `async store`; space: the instruction's state
     space, `global`, `shared`, `cluster` (shared memory of any block of the cluster), `local` or
     `generic`; address: virtual addresses (for `shared`, within the block), of any shape that
-    broadcasts to (blocks, threads); mask: the active threads, None for all; width: bytes per
+    broadcasts to (blocks, threads); mask: the active threads, or None for all; width: bytes per
     thread; targets: the accessed memory, one target per allocation; values: the loaded or stored
     values, one array per element of a vector; copy: an object that identifies an asynchronous copy
     in all its accesses.
@@ -59,8 +59,8 @@ class Access(NamedTuple):
 class Awaited:
     """An operation for which threads wait.
 
-    left: mask of the threads that have not waited yet; group: each thread's group number, 0 until
-    the thread commits the operation.
+    left: a mask of the threads that have not waited yet; group: each thread's group number, which
+    is 0 until the thread commits the operation.
     """
 
     left: Array
@@ -87,7 +87,7 @@ class Product(Awaited):
     start: Array
     columns: int
     operands: tuple[Array | None, ...]
-    token: object = None  # reserved for a listener
+    token: object = None  # for use by one listener
 
 
 class Listener:
@@ -105,8 +105,8 @@ class Listener:
         """Called when threads access memory, but not for an access that fails and ends the run."""
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        """Called when an asynchronous copy writes shared memory; `access` equals that of its `async
-        store`."""
+        """Called when an asynchronous copy writes shared memory; `access` equals that of the `async
+        store` event."""
 
     def on_run(self, m: Batch, start: int, stop: int, mask: Array | None) -> None:
         """Called when the threads in `mask` have executed the instructions from `start` up to, but
@@ -136,11 +136,12 @@ class Listener:
         """Called when threads arrive at their cluster's barrier."""
 
     def on_cluster_done(self, m: Batch, clusters: Array) -> None:
-        """Called when the cluster barrier opens; clusters: for each cluster, True if its barrier
-        opens."""
+        """Called when cluster barriers open; clusters: a mask of the clusters whose barriers
+        open."""
 
     def on_cluster_wait(self, m: Batch, passing: Array) -> None:
-        """Called when threads, a full mask, have waited for the barrier of their cluster."""
+        """Called when the threads in `passing`, a full mask, have waited for their cluster's
+        barrier."""
 
     def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:
         """Called when threads use mbarriers.
@@ -158,10 +159,10 @@ class Listener:
 
     def on_async_completion(self, m: Batch, operation: AsyncOperation, part: Array) -> None:
         """Called when an operation has completed for the threads in `part`: it signals an mbarrier,
-        or the threads have waited for its group (with `.read`, until its source was read)."""
+        or the threads have waited for its group (with `.read`, only for its source to be read)."""
 
     def on_proxy_fence(self, m: Batch, mask: Array | None) -> None:
-        """Called when stores of these threads to shared memory become visible to asynchronous
+        """Called when these threads' stores to shared memory become visible to asynchronous
         operations."""
 
     def on_product(self, m: Batch, product: Product) -> None:
@@ -171,7 +172,7 @@ class Listener:
         """Called when the threads in `done`, a full mask, have waited for a product."""
 
     def on_product_commit(self, m: Batch) -> None:
-        """Called when threads commit the products that they have started, which form a group."""
+        """Called when threads commit the products that they have started, as one group."""
 
     def on_product_fence(self, m: Batch) -> None:
         """Called at `wgmma.fence`, after which products may use registers that were written before

@@ -1,7 +1,7 @@
 """Define plug-ins, which handle the host code's requests to a GPU other than kernel launches.
 
 Without a plug-in, the virtual GPU treats every tensor as a CPU tensor and runs each launch
-immediately. A plug-in changes this behaviour while it is active. It registers in `known`, and
+immediately. A plug-in changes this behaviour while it is active. It adds itself to `known`, and
 `install` starts it by name.
 """
 
@@ -35,8 +35,8 @@ class Plugin:
         return tensor
 
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
-        """Return (start, bytes, owner) of memory that host code has allocated by a call, or
-        None."""
+        """Return (start, bytes, owner) of the memory, allocated by a call from host code, that
+        contains an address, or None."""
         return None
 
     def stopped(self, error: KernelError) -> KernelError:

@@ -23,7 +23,7 @@ class Program(Code):
 
     def __init__(self, kernel: ptx.Kernel, module: ptx.Module) -> None:
         super().__init__(kernel, module)
-        decoder = Decoder(self)  # refuses malformed code first
+        decoder = Decoder(self)  # first, because it refuses malformed code
         steps = [decoder.step(instruction) for instruction in kernel.instructions]
         self.steps: list[Step] = [
             self._forgetting(step, last) for step, last in zip(steps, self.dying, strict=True)

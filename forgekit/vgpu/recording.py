@@ -1,14 +1,14 @@
-"""Record a run once, as plain data, for any number of readers.
+"""Record a run's events once, as plain data, for any number of readers.
 
     with Recording() as recording:
         run(x, y)
     recording.counts[0].accesses[pc, "global_load"].requests
     recording.read(MyListener)
 
-A recording keeps the events of a run, in order. Their arrays are those that the machine computes
-anyway, so keeping them costs little. Reading a recording replays its events to a listener, as if
-the kernel ran again. If the events need too much memory, they are not kept, and only the listeners
-named in advance receive them, during the run.
+A recording keeps the events of a run, in order. The machine computes the events' arrays anyway, so
+keeping them costs little. Reading a recording replays its events to a listener, as if the kernel
+ran again. If the events need too much memory, they are not kept, and only the listeners named in
+advance receive them, during the run.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ L = TypeVar("L", bound=Listener)
 
 MOST_BYTES = 128 << 20  # maximum size of the events that a recording keeps
 _EVENT_BYTES = 200  # approximate bytes of an event without its arrays
-_reading = threading.RLock()  # a replay changes the `pc` of the batches that it replays
+_reading = threading.RLock()  # held during a replay, which changes the batches' `pc`
 _ACCESSES = ("on_access", "on_async_done")
 _NOTHING = np.zeros(0, np.int64)
-_SMALL = 1024  # elements; smaller arrays are not compressed
+_SMALL = 1024  # in elements; smaller arrays are not compressed
 
 
 class Moment(Protocol):
@@ -69,11 +69,11 @@ class Moment(Protocol):
         """Return the mask as a full (blocks, threads) array."""
 
     def lanes(self, mask: Array | None) -> Array:
-        """Return the mask, reshaped to (blocks * warps, 32)."""
+        """Return the mask as an array of shape (blocks * warps, 32)."""
 
 
 class _PastBatch:
-    """A replacement for a batch of blocks that has run."""
+    """Replaces a batch that has run, as the source of events in a replay."""
 
     def __init__(self, m: Batch) -> None:
         self.program, self.record = m.program, m.record
@@ -97,17 +97,17 @@ class Recording:
     """The events of all launches in a `with` block, in the usual order of threads.
 
     Args:
-        makes: constructors of the listeners that will read the recording, needed only if a run may
-            be too long to keep.
-        sanitize: collect the sanitizer's findings.
+        makes: constructors of the listeners that will read the recording, needed only if the events
+            may need too much memory to be kept.
+        sanitize: True to collect the sanitizer's findings.
         keep: False if no events are needed after the run.
-        shares: True if `shared` is needed.
+        shares: True if `shared` will be read.
         changes: other `options`, such as `all_threads`.
 
     Attributes:
         launches: the launches, in order.
         findings: the sanitizer's findings; None if the sanitizer was off.
-        size_bytes: the memory that the recording uses.
+        size_bytes: the memory that the recording uses, in bytes.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Recording:
         self._running: AbstractContextManager[Options]
         if sanitize:
             self._options["findings"] = self.findings
-        elif current().findings is not None:  # a script's list must still receive the findings
+        elif current().findings is not None:  # an outer block still collects findings
             del self._options["sanitize"]
         if not keep:
             self._go_live()
@@ -168,12 +168,12 @@ class Recording:
 
     @property
     def shared(self) -> list[Shared]:
-        """Return, for each launch, the data from which the sharing between its blocks follows."""
+        """Return, for each launch, the counts that show how much data its blocks share."""
         return self.read(Sharing).launches
 
     @property
     def reaches_further(self) -> bool:
-        """Return True if a kernel has accessed memory of tensors that were not arguments."""
+        """Return True if a kernel has accessed tensors that were not arguments."""
         return any(m.memory.adopted for m, _, name, _ in self._events or () if name == "on_batch")
 
     def add(self, event: Event) -> None:
@@ -191,7 +191,7 @@ class Recording:
             masks = [x for x in event[3] if isinstance(x, np.ndarray)]
         for mask in masks:
             if id(mask) not in self._counted:
-                self._counted.add(id(mask))  # the events keep it alive, so its id stays unique
+                self._counted.add(id(mask))  # the event keeps the mask, so its id stays unique
                 self.size_bytes += mask.nbytes
         self._events.append(event)
         self.size_bytes += _EVENT_BYTES
@@ -216,7 +216,8 @@ Sum = Array | tuple[Array, Array]  # an array, or a column and a row that add up
 
 
 class _Kept:
-    """An access without the values read or written, whose arrays would keep all memory alive."""
+    """An access in compact form, without the values that were read or written, because their arrays
+    would need too much memory."""
 
     __slots__ = ("address", "fields", "masks", "targets")
 
@@ -235,7 +236,7 @@ class _Kept:
         return _bytes(self.address) + sum(_bytes(places) for places, *_ in self.targets)
 
     def access(self) -> Access:
-        """Return the access as listeners receive it; its targets have no rows."""
+        """Return the access in the form that listeners receive. Its targets have no rows."""
         targets = [
             Target(_NOTHING, _sum(places), mask, space, allocation, skipped, inside)
             for places, mask, space, allocation, skipped, inside in self.targets
@@ -249,8 +250,8 @@ def _bytes(a: Sum) -> int:
 
 
 def _summands(a: Array) -> Sum:
-    """Split an array into a column and a row if it is their sum, as most addresses are: the block's
-    part plus the thread's part."""
+    """Split an array into a column and a row if it is their sum. Most address arrays are such sums,
+    of one term per block and one term per thread."""
     if a.ndim != 2 or a.size < _SMALL or 1 in a.shape:
         return a
     column, row = a[:, :1].copy(), a[:1] - a[:1, :1]
@@ -262,7 +263,7 @@ def _sum(a: Sum) -> Array:
 
 
 class _Recorder(Listener):
-    """The listener that writes a recording."""
+    """Adds each event of a run to a recording."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

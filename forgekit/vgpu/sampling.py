@@ -1,10 +1,10 @@
 """Choose the blocks that run, and their weights, if a large launch is only counted.
 
-The first and the last cluster represent only themselves. The clusters between them are divided into
+The first and last clusters represent only themselves. The clusters between them are divided into
 equal intervals, and a cluster drawn from each interval represents it (stratified sampling). The
-intervals belong alternately to two halves of the sample, whose difference shows how much samples
-disagree. Some neighbouring blocks also run, with weight 0; they show how much data is shared by
-blocks that run at the same time.
+intervals belong alternately to two halves of the sample, whose difference shows how much such
+samples disagree. Some neighbouring blocks also run, with weight 0; they show how much data is
+shared by blocks that run at the same time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from forgekit.vgpu.launch_record import LaunchRecord
 
-NEIGHBOURS = 16  # blocks
+NEIGHBOURS = 16  # the number of neighbouring blocks
 FEWEST = 8  # minimum number of blocks per sample
 
 
@@ -25,7 +25,7 @@ class Part(NamedTuple):
     """Blocks that run in one or more batches.
 
     name: "all", "ends", "even", "odd" or "neighbours"; blocks: the numbers of the blocks, in
-    ascending order; weight: the number of blocks that each of them represents, 0 for neighbours.
+    ascending order; weight: the number of blocks that each block represents, 0 for neighbours.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Part(NamedTuple):
 
 
 def parts(record: LaunchRecord, most: int | None) -> list[Part]:
-    """Return the parts of a launch to run.
+    """Return the parts of a launch that will run.
 
     most: the maximum number of blocks to count, raised to FEWEST; None for all blocks. All blocks
-    run if there are only a few more, or if the launch is cooperative.
+    run if the grid has only a few more, or if the launch is cooperative.
     """
     n_blocks, team = math.prod(record.grid), record.cluster_blocks
     teams, wanted = n_blocks // team, max((most or 0) // team, FEWEST)

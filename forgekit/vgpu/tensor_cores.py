@@ -33,8 +33,8 @@ from forgekit.vgpu.floats import Array
 class Unit(NamedTuple):
     """The precision of a tensor core.
 
-    places: number of bits of a term kept below the largest exponent; fraction: number of fraction
-    bits kept in a float32 sum.
+    places: the number of bits of each term that are kept below the largest exponent; fraction: the
+    number of fraction bits that are kept in a float32 sum.
     """
 
     places: int
@@ -43,13 +43,13 @@ class Unit(NamedTuple):
 
 UNIT = Unit(25, 23)  # of the Hopper architecture
 FP8_UNIT = Unit(13, 13)  # of Hopper's `wgmma`
-_NOTHING = -8000  # exponent of zero, less than that of any product
-# The minimum exponent of a normal number, for each type.
+_NOTHING = -8000  # the exponent of zero, less than any product's exponent
+# The minimum exponent of each type's normal numbers.
 LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
-WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # bits
+WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}  # in bits
 # Products with exponents in this range, and their scale factors, are normal numbers in float32.
 _LOW, _HIGH = -100, 125
-_EXACT_SUM = 16  # number of 27-bit terms whose sum fits in an int32
+_EXACT_SUM = 16  # the number of 27-bit terms whose sum fits into an int32
 _AT_ONCE = 1 << 15  # sums computed together, so that temporary arrays stay in the CPU's L2 cache
 
 
@@ -70,7 +70,7 @@ class Matrix(NamedTuple):
     halves: bool = False
 
     def columns(self, chosen: slice) -> Matrix:
-        """Return a part, along K, of a matrix stored in halves."""
+        """Return a slice, along K, of a matrix that is stored in halves."""
         values, exponents = self.values[:, chosen], self.exponents[:, chosen]
         return self._replace(values=values, exponents=exponents, halves=False)
 
@@ -78,7 +78,7 @@ class Matrix(NamedTuple):
 def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
     """Return the matrix for unsigned codes, of shape (rows, K, …), of a type in `LEAST`.
 
-    halves: convert FP8 values, four per register, with warps along the last axis, to fp16.
+    halves: True to convert FP8 values, four per register, with warps along the last axis, to fp16.
     """
     least = LEAST["f16" if halves else kind]
     if halves:
@@ -137,7 +137,7 @@ def multiply_add(a: Matrix, b: Matrix, c: Array, unit: Unit = UNIT) -> Array:
 def _fp8_multiply_add(a: Matrix, b: Matrix, c: Array) -> Array:
     """Multiply and add FP8 matrices as an H200 does.
 
-    The rule was derived from an H200's results, and all 12,288 of them agree: registers are
+    The rule was derived from an H200's results, and agrees with all 12,288 of them: registers are
     converted to fp16; starting from zero, the products of their first halves are added, then those
     of the second halves; c is added last, and the sum is rounded to nearest even.
     """
@@ -237,9 +237,9 @@ def _wide_power_of_two(exponent: Array) -> Array:
 
 
 def multiply_add_integers(a: Array, b: Array, c: Array, *, saturate: bool) -> Array:
-    """Do the same as `multiply_add` for int8 or uint8 matrices and int32 sums, which wrap or
+    """Like `multiply_add`, but for int8 or uint8 matrices and int32 sums, which wrap or
     saturate."""
-    # The sum of at most 32 products of 16 bits is exact in float32.
+    # A sum of at most 32 16-bit products is exact in float32.
     product = np.matmul(
         np.moveaxis(a, -1, 0).astype("f4"), np.moveaxis(b, -1, 0).swapaxes(1, 2).astype("f4")
     )

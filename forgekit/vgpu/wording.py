@@ -57,7 +57,7 @@ def with_article(noun: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return the text; if it is long, omit its middle."""
+    """Return the text; if it has more than `most` characters, omit its middle."""
     return text if len(text) <= most else f"{text[: most - 20]} … {text[-17:]}"
 
 

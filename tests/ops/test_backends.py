@@ -313,7 +313,7 @@ def test_what_cannot_be_registered(arguments: tuple[Any, ...], words: str) -> No
 
 def test_unknown_backends() -> None:
     ops.register_backend("reduce_sum", "own", Mine("reduce_sum"))
-    listed = "got 'own', needed one of kernel, ref for softmax; register yours"
+    listed = "got 'own', needed one of kernel, ref for softmax; register your"
     with pytest.raises(fk.UsageError, match=listed):
         ops.softmax(X, backend="own")
     with pytest.raises(fk.UsageError, match=listed), ops.use_backend("own", op="softmax"):

@@ -196,7 +196,7 @@ def test_an_error_leaves_the_next_call_alone(installed):
 
 def test_an_empty_grid_is_an_error_with_a_remedy(installed):
     x = torch.empty(0)
-    with pytest.raises(LaunchError, match=r"grid \(0, 1, 1\).*skip a launch that has no work"):
+    with pytest.raises(LaunchError, match=r"grid of \(0, 1, 1\).*skip a launch that has no work"):
         flow.scale_then_add(dynamic(x), dynamic(x), 1.0, 0)
 
 

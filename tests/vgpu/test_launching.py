@@ -27,7 +27,7 @@ def counted(**how: object) -> int:
 @pytest.mark.parametrize(
     "how, message",
     [
-        ({"grid": 0}, r"got grid \(0, 1, 1\) of blocks \(32, 1, 1\), needed at least 1 in every"),
+        ({"grid": 0}, r"got a grid of \(0, 1, 1\) blocks of \(32, 1, 1\) threads, needed"),
         ({"grid": (1, -1, 1)}, "needed at least 1 in every dimension"),
         ({"block": 0}, "needed at least 1 in every dimension"),
         ({"block": 2048}, r"got a block of \(2048, 1, 1\) = 2,048 threads, needed at most 1024"),

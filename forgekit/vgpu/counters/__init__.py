@@ -1,4 +1,4 @@
-"""Count like a hardware profiler: a listener and its counting rules.
+"""Count the events of launches as a hardware profiler does.
 
 counting.py         the listener: instructions, requests, sectors, wavefronts of a launch
 rules.py            sectors and wavefronts of one warp's access

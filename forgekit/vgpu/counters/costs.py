@@ -1,4 +1,4 @@
-"""Compute the costs of an instruction's accesses, once for all equal warps."""
+"""Compute the costs of an instruction's accesses, once per group of equal warps."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from forgekit.vgpu.counters.warps import Alike, Unlike, warps
 from forgekit.vgpu.floats import Array
 
 _ORIGIN = 1 << 40  # added to addresses so that they are nonnegative
-_MOST_PATTERNS = 4096  # size limit of the cache; scattered accesses all have different patterns
+_MOST_PATTERNS = 4096  # maximum size of the cache; scattered accesses rarely have equal patterns
 _LOW = np.uint64(0xFFFFFFFF)
 
 
 @dataclass
 class AccessCounts:
-    """Accesses of one kind, such as `global_load`, by one or more instructions.
+    """Counts of accesses of one kind, such as `global_load`, by one or more instructions.
 
     width: the maximum number of bytes per lane; requests: the number of warps with an active lane;
     bytes_asked: the number of active lanes times `width`; units: sectors of global memory, or
     wavefronts of shared memory; ideal: the minimum number of units; low, high: the minimum and
     maximum units per request; strides: maps the distance in bytes between neighbouring active lanes
-    (None if it varies) to the units that requests with this distance need beyond their ideal.
+    (None if it varies) to the number of units that requests with this distance need beyond the
+    minimum.
     """
 
     kind: str
@@ -41,8 +42,8 @@ class AccessCounts:
     def add(self, cost: Array, often: Array, threads: int, stride: int | None) -> None:
         """Add the costs of warps.
 
-        cost: k costs as (units, ideal), (k, 2); often: the number of warps with each cost; threads:
-        the number of active threads of all warps.
+        cost, (k, 2): k pairs (units, ideal); often: the number of warps with each pair; threads:
+        the number of active threads in all warps.
         """
         units, ideal = (often @ cost).tolist()
         self.requests += int(often.sum())
@@ -67,7 +68,7 @@ class AccessCounts:
         )
 
     def times(self, weight: float) -> AccessCounts:
-        """Return all counts of accesses multiplied by `weight` and rounded."""
+        """Return the counts, multiplied by `weight` and rounded."""
         requests, asked, units, ideal = (
             round(n * weight) for n in (self.requests, self.bytes_asked, self.units, self.ideal)
         )
@@ -93,9 +94,9 @@ class AccessCounts:
 class Rule:
     """The rule for the cost of accesses of one kind.
 
-    moduli: for each address of a lane, a shift in bytes that leaves the cost unchanged; cost: maps
-    the lanes' addresses (one array per modulus), the active lanes and the width to (units, ideal),
-    one pair per memory involved.
+    moduli: for each address of a lane, a shift in bytes that leaves the cost unchanged; cost: a
+    function that maps the lanes' addresses (one array per modulus), the active lanes and the width
+    to pairs (units, ideal), one per memory involved.
     """
 
     moduli: tuple[int, ...]
@@ -128,7 +129,7 @@ def paired(source: Array, target: Array) -> Array:
 
 
 def _parts(addresses: Array, count: int) -> tuple[Array, ...]:
-    """Split the number of each lane into `count` signed addresses or distances: one or two."""
+    """Split each lane's number into one or two (`count`) signed addresses or distances."""
     signed = addresses.view(f"i{addresses.itemsize}").astype(np.int64)
     if count == 1:
         return (signed,)

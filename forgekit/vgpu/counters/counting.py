@@ -1,4 +1,4 @@
-"""Count like a hardware profiler: instructions, sectors, wavefronts, bytes touched.
+"""Count instructions, sectors, wavefronts and touched bytes as a hardware profiler does.
 
 counts = Counting()
 with forgekit.vgpu.options(listeners=(counts,)):
@@ -65,7 +65,7 @@ class LaunchCounts:
 
     @property
     def steps(self) -> Sequence[waits.Step]:
-        """Return the pipe that each instruction uses, and its wait."""
+        """Return the pipe and the wait of each instruction."""
         return waits.steps(self.program)
 
 
@@ -73,9 +73,9 @@ class LaunchCounts:
 class Sample:
     """The part of a sampled launch that ran.
 
-    blocks: the number of counted blocks, of n_blocks.
-    disagreement: the relative difference between two halves of the sample, in instructions or
-    sectors, whichever is larger; 0.1 means that one half has 10 % more.
+    blocks: the number of blocks, of n_blocks in the launch, that were counted. disagreement: the
+    relative difference between two halves of the sample, in instructions or sectors, whichever is
+    larger; 0.1 means that one half has 10 % more.
     """
 
     blocks: int
@@ -176,7 +176,7 @@ class Counting(Listener):
 
 
 class _Sampled:
-    """The parts of a running launch, and the blocks that each represents."""
+    """The parts of a sampled launch, and the number of blocks that each represents."""
 
     def __init__(self) -> None:
         self._parts: dict[str, _Launch] = {}
@@ -288,12 +288,12 @@ class _Launch:
         distinct masks."""
         found = self.sizes.get(id(mask))
         if found is None:
-            # Store the mask, so that its id stays unique.
+            # Storing the mask keeps its id unique.
             found = self.sizes[id(mask)] = (mask, *_size(m, mask))
         return found[1], found[2]
 
     def counts(self, m: Batch, kind: str, space: str, width: int) -> AccessCounts:
-        """Return the counts for the running instruction."""
+        """Return the counts for the current instruction."""
         key = (m.pc, kind, space)
         found = self.accesses.get(key)
         if found is None:

@@ -1,12 +1,12 @@
-"""Compute the cost of a warp's access: 32-byte sectors of global memory, wavefronts of shared
-memory.
+"""Compute the cost of a warp's access, in 32-byte sectors of global memory or in wavefronts of
+shared memory.
 
 The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
 (tests/profiling/golden). Each function receives the addresses of the lanes of n warps, as
 nonnegative int64 of shape (n, 32); `active`, a mask of the active lanes, (n, 32); and `width`, the
-bytes per lane, which divides the addresses. It returns (units, ideal units) of each warp. The
-functions apply the rules to every lane; they are fast enough only because `warps.py` calls them for
-a few distinct warps.
+bytes per lane, a divisor of the addresses. It returns the units and the minimum number of units of
+each warp. The functions apply the rules to every lane. They are fast enough only because they are
+called for only a few distinct warps (see `warps.py`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def sectors(rows: Array, active: Array, width: int) -> Cost:
 
 
 def atomic_sectors(rows: Array, active: Array, width: int) -> Cost:
-    """Count sectors for atomics: each sector counts once per lane that requests its most requested
-    address."""
+    """Count sectors for atomics. Each sector counts once per lane that requests the sector's most
+    requested address."""
     n = len(rows)
     ordered = np.sort(np.where(active, rows, _NOBODY), axis=1)
     place = np.arange(LANES)
@@ -64,12 +64,11 @@ def wavefronts(rows: Array, active: Array, width: int, kind: str = "load") -> Co
 
 
 def load_parts(rows: Array, active: Array, width: int) -> Array:
-    """Return the number of equal parts into which a load divides each warp, to serve them one after
-    the other.
+    """Return the number of equal parts of each warp that are served one after the other in a load.
 
     64-bit loads are served by half-warps, 128-bit loads by quarter-warps. The parts are twice as
-    large, whole warps and half-warps, respectively, if the address of every active lane i equals
-    that of lane i^1 (if that lane is active), or if the same holds for lane i^2.
+    large (whole warps or half-warps) if the address of every active lane i equals that of lane i^1,
+    unless that lane is inactive, or if the same is true of lane i^2.
     """
     parts = max(width // BANK_BYTES, 1)
     if parts == 1:
@@ -83,7 +82,7 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
 
 
 def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Count wavefronts of loads: as for stores, but with the parts from `load_parts`."""
+    """Count the wavefronts of loads, as for stores, but with the parts from `load_parts`."""
     split = store_wavefronts(rows, active, width)
     most = max(width // BANK_BYTES, 1)
     merges = load_parts(rows, active, width) < most
@@ -94,18 +93,18 @@ def load_wavefronts(rows: Array, active: Array, width: int) -> Cost:
 
 
 def store_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Count wavefronts of stores: a wavefront serves one word from each of the 32 banks, for all
-    lanes that request that word. 64-bit requests are served by half-warps, 128-bit requests by
+    """Count the wavefronts of stores. A wavefront serves one word from each of the 32 banks, for
+    all lanes that request that word. 64-bit requests are served by half-warps, 128-bit requests by
     quarter-warps.
 
-    The ideal is one wavefront per part with an active lane; ncu counts bank conflicts against this
-    number.
+    The ideal is one wavefront per part with an active lane; ncu counts bank conflicts relative to
+    this number.
     """
     return _served(rows, active, width, max(width // BANK_BYTES, 1))
 
 
 def atomic_wavefronts(rows: Array, active: Array, width: int) -> Cost:
-    """Count wavefronts of atomics: a wavefront serves one lane per bank."""
+    """Count the wavefronts of atomics. A wavefront serves one lane per bank."""
     return _served(rows, active, width, max(width // BANK_BYTES, 1), words_shared=False)
 
 
@@ -141,9 +140,9 @@ def fullest_bank(rows: Array, active: Array, width: int, *, words_shared: bool =
 
 # -- cp.async -----------------------------------------------------------------------------------
 def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """Count `cp.async.ca`, as (global, shared). Sectors are counted as for a load. Parts of a warp
-    that copy 128 bytes are served one after the other; a wavefront serves one lane per bank of the
-    source and the target.
+    """Return the costs of `cp.async.ca` in global and in shared memory. Sectors are counted as for
+    a load. A warp is served in parts that copy 128 bytes, one after the other. A wavefront serves
+    one lane per bank of the source and the target.
 
     The number of wavefronts is a minimum. An H200 needs exactly this number for all regular
     patterns, and up to two thirds more if both source and target are randomly scattered.
@@ -162,12 +161,12 @@ def through_l1(source: Array, target: Array, active: Array, width: int) -> tuple
 
 
 def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Cost, Cost]:
-    """Count `cp.async.cg`, as (global, shared), with 16 bytes per lane.
+    """Return the costs of `cp.async.cg`, with 16 bytes per lane, in global and in shared memory.
 
     A sector is fetched once per aligned 32 bytes of its destination in shared memory, and twice if
     its halves are swapped or only one of them is copied. A wavefront carries data from one 128-byte
-    line to one row of banks: whole sectors in any arrangement, half sectors only if their distances
-    from source to destination are equal.
+    line to one row of banks: whole sectors in any arrangement, but half sectors only if their
+    distances from source to destination are equal.
     """
     half, shift = source // width % 2, (source ^ target) // width % 2
     sector, chunk = source // SECTOR_BYTES, target // SECTOR_BYTES
@@ -184,8 +183,8 @@ def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Co
 
 
 def _equal(active: Array, *fields: Array) -> Array:
-    """Return True for each pair of active lanes of a warp whose fields are all equal: (n, 32,
-    32)."""
+    """Return a mask, (n, 32, 32), of the pairs of a warp's active lanes whose fields are all
+    equal."""
     result = active[:, :, None] & active[:, None, :]
     for field in fields:
         result &= field[:, :, None] == field[:, None, :]
@@ -193,14 +192,13 @@ def _equal(active: Array, *fields: Array) -> Array:
 
 
 def _firsts(same: Array, active: Array) -> Array:
-    """Return each warp's number of distinct lanes, which are lanes without an equal lane before
-    them."""
+    """Return each warp's number of distinct lanes: those that differ from all lanes before them."""
     before = np.tril(np.ones((LANES, LANES), bool), -1)
     return np.count_nonzero(active & ~(same & before).any(axis=2), axis=1)
 
 
 def _distinct(values: Array) -> Array:
-    """Return the number of distinct values in each row, without `_NOBODY`."""
+    """Return the number of distinct values in each row, excluding `_NOBODY`."""
     ordered = np.sort(values, axis=1)
     changes = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
     return changes + 1 - (ordered[:, 0] == _NOBODY)

@@ -1,4 +1,4 @@
-"""Observe sharing between blocks: count the sectors of global memory that some blocks touch,
+"""Measure how much data blocks share: count the sectors of global memory that some blocks touch,
 individually and together.
 
     sharing = recording.read(Sharing)
@@ -25,7 +25,7 @@ from forgekit.vgpu.sampling import NEIGHBOURS
 
 _SPREAD = 16  # number of blocks to observe if all run
 _PENDING = 1 << 21  # number of sectors to collect before equal sectors are merged
-_ROW, _WARP = 40, 5  # bits of a sector's number, and of a warp's number
+_ROW, _WARP = 40, 5  # widths of a sector's and of a warp's number, in bits
 _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "atomics"}
 
 
@@ -33,9 +33,9 @@ _WAYS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": "a
 class Sectors:
     """The sectors that accesses of one kind touch.
 
-    of_each: the number of distinct sectors of each observed block, summed over these blocks;
-    together: the number of distinct sectors of all of them together. near_each, near_together:
-    these sums for neighbouring blocks.
+    of_each: the number of distinct sectors that each observed block touches, summed over these
+    blocks; together: the number of distinct sectors that these blocks touch in total. near_each,
+    near_together: the same numbers for neighbouring blocks.
     """
 
     of_each: int = 0
@@ -46,11 +46,11 @@ class Sectors:
 
 @dataclass
 class Shared:
-    """The result for a launch.
+    """The counts of a launch.
 
-    blocks: the number of observed blocks, of n_blocks; instructions: warp instructions of each
-    observed block. warp_loads: the number of distinct sectors that each warp loads, summed over the
-    warps.
+    blocks: the number of observed blocks, of the launch's n_blocks; instructions: warp instructions
+    of each observed block. warp_loads: the number of distinct sectors that a warp loads, summed
+    over all warps.
     """
 
     n_blocks: int
@@ -63,7 +63,8 @@ class Shared:
 
 
 class Sharing(Listener):
-    """Observes some blocks of each launch: the blocks of a sample, or a few of all blocks."""
+    """Observes some blocks of each launch: the sample's blocks or, if all blocks run, a few of
+    them."""
 
     def __init__(self) -> None:
         self._done: list[_Launch] = []
@@ -114,14 +115,15 @@ class Sharing(Listener):
 
 
 class _Launch:
-    """A running launch: pairs of an observed block and a sector that the block touches."""
+    """The counts of a running launch, as pairs of an observed block and a sector that it
+    touches."""
 
     def __init__(self, n_blocks: int) -> None:
         self.n_blocks = n_blocks
         spread = np.linspace(0, n_blocks - 1, min(_SPREAD, n_blocks)).astype(int)
         first = max((n_blocks - NEIGHBOURS) // 2, 0)
         self._wanted = set(spread.tolist()), set(range(first, min(first + NEIGHBOURS, n_blocks)))
-        self._pairs: dict[str, list[Array]] = {}  # way -> pairs
+        self._pairs: dict[str, list[Array]] = {}  # a value of _WAYS -> pairs
         self._shared = Shared(n_blocks)
         self._found: dict[tuple[str, str], list[Any]] = {}
         self._groups: dict[str, Array] = {}
@@ -129,7 +131,7 @@ class _Launch:
         self.rows, self.instructions = np.zeros(0, int), np.zeros(0)
 
     def start(self, m: Batch) -> None:
-        """End the previous batch, and begin this one."""
+        """Count the previous batch, and begin this one."""
         self._end()
         if m.part is not None and m.part.name != "all":
             self.rows = np.arange(m.n_blocks)
@@ -150,7 +152,7 @@ class _Launch:
         if found is None:
             lanes = m.expand(mask)[self.rows]
             busy = lanes.reshape(len(lanes), -1, 32).any(axis=2).sum(axis=1)
-            found = self._warps[id(mask)] = mask, busy  # keeps the id unique
+            found = self._warps[id(mask)] = mask, busy  # storing the mask keeps its id unique
         return found[1]
 
     def add(self, way: str, row: Array, sector: Array, there: Array | None = None) -> None:
@@ -161,14 +163,14 @@ class _Launch:
         """
         pairs = (row << _ROW) | (sector & ((1 << _ROW) - 1))
         pairs = pairs.ravel() if there is None else pairs[there]
-        changes = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1  # neighbours share sectors
+        changes = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1  # many are duplicates
         kept = self._pairs.setdefault(way, [])
         kept.append(np.concatenate((pairs[:1], pairs[changes])))
         if len(kept) > 1 and sum(map(len, kept)) > max(_PENDING, 2 * len(kept[0])):
             kept[:] = [np.unique(np.concatenate(kept))]
 
     def _end(self) -> None:
-        """Count the sectors of the batch's blocks at its end."""
+        """Count the sectors of the batch's blocks."""
         for way, kept in self._pairs.items():
             pairs = np.unique(np.concatenate(kept))
             if way == "loads":

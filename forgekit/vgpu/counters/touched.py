@@ -1,4 +1,5 @@
-"""Track the bytes of device memory that a launch read and wrote: the minimum traffic."""
+"""Track the bytes of device memory that a launch reads and writes, which are its minimum
+traffic."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.memory import Allocation
 
 READ, WRITTEN = "read", "written"
-_PART = 1 << 16  # bytes of a tensor that are processed together
+_PART = 1 << 16  # the number of a tensor's bytes that are processed together
 _WAYS = {
     "load": (READ,), "async load": (READ,), "store": (WRITTEN,), "atomic": (READ, WRITTEN),
 }  # fmt: skip
@@ -41,7 +42,7 @@ class Touched:
 
     def __init__(self) -> None:
         self._bytes: dict[tuple[int, str], Array] = {}  # (allocation address, way) -> byte mask
-        # Per key of `_bytes`, a mask of the parts of _PART bytes with touched bytes.
+        # For each key of `_bytes`, a mask of the parts (of _PART bytes) that contain touched bytes.
         self._parts: dict[tuple[int, str], Array] = {}
 
     def add(self, kind: str, targets: Sequence[Target], width: int) -> None:
@@ -59,7 +60,7 @@ class Touched:
                     parts[(places * each + (target.skipped + end)) // _PART] = True
 
     def tensors(self, allocations: Sequence[Allocation]) -> list[TensorTraffic]:
-        """Return the traffic of each tensor, in the order of the addresses."""
+        """Return the traffic of each tensor, in order of address."""
         result = []
         for allocation in allocations:
             for region in allocation.regions:
@@ -76,8 +77,8 @@ class Touched:
     def distinct(self, way: str, size: int = 1, only: Allocation | None = None) -> int:
         """Return the number of distinct pieces of `size` bytes that were touched in this way.
 
-        size: 1, or a power of two from 8; pieces are counted from an allocation's first byte. only:
-        the allocation to count; None for all allocations.
+        size: 1, or a power of two of at least 8; the first piece begins at an allocation's first
+        byte. only: the allocation to count; None for all allocations.
         """
         return sum(self._count(address, w, None, size) for address, w in self._bytes
                    if w == way and (only is None or address == only.address))  # fmt: skip

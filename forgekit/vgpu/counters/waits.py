@@ -2,9 +2,9 @@
 instructions use.
 
 A warp issues its instructions in order, and each instruction waits until its operands are
-available. A single pass over the code (two passes over loops) uses the latency of each kind of
-result to determine the length in cycles and the cause of each instruction's wait. Machine code
-keeps the order of the PTX, except that ptxas sometimes moves loads up.
+available. A single pass over the code (two passes over loops) determines the cause of each
+instruction's wait, and its length in cycles, from the latency of each kind of result. Machine code
+has the order of the PTX, except that ptxas sometimes moves loads up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forgekit.vgpu.ptx import Instruction
 # nominal; the caller replaces it, because only the caller knows which cache serves an access.
 CYCLES = {"global": 600, "atomic": 800, "shared": 29, "barrier": 24, "compute": 4}
 _AT_ONCE = 8  # maximum number of loads that ptxas moves up together
-_PREDICATED = 8  # longest branch that ptxas replaces with predicates
+_PREDICATED = 8  # instructions in the longest branch that ptxas replaces with predicates
 _UNROLLED = 4  # iterations of a short loop that ptxas unrolls unless a pragma forbids it
 _SPECIAL, _DOUBLE, _CONVERT, _SHUFFLE, _TENSOR = 22, 8, 10, 24, 33
 
@@ -34,7 +34,7 @@ _SHUFFLES = ("shfl", "vote", "redux", "match")
 
 
 class Step(NamedTuple):
-    """A PTX instruction in the pipeline.
+    """The pipe and the wait of a PTX instruction.
 
     pipe: the executing unit: "fp32", "fp64", "int", "special", "convert", "tensor", "shared",
     "global", "barrier", "shuffle" or "control"; slots: the number of machine instructions; wait:
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 @functools.lru_cache(maxsize=64)
 def steps(code: Code) -> Sequence[Step]:
     """Return the steps of a kernel, one per instruction."""
-    ready: dict[str, tuple[float, str]] = {}  # register -> time of its result, its producer
+    ready: dict[str, tuple[float, str]] = {}  # register -> time of the result, kind of producer
     groups: list[float] = []  # arrival times of the groups of asynchronous copies
     copied = now = 0.0
     unrolled = _unrolled(code)
@@ -120,8 +120,8 @@ def _unrolled(code: Code) -> set[int]:
 
 
 def _heads(code: Code) -> set[int]:
-    """Return the instructions above which no load moves: those after a barrier or a branch, and
-    branch targets. Short forward branches do not count, because ptxas replaces them with
+    """Return the instructions above which ptxas moves no load: those after a barrier or a branch,
+    and branch targets. Short forward branches do not count, because ptxas replaces them with
     predicates."""
     found = set[int]()
     for pc, i in enumerate(code.instructions):

@@ -18,7 +18,7 @@ from forgekit.vgpu.floats import Array
 
 _TRIES = 6  # maximum number of patterns; the remaining warps are counted individually
 
-# The entry of an inactive lane in a pattern: larger than any distance between two lanes.
+# The entry of an inactive lane in a pattern, which exceeds any distance between two lanes.
 _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 
 
@@ -63,7 +63,7 @@ def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterato
         if not mask.flat[0]:
             return
         mask = None
-    if mask is not None and mask.shape[1] == 1:  # each block is active as a whole or not at all
+    if mask is not None and mask.shape[1] == 1:  # each block is entirely active or inactive
         here = mask[:, 0]
         blocks = int(np.count_nonzero(here))
         if address.shape[0] > 1:
@@ -113,7 +113,7 @@ def _blocks(
                 active = np.tile(active, (len(address), 1))
             yield from _rows(rows, active, times)
             return
-    # Relative to its first active thread's address, every block equals the first.
+    # Relative to its first active thread's address, every block has the first block's addresses.
     rows = relative[0].reshape(-1, LANES)
     for group in _rows(rows, active, times):
         if isinstance(group, Alike):

@@ -1,4 +1,4 @@
-"""The path from CuTe DSL's host code to a launch on the virtual GPU.
+"""Run the launches of CuTe DSL's host code on the virtual GPU.
 
 intercept.py        `install` and `uninstall`
 hooks.py            replacements for the DSL's methods

@@ -17,20 +17,20 @@ from forgekit.vgpu import plugins
 from forgekit.vgpu.errors import usage_error
 from forgekit.vgpu.memory import GlobalMemory, Region, TensorInfo, byte_range
 
-# The attribute in which the hooks store the argument of from_dlpack on a runtime tensor of the DSL.
+# On a runtime tensor of the DSL, the hooks store the argument of from_dlpack in this attribute.
 SOURCE_ATTRIBUTE = "_forgekit_source"
 
-# The attribute that marks an argument as read-only for kernels.
+# This attribute marks an argument that kernels must not write to.
 READ_ONLY_ATTRIBUTE = "_forgekit_read_only"
 
-# bytes, as in torch's CPU allocator
+# in bytes, as in torch's CPU allocator
 _CPU_ALIGN = 64
-_MAX_DEPTH = 4  # maximum nesting of containers
+_MAX_DEPTH = 4  # maximum nesting depth of containers
 
 
 @dataclasses.dataclass(frozen=True)
 class TensorView:
-    """A tensor of any library: its address and layout.
+    """The address and layout of a tensor from any library.
 
     pointer: the address of the first element; strides: in elements; align_offset: the offset of the
     first element, in bytes, from the start of the storage.
@@ -46,7 +46,7 @@ class TensorView:
 
 
 def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> None:
-    """Add every tensor among the named arguments to the memory, in order.
+    """Add every tensor among the named arguments to the memory, in the arguments' order.
 
     Raises:
         UsageError: a tensor is on a GPU, or a pointer points into memory of unknown size.
@@ -73,8 +73,8 @@ def register(memory: GlobalMemory, arguments: Iterable[tuple[str, object]]) -> N
 
 
 def _leaves(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors and pointers in a value: the value itself, or members of containers and DSL
-    objects."""
+    """Yield the tensors and pointers in a value: the value itself, or the members of containers and
+    DSL objects, with their names."""
     if depth > _MAX_DEPTH or value is None or isinstance(value, str | bytes | int | float):
         return
     if is_tensor(value) or _is_pointer(value):
@@ -93,7 +93,7 @@ def _leaves(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def is_tensor(value: Any) -> bool:
-    """Return True if a value is a tensor of a known kind."""
+    """Return True if a value is a tensor of a library that the virtual GPU supports."""
     return (
         hasattr(value, SOURCE_ATTRIBUTE)
         or hasattr(value, "untyped_storage")
@@ -103,7 +103,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def real_device(tensor: Any) -> str:
-    """Return the type of the device that holds a torch tensor's memory, such as cpu."""
+    """Return the type of the device whose memory contains a torch tensor, such as cpu."""
     return "cpu" if plugins.active.on_gpu(tensor) else str(tensor.device.type)
 
 
@@ -121,7 +121,7 @@ def describe(name: str, tensor: Any) -> TensorView:
     if source is not None and is_tensor(source):
         view = describe(name, source)
         kind = getattr(getattr(tensor, "element_type", None), "__name__", "").lower()
-        # Host code may change the element type: `cute_tensor.element_type =
+        # Host code may set the element type, as in `cute_tensor.element_type =
         # cutlass.Float8E4M3FN`.
         return dataclasses.replace(view, dtype=kind) if kind.startswith("float8") else view
     if hasattr(tensor, "untyped_storage"):
@@ -134,7 +134,8 @@ def describe(name: str, tensor: Any) -> TensorView:
         )  # fmt: skip
     pointer, itemsize = tensor.__array_interface__["data"][0], tensor.itemsize
     strides = tuple(s // itemsize for s in tensor.strides)
-    # Count alignment from the array that owns the memory, because its own address is arbitrary.
+    # Measure alignment from the start of the array that owns the memory, whose address is
+    # arbitrary.
     base = tensor
     while type(base.base) is type(base):
         base = base.base
@@ -165,7 +166,7 @@ def _region(name: str, view: TensorView, read_only: bool) -> Region:
 
 
 def _region_around(name: str, address: int, pointer: Any) -> Region:
-    """Return the memory to which a raw pointer points: the whole storage of a live tensor.
+    """Return the whole storage of the live tensor to which a raw pointer points.
 
     Raises:
         UsageError: no live tensor contains the address.
@@ -206,7 +207,7 @@ def storage_at(address: int) -> tuple[int, int, object] | None:
 
 
 def _reachable(address: int) -> tuple[int, int, object] | None:
-    """Return the same as `storage_at`, for a call whose kernels cannot access CPU tensors."""
+    """Like `storage_at`, for a call whose kernels cannot access CPU tensors."""
     found = storage_at(address)
     return None if found is None or plugins.active.on_host(found[2]) else found
 

@@ -1,4 +1,4 @@
-"""Run or list the launches of a call to a host function.
+"""Run or record the launches of a call to a host function.
 
 with Call.without_running() as launches:
     run(x, y)                                # in one process
@@ -22,7 +22,7 @@ from forgekit.vgpu.memory import GlobalMemory
 
 
 class Call:
-    """Runs the launches of a call on tensors of this process.
+    """Runs the launches of a call on tensors in this process.
 
     tensors: pairs of a parameter's name and a tensor from `HOST.pack`.
     """
@@ -44,11 +44,11 @@ class Call:
         shared_bytes: int = 0,
         cooperative: bool = False,
     ) -> bool:
-        """Launch a kernel of the PTX; return False if the PTX lacks this kernel or the size of its
-        parameters differs.
+        """Launch a kernel from the PTX. Return False if the PTX does not contain it, or if its
+        parameters have a different size.
 
-        translate: maps (parameters, offsets that may contain a pointer) to the parameters with
-        pointers into this process's tensors.
+        translate: a function that receives the parameters and the offsets that may contain a
+        pointer, and returns the parameters with pointers into this process's tensors.
 
         Raises:
             KernelError: the kernel was stopped.
@@ -63,14 +63,14 @@ class Call:
         return True
 
     def finish(self) -> None:
-        """End the call; let the sanitizer report elements that are still unwritten."""
+        """End the call, and let the sanitizer report the elements that are still unwritten."""
         launching.finish_call(self._memory)
 
     @staticmethod
     @contextmanager
     def without_running() -> Iterator[list[LaunchRecord]]:
-        """List the launches within the `with` block, with the parameters from the host code,
-        without running them."""
+        """Record the launches within the `with` block, with the host code's parameters, instead of
+        running them."""
         found: list[LaunchRecord] = []
 
         def add(kernel: Any, launch: LaunchRecord, memory: Any) -> None:

@@ -26,23 +26,23 @@ _Pointer = ctypes.c_void_p
 _I32, _U64 = ctypes.c_int32, ctypes.c_uint64
 
 # cudaLaunchConfig_t: grid and block (3 × u32 each), dynamic shared bytes, stream, attributes,
-# count.
+# number of attributes.
 _ATTRIBUTE_BYTES, _CLUSTER_ATTRIBUTE, _COOPERATIVE_ATTRIBUTE = 72, 4, 2
 _MAX_SHARED_OPTIN_ATTRIBUTE = 97
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A recorded launch: the stream, and the function that runs the launch."""
+    """A recorded launch."""
 
     stream: int
     run: Callable[[GlobalMemory], None]
 
 
 def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
-    """Run the launches in order, except those that a graph capture keeps.
+    """Run the launches in order, except those that a graph capture records.
 
-    Return True if a launch ran or there are none.
+    Return True if a launch ran, or if there are no launches.
     """
     ran = False
     for launch in launches:
@@ -53,7 +53,7 @@ def submit(launches: Sequence[Launch], memory: GlobalMemory) -> bool:
 
 
 class _Recorded(threading.local):
-    """A thread's recorded launches from the running host function."""
+    """The launches that a thread has recorded from the current host function."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
@@ -139,11 +139,11 @@ class Runtime:
     def record(self, kernel: int, grid: tuple, block: tuple, shared: int, params: int,
                cluster: tuple = (1, 1, 1), cooperative: bool = False,
                stream: int = 0) -> None:  # fmt: skip
-        """Record a launch with a copy of its parameters; raise errors only when the launch runs."""
+        """Record a launch with a copy of its parameters. Errors are raised when the launch runs."""
         name = self.kernels[kernel - 1]
         try:
             ready = program.load(self.ptx_text)[name]
-        except Exception as error:  # a callback must not raise
+        except Exception as error:  # a callback must not raise an exception
             _recorded.launches.append(Launch(stream, functools.partial(_raise, error)))
             return
         packed, slots = _pack_params(ready, params)
@@ -164,7 +164,7 @@ _MAP_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf1
 def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, sizes: int,
                       strides: int, box: int, steps: int, interleave: int, swizzle: int,
                       promotion: int, fill: int) -> int:  # fmt: skip
-    """Implement `cuTensorMapEncodeTiled`; raise errors only after the host function has
+    """Implement `cuTensorMapEncodeTiled`. Errors are raised after the host function has
     returned."""
 
     def numbers(at: int, kind: Any, count: int) -> list[int]:
@@ -172,7 +172,7 @@ def encode_tensor_map(out: int, dtype: int, rank: int, address: int | None, size
 
     try:
         if not 1 <= rank <= 5:
-            raise ValueError(f"{rank} modes, not 1 to 5")
+            raise ValueError(f"{rank} modes (needed 1 to 5)")
         if not 0 <= dtype < len(_MAP_TYPES) or interleave or not 0 <= swizzle < len(SPANS):
             raise ValueError(
                 f"data type {dtype} (needed 0 to 9: no tf32, no ftz, no 4 or 6 bits), "
@@ -226,7 +226,8 @@ def is_virtual(engine: object) -> bool:
 def make_engine(module: Any, text: str, arch: str) -> Any:
     """Return an engine for a compiled module with the kernels in the PTX `text`.
 
-    The host code is not optimised, which saves a fifth of the compile time; calls are just as fast.
+    The host code is not optimised. This saves a fifth of the compile time, and calls are equally
+    fast.
     """
     declared = {
         str(op.attributes["sym_name"]).strip('"'): op
@@ -236,7 +237,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
     constants = [op.attributes["value"] for op in declared.values() if "value" in op.attributes]
     machine = b"".join(getattr(value, "value_bytes", b"") for value in constants)
     runtime = Runtime(text, arch, machine_code.registers(machine))
-    if "cuda_load" in declared:  # unused here, and the slowest function to link
+    if "cuda_load" in declared:  # unused, and the slowest function to link
         declared.pop("cuda_load").erase()
     engine = _engine_class()(module, opt_level=0, shared_libs=())
     for name in sorted(n for n in declared if n.startswith(("_cu", "cuda_dialect_"))):
@@ -247,7 +248,7 @@ def make_engine(module: Any, text: str, arch: str) -> Any:
 
 
 def _refuse(name: str, runtime: Runtime) -> Any:
-    """Return a callback that reports a runtime function that the virtual GPU lacks."""
+    """Return a callback that reports the call of a runtime function that the virtual GPU lacks."""
 
     def called() -> int:
         error = UsageError(

@@ -1,6 +1,6 @@
 """Replace the DSL's methods, once per process, to intercept its launches.
 
-For functions that are not compiled for the virtual GPU, each replacement behaves like the original.
+Each replacement behaves like the original for functions that are not compiled for the virtual GPU.
 `intercept` sets `active`, which determines whether new compilations are for the virtual GPU.
 """
 
@@ -28,13 +28,13 @@ from forgekit.vgpu.memory import GlobalMemory
 
 active = False  # True if new compilations are for the virtual GPU
 
-# The DSL compiles one function at a time, because its settings, its state and sys.stdout are shared
-# by the process. The virtual GPU runs one call at a time, as in a single stream. So no kernel reads
+# The DSL compiles one function at a time, because all threads share its settings, its state and
+# sys.stdout. The virtual GPU runs one call at a time, as in a single stream. So no kernel reads
 # another kernel's incomplete atomics, a listener receives the events of one launch at a time, and
-# kernels' output does not mix with the DSL's output.
+# kernels' output is not mixed with the DSL's.
 lock = threading.RLock()
 
-SIGNATURE = "_forgekit_signature"  # attribute of the DSL's ExecutionArgs
+SIGNATURE = "_forgekit_signature"  # an attribute that the hooks add to the DSL's ExecutionArgs
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Compilation:
 
 
 class _Local(threading.local):
-    """A thread's state: the arguments of the running call, and the running compilation."""
+    """A thread's state: the arguments of its current call, and its current compilation."""
 
     arguments: Sequence[tuple[str, object]] = ()
     compiling: _Compilation | None = None
@@ -100,7 +100,7 @@ def _replaces(owner: Any, name: str) -> Callable[[Callable], Callable]:
 
 
 def _one_at_a_time() -> None:
-    """Serialise compilations, whether `cute.compile` or a call starts them."""
+    """Serialise compilations that `cute.compile` or a call starts."""
     from cutlass.base_dsl import compiler, dsl
 
     @_replaces(compiler.CompileCallable, "_compile")
@@ -114,7 +114,7 @@ def _one_at_a_time() -> None:
         with lock:
             # Set this again: another thread's compilation may have cleared it.
             self.decorator_location = function._decorator_location
-            outer, _local.compiling = _local.compiling, None  # saved for an outer method
+            outer, _local.compiling = _local.compiling, None  # restored afterwards
             try:
                 return original(self, function, *args, **kwargs)
             finally:
@@ -123,15 +123,15 @@ def _one_at_a_time() -> None:
 
 
 def _end_compilation() -> None:
-    """End a compilation after success or failure. Delete its PTX, so that another kernel with the
-    same name cannot find it."""
+    """End a successful or failed compilation. Delete its PTX, so that it is not used for another
+    kernel with the same name."""
     compilation, _local.compiling = _local.compiling, None
     if compilation:
         Path(compilation.ptx_file).unlink(missing_ok=True)
 
 
 def _compiling() -> None:
-    """Make every compilation keep its PTX and avoid TVM-FFI, whatever the user's options."""
+    """Make every compilation keep its PTX and avoid TVM-FFI, regardless of the user's options."""
     from cutlass.base_dsl import dsl
     from cutlass.base_dsl.compiler import EnableTVMFFI, KeepPTX
 
@@ -161,8 +161,7 @@ def _compiling() -> None:
 
 
 def _naming() -> None:
-    """Refuse a non-ASCII kernel name, before the compiler rejects the kernel's code because of
-    it."""
+    """Refuse a non-ASCII kernel name, because NVIDIA's compiler would reject the kernel's code."""
     from cutlass.base_dsl import dsl
 
     @_replaces(dsl.BaseDSL, "_customize_generated_name")
@@ -214,7 +213,7 @@ def _building() -> None:
     ) -> Any:
         options = import_dsl().compile_options
         ptx = Path(_local.compiling.ptx_file) if _local.compiling else None
-        # not compiled for the virtual GPU, or without a kernel
+        # not compiled for the virtual GPU, or no kernel
         if ptx is None or not ptx.exists():
             return original(self, module, opt_level, shared_libs)
         arch = options.gpu_arch or import_dsl().envar.arch
@@ -237,7 +236,7 @@ def _building() -> None:
 
 
 def _calling() -> None:
-    """Store a call's arguments, and run its launches when the host function returns."""
+    """Store each call's arguments, and run its launches when the host function returns."""
     from cutlass.base_dsl import dsl, jit_executor
     from cutlass.cutlass_dsl import cuda_jit_executor
 
@@ -291,8 +290,8 @@ def _calling() -> None:
 
 
 def _loading() -> None:
-    """Load kernels as on a single device, without passing the virtual GPU's handles to the
-    driver."""
+    """Load kernels as if there were a single device, without passing the virtual GPU's handles to
+    the driver."""
     from cutlass.cutlass_dsl import cuda_jit_executor
 
     function = cuda_jit_executor.CudaDialectJitCompiledFunction
@@ -339,15 +338,15 @@ def _folder(parent: str, process: int) -> tempfile.TemporaryDirectory[str]:
 
 
 def _dump_dir() -> str:
-    """Return a private folder for the DSL's PTX files, in memory if there is room."""
+    """Return a private folder for the DSL's PTX files, in memory if there is enough space."""
     folder = _folder(scratch(), os.getpid()).name
-    # Create it again if a clean-up of temporary files removed it.
+    # Create the folder again if a clean-up of temporary files removed it.
     os.makedirs(folder, mode=0o700, exist_ok=True)
     return folder
 
 
-# In messages and in a kernel's line information, the DSL uses the innermost frame outside its
-# package; pytest and `forgekit run` skip hidden frames. These two names make all three skip this
-# module's functions.
+# For messages and a kernel's line information, the DSL uses the innermost frame outside its
+# package; pytest and `forgekit run` skip hidden frames. With these two names, all three skip the
+# functions of this module.
 __name__ = "cutlass.forgekit"
 __tracebackhide__ = True

@@ -1,4 +1,4 @@
-"""Route CuTe DSL's launches to the virtual GPU, or leave them unchanged.
+"""Switch CuTe DSL's launches to the virtual GPU and back.
 
 The DSL compiles host code to machine code that calls the CUDA runtime; for the virtual GPU, this
 code is linked against the callbacks of `cuda_runtime` instead. `hooks` replaces the DSL's methods
@@ -25,14 +25,14 @@ _strict: bool | None = None  # the latest value passed to `install`
 
 
 def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None = None) -> None:
-    """Route every launch of code compiled from now on to the virtual GPU.
+    """Make all code that is compiled after this call launch its kernels on the virtual GPU.
 
     arch: `sm_80`, `sm_90a` (default) or `sm_100a`; a call to `compile` may still choose another.
-    cuda: True makes torch's "cuda" device, torch.cuda and cuda-python use the virtual GPU as well,
-    for code written for a GPU. strict: True raises SanitizerError after a launch with sanitizer
-    findings; False lets the script continue, prints the findings when the script ends (in a
-    notebook, after each cell), and changes its exit status to 120. The default is False with
-    `cuda`, else True.
+    cuda: True to make torch's "cuda" device, torch.cuda and cuda-python use the virtual GPU as
+    well, so that code written for a GPU runs on it. strict: True to raise SanitizerError after a
+    launch with sanitizer findings; False to let the script continue, print the findings when it
+    ends (in a notebook, after each cell), and change its exit status to 120. The default is False
+    with `cuda`, otherwise True.
 
     Raises:
         PlatformError: this machine lacks CuTe DSL, or `cuda` is requested and there is a GPU.
@@ -49,7 +49,7 @@ def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None 
     with hooks.lock:
         prepare()
         env = hooks.import_dsl().envar
-        # Messages need line numbers; the file cache is off, because its entries have no PTX.
+        # Messages need line numbers. The file cache is off, because its entries contain no PTX.
         changes = {
             "arch": arch, "lineinfo": True, "enable_tvm_ffi": False, "disable_file_caching": True,
         }  # fmt: skip
@@ -68,7 +68,7 @@ def install(arch: str | None = None, *, cuda: bool = False, strict: bool | None 
 
 
 def uninstall() -> None:
-    """Undo `install`. Functions already compiled for the virtual GPU still run on it."""
+    """Undo `install`. Functions that were compiled for the virtual GPU still run on it."""
     global _before, _strict
     plugins.stop()
     reporting.stop()
@@ -83,24 +83,24 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """Return True if new compilations launch on the virtual GPU."""
+    """Return True if code that is compiled now will launch on the virtual GPU."""
     return hooks.active
 
 
 class _Block:
-    """An active `with installed():` block. before: the state to restore, None for the original
+    """An active `with installed():` block. before: the state to restore, or None for the original
     DSL."""
 
     before: str | None
 
 
-_blocks: list[_Block] = []  # active blocks, the latest last
+_blocks: list[_Block] = []  # active blocks, in the order of their start
 
 
 @contextlib.contextmanager
 def installed(arch: str | None = None) -> Iterator[None]:
-    """Apply `install` within a `with` block. The block affects the whole process. If blocks in
-    several threads overlap, the latest block applies until it ends."""
+    """Apply `install` within a `with` block. This affects the whole process. If blocks in several
+    threads overlap, the latest block applies until it ends."""
     block = _Block()
     with hooks.lock:
         block.before = hooks.import_dsl().envar.arch if is_installed() else None
@@ -121,7 +121,7 @@ def installed(arch: str | None = None) -> Iterator[None]:
 
 
 def prepare() -> None:
-    """Prepare the DSL to run functions on the virtual GPU, without switching new compilations to
+    """Prepare the DSL to run functions on the virtual GPU; new compilations are not switched to
     it."""
     with hooks.lock:
         hooks.replace_methods()
@@ -130,8 +130,8 @@ def prepare() -> None:
 def revive(
     module: bytes, function_name: str, signature: inspect.Signature, ptx: str, arch: str
 ) -> Any:
-    """Return the DSL's compiled function for MLIR bytecode from the DSL's compiler, linked to the
-    virtual GPU.
+    """Return the DSL's compiled function for MLIR bytecode from the DSL's compiler, linked against
+    the virtual GPU.
 
     function_name: the host function's mangled name; signature: its Python signature; ptx: the
     kernels that it launches.

@@ -1,4 +1,4 @@
-"""Run a kernel launch on the virtual GPU: parameters, batches of blocks, output."""
+"""Run a kernel launch on the virtual GPU, in batches of blocks."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from forgekit.vgpu.sampling import Part
 from forgekit.vgpu.sanitizer import Sanitizer
 from forgekit.vgpu.sanitizer.findings import unwritten
 
-# Limit on the shared and local memory of a batch, which is filled before each batch: less memory
-# also takes less time.
+# Limit on a batch's shared and local memory. A low limit also saves time, because this memory is
+# filled before each batch.
 BATCH_BYTES = 64 << 20
 
-_TOGETHER = 4  # maximum number of batches to join if blocks may wait for each other
+_TOGETHER = 4  # how much larger a batch may become if blocks may wait for each other
 
 _PROGRESS_AFTER_S = 2.0
-_LONG_S = 10.0  # estimated duration of a launch above which a sample of its blocks is suggested
+_LONG_S = 10.0  # if a launch will take longer, suggest counting a sample
 _advised = False
 
-# The repetition of an endless launch stops after 1 / _OF_AN_ENDLESS of the budget.
+# The repetition of an endless launch may use 1 / _OF_AN_ENDLESS of the budget.
 _OF_AN_ENDLESS = 20
 
 
@@ -45,7 +45,7 @@ def launch(program: Program, record: LaunchRecord, memory: GlobalMemory) -> None
     Raises:
         LaunchError: the grid, block, cluster or shared memory exceeds the architecture's limits.
         KernelError: a mistake stopped the kernel; see `forgekit.errors`.
-        SanitizerError: the kernel ran to its end, but the sanitizer found a mistake.
+        SanitizerError: the kernel completed, but the sanitizer found a mistake.
     """
     try:
         check_limits(program, record)
@@ -87,12 +87,12 @@ def _rerun_precisely(
     first: Sanitizer, record: LaunchRecord, memory: GlobalMemory, error: KernelError | None = None
 ) -> Sanitizer:
     """Repeat a launch with a precise sanitizer. error: the error that stopped the launch, and will
-    stop the repetition."""
+    also stop the repetition."""
     sanitizer = first.look_again()
     budget = current().budget
     if error is not None and error.kind == "endless":  # stop the repetition sooner
         budget //= _OF_AN_ENDLESS
-    with options(prints=False, budget=budget):  # the first run has printed the output
+    with options(prints=False, budget=budget):  # the first run has already printed the output
         try:
             _run_batches(sanitizer.program, record, memory, sanitizer.listeners)
         except KernelError:
@@ -105,7 +105,7 @@ def _rerun_precisely(
 
 
 def finish_call(memory: GlobalMemory) -> None:
-    """End a call to a host function after all its launches, and note unwritten elements."""
+    """End a call to a host function after all its launches; add notes on unwritten elements."""
     chosen = current()
     if chosen.sanitize and chosen.findings is not None:
         chosen.findings += unwritten(memory)
@@ -122,8 +122,8 @@ def _run_batches(
     n_blocks = sum(len(part.blocks) for part in parts)
     per_batch = n_blocks if record.cooperative else _blocks_in_a_batch(program, record)
     if chosen.schedule == "adversarial" and program.polls(0, len(program.instructions)):
-        # Run more blocks together, because they may wait for each other: up to the number that fits
-        # on a GPU, and up to a limit that bounds the run time.
+        # The blocks may wait for each other, so run more of them together: at most the number that
+        # fits on a GPU, and at most a number that limits the run time.
         threads = record.block_warps * WARP
         most = min(blocks_at_once(threads), _TOGETHER * chosen.batch_threads // threads)
         per_batch = max(per_batch, most // record.cluster_blocks * record.cluster_blocks)
@@ -139,8 +139,8 @@ def _run_batches(
 
 
 def _batches(parts: Sequence[Part], size: int, step: int) -> Iterator[Part]:
-    """Divide the parts into batches. This is a generator, because all batches of a very large grid
-    would not fit into memory."""
+    """Divide the parts into batches, one at a time, because all batches of a very large grid would
+    not fit into memory."""
     for part in parts:
         for start in range(0, len(part.blocks), size)[::step]:
             yield part._replace(blocks=part.blocks[start : start + size])
@@ -167,9 +167,9 @@ def run_batch(
     listeners: Sequence[Listener] | None = None,
     part: Part | None = None,
 ) -> Machine:
-    """Run some blocks of a launch to the end, and print their output in block order.
+    """Run some blocks of a launch to completion, and print their output in block order.
 
-    part: the part of a sample to which the blocks belong.
+    part: the part of a sample (see `sampling.py`) to which the blocks belong.
     """
     chosen = current()
     machine = Machine(
@@ -199,7 +199,7 @@ def run_batch(
 
 
 def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
-    """Yield the batches; show a progress bar on long launches."""
+    """Yield the batches, and show a progress bar during a long launch."""
     began, bar, done = time.perf_counter(), None, 0
     try:
         for part in batches:
@@ -226,7 +226,7 @@ def _with_progress(batches: Iterable[Part], n_blocks: int) -> Iterator[Part]:
 
 
 def _advise(whole_s: float) -> None:
-    """Print, once per process, that a launch is slow, and how to count only a sample of its
+    """Print, once per process, that a launch is slow and how to count only a sample of its
     blocks."""
     global _advised
     if _advised or whole_s < _LONG_S or current().blocks is not None:
@@ -239,7 +239,8 @@ def _advise(whole_s: float) -> None:
 
 
 def _place_symbols(program: Program, record: LaunchRecord, memory: GlobalMemory) -> LaunchRecord:
-    """Assign addresses to module variables (format strings, constants)."""
+    """Place the program's module variables (format strings, constants) in memory, and record their
+    addresses."""
     symbols = {}
     for v in program.module.variables.values():
         if v.space in ("global", "const"):

@@ -1,4 +1,5 @@
-"""Check a GPU's launch limits: sizes of grids, blocks and clusters, and shared memory."""
+"""Check launches against a GPU's limits: the sizes of grids, blocks and clusters, and shared
+memory."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from forgekit.vgpu.errors import LaunchError
 from forgekit.vgpu.launch_record import Dim3, LaunchRecord
 from forgekit.vgpu.wording import got_needed
 
-# The architectures that the virtual GPU represents.
+# The architectures that the virtual GPU supports.
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
 DEFAULT_ARCH = "sm_90a"
 
@@ -17,18 +18,18 @@ DEFAULT_ARCH = "sm_90a"
 MAX_BLOCK_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
-BEYOND_32_BITS = -(2**31)  # represents a number of blocks that does not fit into an Int32
+BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that does not fit into an Int32
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
 MULTIPROCESSORS = 132  # on an H100 SXM or H200 SXM
-MAX_CLUSTER = 16  # blocks; above 8, a size is "non-portable", which CuTe DSL allows
+MAX_CLUSTER = 16  # in blocks; CuTe DSL allows sizes above 8, which are "non-portable"
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
                     "sm_120": 99 * 1024}  # fmt: skip
 
 
 def name_beyond_ascii(name: str) -> str:
-    """Return the message for a kernel with a non-ASCII name, whose code NVIDIA's compiler
-    rejects."""
+    """Return the message for a kernel with a non-ASCII name. NVIDIA's compiler rejects such a
+    kernel."""
     return got_needed(
         "name of a kernel, its class or one of its constants", repr(name),
         "ASCII letters, because the name also appears in the machine code",
@@ -37,7 +38,8 @@ def name_beyond_ascii(name: str) -> str:
 
 
 def max_shared_bytes(arch: str) -> int:
-    """Return the maximum shared memory per block, for architectures such as `sm_90a`."""
+    """Return the maximum shared memory per block, in bytes, for an architecture such as
+    `sm_90a`."""
     return MAX_SHARED_BYTES.get(arch.rstrip("af"), 227 * 1024)
 
 
@@ -85,19 +87,19 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if BEYOND_32_BITS in grid:
         raise _refused(
             f"a grid of more than {MAX_GRID[0]:,} blocks in {'xyz'[grid.index(BEYOND_32_BITS)]}",
-            f"at most {MAX_GRID}, as 32-bit numbers",
+            f"at most {MAX_GRID}, in 32-bit numbers",
             "let each block do more work, or launch once per piece of the input",
         )
     if min(*block, *grid) < 1:
         raise _refused(
-            f"grid {grid} of blocks {block}", "at least 1 in every dimension",
+            f"a grid of {grid} blocks of {block} threads", "at least 1 in every dimension",
             "use cute.ceil_div for the grid, or skip a launch that has no work",
         )  # fmt: skip
     if threads > MAX_BLOCK_THREADS or _exceeds(block, MAX_BLOCK):
         raise _refused(
             f"a block of {block} = {threads:,} threads",
             f"at most {MAX_BLOCK_THREADS} threads, and at most {MAX_BLOCK} per dimension",
-            "use a smaller block and more blocks, or let each thread do more work",
+            "use smaller blocks and more of them, or let each thread do more work",
         )
     if _exceeds(grid, MAX_GRID):
         raise _refused(
@@ -116,7 +118,7 @@ def _check_cluster(program: Code, record: LaunchRecord) -> None:
     elif any(g % c for g, c in zip(record.grid, cluster, strict=True)):
         needed = f"a grid of whole clusters, not {record.grid}"
         remedy = (
-            "round the grid up to a multiple of the cluster, and let blocks without work return"
+            "round the grid up to a multiple of the cluster size; blocks without work may return"
         )
     else:
         return

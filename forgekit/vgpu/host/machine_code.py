@@ -1,8 +1,8 @@
-"""Read kernels' register counts from the machine code inside compiled host code.
+"""Read kernels' register counts from the machine code that compiled host code contains.
 
 The compiler stores each GPU module as an ELF file (a cubin) in a constant of the host module. The
-file's section `.nv.info` consists of entries (format, attribute, size, value); one kind of entry
-contains a kernel's register count.
+file's section `.nv.info` consists of entries (format, attribute, size, value); the entries with one
+attribute contain kernels' register counts.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import contextlib
 import struct
 from collections.abc import Iterator
 
-_MAGIC, _MACHINE = b"\x7fELF", 190  # the ELF signature; the e_machine of CUDA
-_SYMBOLS = 2  # type of a section of symbols
+_MAGIC, _MACHINE = b"\x7fELF", 190  # the ELF signature; CUDA's value of e_machine
+_SYMBOLS = 2  # the type of a symbol table section
 _SIZED, _REGISTERS = 4, 0x2F  # the format of sized entries; the attribute of register counts
 _SYMBOL_BYTES = 24
 
 
 def registers(module: bytes) -> dict[str, int]:
-    """Return a dictionary from kernel names to registers per thread, for the cubins in these
-    bytes."""
+    """Return the registers per thread of each kernel in the cubins that these bytes contain, keyed
+    by kernel name."""
     found: dict[str, int] = {}
     at = module.find(_MAGIC)
     while at >= 0:
-        # This is not a cubin, or its layout differs; the register counts remain unknown.
+        # If this is not a cubin, or its layout differs, the register counts remain unknown.
         with contextlib.suppress(struct.error, ValueError, IndexError):
             found |= dict(_of_cubin(module[at:]))
         at = module.find(_MAGIC, at + 1)

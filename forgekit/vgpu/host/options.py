@@ -1,4 +1,5 @@
-"""Manage the options of a virtual GPU run: per thread, per process, or from the environment."""
+"""Manage the virtual GPU's options, which are set for a thread, for the process or in the
+environment."""
 
 from __future__ import annotations
 
@@ -22,27 +23,28 @@ BATCH_THREADS = 32 * 1024
 
 SCHEDULES = ("default", "adversarial")
 
-goes_on = False  # True if a script continues after a finding; set by `reporting`
-COLLECTED: list[Finding] = []  # the findings of a script that continues
+goes_on = False  # True if scripts continue after a finding; `reporting` sets it
+COLLECTED: list[Finding] = []  # findings of a script that continued
 
 
 @dataclass
 class Options:
-    """The options of a run. Their defaults come from the environment.
+    """The virtual GPU's options. Environment variables can set the defaults.
 
-    blocks: the number of blocks to run per launch if the launch is only counted, at least 8, chosen
-    as in `forgekit.vgpu.sampling`; None for all blocks. If only some blocks run, the kernel's
-    results are incomplete. budget: the number of instructions in a batch after which a kernel
-    counts as endless; listeners: observe every launch; batch_threads: threads that run in lockstep;
-    progress: show a bar on long launches; prints: show kernels' output.
+    blocks: the number of blocks (at least 8) to run per launch if the launch is only counted;
+    `forgekit.vgpu.sampling` chooses them, and the kernel's results are then incomplete. None: run
+    all blocks. budget: the number of instructions in a batch after which a kernel counts as
+    endless; listeners: objects that observe every launch; batch_threads: the number of threads that
+    run in lockstep; progress: True to show a bar during long launches; prints: True to show
+    kernels' output.
 
-    sanitize: look for races, unwritten memory and other mistakes, and raise SanitizerError after
-    the launch. findings: a list that receives the findings and notes; no exception is then raised,
-    and inner blocks cannot switch the sanitizer off. By default `COLLECTED` while a script
-    continues after a finding, else None. launched: a list that receives the name of each launched
-    kernel. schedule: `default` (lockstep) or `adversarial`: threads run in adversarial orders,
-    asynchronous copies complete at adversarial times, and unwritten memory contains noise, all
-    determined by `seed`.
+    sanitize: True to look for races, unwritten memory and other mistakes, and to raise
+    SanitizerError after the launch. findings: a list that receives the findings and notes; no
+    exception is then raised, and inner blocks cannot switch the sanitizer off. The default is None,
+    or `COLLECTED` if scripts continue after a finding. launched: a list that receives the name of
+    each launched kernel. schedule: `default` (lockstep) or `adversarial`: threads run in
+    adversarial orders, asynchronous copies complete at adversarial times, and unwritten memory
+    contains noise, all determined by `seed`.
     """
 
     budget: int = field(
@@ -74,7 +76,7 @@ class Options:
 
 
 _options: ContextVar[Options | None] = ContextVar("forgekit_vgpu_options", default=None)
-_of_process: Options | None = None  # for threads that have set none
+_of_process: Options | None = None  # for threads that have not set any
 
 
 def current() -> Options:
@@ -88,10 +90,10 @@ def current() -> Options:
 
 @contextmanager
 def options(**changes: object) -> Iterator[Options]:
-    """Change the virtual GPU's options within a `with` block; see `Options`.
+    """Change the virtual GPU's options within a `with` block. changes: fields of `Options`.
 
-    The options change only in this thread or, with `all_threads=True`, also in threads started
-    within the block.
+    The options change only in this thread; with `all_threads=True`, they also change in threads
+    that start within the block.
     """
     global _of_process
     all_threads = bool(changes.pop("all_threads", False))

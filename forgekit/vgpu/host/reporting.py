@@ -1,4 +1,4 @@
-"""Let a script continue: collect the sanitizer's findings, and print them at the script's end."""
+"""Let scripts continue after findings: collect the findings, and print them at the script's end."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from forgekit.vgpu import environment
 from forgekit.vgpu.host import options
 from forgekit.vgpu.sanitizer import Finding
 
-# The exit status of a script that has findings but no other error. Python itself uses this status
-# for an error during its exit; no other status can be set that late.
+# The exit status of a script that has findings but no other error. Python uses this status for an
+# error during its exit, and no other status can be set that late.
 STATUS = 120
 
 _printed = False  # True if findings were printed since the last `finish`
 
 
 def go_on() -> None:
-    """Collect findings instead of raising them."""
+    """Collect findings from now on instead of raising them."""
     _at_the_end()
     options.goes_on = True
 
 
 def stop() -> None:
-    """Print the collected findings; raise later findings again."""
+    """Print the collected findings, and raise later findings again."""
     options.goes_on = False
     _print()
 
 
 def finish() -> int:
-    """Print the collected findings; return the exit status, 0 if there were no findings."""
+    """Print the collected findings. Return the exit status, which is 0 if there were no
+    findings."""
     global _printed
     _print()
     status, _printed = STATUS * _printed, False
@@ -68,21 +69,21 @@ def _at_the_end() -> None:
 
 
 def _exit() -> None:
-    # After an exception, keep the exit status 1.
+    # After an exception, the exit status remains 1.
     if finish() and sys.stderr is not None and not hasattr(sys, "last_value"):
         sys.stderr.flush()
         sys.stderr = _Failing(sys.stderr)
 
 
 def _forked() -> None:
-    """Raise findings in a forked process, because it may end without `atexit`. Drop the parent's
-    findings, which the parent prints."""
+    """In a forked process, raise findings, because it may end without `atexit`, and discard the
+    parent's findings, because the parent prints them."""
     options.goes_on = False
     options.COLLECTED.clear()
 
 
 class _Failing:
-    """A stream whose flush fails during Python's exit, so that the exit status is 120."""
+    """A stream whose flush fails during Python's exit, which sets the exit status to 120."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -1,5 +1,5 @@
-"""Find a folder for the compiler's files: in memory if there is room, otherwise in the folder for
-temporary files."""
+"""Find a folder for the compiler's files: in memory if there is enough space, otherwise in the
+folder for temporary files."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import tempfile
 from forgekit.vgpu.errors import PlatformError
 from forgekit.vgpu.wording import got_needed
 
-_NEEDED_MIB = 32  # PTX, machine code and ptxas's report of a large kernel, with a wide margin
+_NEEDED_MIB = 32  # ample for a large kernel's PTX, machine code and ptxas report
 
 
 def scratch() -> str:
     """Return a writable folder for temporary files that has enough free space.
 
-    The DSL does not check whether it could write the PTX, so this function checks in advance.
+    The free space is checked here because the DSL does not check whether it could write the PTX.
 
     Raises:
-        PlatformError: there is no such folder.
+        PlatformError: no folder is writable and has enough space.
     """
     refused = []
     for folder in ("/dev/shm", _temporary()):

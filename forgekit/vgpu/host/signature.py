@@ -1,7 +1,7 @@
-"""Check calls against a compiled function's signature, argument by argument.
+"""Check the arguments of calls against a compiled function's signature.
 
-A compiled function without TVM-FFI accepts any argument, so a kernel may use wrong sizes or types.
-On the virtual GPU, every call is compared with the compiled signature.
+Without TVM-FFI, a compiled function accepts any argument, so a kernel might use wrong sizes or
+types. On the virtual GPU, every call is therefore compared with the compiled signature.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from forgekit.vgpu.errors import ArgumentMismatchError
 from forgekit.vgpu.host.arguments import SOURCE_ATTRIBUTE, TensorView, describe, is_tensor
 from forgekit.vgpu.wording import brief, got_needed
 
-# Maps the id of a call's symbol to its value and to the place of its first occurrence.
+# Maps the id of a symbol to its value in a call and a description of its first occurrence.
 Bound = dict[int, tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class TensorParameter:
-    """A tensor parameter; None marks a size or stride that the call passes.
+    """A tensor parameter. A size or stride of None is dynamic: the call passes it.
 
-    size_bits, stride_bits: widths of the dynamic sizes and strides, in order. symbols: per size,
-    then per stride, its `sym_int()`, or None. on_gpu: True if the tensor is compiled as GPU memory.
+    size_bits, stride_bits: widths of the dynamic sizes and strides, in order. symbols: for each
+    size and then each stride, its `sym_int()`, or None. on_gpu: True if the tensor is compiled as
+    GPU memory.
     """
 
     dtype: str
@@ -41,15 +42,15 @@ class TensorParameter:
 
     @classmethod
     def of(cls, value: Any) -> TensorParameter | None:
-        """Return the parameter for an argument of the compiler: a runtime, fake or plain tensor.
-        Return None for other arguments."""
+        """Return the parameter for a runtime, fake or plain tensor that was passed to the compiler;
+        None for any other argument."""
         if is_tensor(value) and not hasattr(value, "dynamic_shapes_mask"):
             from cutlass.cute.runtime import from_dlpack
 
             value = from_dlpack(value).mark_layout_dynamic()
         if not hasattr(value, "dynamic_shapes_mask"):
             return None
-        str(value)  # makes the DSL update its mask of strides after mark_…
+        str(value)  # so that the DSL updates its mask of strides after mark_…
         from cutlass.cute.typing import AddressSpace
 
         short = 32 if getattr(value, "_use_32bit_stride", False) else 64
@@ -73,7 +74,7 @@ class TensorParameter:
         )
 
     def check(self, name: str, view: TensorView) -> None:
-        """Raise ArgumentMismatchError if a tensor does not fit."""
+        """Raise ArgumentMismatchError if a tensor does not fit the parameter."""
         self.check_width(name, view)
         known = view.dtype.replace("_", "").lower() in _CUTE_NAMES
         wanted = _SAME_BITS.get(self.dtype.lower(), self.dtype.lower())
@@ -127,7 +128,7 @@ class TensorParameter:
                 )  # fmt: skip
 
     def check_width(self, name: str, view: TensorView) -> None:
-        """Raise ArgumentMismatchError if a layout does not fit into a kernel's 32-bit numbers."""
+        """Raise ArgumentMismatchError if a layout overflows a kernel's 32-bit numbers."""
         if len(view.shape) != len(self.shape):
             return
         bits = iter(self.stride_bits)
@@ -137,7 +138,7 @@ class TensorParameter:
             raise _mismatch(name, *problem)
 
     def pack(self, view: TensorView) -> PackedTensor:
-        """Pack the tensor for the host code: pointer, dynamic sizes, dynamic strides."""
+        """Pack the tensor's pointer, dynamic sizes and dynamic strides for the host code."""
         sizes = [n for n, fixed in zip(view.shape, self.shape, strict=True) if fixed is None]
         steps = [n for n, fixed in zip(view.strides, self.strides, strict=True) if fixed is None]
         fields = [(64, view.pointer), *zip(self.size_bits, sizes, strict=True)]
@@ -158,7 +159,8 @@ def beyond_32_bits(
 
     CuTe DSL passes dynamic sizes as 32-bit numbers. It computes an offset in 32 bits if the strides
     are compiled in (and less than 2**31) or passed in 32 bits. dynamic: True for sizes that the
-    call passes; stride_bits: widths of strides that the call passes, else None.
+    call passes; stride_bits: the widths of strides that the call passes, and None for compiled-in
+    strides.
     """
     reach = 0
     for mode, (size, step, bits) in enumerate(zip(shape, strides, stride_bits, strict=True)):
@@ -201,7 +203,7 @@ class PackedTensor:
         return [ctypes.addressof(self._buffer)]
 
 
-# Element types with the same name in torch, NumPy and CuTe.
+# Element types whose names in torch, NumPy and CuTe agree.
 _CUTE_NAMES = frozenset(
     {
         *("float64", "float32", "float16", "bfloat16", "float8e4m3fn", "float8e5m2", "bool"),
@@ -213,7 +215,8 @@ _SAME_BITS = {"tfloat32": "float32", "boolean": "bool"}
 
 @dataclass(frozen=True)
 class Scalar:
-    """A parameter that is not a tensor. integer: CuTe DSL's type of an integer, else None."""
+    """A parameter that is not a tensor. integer: CuTe DSL's type of an integer parameter, otherwise
+    None."""
 
     integer: Any
 
@@ -226,8 +229,8 @@ class CallSignature:
     these. Within a tuple, a number is described by its CuTe DSL type and an address by the pointer
     from compilation, because TVM-FFI accepts Python numbers there, but CuTe DSL's own calls would
     drop them. env_streams: the stream parameters that TVM-FFI omits from the call; packs: True if
-    tensors are packed according to the compiled signature, as in TVM-FFI, whatever the marks on the
-    caller's tensors.
+    tensors are packed according to the compiled signature, as in TVM-FFI, regardless of the marks
+    on the caller's tensors.
     """
 
     parameters: Mapping[str, Any]
@@ -263,8 +266,8 @@ class CallSignature:
         return tuple(values), {}
 
     def check_count(self, call: inspect.Signature, args: tuple, kwargs: Mapping[str, Any]) -> None:
-        """Raise ArgumentMismatchError for missing or extra arguments; count them as TVM-FFI
-        does."""
+        """Raise ArgumentMismatchError for missing or extra arguments, counted as TVM-FFI counts
+        them."""
         if not self.packs or len(args) + len(kwargs) == len(call.parameters):
             return
         needed = [p for n, p in call.parameters.items() if n not in self.env_streams]
@@ -338,7 +341,7 @@ class CallSignature:
 
 
 def _members(value: Any) -> Any:
-    """Return the description of a tuple's members for `CallSignature`, or None if no member is
+    """Return the descriptions of a tuple's members for `CallSignature`, or None if no member is
     checked."""
     import cutlass
 
@@ -363,7 +366,7 @@ def check_uncompiled(name: str, value: Any, annotation: Any) -> None:
 
 
 def integer_type(annotation: Any, value: Any) -> Any:
-    """Return the CuTe DSL type of an integer scalar parameter; None for any other parameter."""
+    """Return the CuTe DSL type of an integer scalar parameter, or None for any other parameter."""
     import cutlass
 
     if isinstance(annotation, str):

@@ -1,5 +1,4 @@
-"""Provide the tools of CuTe DSL's host side and of torch tensors that compiling and calling
-need."""
+"""Provide the host-side functions that compiling and calling kernels need."""
 
 from __future__ import annotations
 
@@ -12,19 +11,19 @@ from forgekit.vgpu.memory import fresh
 
 
 class Host:
-    """The host-side tools.
+    """Host-side functions for CuTe DSL and torch tensors.
 
     lock: held during a compilation, because CuTe DSL compiles one function at a time. prepare:
-    prepare CuTe DSL to run functions on the virtual GPU, without switching new compilations to it.
-    revive: return CuTe DSL's compiled function for its compiler's bytecode. name_beyond_ascii:
+    prepare CuTe DSL to run functions on the virtual GPU; new compilations are not switched to it.
+    revive: return CuTe DSL's compiled function for bytecode from its compiler. name_beyond_ascii:
     return the message for a kernel with a non-ASCII name. beyond_32_bits: describe the part of a
-    layout that would overflow in a kernel. real_device: return the type of the device that holds a
-    tensor's memory. scratch: return the folder for temporary files. finish: print the findings of a
-    script that continued, and return its exit status.
+    layout that would overflow in a kernel. real_device: return the type of the device whose memory
+    contains a tensor. scratch: return the folder for temporary files. finish: print the findings of
+    a script that continued, and return its exit status.
 
-    mark_blank: mark all elements of a tensor as unwritten; copy_marks: copy the marks to a copy;
-    marks: return one byte per element, nonzero if the element was written, or None if this is
-    unknown.
+    mark_blank: mark all elements of a tensor as unwritten; copy_marks: copy a tensor's marks to a
+    copy of the tensor; marks: return one byte per element, nonzero if the element was written, or
+    None if this is unknown.
     """
 
     lock = hooks.lock

@@ -10,15 +10,15 @@
                     missing
     warpgroups.py   wgmma: operands of products in flight, fences before products
     warps.py        member masks, shuffles, barriers in divergent code
-    shadow.py       the last writers and readers of each unit of memory, and whether they were
-                    ordered
+    shadow.py       the last writers and readers of each unit of memory, to find unordered accesses
     reach.py        maps an access to the units of memory that it touches
     order.py        the happens-before order of a launch's accesses
-    clocks.py       vector clocks of warps: barriers, asynchronous operations, partial-warp syncs
+    clocks.py       vector clocks of warps, for barriers, asynchronous operations and partial-warp
+                    syncs
     cluster_sync.py the order that clusters, mbarriers and asynchronous operations create; the
-                    lifetime of the block that owns the shared memory
-    definedness.py  repeats a launch to find effects of unwritten memory
-    sinks.py        effects of a launch that are visible outside it
+                    lifetime of the block whose shared memory is accessed
+    definedness.py  repeats a launch to find the effects of reads of unwritten memory
+    sinks.py        the effects of an instruction that are visible outside the launch
 
 The machine itself always detects out-of-bounds and misaligned accesses and deadlocks
 (`forgekit.vgpu.access.faults`).

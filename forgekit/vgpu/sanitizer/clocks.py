@@ -1,14 +1,15 @@
-"""Order operations within a team (a block, or a cluster) with one vector clock per warp.
+"""Order the operations of a team (a block or a cluster), using one vector clock per warp.
 
 Each warp counts epochs, and each barrier that it reaches starts a new epoch. In `vectors`, the
 entry (t, w, v) is the number of epochs of warp v in team t that barriers order before the next
-operation of warp w (Fidge 1988, Mattern 1988). If a kernel starts asynchronous operations, the
-operations that warp v starts count as a separate warp, with number n + v if the team has n warps.
-They happen before the next operation of a warp that has waited for their completion. Starting an
-operation creates no order.
+operation of warp w (Fidge 1988, Mattern 1988). The asynchronous operations that warp v starts are
+treated as a separate warp, number n + v in a team of n warps. An operation happens before the next
+operation of each warp that has waited for its completion. Starting an operation does not change
+`vectors`.
 
-A new epoch of a warp orders all its lanes. A sync of fewer lanes, `sync_warp(mask)`, is recorded
-separately; the record is read when two lanes of the same warp access the same memory.
+When a warp starts a new epoch, the earlier accesses of all its lanes precede their later accesses.
+A sync of only some lanes, `sync_warp(mask)`, is recorded separately, and consulted when two lanes
+of the same warp access the same memory.
 
 Arrays are replaced, never modified, so a reference to an array is a snapshot.
 """
@@ -30,8 +31,8 @@ _EVERYONE = -1  # a barrier number that no program uses
 class PartSync(NamedTuple):
     """A synchronisation of some lanes of some warps.
 
-    epoch: (teams, counted), the epochs that the sync ends; met: (warps of the batch, 32), the lanes
-    with which each lane synchronised, as bits; 0 for a lane that did not take part.
+    epoch, (teams, counted): the epochs that the sync ends. met, (warps of the batch, 32): for each
+    lane, a bit mask of the lanes with which it synchronised, or 0 if the lane did not take part.
     """
 
     epoch: Array
@@ -39,11 +40,11 @@ class PartSync(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The clocks at one moment.
+    """The clocks at one point in the execution.
 
-    epoch: (teams, counted); vectors: (teams, warps, counted), or None if all are 0; part_syncs: the
-    syncs of partial warps so far. The axis `counted` lists the warps, followed by their
-    asynchronous operations if the kernel starts any.
+    epoch has the shape (teams, counted), and vectors (teams, warps, counted); vectors is None if
+    all entries are 0. part_syncs: the syncs of partial warps so far. The axis `counted` lists the
+    warps, followed by their asynchronous operations if the kernel starts any.
     """
 
     epoch: Array
@@ -61,7 +62,7 @@ class AsyncToken(NamedTuple):
 
 
 class WarpClocks:
-    """The clocks of a batch of blocks. team: the number of blocks per team."""
+    """The clocks of a batch of blocks. team: blocks per team."""
 
     def __init__(self, n_blocks: int, n_warps: int, team: int = 1, engines: bool = False) -> None:
         self.team_warps = team * n_warps
@@ -70,10 +71,10 @@ class WarpClocks:
         self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
-        self._arrived: dict[int, Array] = {}  # barrier -> epochs before it opens
+        self._arrived: dict[int, Array] = {}  # barrier number -> epochs that precede its opening
 
     def restart(self) -> None:
-        """Forget the syncs so far, because all threads have met."""
+        """Discard the recorded syncs, which are no longer needed once all threads have met."""
         self.now = self._start
         self._part_syncs = []
         self._arrived.clear()
@@ -85,41 +86,40 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """Return the epochs that would precede an operation that waits for each warp now: (teams,
-        warps, counted)."""
+        """Return, for each warp, the epochs that precede an operation that waits for this warp now:
+        (teams, warps, counted)."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
         return own
 
     def tick(self, warps: Array) -> None:
-        """Start a new epoch for the warps of a boolean mask."""
+        """Start a new epoch for the warps in a boolean mask."""
         epoch = self.now.epoch.copy()
         epoch[:, : self.team_warps] += warps.reshape(len(epoch), -1)
         self.now = self.now._replace(epoch=epoch)
 
     def replace(self, vectors: Array) -> None:
-        """Set the epochs that precede all further operations of the warps."""
+        """Set the epochs that precede all later operations of the warps."""
         self.now = self.now._replace(vectors=vectors)
 
     # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array, met: Array | None = None) -> None:
-        """Record that lanes of the warps in a boolean mask, (blocks, warps), have met. met: as in
-        `PartSync`; None if all lanes of each warp have met."""
+        """Record a warp barrier. warps: a boolean mask, (blocks, warps). met: as in `PartSync`;
+        None if all lanes of each warp have met."""
         if met is not None:
             self._part_syncs.append(PartSync(self.now.epoch, met))
             self.now = self.now._replace(part_syncs=self._part_syncs)
         self.tick(warps)
 
     def everyone(self, warps: Array) -> None:
-        """Record that all threads have met at a barrier. Earlier snapshots keep their
-        part_syncs."""
+        """Record that all threads have met at a barrier."""
         self.arrive(_EVERYONE, warps)
         self.open(_EVERYONE, warps)
 
     def arrive(self, number: int, warps: Array) -> None:
-        """Record that these warps arrive at a barrier, which orders their earlier accesses before
-        the warps that pass it."""
+        """Record that warps arrive at a barrier. Their earlier accesses happen before the later
+        accesses of each warp that passes the barrier."""
         own, vectors = self.own(), self.vectors()
         some = warps.reshape(len(own), -1)
         released = np.where(some[:, :, None], own, 0)
@@ -143,7 +143,7 @@ class WarpClocks:
 
     # -- asynchronous operations ----------------------------------------------------------------
     def start_async(self, who: Array) -> AsyncToken:
-        """Start an operation for each of the threads, numbered in the batch."""
+        """Record that threads start one operation each. who: thread numbers in the batch."""
         team, warp = np.divmod(who // WARP, self.team_warps)
         before, epoch = self.now, self.now.epoch.copy()
         started = epoch[team, self.team_warps + warp]
@@ -152,15 +152,16 @@ class WarpClocks:
         return AsyncToken(team, warp, started, before)
 
     def join_async(self, token: AsyncToken, part: Array) -> None:
-        """Record that the warps that started the operations in `part` have waited for them."""
+        """Record that warps have waited for the operations selected by `part`, which they had
+        started."""
         vectors = self.vectors().copy()
         place = token.team[part], token.warp[part], self.team_warps + token.warp[part]
         np.maximum.at(vectors, place, token.epoch[part] + 1)
         self.replace(vectors)
 
     def join_products(self, token: AsyncToken, waiting: Array) -> None:
-        """Record that some warps have waited for products of their warpgroups. waiting: a mask of
-        the warps in the batch."""
+        """Record that warps have waited for the products of their warpgroups. waiting: a mask of
+        the batch's warps."""
         team, warp, epoch = (x.reshape(-1, 4) for x in (token.team, token.warp, token.epoch))
         joining = waiting[team * self.team_warps + warp]
         vectors = self.vectors().copy()
@@ -181,11 +182,10 @@ class WarpClocks:
 
 
 class SyncClocks:
-    """The clocks that pass through cluster barriers or mbarriers, from arriving to waiting threads.
+    """Passes clocks from threads that arrive at cluster barriers or mbarriers to threads that wait.
 
-    Each barrier has a number. From its first use it also has an entry: the epochs that precede a
-    thread that waits for the current phase, and the epochs that precede a thread that waits for an
-    ended phase.
+    Each barrier has a number and, from its first use on, an entry: the epochs that precede a thread
+    that waits for the current phase, and those that precede a thread that waits for an ended phase.
     """
 
     def __init__(self, clocks: WarpClocks, numbers: int) -> None:
@@ -218,7 +218,8 @@ class SyncClocks:
         self._clocks.tick(ticking)
 
     def complete_async(self, token: AsyncToken, part: Array, numbers: Array) -> None:
-        """Record that the operations of `part` have completed at the barriers `numbers`."""
+        """Record that the operations selected by `part` have completed at the barriers
+        `numbers`."""
         place = self._clocks.team_warps + token.warp[part]
         at = self._entries(numbers)
         np.maximum.at(self._open, (at, place), token.epoch[part] + 1)
@@ -229,7 +230,7 @@ class SyncClocks:
         self._open[at] = 0
 
     def wait(self, warps: Array, numbers: Array) -> None:
-        """Record that the warps wait for ended phases of these barriers."""
+        """Record that the warps have waited for these barriers, whose phases have ended."""
         vectors = self._clocks.vectors().copy()
         rows = vectors.reshape(-1, vectors.shape[2])
         at = self._entries(numbers)
@@ -237,14 +238,14 @@ class SyncClocks:
         self._clocks.replace(vectors)
 
 
-# -- warps whose lanes sync in parts ---------------------------------------------------------------
+# -- syncs of partial warps ------------------------------------------------------------------------
 def names_everyone(members: Array | None) -> bool:
     """Return True if a member mask is the constant -1."""
     return members is None or bool(members.size == 1 and members.flat[0] == 0xFFFFFFFF)
 
 
 def meeting(m: Batch, members: Array | None) -> Array | None:
-    """Return the running lanes' `met` of a `PartSync`, or None if all live lanes of their warps
+    """Return `PartSync.met` for the running lanes, or None if all live lanes of their warps
     meet."""
     if members is None or names_everyone(members):
         return None

@@ -1,8 +1,9 @@
-"""Order accesses by clusters, mbarriers and asynchronous operations.
+"""Track the order that clusters, mbarriers and asynchronous operations create.
 
-Only kernels with clusters, mbarriers or asynchronous operations use this module. A block barrier
-does not order the other blocks of a cluster, nor does it complete asynchronous operations. The
-clocks therefore continue past a barrier until all earlier operations precede all threads.
+This module is used only for kernels with clusters, mbarriers or asynchronous operations. A block
+barrier does not order the other blocks of a cluster, nor does it complete asynchronous operations.
+The clocks therefore continue past a barrier until all earlier operations precede all later
+accesses.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 from forgekit.vgpu.sanitizer.tensors import GlobalCheck
 
-_MBARRIER = 8  # bytes
+_MBARRIER = 8  # bytes per mbarrier
 
 
 class ClusterSync(Listener):
-    """Orders the accesses of the running batch; receives each event after `Sanitizer`."""
+    """Orders the accesses of the current batch. It receives each event after `Sanitizer` does."""
 
     def __init__(
         self, unit: int, order: Order, shared: SharedCheck, tensors: GlobalCheck, report: Report
@@ -51,7 +52,7 @@ class ClusterSync(Listener):
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._untouched = False  # True if no thread has accessed memory since all threads arrived
+        self._untouched = False  # True until the first access after all met
         self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -80,7 +81,8 @@ class ClusterSync(Listener):
             self._everyone_met(m)
 
     def _everyone_met(self, m: Batch) -> None:
-        """Order all earlier accesses before all later ones if nothing is in flight."""
+        """Order all earlier accesses before all later ones, if no asynchronous operation is in
+        flight."""
         if self._global.has_shadow or not self._clocks.all_joined():
             return
         self._shared.everyone_met(m)
@@ -115,7 +117,7 @@ class ClusterSync(Listener):
             self._unfenced.store(m, access)
 
     def on_async_done(self, m: Batch, access: Access) -> None:
-        self._unfenced.store(m, access)  # counts as a store of the thread
+        self._unfenced.store(m, access)  # treat the copy as a store by the thread
 
     def product_reads(self, m: Batch, found: Reach) -> None:
         """Record that a `wgmma` reads shared memory."""
@@ -141,7 +143,7 @@ class ClusterSync(Listener):
         self._lifetimes.add(visits)
 
     def _report_visits(self, m: Batch, visits: Visits, bad: Array, message: Message) -> None:
-        """Report the visits for which `bad` is True, if any."""
+        """Report the visits in the mask `bad`, if any."""
         if not bad.any():
             return
         first, count = int(bad.argmax()), int(np.count_nonzero(bad))
@@ -168,7 +170,7 @@ class ClusterSync(Listener):
         self, m: Batch, operation: AsyncOperation, token: AsyncToken, what: str, start: Array,
         size: Array,
     ) -> None:  # fmt: skip
-        """Process an asynchronous operation's access to shared memory."""
+        """Record and check an asynchronous operation's access to shared memory."""
         found = bytes_reached(operation.who | ENGINE, start, size, self._unit)
         self._shared.touch(m, what, found, token.clock)
         if what == READ:
@@ -189,11 +191,11 @@ class ClusterSync(Listener):
 
 # -- lifetime of the block whose shared memory is accessed --------------------------------------
 class Visits(NamedTuple):
-    """Accesses of one instruction to the shared memory of blocks.
+    """One instruction's accesses to the shared memory of blocks.
 
     who: the threads; place: the index, within the team, of each thread's warp or of that warp's
-    asynchronous operations; epoch: the epoch at that index; block: the block that owns the memory,
-    as its index in the batch.
+    asynchronous operations; epoch: the epoch at that index; block: the index, in the batch, of the
+    block that owns the memory.
     """
 
     pc: int
@@ -204,12 +206,13 @@ class Visits(NamedTuple):
 
 
 class Lifetimes:
-    """Keeps accesses to the shared memory of other blocks until they are certain to be complete.
+    """Keeps each access to another block's shared memory until the access is certain to be
+    complete.
 
     Shared memory exists from the start of its block until the block's last thread exits. A cluster
-    barrier proves that the block has started. If a warp of the block joins the access before the
-    warp exits, the block has not exited before the access. The block's own asynchronous copies
-    count as accesses from another block.
+    barrier proves that the block has started. If a warp of the block joins the access before
+    exiting, the block has not exited before the access. The block's own asynchronous copies count
+    as accesses from another block.
     """
 
     def __init__(self, team: int, block_warps: int) -> None:
@@ -225,7 +228,7 @@ class Lifetimes:
         self._visits.append(visits)
 
     def too_early(self, visits: Visits, clock: Snapshot) -> Array:
-        """Return True for each access whose target block may not have started, because the
+        """Return a mask of the accesses whose target block may not have started, because the
         accessing warp has joined no warp of that block."""
         if self._started:
             return np.zeros(len(visits.who), bool)
@@ -238,8 +241,8 @@ class Lifetimes:
         return np.asarray(bad)
 
     def too_late(self, clock: Snapshot) -> Iterator[tuple[Visits, Array]]:
-        """At the end of a batch, yield all accesses, with True for each access whose target block
-        may have exited earlier, because no warp of that block has joined the access."""
+        """At the end of a batch, yield all accesses with a mask of those whose target block may
+        have exited earlier, because no warp of that block has joined the access."""
         for visits in self._visits:
             bad = np.ones(len(visits.who), bool)
             if clock.vectors is not None:
@@ -249,7 +252,7 @@ class Lifetimes:
             yield visits, bad
 
     def _warps(self, block: Array) -> tuple[Array, Array]:
-        """Return the blocks' teams, (n, 1), and their warps, numbered in the team, (n, warps per
+        """Return each block's team, (n, 1), and the numbers of its warps in the team, (n, warps per
         block)."""
         team, mine = np.divmod(block, self._team)
         return team[:, None], mine[:, None] * self._block_warps + np.arange(self._block_warps)

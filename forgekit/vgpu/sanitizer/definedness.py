@@ -1,11 +1,11 @@
-"""Find effects of undefined values: repeat a launch with other bytes in unwritten shared memory.
+"""Find effects of undefined values by repeating a launch with other bytes in unwritten memory.
 
 A launch that reads unwritten shared memory is repeated once per entry of `FILLS` and once per
-constant that the kernel compares with. In such a run, each read of unwritten memory returns the
-fill. The first sight (a visible effect, see `sinks.py`) that differs from the previous run depends
-on a read of unwritten memory. Runs that fill only the reads of one line identify that line. An
-undefined value is not reported if the kernel discards its results, and not detected if it has the
-same effect for every fill.
+constant that the kernel compares with. In these repetitions, reads of unwritten memory return the
+fill. The first sight (a visible effect, see `sinks.py`) that differs from the reference run depends
+on a read of unwritten memory. Repetitions that fill only one line's reads identify the line. An
+undefined value is not reported if the kernel discards the results computed from it, and not
+detected if it has the same effect for every fill.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from forgekit.vgpu.sanitizer.sinks import Sight
 
 # Runs a program for the launch, from the same initial memory, with these listeners.
 Run = Callable[[Program, Sequence[Listener]], None]
-Fill = bytes | None  # the bytes, repeated; None: pseudorandom bytes
+Fill = bytes | None  # a byte pattern to repeat; None: pseudorandom bytes
 
-ONES = b"\xff\xff\xff\xff"  # -1 and NaN, the content of unwritten memory in the usual schedule
+ONES = b"\xff\xff\xff\xff"  # -1 or NaN; unwritten memory contains this in the usual schedule
 # The fills also include 0, 1.0, and large and small numbers of every type.
 FILLS: tuple[Fill, ...] = (
     b"\0\0\0\0", ONES, b"\x7f\x7f\x7f\x7f", b"\x80\xff\x7f\xff", b"\0\0\x80\x3f", None,
@@ -54,10 +54,10 @@ class _Reached(Exception):  # noqa: N818
 
 
 class Definedness(Listener):
-    """Observes the reference run, then repeats it.
+    """Observes a launch's reference run, then repeats the launch.
 
-    bare: the kernel without added steps; program: the kernel with the steps of the other checks,
-    for the reference run.
+    bare: the kernel without added steps; program: the kernel with the steps that the other checks
+    add, for the reference run.
 
     Attributes:
         program: the program of the reference run, with steps that report sights.
@@ -66,7 +66,7 @@ class Definedness(Listener):
     def __init__(self, program: Program, bare: Program, report: Report) -> None:
         self._bare, self._unit, self._report = bare, bare.unit_bytes, report
         self.program, self._repeated = self._watch(program), self._watch(bare)
-        # (batch, instruction, how many times it has run) -> the unwritten memory that it read
+        # (batch, instruction, execution count) -> the unwritten memory that the instruction read
         self._blank: dict[tuple[int, int, int], list[Reach]] = {}
         # For each sight of the reference run: its code, and the number of findings up to it.
         self._codes: list[int] = []
@@ -80,8 +80,8 @@ class Definedness(Listener):
     def _start(
         self, take: Callable[[Sight], None], filled: frozenset[int] = frozenset(), fill: Fill = None
     ) -> None:
-        """Begin a run. take: called with each sight; filled: the instructions for which unwritten
-        memory contains `fill`."""
+        """Begin a run. take: a function that receives each sight; filled: the instructions that
+        read `fill` from unwritten memory."""
         self._take, self._filled, self._fill = take, filled, fill
         self._batch, self._sights = -1, 0
         self._ran: Counter[int] = Counter()
@@ -148,8 +148,8 @@ class Definedness(Listener):
 
     # -- comparison of runs -------------------------------------------------------------------
     def compare(self, run: Run) -> None:
-        """Repeat the launch and report each line whose undefined values have an effect, in
-        execution order among the other findings."""
+        """Repeat the launch and report each line whose undefined values have an effect. Insert
+        these findings among the others in execution order."""
         lines: dict[object, set[int]] = defaultdict(set)
         for _, pc, _ in self._blank:
             lines[self._report.line(pc) or pc].add(pc)
@@ -168,7 +168,7 @@ class Definedness(Listener):
                         insort(told, number)
 
     def _first_difference(self, run: Run, pcs: frozenset[int]) -> Sight | None:
-        """Return the first sight that depends on the reads of these instructions."""
+        """Return the first sight that depends on reads by these instructions."""
 
         def take(sight: Sight) -> None:
             if self._codes[self._sights - 1 : self._sights] != [sight.code]:
@@ -205,8 +205,8 @@ class Definedness(Listener):
     def _tell(
         self, m: Batch, batch: int, pcs: frozenset[int], other: Sight, usual: Sight | None
     ) -> None:
-        """Report that reads by the instructions `pcs` change a sight; usual: this sight without a
-        fill."""
+        """Report that reads by the instructions `pcs` change a sight; usual: the sight in the run
+        without a fill."""
         report = self._report
         threads, seen = other.rows()
         byte, before = 0, seen if usual is None else usual.rows()[1]
@@ -235,8 +235,9 @@ class Definedness(Listener):
     def _read_for(
         self, user: int, block: int, batch: int, pcs: frozenset[int]
     ) -> tuple[int, int, int]:
-        """Return (instruction, thread, unit) of the first read by thread `user`, else by its block
-        of `block` threads, else by any thread."""
+        """Return (instruction, thread, unit) of the first read by thread `user`. If it read
+        nothing, return the first read by its block of `block` threads or, failing that, by any
+        thread."""
         reads = (
             (pc, int(who) & (ENGINE - 1), int(unit))
             for (when, pc, _), found in self._blank.items()

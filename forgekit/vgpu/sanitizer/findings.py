@@ -1,5 +1,5 @@
-"""Represent findings (a kernel's undefined operations and their locations), and collect those of a
-launch."""
+"""Describe findings (a kernel's undefined operations and their locations), and collect the findings
+of a launch."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from forgekit.vgpu.sanitizer.shadow import ATOMIC, ENGINE, READ, WRITE, Conflict
 Who = tuple[Dim3, Dim3]  # coordinates of a block, and of one of its threads
 
 _WIDTH = 96  # maximum number of characters per line of a message
-_MOST_FINDINGS = 50  # maximum number of distinct findings of a launch
+_MOST_FINDINGS = 50  # maximum number of distinct findings per launch
 _DID = {READ: "read", WRITE: "wrote", ATOMIC: "updated"}
 _ORDERED_VERBS = {"ld": ("reads", "read"), "st": ("writes", "wrote")}
 
 
 @dataclass
 class Finding:
-    """A mistake, reported once for all threads that made it.
+    """A mistake in a kernel, reported once for all threads that make it.
 
-    kind: one of `KINDS`. lines: the Python lines, beginning with the one to show first; empty if
-    the PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
+    kind: one of `KINDS`. lines: the Python lines, in the order in which to show them; empty if the
+    PTX has no line information. block, thread: (x, y, z) of the first thread; None if unknown.
     place: the element `x[17, 1024] of x: float32 (64, 1024)`, or the shared-memory offset. count:
-    number of occurrences over all threads. sentences: the description; advice: the remedy.
+    the number of occurrences in all threads. sentences: the description; advice: the remedy.
     """
 
     kind: str
@@ -45,12 +45,12 @@ class Finding:
     sentences: tuple[str, ...] = ()
     advice: str = ""
     kernel: str = ""
-    whole: str = field(default="", repr=False)  # the message if the kernel was stopped
+    whole: str = field(default="", repr=False)  # the entire message if the kernel was stopped
     note: bool = field(default=False, repr=False)
 
     @property
     def severity(self) -> str:
-        """Return `error`, or `note` for code that may be intended."""
+        """Return `note` if the code may be intended, otherwise `error`."""
         return "note" if self.note or self.kind in messages.NOTES else "error"
 
     @property
@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """Return the finding in full sentences, on several lines."""
+        """Return the description of the finding in full sentences, on several lines."""
         if self.whole:
             return self.whole
         where = f": {describe_source(self.lines[0])}" if self.lines else ""
@@ -94,7 +94,7 @@ class Finding:
 
 
 class Report:
-    """The findings of a launch, in the order of their detection."""
+    """The findings of a launch, in order of detection."""
 
     def __init__(self, program: Code, record: LaunchRecord) -> None:
         self.program = program
@@ -114,11 +114,11 @@ class Report:
         return self.program.instructions[pc].source
 
     def who(self, number: int) -> Who:
-        """Return the coordinates of the thread with this number in the grid."""
+        """Return the coordinates of the thread that has this number in the grid."""
         return self._record.coordinates(*divmod(number, self._record.block_warps * WARP))
 
     def in_batch(self, m: Batch, number: int) -> Who:
-        """Return the coordinates of the thread with this number in the batch."""
+        """Return the coordinates of the thread that has this number in the batch."""
         return self.who(number + m.blocks[0] * m.n_threads)
 
     def add(
@@ -136,9 +136,9 @@ class Report:
         """Add a finding with the lines of the instructions `pcs`, or increase the count of an equal
         finding.
 
-        same: two findings are equal if the lines of these instructions agree; by default `pcs`.
-        other, fields: values for fields of the message's text, besides {who}, {place} and {line}
-        (the last line).
+        same: the instructions whose lines must agree for two findings to be equal; by default
+        `pcs`. other, fields: values for the fields of the message's text, except {who}, {place} and
+        {line} (the last line).
         """
         key = message.kind, tuple(self.line(pc) or pc for pc in same or pcs)
         if key in self._found:
@@ -161,7 +161,8 @@ class Report:
 
     def race(self, kind: str, c: Conflict, threads: Callable[[int], Who], place: str) -> None:
         """Report that two threads, or their asynchronous operations, access the same memory in no
-        defined order. threads: maps a thread number of the conflict to coordinates."""
+        defined order. threads: a function that maps a thread number in the conflict to
+        coordinates."""
         first, second = (threads(who & (ENGINE - 1)) for who in (c.first, c.second))
         pcs = (c.later.pc,) if c.later.pc == c.earlier.pc else (c.later.pc, c.earlier.pc)
         same_block = first[0] == second[0]
@@ -180,7 +181,7 @@ class Report:
         )  # fmt: skip
 
     def _verbs(self, touch: Touch) -> tuple[str, str]:
-        """Return an access's verbs, in the present and past tense; volatile and ordered accesses
+        """Return an access's verb in the present and the past tense. Volatile and ordered accesses
         are described as atomic."""
         root = self.program.instructions[touch.pc].opcode[0]
         return _ORDERED_VERBS.get(root, (touch.what, _DID[touch.what]))
@@ -196,7 +197,7 @@ def shared_byte(offset: int) -> str:
 
 
 def unwritten(memory: GlobalMemory) -> list[Finding]:
-    """Return notes on the tensors of a call that have unwritten elements."""
+    """Return a note for each of a call's tensors that has unwritten elements."""
     notes = []
     for allocation in memory.allocations:
         blank = fresh.lookup(allocation)

@@ -27,9 +27,10 @@ from forgekit.vgpu.sanitizer.warpgroups import WarpgroupCheck
 
 
 class Sanitizer(Listener):
-    """Checks a launch.
+    """Checks a launch for undefined operations.
 
-    first: the sanitizer of the launch's first run, if this run repeats the launch precisely.
+    first: the sanitizer of the launch's first run, if this run repeats the launch with precise
+    checks.
 
     Attributes:
         program: the program that the machine must run so that all events are reported.
@@ -77,7 +78,7 @@ class Sanitizer(Listener):
 
     @property
     def findings(self) -> list[Finding]:
-        """Return one finding per kind and pair of lines, in the order of their detection."""
+        """Return one finding per kind and pair of lines, in order of detection."""
         return self._report.findings
 
     @property
@@ -91,8 +92,8 @@ class Sanitizer(Listener):
         return self.read_blank or self._global.doubtful
 
     def look_again(self) -> Sanitizer:
-        """Return a precise sanitizer for a repetition of the launch. The caller has restored the
-        remaining memory."""
+        """Return a precise sanitizer for a repetition of the launch, and restore the tensors that
+        the kernel both reads and writes."""
         _restore(self._before)
         return Sanitizer(self._given, self._record, self._memory, first=self)
 

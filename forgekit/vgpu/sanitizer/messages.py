@@ -36,7 +36,7 @@ KINDS = {
     "trap": "Trap",
     "register-pressure": "Register pressure",
 }
-# Code with these findings may be intended.
+# kinds of findings that may be intended
 NOTES = ("unwritten-output", "register-pressure")
 
 
@@ -44,7 +44,7 @@ class Message(NamedTuple):
     """The text of a finding.
 
     kind: a key of `KINDS`; text: the description, with fields that `Report.add` fills in; advice:
-    the remedy; note: True if the code may be intended, whatever the kind.
+    the remedy; note: True if the code may be intended, regardless of the kind.
     """
 
     kind: str

@@ -1,12 +1,12 @@
-"""Determine which of a launch's accesses happen before which others.
+"""Determine the happens-before order of a launch's accesses.
 
-Within a block, or a cluster, the clocks of its warps determine the order (`clocks.py`). Ordering
-accesses (atomic, volatile, acquire and release), which implement locks, flags and counters, add
-further order. When a warp makes such an access, its earlier operations, and those that it joined at
-a barrier, happen before all later ordering accesses of any warp, and before warps that join these
-accesses. The check ignores addresses and the positions of fences, so it never reports a correct
-protocol. In a kernel without fences, relaxed accesses order only accesses to memory that atomic
-operations update.
+Within a block or a cluster, the warps' clocks determine the order (`clocks.py`). Ordering accesses
+(atomic, volatile, acquire and release), which implement locks, flags and counters, add further
+order. When a warp makes such an access, its earlier operations, and those that it joined at a
+barrier, happen before all later ordering accesses of any warp, and before operations of warps that
+join these accesses. The check ignores addresses and the positions of fences, so it never reports a
+race in a correct protocol. In a kernel without fences, relaxed accesses order only accesses to
+memory that atomic operations update.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Order:
         )
 
     def add_sync(self, m: Batch, mask: Array | None, *, relaxed: bool) -> None:
-        """Record that the threads of `mask` make an ordering access. relaxed: True if the access is
+        """Record that the threads in `mask` make an ordering access. relaxed: True if the access is
         relaxed and the kernel has no fence."""
         warps = np.flatnonzero(m.lanes(mask).any(axis=1)) + self.base // WARP
         first_team = m.blocks[0] // m.cluster_blocks
@@ -66,14 +66,14 @@ class Order:
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def in_batch(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """Return the same as `in_grid` for two threads numbered in the current batch."""
+        """Like `in_grid`, but with both threads numbered in the current batch."""
         threads = [(who & (ENGINE - 1)) + np.int64(self.base) for who in (first, second)]
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
     def _ordered(
         self, earlier: Touch, first: Array, later: Touch, second: Array, engine: Array
     ) -> Array:
-        # the thread's accesses before it started the operation
+        # a thread's own accesses are ordered, except those of its asynchronous operations
         result = ~engine & (first == second)
         team_threads = self._n_warps * WARP
         same = first // team_threads == second // team_threads
@@ -117,12 +117,12 @@ def _lanes_ordered(
     """Return True if the first thread's access in epoch `began` happens before the second thread's
     access in the later epoch `now`. Both threads belong to the same warp.
 
-    threads: numbers in the batch; team: warps per team.
+    threads: thread numbers in the batch; team: warps per team.
     """
     first, asked = np.unique(threads[0], return_inverse=True)
     asked = asked.reshape(-1)
     begin, end = np.zeros(len(first), now.dtype), np.zeros(len(first), now.dtype)
-    begin[asked], end[asked] = began, now  # one answer for all queries about the same thread
+    begin[asked], end[asked] = began, now  # equal for all pairs with the same first thread
     warp = first // WARP
     at = np.divmod(warp, team)
     joined = np.uint32(1) << (first % WARP).astype(np.uint32)  # lanes ordered after the access
@@ -133,13 +133,13 @@ def _lanes_ordered(
         parts += here
         released = np.where(joined[:, None] >> _BITS & np.uint32(1), met, np.uint32(0))
         joined |= np.where(here, np.bitwise_or.reduce(released, axis=1), np.uint32(0))
-    by_all = parts < end - begin  # a sync of the whole warp ended an epoch in between
+    by_all = parts < end - begin  # a sync of the whole warp also ended an epoch
     lane = (threads[1] % WARP).astype(np.uint32)
     return np.asarray(by_all[asked] | (joined[asked] >> lane & np.uint32(1)).astype(bool))
 
 
 def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> list[PartSync]:
-    """Return the syncs, in order, from the first that may order the accesses."""
+    """Return the syncs in order, beginning with the first that may order the accesses."""
     first = len(syncs)
     while first and (syncs[first - 1].epoch[at] >= begin).any():
         first -= 1
@@ -147,8 +147,8 @@ def _since(syncs: Sequence[PartSync], at: tuple[Array, Array], begin: Array) -> 
 
 
 class _SyncAccess(NamedTuple):
-    """Warps that make an ordering access in the same step, which counts as executed in the order of
-    their numbers."""
+    """An ordering access by warps that execute it in the same step. It is treated as executed in
+    the order of the warps' numbers."""
 
     time: int
     warps: frozenset[int]  # numbered in the grid
@@ -192,7 +192,8 @@ class _SyncHistory:
     def _released(
         self, warp: int, touch: Touch, engine: bool, atomic: bool
     ) -> tuple[int, int] | None:
-        """Return the warp's first release of the touch, as (time, warp), or None."""
+        """Return the first ordering access that releases the warp's touch, as (time, warp), or
+        None."""
         team, mine = divmod(warp, self._warps_a_team)
         place = mine + self._warps_a_team * engine
         for access, w, local, other in self._served(team, 1, atomic):
@@ -205,7 +206,8 @@ class _SyncHistory:
         return None
 
     def _acquired(self, warp: int, touch: Touch, atomic: bool) -> tuple[int, int]:
-        """Return the warp's last acquire before the touch, as (time, warp)."""
+        """Return the last ordering access with which the warp acquires before the touch, as (time,
+        warp)."""
         team, mine = divmod(warp, self._warps_a_team)
         vectors = touch.clock.vectors
         for access, w, local, other in self._served(team, -1, atomic):
@@ -219,9 +221,9 @@ class _SyncHistory:
     def _served(
         self, team: int, step: int, atomic: bool
     ) -> Iterator[tuple[_SyncAccess, int, int, int]]:
-        """Yield a team's ordering accesses, forwards or backwards: the access, its warp, the team's
-        number in its batch, and the warp's number in its team. Relaxed accesses are included only
-        if `atomic`."""
+        """Yield a team's ordering accesses, forwards (step 1) or backwards (-1): the access, its
+        warp, the team's number in its batch, and the warp's number in its team. Include relaxed
+        accesses only if `atomic` is True."""
         for access in self._of_team.get(team, [])[::step]:
             if access.relaxed and not atomic:
                 continue

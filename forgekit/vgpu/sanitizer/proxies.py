@@ -22,12 +22,12 @@ from forgekit.vgpu.sanitizer.messages import UNFENCED
 from forgekit.vgpu.sanitizer.reach import Reach, reach
 from forgekit.vgpu.sanitizer.shadow import ENGINE
 
-_OVER = -1  # the epoch of a store that precedes all threads
+_OVER = -1  # the epoch of a store that precedes all later accesses
 
 
 @dataclass
 class _Stores:
-    """Stores of an instruction: thread `who[i]` stored to `units[i]` in epoch `epoch[i]` of its
+    """An instruction's stores: thread `who[i]` stored to `units[i]` in epoch `epoch[i]` of its
     warp."""
 
     pc: int
@@ -40,8 +40,8 @@ class _Stores:
 
 
 class UnfencedStores:
-    """The unfenced stores of a batch, if the kernel reads shared memory asynchronously. unit: bytes
-    per unit."""
+    """Keeps the unfenced stores of a batch, if the kernel reads shared memory asynchronously. unit:
+    bytes per unit."""
 
     def __init__(self, m: Batch, clocks: WarpClocks, unit: int, report: Report) -> None:
         self._clocks, self._unit, self._report = clocks, unit, report
@@ -52,7 +52,7 @@ class UnfencedStores:
         )
 
     def _place(self, who: Array) -> tuple[Array, Array]:
-        """Return the threads' teams and their warps' numbers in the teams."""
+        """Return each thread's team, and its warp's number in the team."""
         team, warp = np.divmod(who // WARP, self._clocks.team_warps)
         return team, warp
 
@@ -64,8 +64,8 @@ class UnfencedStores:
                 self._open.append(_Stores(m.pc, found.units, found.who, epoch))
 
     def fence(self, m: Batch, mask: Array | None) -> None:
-        """Record that threads execute a fence, which makes their stores and all stores ordered
-        before them visible."""
+        """Record that threads execute a fence, which makes their stores, and all stores ordered
+        before the fence, visible to asynchronous copies."""
         if not self._open:
             return
         full = m.expand(mask)
@@ -83,7 +83,7 @@ class UnfencedStores:
         self._open = [stores for stores in self._open if len(stores.units)]
 
     def everyone_met(self) -> None:
-        """Record that all earlier stores are ordered before all threads."""
+        """Record that all earlier stores precede all later accesses."""
         for stores in self._open:
             stores.epoch = np.full_like(stores.epoch, _OVER)
 
@@ -93,7 +93,7 @@ class UnfencedStores:
             stores.keep(~np.isin(stores.units, found.units))
 
     def read(self, m: Batch, found: Reach) -> None:
-        """Report unfenced stores to these units, which asynchronous copies or products read."""
+        """Report unfenced stores to units that an asynchronous copy or a product reads."""
         threads, message = found.who & (ENGINE - 1), UNFENCED
         if m.program.instructions[m.pc].opcode[0] == "wgmma":
             message = UNFENCED._replace(text=UNFENCED.text.replace("copy", "product"))

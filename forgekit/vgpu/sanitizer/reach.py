@@ -25,8 +25,8 @@ class Reach(NamedTuple):
 
 
 def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -> Reach:
-    """Return the units that the threads of a target touch. unit: bytes per unit; shift: the offset
-    in bytes of an access from the start of its first unit."""
+    """Return the units that threads touch in the memory of one target. unit: bytes per unit; shift:
+    the offset in bytes of an access from the start of its first unit."""
     places = target.places
     sel = None
     if target.mask is None:
@@ -81,6 +81,6 @@ def is_ordered(instruction: Instruction) -> bool:
 
 
 def is_relaxed(program: Code, pc: int) -> bool:
-    """Return True if an access has no ordering semantics and the kernel has no fence, so the access
+    """Return True if an access has no ordering semantics and the kernel has no fence, so that it
     orders no other access."""
     return not program.has_fence and _ORDERING.isdisjoint(program.instructions[pc].opcode)

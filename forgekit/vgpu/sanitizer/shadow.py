@@ -1,8 +1,8 @@
-"""Keep a memory's shadow: the last writers and readers of each unit, to find unordered accesses.
+"""Record the last writers and readers of each unit of a memory, to find unordered accesses.
 
 A unit is as wide as the kernel's narrowest access, so tracking units is as exact as tracking bytes.
-The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009), except
-that of several readers, only those with the lowest and the highest number are kept.
+The rules are those of a happens-before race detector (FastTrack, Flanagan and Freund 2009), with
+one exception: only the lowest- and the highest-numbered of a unit's readers are recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forgekit.vgpu.sanitizer.reach import Reach
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
 
-# Added to a thread's number: an asynchronous operation of that thread.
+# Added to a thread's number, this denotes an asynchronous operation of the thread.
 ENGINE = 1 << 31
 
 
@@ -67,7 +67,7 @@ _THREAD = (1 << _SHIFT) - 1
 
 
 class Shadow:
-    """The accesses to `n` units.
+    """Records accesses to `n` units.
 
     ordered: maps (earlier touch, its threads, later touch, its threads) to True for each ordered
     pair.
@@ -78,7 +78,8 @@ class Shadow:
         self._ordered = ordered
         self._touches: list[Touch] = []
         self._writes = np.zeros(n, np.int64)
-        # The lowest and the highest thread of READ and ATOMIC touches since the last write.
+        # The lowest- and the highest-numbered thread of READ and ATOMIC touches since the last
+        # write.
         self._last: dict[str, tuple[Array, Array]] = {}
 
     def add(self, touch: Touch) -> Iterator[Conflict]:
@@ -136,7 +137,7 @@ class Shadow:
                 last[touch.units] = 0
 
     def _gather(self, touch: Touch, mine: Array) -> None:
-        """Keep the lowest and the highest thread per unit, each with its latest touch."""
+        """Keep the lowest- and the highest-numbered thread per unit, each with its latest touch."""
         units = touch.units
         if touch.what not in self._last:
             self._last[touch.what] = np.zeros(self._n, np.int64), np.zeros(self._n, np.int64)
@@ -144,11 +145,11 @@ class Shadow:
         up = np.arange(len(units))
         before = high[units]
         take = up[(before == 0) | (touch.who >= before & _THREAD)]
-        high[units[take]] = mine[take]  # if several threads touch a unit, keep the highest
+        high[units[take]] = mine[take]  # if a unit repeats, its last (highest) thread remains
         before = low[units]
         take = up[(before == 0) | (touch.who <= before & _THREAD)][::-1]
         low[units[take]] = mine[take]
-        if touch.what == READ:  # the threads are now stored in the shadow
+        if touch.what == READ:  # saves memory: the entries contain the threads
             touch.units = touch.who = np.zeros(0, np.int32)
 
 

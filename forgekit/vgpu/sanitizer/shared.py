@@ -1,7 +1,8 @@
 """Check the shared memory of a batch: races between barriers, unwritten memory, copies in flight.
 
 Between two barriers of the whole block, accesses are only collected. At a barrier, one pass looks
-for units that several threads touched. Only if it finds any are the accesses processed in order.
+for units that several threads touched. The accesses are processed in order only if there are such
+units.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Destinations:
 
     def __init__(self, n_units: int) -> None:
         self._n_units = n_units
-        # Per unit, 1 + the instruction that started the copy to it, or 0; None: no copies.
+        # For each unit, 1 + the instruction that started the copy to it, or 0. None if there are no
+        # copies.
         self._pcs: Array | None = None
         self._threads = np.zeros(0, np.int32)
 
@@ -55,7 +57,7 @@ class Destinations:
         return self._pcs is not None
 
     def to(self, units: Array) -> Array:
-        """Return True for each unit to which a copy is in flight. Requires at least one copy."""
+        """Return a mask of the units to which copies are in flight. Requires at least one copy."""
         assert self._pcs is not None
         return np.asarray(self._pcs[units] != 0)
 
@@ -70,7 +72,7 @@ class SharedCheck:
 
     Attributes:
         read_blank: True if a thread has read unwritten memory.
-        on_blank: if set, called with each such read.
+        on_blank: a function that is called with each such read, or None.
     """
 
     def __init__(self, unit: int, order: Order, report: Report) -> None:
@@ -90,7 +92,7 @@ class SharedCheck:
         self._shadow: Shadow | None = None
 
     def access(self, m: Batch, access: Access, target: Target) -> None:
-        """Record that threads load, store or atomically update, or start an asynchronous copy."""
+        """Record a load, a store, an atomic update or the start of an asynchronous copy."""
         found: Reach | None = None
         if self._copies:
             found = self._meet_copies(m, access.kind, reach(m, access, target, self._unit))
@@ -147,7 +149,7 @@ class SharedCheck:
     def _may_be_blank(self, m: Batch, access: Access) -> bool:
         """Return True if a load may have read unwritten memory."""
         if self.read_blank and self.on_blank is None:
-            return False  # one such read suffices
+            return False  # one such read is enough
         if access.kind != "load" or access.values is None or not m.shared.blank_is_ones:
             return True
         for value in access.values:
@@ -172,7 +174,8 @@ class SharedCheck:
                 self.on_blank(m, Reach(found.units[blank], found.who[blank], None, 1))
 
     def _meet_copies(self, m: Batch, access: str, found: Reach) -> Reach:
-        """Report accesses to units to which a copy is in flight; return the remaining reach."""
+        """Report accesses to units to which a copy is in flight, and return the reach without these
+        units."""
         in_flight = self._copies.to(found.units)
         bad = np.flatnonzero(in_flight)
         if not len(bad):

@@ -45,10 +45,10 @@ class Sink(NamedTuple):
 class Sight(NamedTuple):
     """A visible effect of an instruction on the launch.
 
-    code: a hash; different sights have equal codes with probability 2⁻⁶⁴. rows: returns the
-    threads' numbers in the batch, ascending, and the visible bytes of each thread. element: maps
-    the number of a thread and the number of one of its bytes to the name of the tensor element that
-    receives the byte, or to "" if there is none.
+    code: a hash; different sights have equal codes with probability 2⁻⁶⁴. rows: a function that
+    returns the threads' numbers in the batch, ascending, and the visible bytes of each thread.
+    element: a function that maps the number of a thread and of one of its bytes to the name of the
+    tensor element that receives the byte, or to "" if there is none.
     """
 
     pc: int
@@ -92,7 +92,7 @@ def sight(
     m: Batch, what: str, values: Sequence[Array], mask: Array | None,
     element: Callable[[int, int], str] = lambda who, byte: "",
 ) -> Sight:  # fmt: skip
-    """Return the sight of the register values of the threads in `mask`."""
+    """Return a sight whose bytes are the register values of the threads in `mask`."""
     shape = m.shape
     shown = values if mask is None else [np.where(mask, v, v.dtype.type(0)) for v in values]
     parts = [None if mask is None else mask.tobytes(), *(v.tobytes() for v in shown)]
@@ -129,8 +129,8 @@ def _element(shape: tuple[int, int], target: Target, access: Access) -> Callable
 
 
 def copies(m: Batch, operation: AsyncOperation) -> Iterator[Sight]:
-    """Yield the sights of the bytes that an asynchronous operation copies to tensors, read from its
-    source now."""
+    """Yield the sights of the bytes that an asynchronous operation copies to tensors. The bytes are
+    read from its source now."""
     allocations, source = operation.target.allocations, operation.source
     if allocations is None or (source is not None and source.allocations is not None):
         return

@@ -38,8 +38,8 @@ _MOST_THREADS = 1 << 31  # limit on threads per launch, so that a thread's numbe
 
 @dataclass
 class Source:
-    """Copies that a `cp.async` started and for which no thread has waited: thread `who[i]` of the
-    batch reads `units[i]` of a tensor. copy: as in `Access`."""
+    """Copies started by one `cp.async` that have not been waited for: thread `who[i]` of the batch
+    reads `units[i]` of a tensor. copy: as in `Access`."""
 
     copy: object
     pc: int
@@ -57,9 +57,9 @@ class _Tensor:
     """Keeps the state of one allocation during a launch.
 
     Attributes:
-        seen: the stored units, if stores are only counted, else None.
+        seen: the stored units if stores are only counted, otherwise None.
         stored: the number of stores.
-        shadow: the precise record, if one is kept, else None.
+        shadow: the precise record if there is one, otherwise None.
         known: the written units; None if all units count as written.
         sources: the units that the batch's asynchronous copies may still read.
     """
@@ -161,11 +161,11 @@ class GlobalCheck:
             self._touch(m, tensor, kind, found._replace(who=who, values=values), clock)
 
     def _watched(self) -> list[_Tensor]:
-        """Return the tensors accessed so far that need checks."""
+        """Return the tensors that have been accessed so far and need checks."""
         return [tensor for tensor in self._tensors.values() if tensor is not None]
 
     def _tensor(self, allocation: Allocation) -> _Tensor | None:
-        """Return the state of an allocation; None if it needs no checks."""
+        """Return the state of an allocation, or None if it needs no checks."""
         key = id(allocation)
         if key not in self._tensors:
             written, blank = key in self._written, self._blanks.get(key)
@@ -220,7 +220,8 @@ class GlobalCheck:
         return races
 
     def _write_sources(self, m: Batch, tensor: _Tensor, found: Reach, *, reported: bool) -> None:
-        """Report writes to units that asynchronous copies still read, unless already reported."""
+        """Report writes to units that asynchronous copies may still read, unless already
+        reported."""
         for source in tensor.sources:
             hit = np.isin(source.units, found.units)
             if not hit.any():

@@ -1,7 +1,7 @@
 """Check `wgmma`: the registers and the shared memory that products in flight use, and the fences
 before products.
 
-Only kernels with `wgmma` use these checks. A product's reads of shared memory are tracked like
+These checks apply only to kernels with `wgmma`. A product's reads of shared memory are tracked like
 those of any other asynchronous operation. Its registers are checked before each instruction that
 uses them.
 """
@@ -30,18 +30,17 @@ from forgekit.vgpu.sanitizer.reach import bytes_reached
 from forgekit.vgpu.sanitizer.shadow import ENGINE, READ
 from forgekit.vgpu.sanitizer.shared import SharedCheck
 
-_PIECE = 16  # bytes
+_PIECE = 16  # bytes per piece of an operand
 
 
 @dataclass
 class _Used:
-    """The use of a register by products in flight, or a write of a register: the threads and the
-    instruction."""
+    """The use of a register by a product in flight, or a write to the register."""
 
     threads: Array
     pc: int
     product: Product | None = None  # None for a write
-    list: tuple[int, ...] = ()  # the accumulators that include the register; empty for A
+    list: tuple[int, ...] = ()  # the accumulators, including the register; empty for A
 
 
 def _registers_of_products(program: Program) -> set[int]:
@@ -94,8 +93,8 @@ class WarpgroupCheck(Listener):
         for used in (self._in_flight, self._copies, self._written):
             used.clear()
         n_warps = m.n_blocks * m.n_threads // WARP
-        # Per warp: whether it has executed wgmma.fence since its last group of products, and
-        # whether it has started a product.
+        # For each warp: True if it has executed wgmma.fence since its last group of products, and
+        # True if it has started a product.
         self._fenced = np.zeros(n_warps, bool)
         self._multiplied = np.zeros(n_warps, bool)
 
@@ -195,7 +194,7 @@ class WarpgroupCheck(Listener):
     def _check_fence(self, m: Batch, product: Product, threads: Array) -> None:
         """Report a missing `wgmma.fence` since the previous group of products. A fence is needed
         before a warp's first product, and before a product that uses registers that other
-        instructions have written since then.
+        instructions have written since the previous group.
 
         The compiler may move the computation of a register across the fence, so the position of the
         fence is not checked.

@@ -39,7 +39,7 @@ def check_members(m: Batch, members: Array | None, report: Report) -> None:
     mixed = np.flatnonzero((lanes & (masks != first)).any(axis=1))
     if not len(mixed):
         return
-    names = (masks[mixed, :, None] >> _LANES & np.uint32(1)).astype(bool)  # mask of lane i, bit j
+    names = (masks[mixed, :, None] >> _LANES & np.uint32(1)).astype(bool)  # bit j of lane i's mask
     both = lanes[mixed, :, None] & lanes[mixed, None, :] & names
     wrong = both & (masks[mixed, :, None] != masks[mixed, None, :])
     if wrong.any():
@@ -176,7 +176,7 @@ def check_stuck(m: Batch, report: Report) -> None:
 def _whole_warps(
     m: Batch, waiting: Barrier, needed: Array, report: Report, of: Array | None = None
 ) -> None:
-    """Report a warp whose lanes in `needed` have not all arrived equally often.
+    """Report a warp whose lanes in `needed` have not all arrived the same number of times.
 
     of: the threads whose arrivals count; None for all threads.
     """
