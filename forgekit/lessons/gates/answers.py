@@ -175,7 +175,7 @@ def choices(
         wrong = [q for q, word in said.items() if word != right[q]]
         if wrong:
             are = "is" if len(wrong) == 1 else "are"
-            begin = "" if len(wrong) == 1 else "the first one: "
+            begin = "" if len(wrong) == 1 else "the first wrong answer: "
             why = misconceptions.get((wrong[0], said[wrong[0]]), "")
             raise GateError(
                 f"{len(wrong)} of {len(right)} answers {are} not right.",
@@ -278,6 +278,6 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
     if any(isinstance(part, torch.Tensor) for part in parts):
         raise GateError(
             "The key contains the tensor itself, so the dict would keep it in memory.",
-            look_at="Build the key from facts about the tensor.",
+            look_at="Build the key from the tensor's properties.",
         )
     return key
