@@ -149,7 +149,7 @@ def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _STATIC_CALLS:
             return False
         case ast.Subscript(value=ast.Name(id=name), slice=at) if name in tensors:
-            return not _keeps_a_mode(at)  # with None, the result is a tensor, whose layout can be printed
+            return not _keeps_a_mode(at)  # otherwise a tensor, whose layout can be printed
         case ast.Attribute(attr=name) if name in _STATIC:
             return False
         case ast.Call(args=parts):
