@@ -1,8 +1,8 @@
 """Kernels for row sums that lead to `reduce_sum.RowSum`, with one new idea per step; pure CuTe DSL.
 
     NaiveRowSum     one thread per row: neighbouring threads read different rows
-    SharedRowSum    one block per row: threads read adjacent elements and add in a shared-memory tree
-    ShuffleRowSum   like SharedRowSum, but shuffles replace most of the tree
+    SharedRowSum    one block per row: threads read adjacent elements, and add in shared memory
+    ShuffleRowSum   like SharedRowSum, but the lanes of a warp add by shuffles
 
 All accept mX (M, N) with any strides and mY (M), and add in float32.
 """
