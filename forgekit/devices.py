@@ -193,9 +193,9 @@ class TargetChoice:
 def use_target(device: str | None = None, arch: str | None = None) -> TargetChoice:
     """Choose where kernels run from now on, or within a `with` block.
 
-        fk.use_target("virtual", arch="sm_80")           # from now on with fk.use_target("virtual",
-        arch="sm_80"): ... # here fk.use_target()                                  # back to the
-        environment's choice
+        fk.use_target("virtual", arch="sm_80")           # from now on
+        with fk.use_target("virtual", arch="sm_80"): ... # only in this block
+        fk.use_target()                                  # back to the environment's choice
 
     The main thread's choice applies to all threads that have made no choice. The arguments and
     exceptions are those of `current_target`; an exception leaves the choice unchanged.
