@@ -21,7 +21,7 @@ def report_html(report: GradeReport) -> str:
     parts = [
         f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:880px;'
         'font-size:13px;line-height:1.45">',
-        # the text keeps its colour: the colours are too faint on white
+        # without colour, because coloured text would be too faint on white
         f"<div><b>{escape(report.headline)}</b></div>",
     ]
     parts += [_group(_GREEN, "&#10003;", group.name, group.seen) for group in report.passed]

@@ -85,12 +85,12 @@ class Exercise(Definition):
 
     @property
     def failed(self) -> FailedCall:
-        """Return the call at which the last grade stopped, for example to draw it:
+        """Return the call at which grading last stopped, for example to draw it:
         `fk.footprint(*e.failed)`.
 
         Raises:
-            UsageError: the last grade did not stop at a kernel call, or this process has not graded
-                the exercise.
+            UsageError: grading did not stop at a kernel call, or this process has not graded the
+                exercise.
         """
         if self.name not in FAILED:
             remedy = "run the cell that grades the exercise first"

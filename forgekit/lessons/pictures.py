@@ -20,7 +20,7 @@ def numbers(rows: int, columns: int, prefix: str = "") -> list[list[str]]:
 
 
 def coloured(values: Sequence[object], hues: dict[int, int]) -> list[Cell]:
-    """Return a row of cells. hues: map a cell's index to its colour number."""
+    """Return a row of cells. hues: maps a cell's index to its colour number."""
     return [(str(v), hues[i]) if i in hues else str(v) for i, v in enumerate(values)]
 
 
@@ -30,7 +30,7 @@ def picture(
     """Draw tensors side by side, or one below the other if they are single rows.
 
     Args:
-        panels: map each tensor's name to its cells. hue: computes a colour number from a cell's
+        panels: maps each tensor's name to its cells. hue: computes a colour number from a cell's
             text for cells that have no number; a cell with None stays grey. Cells of the same
             colour belong together.
     """

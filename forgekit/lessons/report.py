@@ -27,7 +27,7 @@ class Pass:
 
 @dataclass(frozen=True, repr=False)
 class GradeReport(Shown):
-    """The outcome of a grade; its truth value is True if the submission passed all groups.
+    """The outcome of grading a submission; its truth value is True if all groups passed.
 
     Attributes:
         name, title: the exercise's name and title. passed: the groups that passed, in order. left:

@@ -3,7 +3,7 @@ reject.
 
     python -m tests.lessons.mutants [NAME…]    all mutants, as a table; names such as week0/scale
 
-Some changes are no mistakes, because results and costs stay the same. `EQUIVALENT` in the
+Some changes are not mistakes, because results and costs stay the same. `EQUIVALENT` in the
 exercise's wrong.py lists the names of such mutants, with reasons.
 """
 
@@ -71,7 +71,7 @@ def _of_line(line: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def equivalent(e: Exercise) -> dict[str, str]:
-    """Map the names of an exercise's mutants that are no mistakes to the reasons."""
+    """Map the names of an exercise's mutants that are not mistakes to the reasons."""
     return getattr(load_part(e.folder, "wrong"), "EQUIVALENT", {})
 
 

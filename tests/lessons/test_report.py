@@ -180,7 +180,7 @@ def test_no_line_is_longer_than_a_notebook_shows():
     lines = repr(e.grade(1)).splitlines()
     assert max(len(x) for x in lines if "xxx" not in x) <= 102
     assert any(x == "      " + "x" * 150 for x in lines)  # does not break a long word
-    assert sum(x.startswith("          word") for x in lines) >= 2  # keeps the indent of quoted text
+    assert sum(x.startswith("          word") for x in lines) >= 2  # keeps a quoted indent
 
 
 # -- stored results -----------------------------------------------------------------------------

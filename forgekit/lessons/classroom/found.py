@@ -94,9 +94,9 @@ def find_submissions(
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """Yield every path inside a folder whose name ends in .ipynb, including links and other
-    irregular files. Also yield the folders that are not searched: unreadable folders, and links to
-    a student's folder or to a folder that contains notebooks."""
+    """Yield every path inside a folder that ends in .ipynb, including links and special files. Also
+    yield the folders that are not searched: unreadable folders, and links to a student's folder or
+    to a folder that contains notebooks."""
     closed: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=closed.append):
         yield from (Path(place, name) for name in [*folders, *names] if name.endswith(".ipynb"))
@@ -119,7 +119,8 @@ def _student(file: Path, base: Path) -> str:
 
 
 def _course_notebooks() -> dict[str, list[str]]:
-    """Map each notebook name to the exercises of the notebooks with this name, from all weeks."""
+    """Map each notebook name to the exercises of all notebooks with this name, because several
+    weeks may use the same name."""
     found: dict[str, list[str]] = {}
     for name, folder in course.exercise_folders().items():
         week, _, short = name.partition("/")

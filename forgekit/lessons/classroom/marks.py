@@ -143,8 +143,8 @@ def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]
     """Read a roster; map each student to the student's entries by column, in roster order.
 
     A roster is a list of names, or a table whose first line names the columns. The column `student`
-    contains the names of the students' folders. A table without this column is matched by the
-    column that contains the most names from `students`.
+    contains the names of the students' folders. In a table without this column, the column that
+    contains the most names from `students` is used instead.
 
     Raises:
         UsageError: the roster cannot be read, or names a student twice.

@@ -1,4 +1,4 @@
-"""Write the course's notebooks for nbgrader, with answers to fill in and locked grade cells.
+"""Write the course's notebooks for nbgrader, with skeletons to complete and locked grade cells.
 
 A grade cell raises an exception unless its exercise passes, because nbgrader awards a cell's points
 only if the cell raises none. Solutions are omitted. This module writes

@@ -123,8 +123,8 @@ def _report(v: Verdict) -> GradeReport:
 def _of_roster(
     report: ClassReport, heads: Sequence[str], own: str
 ) -> list[tuple[Student, list[str]]]:
-    """Return one row per student on the roster or, without a roster, per student: the roster's
-    columns, then the total.
+    """Return one row for each student on the roster (for all students if there is no roster), with
+    the roster's columns and the total.
 
     own: the heading of the column for the student's name, which is added if the roster lacks it.
     """

@@ -1,5 +1,5 @@
-"""Define verdicts on exercises and rows, which contain a notebook's verdicts; store rows on disk;
-escape texts for output files."""
+"""Define `Verdict`, the result of an exercise, and `Row`, the results of a notebook; store rows on
+disk; escape text for output files."""
 
 from __future__ import annotations
 

@@ -242,8 +242,8 @@ def _status(name: str, pid: int | str = "self") -> int:
 
 
 def usage(pid: int, idle: int) -> tuple[int, int]:
-    """Return (bytes of memory, number of processes) of a process and its descendants, without the
-    first `idle` bytes of each process."""
+    """Return (bytes of memory, number of processes) of a process and its descendants, not counting
+    the first `idle` bytes of each process."""
     todo, memory, count = [pid], 0, 0
     while todo:
         one = todo.pop()

@@ -31,8 +31,9 @@ _LOOK_S = 0.2
 
 
 def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
-    """Obey a judge's commands: `start`, with a socket, begins a submission; `stop` ends it and, if
-    it has already ended, replies with the reason; `interrupt` sends its process Ctrl-C."""
+    """Obey a judge's commands: `start`, which comes with a socket, starts the process for a
+    submission; `stop` ends it and replies with the reason if it was killed earlier; `interrupt`
+    sends it Ctrl-C."""
     idle = sandbox._status("VmRSS")
     pid, why = 0, ""
     while True:

@@ -172,8 +172,7 @@ class Values(ABC):
         return simple[kind](held)
 
     def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
-        """Copy the data that the other process has written to its copies of these tensors back to
-        them."""
+        """Update these tensors from the other process's copies, to which it may have written."""
         with reading():
             for tensor, one in zip(tensors, said, strict=True):
                 if "meta" in one:

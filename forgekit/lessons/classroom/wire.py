@@ -68,7 +68,7 @@ class _End(Values):
             result = self.encode(self.serves[what](*decoded))
             # Include the tensors that the function received, because it may have changed them.
             return {"return": result, "tensors": [self.encode(t) for t in tensors]}
-        except LostError:  # a lost connection is no error of the student
+        except LostError:  # a lost connection is not the student's error
             raise
         # including KeyboardInterrupt and SystemExit
         except BaseException as error:
