@@ -75,7 +75,7 @@ def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
 
 
 def _faults(text: str, course: Path) -> str:
-    """Return the warnings and errors in Jupyter Book's output, without colours and this machine's
+    """Return the warnings and errors in Jupyter Book's output, without colours or machine-specific
     paths."""
     lines = [line.rstrip() for line in without_colours(text).splitlines()]
     faults = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]rror:|Exception", line)]

@@ -31,7 +31,7 @@ def _image() -> modal.Image:
     torch.compile, and forgekit's sources."""
     image = modal.Image.debian_slim(f"{sys.version_info.major}.{sys.version_info.minor}")
     if not modal.is_local():
-        return image  # the container already has the rest
+        return image  # inside the container, the image is complete
     needed = [text for text in metadata.requires("forgekit") or [] if "extra ==" not in text]
     return image.apt_install("gcc").pip_install(*needed).add_local_python_source("forgekit")
 

@@ -43,8 +43,8 @@ class CompiledKernel:
         origin: where the last `compile` call found the function: "memory", "disk", or "compiled" if
             it was compiled.
         target: the device and architecture on which it runs.
-        runtime: the parameters whose arguments a call passes: tensors and scalars. launch: a
-            function that launches the kernels fastest; it takes the tensors and scalars in order.
+        runtime: the parameters whose arguments a call passes: tensors and scalars. launch: the
+            fastest function that launches the kernels; it takes the tensors and scalars in order.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
-"""The kernels of copy_transpose, Y[n, m] = X[m, n], which keep every bit unchanged; pure CuTe DSL.
+"""Kernels for copy_transpose, Y[n, m] = X[m, n], which preserve all bits; pure CuTe DSL.
 
 `forgekit.ops.transposes` chooses the fastest of the three kernels for each tensor:
 
     VectorTranspose   16-byte loads and stores; rows of X and of Y begin at 16-byte boundaries
     GatherTranspose   any sizes, strides and alignment; 16-byte stores
-    FlatTranspose     one row, one column or contiguous columns of X (all only a copy); few rows
+    FlatTranspose     plain copies (one row, one column, contiguous columns of X); few rows
 
 The constructor receives the values to compile in; a call receives mX (M, N), mY (N, M) and a
 stream. overlap: True if the kernel starts while the previous kernel ends (see `follow`).

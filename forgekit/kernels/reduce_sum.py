@@ -121,7 +121,7 @@ class ShortRowSum:
         tXrX = cute.make_rmem_tensor(shape, mX.element_type)
         for turn in cutlass.range_constexpr(turns):
             row = first + turn * tile.rows
-            row = row if row < rows else rows - 1  # if beyond the end, do not store the sum
+            row = row if row < rows else rows - 1  # past the end, read the last row again
             tXgX = thr_copy.partition_S(cute.local_tile(mX, tile.tiler, (row, 0)))
             tile.fill_tail(tXrX[None, None, None, turn], 0.0)
             cute.copy(tiled_copy, tXgX, tXrX[None, None, None, turn], pred=tXpX)
@@ -166,7 +166,7 @@ class ColumnSum:
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles: Int32) -> None:
         tile, M = self.tile, mX.shape[1]
         if const_expr(self.cluster > 1):
-            cute.arch.cluster_arrive_relaxed()  # its wait precedes the first remote store
+            cute.arch.cluster_arrive_relaxed()  # the wait precedes the first remote store
         outer, column, tx, ty = tile.place(tiles)
         valid = column * tile.vector < mX.shape[2]
         # This block sums the rows from `first` to `last` - 1.

@@ -131,7 +131,7 @@ class RowTile:
         return tXpX
 
     def fill_tail(self, tXrX: cute.Tensor, value: Any) -> None:
-        """Fill the vectors of tXrX ((V,1),1,loads) whose loads a predicate may skip with
+        """Set the vectors of tXrX ((V,1),1,loads) whose loads may be skipped by a predicate to
         `value`."""
         for k in range(self.whole, self.loads):
             tXrX[None, 0, k].fill(value)

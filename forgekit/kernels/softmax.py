@@ -97,7 +97,7 @@ class Softmax(RowKernel):
         )  # ((V,1),1,loads)
         tXpX = tile.inside(tXcX, mVX.shape)
 
-        # Read the row, only here. Elements outside the row are set to -inf, whose exponential is 0.
+        # Read the row once. Set elements outside the row to -inf, whose exponential is 0.
         tXrX = cute.make_rmem_tensor_like(tXgX)
         tile.fill_tail(tXrX, -mX.element_type.inf)
         cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)
@@ -206,7 +206,7 @@ class SoftmaxBackward(RowKernel):
         )  # ((V,1),1,loads)
         tXpX = tile.inside(tXcX, mVY.shape)
 
-        # Read the two rows, only here. Elements outside the rows are set to 0.
+        # Read the two rows once. Set elements outside the rows to 0.
         tXrdY, tXrY = cute.make_rmem_tensor_like(tXgdY), cute.make_rmem_tensor_like(tXgY)
         tile.fill_tail(tXrdY, 0.0)
         tile.fill_tail(tXrY, 0.0)

@@ -6,7 +6,7 @@ CuTe DSL.
 
 These kernels are for rows that are too long for a block or cluster to keep. The first read computes
 the running maximum and the sum of exponentials relative to it (the online softmax of M. Milakov and
-N. Gimelshein, 2018); after the second read, the result is written.
+N. Gimelshein, 2018); the second read computes the result.
 """
 
 import operator

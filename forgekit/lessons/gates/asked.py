@@ -39,7 +39,7 @@ class Fact:
         most: True if smaller numbers also pass. none: the text for 0; the default has the form "no
             threads per block".
         ptx: a regular expression for the counted instructions; a failed gate quotes their lines.
-            enough: if not 0, numbers from this fraction of the required number upwards pass.
+            enough: if not 0, every number of at least this fraction of the required number passes.
             look_at: the call to suggest after a failure.
     """
 
@@ -104,9 +104,9 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
 
 
 def _sharing(p: Profile) -> float:
-    """For the block that loads the most elements of an input, return the number of these elements
-    divided by the number that the block's busiest warp loads: about the number of warps that share
-    the loads."""
+    """Return the number of elements that a block loads divided by the number that its busiest warp
+    loads, which is about the number of warps that share the loads. The input and the block are
+    those with the most loaded elements."""
     from forgekit.tracing.footprint import footprint
 
     assert p.call is not None
@@ -259,8 +259,8 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
 
 
 def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
-    """Raise GateError if the warps, the threads, or a row's lanes divide the loads of the largest
-    input differently than in the solution."""
+    """Raise GateError if the loads of the largest input are divided among warps, threads or a row's
+    lanes differently from the solution."""
     if submission.solution is None:
         return
     case = submission.case(*call)
@@ -318,8 +318,8 @@ def _blocks(work: str, known: dict[str, int]) -> int:
 
 
 def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a size that blocks of up to 1,024 threads, a power of two, cover without idle
-    threads."""
+    """Return a size at which blocks have no idle threads, if their size is a power of two up to
+    1,024."""
     count, unit, per, mode = _parsed(work, modes)
     threads = {"warp": 32, "block": 512, "cluster": 512}.get(unit, 1)
     most = per * 1024 // (threads * count)

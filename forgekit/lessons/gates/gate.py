@@ -149,7 +149,7 @@ def looks_like(
             return False
         want = e.case.expected[results[number][0]]
         if rtol is not None and compare(want, made, **allowed).ok:
-            return False  # the right result is within the tolerance, too
+            return False  # the right result also matches
         return compare(got, made, **allowed).ok
 
     return Misconception(says, when)

@@ -100,10 +100,10 @@ class Submission:
 
     Attributes:
         value: a `@cute.jit` function, a Python function, or an answer. arch: the virtual GPU's
-            architecture, or None for the default. solution, given: return the solution's and the
-            skeleton's function, for comparison. groups: the groups that the submission must pass,
-            which request calls. last: the case of the latest call or, after a failure, of the call
-            that failed.
+            architecture, or None for the default. solution, given: return the function from the
+            solution and from the skeleton, for comparison. groups: the groups that the submission
+            must pass, which request calls. last: the case of the latest call or, after a failure,
+            of the call that failed.
     """
 
     value: Any
@@ -305,9 +305,9 @@ class Group:
 
     name: the group's idea, such as "Values" or "Bank conflicts". run: raises GateError, or returns
     a summary of the pass, such as "8 shapes in 3 types". separate: True to run the group even after
-    an earlier group has failed, as for one of several answers. orders: maps the calls that the
-    group runs in adversarial orders to the seeds of these orders. counts: returns the calls that
-    the group profiles. Earlier groups may use the results of these runs.
+    an earlier group has failed, as for one of several answers. orders: returns a dict that maps the
+    calls that the group runs in adversarial orders to the seeds of these orders. counts: returns
+    the calls that the group profiles. Earlier groups may use the results of these runs.
     """
 
     name: str
