@@ -140,7 +140,7 @@ def pytest_report_header() -> list[str]:
         for name, version in pinned().items()
         if name in found and found[name].partition("+")[0] != version
     ]
-    return [f"other than pinned (pinned): {', '.join(other)}"] if other else []
+    return [f"not the pinned version (in parentheses): {', '.join(other)}"] if other else []
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -148,7 +148,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     if reasons:
-        terminalreporter.section("skipped, and why")
+        terminalreporter.section("reasons for skipped tests")
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count:6,}  {reason}")
 

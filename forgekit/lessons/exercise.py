@@ -95,7 +95,7 @@ class Exercise(Definition):
         if self.name not in FAILED:
             remedy = "run the cell that grades the exercise first"
             raise usage_error(
-                "failed", "no failed call", "a grade that stopped at a failed call", remedy
+                "failed", "no failed call", "a failed call of a graded kernel", remedy
             )
         return FAILED[self.name]
 

@@ -118,8 +118,8 @@ def _wanted(e: Exercise, part: str, number: int) -> str:
 
 
 def _gap(before: str, after: str) -> int:
-    """Return the number of newlines between two cells. ruff requires two blank lines before a
-    function or a class (above its comments) and after it."""
+    """Return the number of newlines between two cells. ruff requires two blank lines around a
+    function or a class and its preceding comments."""
     last = before.strip("\n").rpartition("\n")[2]
     definition = re.match(r"\n*(#.*\n)*(@|def |class )", after)
     return 3 if definition or last.startswith((" ", "\t")) else 2

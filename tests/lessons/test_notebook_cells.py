@@ -81,7 +81,7 @@ def test_what_is_filled_is_formatted_and_valid(names, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        ("mY[i] = mX[i]\n", "mY[i] = 3.0 * mX[i] + 1.0\n", "skeleton"),  # saved after solving
+        ("mY[i] = mX[i]\n", "mY[i] = 3.0 * mX[i] + 1.0\n", "skeleton"),  # a solved exercise
         ("scale a vector", "scale the vector", "task"),
         (".grade(scale)", ".grade(guarded_copy)", "grade"),
         ("rounds once", "rounds twice", "solution"),

@@ -88,7 +88,7 @@ def find_submissions(
                 files.setdefault(file.parent.resolve() / file.name, student)
     if not files:
         got = f"no .ipynb file in {', '.join(map(str, paths))}"
-        remedy = "name the folder that holds the students' folders"
+        remedy = "name the folder that contains the students' folders"
         raise usage_error("grade", got, "notebooks", remedy)
     return _latest([read(file, *student) for file, student in files.items()], best)
 

@@ -40,8 +40,8 @@ from forgekit.tensors import reseeded
 _MEMORY_GIB = 8  # a judge's memory limit, including the virtual GPU's memory
 _WORDS = 6000  # maximum number of characters in each text of a verdict
 _STAYS = (
-    "This submission works only inside its own process, so its result cannot be judged from "
-    "outside. Run the notebook and read the cell to decide its grade."
+    "This submission works only inside its own process, so a separate process cannot grade it. "
+    "Run the notebook and read the cell to decide its grade."
 )
 
 

@@ -126,7 +126,7 @@ def stored(folder: Path) -> list[Row]:
         raise _unwritable(folder, error) from None
     except ValueError:
         pass
-    got, remedy = f"{folder}, which holds other files", "name another folder or move this folder"
+    got, remedy = f"{folder}, which contains other files", "name another folder or move this folder"
     raise usage_error("--out", got, "a folder created by this command", remedy)
 
 
