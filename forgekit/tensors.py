@@ -32,7 +32,7 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
     for size in sizes:
         number = integer_or_none(size)
         if number is None or number < 0:
-            remedy = "write randn(4, 8) or randn((4, 8)); pass dtype= and seed= by name"
+            remedy = "write randn(4, 8) or randn((4, 8)); pass dtype= and seed= as keywords"
             raise usage_error("shape", brief(size), "sizes that are integers >= 0", remedy)
         whole.append(number)
     if max((*whole, math.prod(whole))) > _MOST:

@@ -66,7 +66,7 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
         f"{held_out.count} times of held-out kernels: half are predicted to within "
         f"{100 * held_out.median:.1f} %, nine of ten to within {100 * held_out.p90:.1f} %, and "
         f"{100 * held_out.within:.1f} % to within 35 %; {100 * held_out.order:.1f} % of the "
-        "pairs that differ by 25 % are ordered correctly"
+        "pairs that differ by 25 % or more are ordered correctly"
     )
     print(f"constants: {out}")
     return 0

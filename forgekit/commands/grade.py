@@ -45,7 +45,9 @@ _PAGE = "book/classroom.md"
 )
 @click.option("--exit-code", is_flag=True, help="exit with status 1 unless all exercises passed")
 @click.option(
-    "--no-sandbox", is_flag=True, help="only for notebooks you would run with your full permissions"
+    "--no-sandbox",
+    is_flag=True,
+    help="use no sandbox; only for notebooks that you would run with your full permissions",
 )
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
           scheduler: str | None, seconds: int, seed: int | None, best: bool,

@@ -230,7 +230,7 @@ def _incomplete(whole: Profile, blocks: int) -> str:
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]
     if not parts:
-        return f"--blocks {blocks}: every launch ran in full, because no launch is much larger."
+        return f"--blocks {blocks}: every launch ran in full, because no launch has many more."
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and last blocks, one block from each of the equal parts between them, and 16 "

@@ -27,7 +27,7 @@ from forgekit.text import plural
     "names",
     type=Names(),
     default=",".join(sanitizer.TOOLS),
-    help=f"tools to run, each in a separate run; default: {','.join(sanitizer.TOOLS)}",
+    help=f"tools to run, one after another; default: {','.join(sanitizer.TOOLS)}",
 )
 @click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: bool) -> int:

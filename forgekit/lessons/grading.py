@@ -141,7 +141,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the unchanged skeleton.", "", todo), True)
     if replaced := _replaced():
-        happened = f"{replaced} was replaced in this process, so no grade counts."
+        happened = f"{replaced} was replaced in this process, so no grades count."
         todo = "Restart the kernel and run the notebook from the top."
         return report(names, GateError(happened, look_at=todo), False)
     if (borrowed := _borrowed(value)) and value is not exercise.reference():

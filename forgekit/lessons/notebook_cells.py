@@ -70,7 +70,7 @@ def filled(text: str) -> str:
 def first_stale(text: str) -> str | None:
     """Describe the first cell that is out of date; return None if there is none."""
     cell = next((c for c in _cells(text) if c.stale), None)
-    return None if cell is None else f"the {cell.part} of exercise {cell.name} is not up to date"
+    return None if cell is None else f"the {cell.part} of exercise {cell.name} is out of date"
 
 
 def _cells(text: str) -> list[_Cell]:

@@ -48,7 +48,7 @@ def empty(*names: str) -> str:
 
 def test_empty_cells_are_filled_and_filling_twice_changes_nothing():
     text = empty("week0/scale", "week0/rotate")
-    assert first_stale(text) == "the task of exercise week0/scale is not up to date"
+    assert first_stale(text) == "the task of exercise week0/scale is out of date"
     once = filled(text)
     assert filled(once) == once and first_stale(once) is None
     for name in ("week0/scale", "week0/rotate"):
@@ -91,7 +91,7 @@ def test_a_cell_that_was_edited_is_stale_and_comes_back(old, new, part):
     good = filled(empty("week0/scale"))
     assert good.count(old) == 1
     edited = good.replace(old, new)
-    assert first_stale(edited) == f"the {part} of exercise week0/scale is not up to date"
+    assert first_stale(edited) == f"the {part} of exercise week0/scale is out of date"
     assert filled(edited) == good
 
 
