@@ -109,7 +109,7 @@ class Exercise(Definition):
     def solution(self) -> Note:
         """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # no help after a pass
+            known.solution_seen |= not known.passed  # after a pass, it is not help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:

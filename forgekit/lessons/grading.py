@@ -124,7 +124,7 @@ class FailedCall:
         return f"the call to {self.kernel.name} with {self.case.label}"
 
 
-FAILED: dict[str, FailedCall] = {}  # exercise name -> the call at which its last grade stopped
+FAILED: dict[str, FailedCall] = {}  # maps exercises to the calls at which grading stopped
 
 
 def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:

@@ -66,7 +66,7 @@ class GradeReport(Shown):
 
     @property
     def closing(self) -> str:
-        """Return the last line of a pass."""
+        """Return the last line of the report on a pass."""
         known = f"Passed so far: {self.standing}." if self.standing else ""
         return f"{self.praise or _PRAISE} {known}".strip()
 

@@ -80,7 +80,7 @@ def test_a_redefined_cell_misses():
 
 
 def test_a_function_that_exec_made_misses_when_its_text_changes():
-    """No file contains the source of such a function."""
+    """Functions that exec creates have no source file."""
 
     def made(text: str) -> str:
         scope = {"__name__": "generated"}

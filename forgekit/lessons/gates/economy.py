@@ -211,7 +211,7 @@ def economical(
         return [*((make, size, dtype) for size in sizes), *more()]
 
     def loads_too_much(submission: Submission, calls: Sequence[CallKey]) -> bool:
-        """Return True if one of the calls loads too much, or if there is no call."""
+        """Return True if one of the calls loads too much, or if there are no calls."""
         for call in calls:
             case = submission.case(*call)
             profile, _ = submission.counted(case)

@@ -250,7 +250,7 @@ class Submission:
         """Call the submission with copies of a case's arguments; return the copies after the call.
 
         Raises:
-            GateError: the kernel does not compile or refuses the arguments. KernelError: the
+            GateError: the kernel does not compile or rejects the arguments. KernelError: the
                 virtual GPU stopped it.
         """
         from forgekit.compiling.replay import run_again

@@ -223,7 +223,7 @@ def check_values(
     changed = _changed_input(args, case)
     if changed is not None:
         change = _changed_error(names[changed], case.args[changed], args[changed].cpu(), case.label)
-        if case.args[changed].is_floating_point():  # for an atomic counter, the results reveal more
+        if case.args[changed].is_floating_point():  # an atomic counter's outputs reveal more
             raise change
     for position, want in case.expected.items():
         report = compare(
