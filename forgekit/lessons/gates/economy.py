@@ -80,8 +80,9 @@ def bytes_per_thread(p: Profile) -> float:
     return moved / max(launched_threads(p), 1)
 
 
-# Bytes of shared memory per thread that never limit the number of resident blocks. For example, the
-# 100 KiB of a small multiprocessor hold 12 blocks of 128 threads (6 KiB, and 1 KiB reserved).
+# Bytes of shared memory per thread that never limit the number of resident blocks. For example, a
+# multiprocessor with 100 KiB has room for 12 blocks of 128 threads, each with 6 KiB plus 1 KiB
+# reserved.
 _FREE = 48
 
 
