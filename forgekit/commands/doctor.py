@@ -116,9 +116,9 @@ def _gpu(machine: GpuReport) -> Finding:
             "to use the GPU, install a CUDA build of PyTorch; until then kernels run on the "
             "virtual GPU"
         )
-        return Finding("GPU", "a driver is installed, but PyTorch is built for the CPU", remedy)
+        return Finding("GPU", "driver installed, but this PyTorch is built for the CPU", remedy)
     remedy = "check that `nvidia-smi` lists your GPU; until then kernels run on the virtual GPU"
-    return Finding("GPU", "a driver is installed, but PyTorch finds no GPU", remedy)
+    return Finding("GPU", "driver installed, but PyTorch finds no GPU", remedy)
 
 
 def _jupyter() -> Finding:
