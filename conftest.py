@@ -1,4 +1,5 @@
-"""Run notebooks with nbval as in Jupyter, on the chosen device, and select the compared outputs."""
+"""Run notebooks with nbval as in Jupyter, on the chosen device, and select the outputs to
+compare."""
 
 from __future__ import annotations
 
@@ -23,10 +24,11 @@ from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patt
 from tests.forked_kernels import ForkedKernel
 from tests.pins import pinned
 
-# Kernels under test ignore the user's configuration and leave no trace in the user's history.
+# Jupyter kernels under test ignore the user's IPython configuration and do not write to the user's
+# history.
 _IPYTHON = tempfile.TemporaryDirectory(prefix="forgekit-ipython-", ignore_cleanup_errors=True)
-# Output of C code arrives through a pipe that a thread of the kernel reads; a cell ends once that
-# thread has read all of it.
+# A thread of the Jupyter kernel reads C code's output from a pipe. End a cell only after the thread
+# has read all of the cell's output.
 _STARTUP = """
 def register():
     import fcntl, sys, termios, time
@@ -42,8 +44,9 @@ def register():
 register()
 del register
 """
-# Kernels, workers and commands share bytecode, even if it cannot be written next to the sources, as
-# in many containers; otherwise, each process would compile torch and CuTe DSL again.
+# Jupyter kernels, workers and commands share bytecode, even if it cannot be written next to the
+# sources, as in many containers. Otherwise, each process would compile torch's and CuTe DSL's
+# modules again.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(_IPYTHON.name, "bytecode")))
 _FOLDER = Path(_IPYTHON.name, "profile_default", "startup")
@@ -72,10 +75,10 @@ def _environment(**changes: str | None) -> Iterator[None]:
 
 
 def _start_kernel(self: IPyNbFile) -> None:
-    # With pytest's variable set, ipykernel loses the output of C code (cute.printf on the host).
+    # With this variable, ipykernel drops the output of C code (cute.printf on the host).
     changes: dict[str, str | None] = {"PYTEST_CURRENT_TEST": None, "IPYTHONDIR": _IPYTHON.name}
     with pytest.MonkeyPatch.context() as patch:
-        if self.compare_outputs:  # --nbval: run without CUDA, as when the outputs were stored
+        if self.compare_outputs:  # --nbval: the stored outputs were produced without CUDA
             stored = KERNEL_ENVIRONMENT.items()
             changes |= {name: os.environ.get(name, text) for name, text in stored}
             patch.setattr(local_provisioner, "launch_kernel", ForkedKernel)
@@ -85,8 +88,8 @@ def _start_kernel(self: IPyNbFile) -> None:
 
 
 def _set_up(self: IPyNbFile, tries: int = 3) -> None:
-    """Start the kernel, and start it again if it dies: its ports are chosen before it binds them,
-    and on a machine with many cores another worker's kernel may bind one first."""
+    """Start the Jupyter kernel, and start it again if it dies. Its ports are chosen before it binds
+    them, so on a machine with many cores, another worker's kernel may bind one of them first."""
     try:
         _nbval_setup(self)
     except RuntimeError:
@@ -96,13 +99,14 @@ def _set_up(self: IPyNbFile, tries: int = 3) -> None:
 
 
 def _execute(self: RunningKernel, cell_input: str, allow_stdin: bool | None = None) -> str:
-    # nbval requests no history, without which IPython shows values that a final `;` hides.
+    # Unlike nbval, store the history, without which IPython shows values that a final `;` should
+    # hide.
     return self.kc.execute(cell_input, allow_stdin=allow_stdin, stop_on_error=False)
 
 
 def _compare_outputs(self: IPyNbCell, test: list[Any], ref: list[Any], **options: Any) -> bool:
-    # stderr holds libraries' warnings and progress bars, which depend on the machine and are never
-    # stored.
+    # stderr contains libraries' warnings and progress bars, which depend on the machine and are
+    # never stored.
     test = [out for out in test if out.get("name") != "stderr"]
     return _nbval_compare(self, test, ref, **options)
 
@@ -113,8 +117,8 @@ _nbval_compare, IPyNbCell.compare_outputs = IPyNbCell.compare_outputs, _compare_
 
 
 class _Groups(LoadScopeScheduling):
-    """Run the tests of a group on the same worker. A group is a notebook; an exercise with its
-    wrong solutions, which share counts; or a module with its fixtures."""
+    """Runs all tests of a group on the same worker. A group is a notebook, an exercise with its
+    wrong solutions (which share counts), or a module with its fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")
@@ -123,39 +127,40 @@ class _Groups(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """Return the plug-in that distributes the tests over the cores."""
+    """Distribute the tests over the workers by group."""
     return _Groups(config, log)
 
 
 def pytest_report_header() -> list[str]:
-    """Name the packages whose versions differ from those that produced the stored outputs."""
+    """Report the packages whose versions differ from the pinned versions, with which the stored
+    outputs were produced."""
     found = {d.name.lower().replace("_", "-"): d.version for d in metadata.distributions()}
     other = [
         f"{name} {found[name]} ({version})"
         for name, version in pinned().items()
         if name in found and found[name].partition("+")[0] != version
     ]
-    return [f"other than pinned (pinned): {', '.join(other)}"] if other else []
+    return [f"not the pinned version (in parentheses): {', '.join(other)}"] if other else []
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print one line per reason for skipped tests, with the command that runs them."""
+    """Print a line for each reason why tests were skipped, with the command that runs them."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     if reasons:
-        terminalreporter.section("skipped, and why")
+        terminalreporter.section("reasons for skipped tests")
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count:6,}  {reason}")
 
 
 def pytest_collection_finish() -> None:
-    """Exempt objects imported so far from garbage collection, because they stay alive."""
+    """Exempt all objects created so far from garbage collection, because they stay alive anyway."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests marked `weekly` unless -m names them; skip those marked `gpu` if there is no
+    """Deselect tests marked `weekly` unless -m selects them; skip tests marked `gpu` if there is no
     GPU."""
     if "weekly" not in config.option.markexpr:
         weekly = [item for item in items if item.get_closest_marker("weekly")]

@@ -3,10 +3,10 @@
     import forgekit as fk
 
     run = fk.compile(copy, x, y)    # compile a @cute.jit function, cached
-    run(x, y)                       # on the GPU if there is one, else on the virtual GPU
+    run(x, y)                       # on the GPU if there is one, otherwise on the virtual GPU
     fk.check(y, x)                  # compare with a reference
 
-Names are imported on first use, so `import forgekit` alone is quick.
+Names are imported on first use, so `import forgekit` alone is fast.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "target":  # the current target of kernels, evaluated on each access
         return importlib.import_module("forgekit.devices").current_target()
-    if name == "device":  # torch's device for tensors on that target
+    if name == "device":  # torch's device for tensors on the current target
         return importlib.import_module("forgekit.devices").current_target().torch_device
     if name in _MODULE_OF:
         value = getattr(importlib.import_module(f"forgekit.{_MODULE_OF[name]}"), name)
@@ -115,7 +115,7 @@ def __dir__() -> list[str]:
 
 
 def _cuda() -> plugins.Plugin:
-    """Return the plug-in that `forgekit.vgpu.install(cuda=True)` starts; this imports torch."""
+    """Return the plug-in that `forgekit.vgpu.install(cuda=True)` starts; imports torch."""
     from forgekit.cuda.plugin import Cuda
 
     return Cuda()

@@ -1,4 +1,4 @@
-"""Make `python -m forgekit` run the `forgekit` command."""
+"""Run the `forgekit` command with `python -m forgekit`."""
 
 import sys
 

@@ -1,11 +1,11 @@
-"""Check the arguments of public functions against their annotations, in one place.
+"""Check the arguments of public functions against their annotations.
 
     @checked(warps=(1, 32))
     def coalescing(kernel, *args, line: Line | None = None, warps: int = 1): ...
 
-`checked` handles the plain types of `_KINDS`; the decorated function itself must check arguments
-with other annotations. The function receives NumPy integers as `int` and other real numbers as
-`float`. This module does not import torch.
+`checked` checks arguments whose annotations consist of the types in `_KINDS`; the decorated
+function itself must check other arguments. NumPy integers are converted to `int`, and other real
+numbers to `float`. This module does not import torch.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Limits = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class _Kind:
-    """The values that an annotation allows: a test for such values, their description, and a
-    remedy."""
+    """A type that annotations may contain: a test for its values, their description, and the remedy
+    for other values."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -38,8 +38,7 @@ class _Kind:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter with a plain annotation. limits: the minimum and maximum allowed number, if
-    limited."""
+    """A parameter to check. limits: the minimum and maximum allowed number, or None."""
 
     what: str
     kinds: tuple[_Kind, ...]
@@ -47,10 +46,10 @@ class _Parameter:
     default: Any
 
     def taken(self, value: Any) -> Any:
-        """Return the value, converted to the type that the function expects.
+        """Check a value; return it converted to the type that the function expects.
 
         Raises:
-            UsageError: the value has another type or is outside the limits.
+            UsageError: the value has a different type or is outside the limits.
         """
         kind = next((k for k in self.kinds if k.fits(value)), None)
         if kind is _WHOLE and type(value) is not int:
@@ -87,7 +86,7 @@ class _Parameter:
 def checked(**limits: Limits) -> Callable[[F], F]:
     """Decorate a function to check its arguments before it runs.
 
-    limits: parameter -> (minimum, maximum); a maximum of None means no upper limit.
+    limits: maps parameters to (minimum, maximum); a maximum of None means no upper limit.
 
     Raises, when the function is called:
         UsageError: an argument does not fit its annotation or is outside its limits.
@@ -122,14 +121,14 @@ def checked(**limits: Limits) -> Callable[[F], F]:
 
 
 def require_one_of(what: str, got: object, known: tuple[object, ...]) -> None:
-    """Raise UsageError for an option that is not in `known`."""
+    """Raise UsageError if `got` is not one of the known values."""
     if not (got is None or isinstance(got, str)) or got not in known:
         needed = "one of " + ", ".join(repr(k) for k in known)
         raise usage_error(what, brief(got), needed, "choose one of these")
 
 
 def integer_or_none(value: object) -> int | None:
-    """Return a Python or NumPy integer as an int; return None for any other value."""
+    """Convert a Python or NumPy integer to an int; return None for other values."""
     if type(value) is int:
         return value
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -138,10 +137,10 @@ def integer_or_none(value: object) -> int | None:
 
 
 def dense(what: str, value: Any, *, meta: bool = False) -> Any:
-    """Return the value if it is a dense torch tensor of numbers, contiguous or strided, that has
-    memory.
+    """Return the value if it is a torch tensor of numbers with dense storage, contiguous or
+    strided; otherwise raise UsageError.
 
-    meta: True to accept a tensor without memory.
+    meta: True to accept tensors without storage (meta tensors).
 
     Raises:
         UsageError: the value is not a tensor, or it is a meta, sparse, quantized or nested tensor.
@@ -170,7 +169,7 @@ def _parameters(
     found = {}
     for p in signature.parameters.values():
         parts = _parts(str(p.annotation))
-        if "os.PathLike" in parts:  # the operating system does not accept every text as a file name
+        if "os.PathLike" in parts:  # not every string is a valid file name
             parts.remove("str")
         kinds = tuple(map(_KINDS.get, parts))
         if p.kind is not p.VAR_KEYWORD and all(kinds):
@@ -192,7 +191,8 @@ def _parts(annotation: str) -> list[str]:
 
 
 def _example(name: str, signature: inspect.Signature) -> str:
-    """Return an example call, such as `randn(*shape, dtype=torch.float32, seed=0, device=None)`."""
+    """Return the form of a call, such as `randn(*shape, dtype=torch.float32, seed=0,
+    device=None)`."""
     shown = []
     for p in signature.parameters.values():
         star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
@@ -215,7 +215,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _names_a_file(name: Any) -> bool:
-    """Return True if the operating system accepts the text as a file name."""
+    """Return True if the operating system accepts the string as a file name."""
     try:
         return bool(os.fsencode(name)) and "\0" not in name
     except (TypeError, UnicodeError):
@@ -228,7 +228,8 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _instance(name: str, remedy: str = "") -> _Kind:
-    """Return the check for objects of a forgekit class, by class name, which avoids an import."""
+    """Return the _Kind for objects of a forgekit class, which is recognised by name to avoid an
+    import."""
 
     def fits(value: Any) -> bool:
         ours = [c.__name__ for c in type(value).__mro__ if c.__module__.startswith("forgekit.")]

@@ -1,4 +1,4 @@
-"""Find the course on this machine: its folder, its weeks, their notebooks and exercises."""
+"""Find the course on this machine: its folder, weeks, notebooks and exercises."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _GRADED = re.compile(r'fk\.exercise\(\\?"(\w+)/(\w+)\\?"\)\.grade')
 
 
 def find_course(start: Path | None = None) -> Path | None:
-    """Return the checkout that holds the course, or None if forgekit was installed without it.
+    """Return the checkout that contains the course, or None if there is none.
 
-    The search covers `start` (by default the current folder) and the folders above it, then the
-    package's own checkout.
+    The search covers `start` (by default, the current folder) and the folders above it, then the
+    checkout that contains forgekit, if any.
     """
     for folder in _candidates(start):
         if (folder / WEEKS[0]).is_dir() and (folder / "pyproject.toml").is_file():
@@ -32,23 +32,24 @@ def find_course(start: Path | None = None) -> Path | None:
 
 
 def week_folders(course: Path) -> Iterator[Path]:
-    """Yield the folders of this checkout's weeks, in order."""
+    """Yield the folders of a checkout's weeks, in order."""
     return (course / week for week in WEEKS if (course / week).is_dir())
 
 
 def week_title(week: str) -> str:
-    """Map `week0` to "Week 0: copy and transpose"."""
+    """Return a week's title, such as "Week 0: copy and transpose" for `week0`."""
     operators = _name_of(week).partition("_")[2].replace("_", " and ")
     return f"Week {week.removeprefix('week')}: {operators}"
 
 
 def _name_of(week: str) -> str:
-    """Map `week1` to `week1_reduce`; return an empty string if there is no such week."""
+    """Return the name of a week's folder, such as `week1_reduce` for `week1`; "" if there is no
+    such week."""
     return next((name for name in WEEKS if name.startswith(f"{week}_")), "")
 
 
 def _candidates(start: Path | None = None) -> list[Path]:
-    """Return folders that may hold weeks, the nearest first."""
+    """Return the folders that may contain weeks, nearest first."""
     here = (start or Path.cwd()).resolve()
     beside_package = [] if start else [Path(__file__).resolve().parents[1]]
     return [here, *here.parents, *beside_package]
@@ -56,8 +57,8 @@ def _candidates(start: Path | None = None) -> list[Path]:
 
 # -- files recorded on a GPU --------------------------------------------------------------------
 def recorded_files() -> dict[str, Path]:
-    """Map `week0/07_transpose` to the JSON file in the week's folder `recorded`, for all files that
-    the search from the current folder finds."""
+    """Map names such as `week0/07_transpose` to the JSON files in the weeks' folders `recorded`
+    that a search from the current folder finds."""
     return {
         f"{week}/{file.stem}": file
         for week, folder in _weeks_with("recorded")
@@ -66,19 +67,17 @@ def recorded_files() -> dict[str, Path]:
 
 
 def helper_files(week: str) -> list[Path]:
-    """Return the modules that the notebooks of a week, such as `week1`, import from their
-    folder."""
+    """Return the modules that the notebooks of a week such as `week1` import from their folder."""
     return [file for name, folder in _weeks_with("exercises") if name == week
             for file in sorted(folder.glob(f"{week}_*.py"))]  # fmt: skip
 
 
 # -- exercises ------------------------------------------------------------------------------------
 def exercise_folders() -> dict[str, Path]:
-    """Map each exercise's name to its folder, in the order in which the notebooks grade the
-    exercises.
+    """Map each exercise's name to its folder, in notebook order.
 
-    For each week, the current folder and the folders above it are searched first (for a student's
-    copy of a single week, for example), then the checkout.
+    For each week, the search covers the current folder and the folders above it, which may be a
+    student's copy of a single week, and then the checkout.
     """
     found: dict[str, Path] = {}
     for week, folder in _weeks_with("exercises"):
@@ -98,16 +97,17 @@ def exercise_folder(name: str) -> Path | None:
 
 
 def _weeks_with(part: str) -> Iterator[tuple[str, Path]]:
-    """Yield each week with the nearest of its folders that contains the file or folder `part`, if
-    any."""
+    """For each week, yield its name and the nearest of its folders that contains the file or folder
+    `part`, if any."""
     for week in (name.partition("_")[0] for name in WEEKS):
         if folder := next((f for f in _week_places(week) if (f / part).is_dir()), None):
             yield week, folder
 
 
 def _week_places(week: str) -> Iterator[Path]:
-    """Yield possible folders of a week: `week1_reduce` in the current folder or any folder above
-    it, or the current folder itself, whatever its name."""
+    """Yield the possible folders of a week: those named after it, such as `week1_reduce`, among the
+    current folder, the folders above it, and their subfolders; then the current folder, unless it
+    is named after a week."""
     name = _name_of(week)
     for folder in _candidates():
         yield folder / name
@@ -118,8 +118,8 @@ def _week_places(week: str) -> Iterator[Path]:
 
 
 def where_looked(week: str) -> str:
-    """Return the folders in which a week's exercises were searched for, as text for an error
-    message; "" if there is no such week."""
+    """Return the part of an error message that lists the folders searched for a week's exercises;
+    "" if there is no such week."""
     course = Path(__file__).resolve().parents[1]
     name = _name_of(week)
     return name and f"{name}/exercises in {Path.cwd()} or above it, or in {course}"
@@ -127,9 +127,9 @@ def where_looked(week: str) -> str:
 
 def notebooks_of(folder: Path, week: str) -> dict[str, str]:
     """Map each exercise's short name to the notebook that grades it, such as `07_transpose`, in
-    order."""
+    notebook order."""
     halves = {p.stem: p for p in sorted(folder.glob("[0-9]*.ipynb"))}
-    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # smaller, so preferred
+    halves |= {p.stem: p for p in sorted(folder.glob("[0-9]*.py"))}  # preferred: smaller
     found: dict[str, str] = {}
     for stem, file in sorted(halves.items()):
         for of_week, short in _graded_in(file, file.stat().st_mtime_ns):
@@ -144,11 +144,11 @@ def _graded_in(file: Path, changed: int) -> list[tuple[str, str]]:
 
 
 def load_part(folder: Path, part: str) -> ModuleType:
-    """Import a module from an exercise's folder, such as `exercise` or `wrong`, or from `exercises`
-    itself.
+    """Import a module such as `exercise` or `wrong` from an exercise's folder, or from the folder
+    `exercises`.
 
-    The folder `exercises` is a package, so `from ..shared import x` imports code that the exercises
-    of a week share.
+    The folder `exercises` is imported as a package, so `from ..shared import x` imports code that a
+    week's exercises share.
 
     Raises:
         UsageError: the module does not exist.

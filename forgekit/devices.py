@@ -1,9 +1,9 @@
 """Decide where kernels run: on the GPU or on the virtual GPU.
 
-The first of these that is set decides: a call's argument; `use_target(...)`; the environment
-variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH. If none is set,
-kernels run on the GPU if there is one. `tensors.py` makes tensors for the same device. This module
-imports torch only when needed.
+A call's argument takes precedence over `use_target(...)`, which takes precedence over the
+environment variables FORGEKIT_DEVICE (gpu or cuda, virtual or cpu, auto) and FORGEKIT_ARCH. If none
+of these is set, kernels run on the GPU if there is one. `tensors.py` creates tensors for the same
+device. This module imports torch only when needed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _WITHOUT = "set FORGEKIT_DEVICE=virtual to run on the virtual GPU"
 _KINDS: dict[str, Kind | None] = {
     "gpu": "gpu", "cuda": "gpu", "virtual": "virtual", "cpu": "virtual", "auto": None,
 }  # fmt: skip
-# Compute capability -> the architecture to compile for; the suffix `a` enables features specific to
-# that chip.
+# Maps compute capabilities to the architectures to compile for. The suffix `a` enables features
+# that are specific to one compute capability.
 _GPU_ARCHS = {
     (8, 0): "sm_80", (8, 6): "sm_86", (8, 7): "sm_87", (8, 9): "sm_89", (9, 0): "sm_90a",
     (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a", (12, 1): "sm_121a",
@@ -39,7 +39,8 @@ _GPU_ARCHS = {
 
 @dataclass(frozen=True)
 class Target:
-    """The target of kernels: its kind, the architecture to compile for, and a display name."""
+    """The target of kernels: its kind ("gpu" or "virtual"), the architecture to compile for, and a
+    name to display."""
 
     kind: Kind
     arch: str
@@ -53,12 +54,12 @@ class Target:
         return torch.device("cuda" if self.kind == "gpu" else "cpu")
 
 
-Request = tuple[str | None, str | None]  # device and architecture; None if not requested
+Request = tuple[str | None, str | None]  # (device, architecture), None if not requested
 
 
 class _Chosen(threading.local):
-    """The choice made with use_target(): the main thread's choice applies to all threads; any other
-    thread's choice applies only to that thread. It is not a context variable, because notebook
+    """The choice made with use_target(). The main thread's choice applies to all threads; another
+    thread's choice applies only to that thread. This is not a context variable, because notebook
     cells do not share context variables."""
 
     of_all: Request = (None, None)
@@ -68,8 +69,8 @@ class _Chosen(threading.local):
         return self.own or _Chosen.of_all
 
     def put(self, request: Request | None) -> Request | None:
-        """Set the choice for this thread or, in the main thread, for all threads; return the
-        previous choice."""
+        """Set the choice for this thread or, in the main thread, for all threads; return the old
+        choice."""
         if threading.current_thread() is threading.main_thread():
             before: Request | None = _Chosen.of_all
             _Chosen.of_all = request or (None, None)
@@ -86,12 +87,14 @@ def current_target(device: str | None = None, arch: str | None = None) -> Target
     """Return the current target of kernels.
 
     Args:
-        device: "gpu" (or "cuda"), "virtual" (or "cpu"), "auto"; None uses use_target's choice, else
-            the environment.
-        arch: such as "sm_90a"; None uses the chosen architecture, else the GPU's own, else sm_90a.
+        device: "gpu" (or "cuda"), "virtual" (or "cpu"), or "auto"; for None, use_target's choice
+            or, without it, the environment's.
+        arch: an architecture such as "sm_90a"; for None, the chosen architecture, otherwise the
+            GPU's own, otherwise sm_90a.
 
     Raises:
-        UsageError: the device or architecture is unknown, or the architecture is not the GPU's own.
+        UsageError: the device or architecture is unknown, or the architecture differs from the
+            GPU's.
         PlatformError: a GPU is requested but there is none, or its compute capability is below 8.0.
     """
     return _resolve((device, arch), _chosen.get())
@@ -109,8 +112,8 @@ def _resolve(given: Request, chosen: Request) -> Target:
 def _first(
     name: str, given: str | None, chosen: str | None, variable: str
 ) -> tuple[str | None, str]:
-    """Return the value that the call, use_target or the environment requests for a device or an
-    architecture, and its name for messages."""
+    """Return the requested device or architecture (from the call, use_target or the environment),
+    and the name of its origin for messages."""
     asked = chosen if given is None else given
     if asked is None and os.environ.get(variable):
         return os.environ[variable], variable
@@ -191,19 +194,19 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
     """Choose where kernels run from now on, or within a `with` block.
 
         fk.use_target("virtual", arch="sm_80")           # from now on
-        with fk.use_target("virtual", arch="sm_80"): ... # in here
+        with fk.use_target("virtual", arch="sm_80"): ... # only in this block
         fk.use_target()                                  # back to the environment's choice
 
-    The main thread's choice applies to all threads without their own choice. The arguments and
-    exceptions are those of `current_target`; after an exception the choice is unchanged.
+    The main thread's choice applies to all threads that have made no choice. The arguments and
+    exceptions are those of `current_target`; an exception leaves the choice unchanged.
     """
     return TargetChoice(device, arch)
 
 
 @dataclass(frozen=True)
 class GpuReport:
-    """The data that `forgekit doctor` reports about this machine: names, versions, and the path of
-    nvdisasm; None for missing parts. target_problem: the reason why kernels have no target."""
+    """The data that `forgekit doctor` reports about this machine: names, versions, and nvdisasm's
+    path; None for missing parts. target_problem: the reason why kernels cannot run, if so."""
 
     gpu: str | None
     driver: str | None
@@ -218,7 +221,7 @@ class GpuReport:
 
 
 def gpu_report() -> GpuReport:
-    """Inspect this machine without raising; this imports torch and queries the driver."""
+    """Inspect this machine: import torch and query the driver. Raise no errors."""
     import platform
 
     torch_version = torch_cuda = gpu = target = problem = None
@@ -270,7 +273,8 @@ def _driver_version() -> str | None:
 
 
 def find_disassembler() -> str | None:
-    """Return the path of nvdisasm: on PATH, in the CUDA toolkit, or in NVIDIA's Python package."""
+    """Return the path of nvdisasm from PATH, the CUDA toolkit, or NVIDIA's Python package; None if
+    there is none."""
     if found := shutil.which("nvdisasm"):
         return found
     roots = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]

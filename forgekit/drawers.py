@@ -1,6 +1,6 @@
-"""Map types to their drawers: name of the type -> form -> `module:function`, all within forgekit.
+"""List the functions that draw results: DRAWERS[type name][form] is `module:function` in forgekit.
 
-`forgekit/show.py` reads this table; to add a picture of a result, write a drawing function and add
+`forgekit/show.py` reads this table. To draw a new type of result, write a drawing function and add
 a line here.
 """
 

@@ -1,11 +1,12 @@
-"""The table of element types: torch dtype, CuTe DSL type, bits, NumPy view and tolerances.
+"""The table of element types, with their torch dtypes, CuTe DSL types, bits, NumPy views and
+tolerances.
 
-A tolerance (rtol, atol) is for comparing a kernel's result in this type with a reference computed
-in fp32 or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the rounding of the
-result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 come from
-`torch.testing.assert_close`, and are about 4 and 2 units in the last place. The fp32 tolerances are
-ten times those of `assert_close`, because a row sum or a softmax adds in a different order from the
-reference. Integers and booleans are exact.
+A tolerance (rtol, atol) applies to the comparison of a kernel's result in this type with a
+reference computed in fp32 or fp64: |actual - expected| <= atol + rtol * |expected|. rtol covers the
+rounding of the result and of a short computation in fp32; 1.6e-2 for bf16 and 1e-3 for fp16 come
+from `torch.testing.assert_close`, and are about 4 and 2 units in the last place. The fp32
+tolerances are ten times those of `assert_close`, because a row sum or a softmax adds in a different
+order from the reference. Integers and booleans are exact.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from forgekit.errors import usage_error
 
 @dataclass(frozen=True)
 class DType:
-    """An element type. cute_name: its name in the `cutlass` module. rtol, atol: its tolerances, 0
+    """An element type. cute_name: its name in the `cutlass` module. rtol, atol: its tolerances; 0
     for exact types."""
 
     torch_dtype: torch.dtype
@@ -50,7 +51,7 @@ class DType:
 
     @property
     def smallest(self) -> float:
-        """Return the smallest positive value (subnormal) of a float type, 0 for exact types."""
+        """Return the smallest positive (subnormal) value of a float type; 0 for exact types."""
         if not self.is_float:
             return 0.0
         info = torch.finfo(self.torch_dtype)
@@ -58,13 +59,13 @@ class DType:
 
     @property
     def numpy_is_bits(self) -> bool:
-        """Return True if NumPy lacks this type, so that `numpy_view` shows only the bits."""
+        """Return True if NumPy lacks this type, so `numpy_view` shows only the bits."""
         return not hasattr(np, self.name)
 
     @property
     def numpy_view(self) -> np.dtype[Any]:
-        """Return the NumPy dtype that represents this type, or, if `numpy_is_bits`, one of the same
-        width that shows the bits, such as uint16 for bfloat16."""
+        """Return the NumPy dtype of this type or, if `numpy_is_bits`, an unsigned integer dtype of
+        the same width, such as uint16 for bfloat16."""
         return np.dtype(f"uint{self.bits}" if self.numpy_is_bits else self.name)
 
 
@@ -92,8 +93,7 @@ _BY_NUMPY = {row.numpy_view: row for row in _ROWS if not row.numpy_is_bits}
 
 
 def dtype_info(dtype: object) -> DType:
-    """Return the table's row for a torch dtype, a NumPy dtype, a CuTe DSL type, or the name of such
-    a type.
+    """Return the table's entry for a torch dtype, a NumPy dtype, a CuTe DSL type, or a type's name.
 
     Raises:
         UsageError: the table lacks the type (complex numbers, for example).
@@ -107,7 +107,7 @@ def dtype_info(dtype: object) -> DType:
     elif name in _BY_CUTE_NAME:
         found = _BY_CUTE_NAME[name]
     else:
-        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # it is not a NumPy dtype
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # not a NumPy dtype
             found = _BY_NUMPY.get(np.dtype(dtype))  # type: ignore[call-overload]
     if found is None:
         names = ", ".join(row.name for row in _ROWS)
@@ -116,7 +116,7 @@ def dtype_info(dtype: object) -> DType:
 
 
 def cute_type(dtype: object) -> Any:
-    """Return the CuTe DSL type of a torch dtype, such as `cutlass.Float32`; this imports cutlass.
+    """Return the CuTe DSL type for a dtype, such as `cutlass.Float32`; imports cutlass.
 
     Raises:
         UsageError: the table lacks the type.
@@ -127,14 +127,14 @@ def cute_type(dtype: object) -> Any:
 
 
 def scaled_atol(dtype: object, scale: float) -> float:
-    """Return the table's atol for expected values whose root mean square is `scale`: smaller if
-    `scale` is below 1, but never below the dtype's smallest value."""
+    """Return the atol for expected values whose root mean square is `scale`: the table's atol,
+    reduced if `scale` is below 1, but at least the dtype's smallest positive value."""
     row = dtype_info(dtype)
     return max(row.atol * min(1.0, scale or 1.0), row.smallest) if row.is_float else row.atol
 
 
 def tolerance(dtype: object) -> tuple[float, float]:
-    """Return (rtol, atol) for comparing results of this dtype with an fp32 or fp64 reference; (0,
-    0) if the dtype is exact."""
+    """Return (rtol, atol) for the comparison of results of this dtype with an fp32 or fp64
+    reference; (0, 0) for exact dtypes."""
     row = dtype_info(dtype)
     return row.rtol, row.atol

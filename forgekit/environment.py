@@ -1,4 +1,4 @@
-"""Read and check environment variables whose names begin with FORGEKIT_."""
+"""Read and validate environment variables whose names begin with FORGEKIT_."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["is_on", "path_or_off"]
 
 
 def path_or_off(name: str) -> str | None:
-    """Return the path in a variable, "" if the default applies, or None if the variable is
+    """Return the path that a variable contains, "" if the default applies, or None if it is
     `off`."""
     said = os.environ.get(name, "").strip()
     if said.lower() in OFF:

@@ -1,26 +1,26 @@
-"""forgekit's exceptions.
+"""Define forgekit's exceptions.
 
     ForgekitError(Exception)
-    ├── UsageError(.., ValueError)       a forgekit function got an unusable argument
+    ├── UsageError(.., ValueError)       an argument of a forgekit function is unusable
     │   ├── CallError(.., TypeError)     too many or too few arguments, or an unknown name
     │   └── ArgumentMismatchError        a compiled kernel was called with a tensor or scalar
     │                                    that does not fit
-    ├── PlatformError                    this machine lacks something (no GPU, no compiler here)
-    ├── CompileError                     a mistake in the kernel caught by CuTe DSL's compiler
+    ├── PlatformError                    this machine lacks, for example, a GPU or the compiler
+    ├── CompileError                     CuTe DSL's compiler reports a mistake in the kernel
     ├── CheckError(.., AssertionError)   check() found wrong values
     └── KernelError                      the virtual GPU stopped a kernel
-        ├── MemoryAccessError            out of bounds, misaligned, unmapped
+        ├── MemoryAccessError            an out-of-bounds, misaligned or unmapped access
         ├── DeadlockError                threads wait for each other indefinitely
         ├── InstructionBudgetError       the kernel ran longer than its instruction budget
         ├── SanitizerError               a race, unwritten memory, a misused barrier
-        ├── LaunchError                  too many threads, too much shared memory, bad grid
+        ├── LaunchError                  too many threads, too much shared memory, an invalid grid
         ├── UnsupportedPtxError          PTX that the virtual GPU does not support yet
         └── PtxSyntaxError               PTX text that cannot be parsed
 
-Messages state what was passed, what is needed, and a remedy (`got_needed`). A notebook shows only
-the message and the student's own line, never the frames of libraries; in a script and in pytest the
+Messages state the passed value, the requirement and a remedy (`got_needed`). A notebook shows only
+the message and the student's own line, without library frames; in a script and in pytest, the
 traceback ends at that line, unless FORGEKIT_TRACEBACK=full. `forgekit.vgpu.errors` defines the
-virtual GPU's exceptions and their base class; this module defines the others.
+virtual GPU's exceptions and their base class; this module defines the other exceptions.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ __all__ = [
     "wants_all_frames", "with_article", "wrapped",
 ]  # fmt: skip
 
-# Tracebacks and pickles name the module that users import these from.
+# Tracebacks and pickles should name the module from which users import these exceptions.
 for _kind in (
     ForgekitError, UsageError, ArgumentMismatchError, PlatformError, KernelError,
     MemoryAccessError, DeadlockError, InstructionBudgetError, LaunchError, SanitizerError,
@@ -79,11 +79,11 @@ class CallError(UsageError, TypeError):
 
 
 class CompileError(ForgekitError):
-    """A mistake in the kernel that CuTe DSL's compiler caught, in the student's terms.
+    """A mistake in the kernel that CuTe DSL's compiler reports, explained to the student.
 
     Attributes:
-        kind: short slug of the mistake, such as `store-dtype`; `unrecognised` if no rule matches.
-        filename, line: the student's file (or cell) and 1-based line; None if unknown.
+        kind: the mistake's short name, such as `store-dtype`; `unrecognised` if no rule matches.
+        filename, line: the student's file (or cell) and 1-based line number; None if unknown.
         source_line: the text of that line, stripped; None if unknown.
         compiler_text: the compiler's own text, without colours and internal frames.
     """
@@ -106,12 +106,12 @@ class CompileError(ForgekitError):
         self.compiler_text = compiler_text
 
     def _where(self) -> SourceLine | None:
-        # The message names the kernel's line; the calling line of compile() would only distract.
+        # If the message names the kernel's line, omit the line that calls compile().
         return super()._where() if self.line is None else None
 
 
 class CheckError(ForgekitError, AssertionError):
-    """`check()` found wrong values; `report` is the CheckReport with all details."""
+    """Raised when `check()` finds wrong values. report: the CheckReport with all details."""
 
     def __init__(self, message: str = "", report: Any = None) -> None:
         super().__init__(message)

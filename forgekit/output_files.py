@@ -1,5 +1,4 @@
-"""Check output files named by options before the work starts; write each file completely or not at
-all."""
+"""Check that output files can be written before the work starts, and write files atomically."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def check_output(option: str, file: str | os.PathLike[str]) -> None:
 
 
 def write_output(option: str, file: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file that an option names; an existing file is replaced atomically.
+    """Write the file that an option names; replace an existing file atomically.
 
     Raises:
         UsageError: the file cannot be written; no partial file remains.
@@ -39,7 +38,7 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
     try:
         if _is_device(path):
             sys.stdout.flush()
-            with path.open("ab") as out:  # if stdout is the same file, append to the printed text
+            with path.open("ab") as out:  # append: stdout may be the same file
                 out.write(content.encode() if isinstance(content, str) else content)
             return
         shared_files.replace(path, content, private=False)
@@ -48,7 +47,7 @@ def write_output(option: str, file: str | os.PathLike[str], content: str | bytes
 
 
 def _is_device(path: Path) -> bool:
-    """Return True for a special file that must not be replaced, such as /dev/stdout."""
+    """Return True if a path is a special file that must not be replaced, such as /dev/stdout."""
     named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
     return path.exists() and (named or not path.is_file())
 

@@ -1,7 +1,7 @@
 """Reference implementations of the operators in PyTorch, for tests and benchmarks.
 
-They compute in float64, so the error that depends on the CPU's order of additions is far below
-every tolerance.
+They compute in float64, so rounding errors, which depend on the CPU's order of additions, are far
+below every tolerance.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ __all__ = ["copy_transpose", "reduce_sum", "softmax", "softmax_backward"]
 
 @checked()
 def copy_transpose(x: torch.Tensor) -> torch.Tensor:
-    """Return a new contiguous tensor (N, M) equal to x.t(), for x (M, N) of any dtype and
-    strides."""
+    """Return x.t() as a new contiguous tensor (N, M), for x (M, N) of any dtype and strides."""
     if dense("x", x, meta=True).dim() != 2:
         got, remedy = f"{x.dim()} dimensions", "reshape it, or transpose slice by slice"
         raise usage_error("x", got, "2", remedy)
@@ -26,7 +25,7 @@ def copy_transpose(x: torch.Tensor) -> torch.Tensor:
 
 @checked()
 def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.Tensor:
-    """Return a new contiguous tensor with the sums of x along dim, for x of any shape, strides and
+    """Return the sums of x along dim as a new contiguous tensor, for x of any shape, strides and
     float type.
 
     The sums are added in float64 and rounded once to x's type.
@@ -37,7 +36,7 @@ def reduce_sum(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> torch.T
 
 @checked()
 def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """Return a new contiguous tensor with exp(x) / sum of exp(x) along dim, for x of any shape,
+    """Return exp(x) / sum of exp(x) along dim as a new contiguous tensor, for x of any shape,
     strides and float type.
 
     The values are computed in float64 and rounded once to x's type.
@@ -48,8 +47,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 @checked()
 def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """Return y * (grad - sum of grad * y along dim), the gradient of x if grad is the gradient of y
-    = softmax(x).
+    """Return y * (grad - sum of grad * y along dim), the gradient with respect to x if grad is the
+    gradient with respect to y = softmax(x).
 
     grad and y have the same shape and float type, with any strides; the result is new and
     contiguous, computed in float64 and rounded once.
@@ -61,11 +60,12 @@ def softmax_backward(grad: torch.Tensor, y: torch.Tensor, dim: int = -1) -> torc
 
 
 def _row_wise(dim: int, **tensors: torch.Tensor) -> int:
-    """Return `dim` as a nonnegative index, after checking that the tensors contain floats and have
-    the same shape and this dimension.
+    """Return `dim` as a nonnegative index. Check that the tensors contain floats, have the same
+    shape, and have this dimension.
 
     Raises:
-        UsageError: the tensors do not fit, or `dim` is not one of their dimensions.
+        UsageError: the tensors are not of the same shape and of float types, or lack this
+            dimension.
     """
     first = next(iter(tensors.values()))
     for name, x in tensors.items():

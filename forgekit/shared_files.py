@@ -1,7 +1,6 @@
-"""Read, lock, atomically replace and set aside files that other processes may read at the same
-time.
+"""Read, lock, atomically replace and rename files that other processes may use at the same time.
 
-A FIFO in place of a file does not block these functions, and they never truncate or lose another
+These functions do not block if a file is replaced with a FIFO, and never truncate or lose another
 user's file.
 """
 
@@ -19,8 +18,8 @@ from pathlib import Path
 
 
 def _open_regular(path: Path, flags: int) -> int:
-    """Return the descriptor of a regular file, created private to its owner; raise OSError for
-    anything else."""
+    """Open a regular file; if `flags` creates it, only its owner can access it. Return its
+    descriptor; raise OSError for other types of files."""
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -29,7 +28,7 @@ def _open_regular(path: Path, flags: int) -> int:
 
 
 def read(path: Path) -> bytes:
-    """Return the content of a regular file; raise OSError for anything else."""
+    """Return the content of a regular file; raise OSError for other types of files."""
     with os.fdopen(_open_regular(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
@@ -47,11 +46,11 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
-    """Replace the content of a file, or of a link's target; a reader sees either the old or the new
+    """Replace the content of a file, or of a link's target; readers see either the old or the new
     content.
 
-    private: True makes it readable only by its owner; False keeps its current permissions, or uses
-    the defaults for a new file.
+    private: True to make the file readable only by its owner; False to keep its permissions, or use
+    the default permissions for a new file.
 
     Raises:
         OSError: the file cannot be written; the old file remains.
@@ -63,12 +62,13 @@ def replace(file: Path, content: str | bytes, *, private: bool = True) -> None:
             out.write(content.encode() if isinstance(content, str) else content)
         os.replace(partial, file)
     finally:
-        with contextlib.suppress(OSError):  # after success, this name no longer exists
+        with contextlib.suppress(OSError):  # the name no longer exists after success
             partial.unlink()
 
 
 def create_beside(file: Path, *, private: bool = True) -> tuple[int, Path]:
-    """Return the descriptor and name of a new, empty file in the same folder; see `replace`."""
+    """Create an empty file in the same folder; return its descriptor and path. private: as in
+    `replace`."""
     path = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     if not private and file.exists():
@@ -77,7 +77,7 @@ def create_beside(file: Path, *, private: bool = True) -> tuple[int, Path]:
 
 
 def set_aside(file: Path) -> Path:
-    """Rename a file to an unused name and return that name. Raise OSError on failure."""
+    """Rename a file to an unused name; return its new path. Raise OSError on failure."""
     aside = file.with_suffix(".unreadable.json")
     for number in itertools.count(2):
         if not os.path.lexists(aside):

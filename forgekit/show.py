@@ -1,9 +1,9 @@
-"""Show a result: as text everywhere, and in a notebook with its type's drawer.
+"""Show results: as text everywhere and, in a notebook, as drawn by the drawer for their type.
 
-Results are data and import no drawing code. Drawers are plug-ins: the table in
-`forgekit/drawers.py` maps the name of a type to the functions that draw it, which are imported by
-name when a result is first shown. Drawing therefore depends on results, but results do not depend
-on drawing.
+Results contain data and import no drawing code. Drawers are plug-ins: the table in
+`forgekit/drawers.py` maps the name of a type to the functions that draw it, which are imported when
+a result is first shown. Drawing code therefore depends on results, but results do not depend on
+drawing code.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from forgekit.output_files import write_output
 
 
 class Shown(ABC):
-    """Base class of all results that a notebook shows; a subclass defines `summary`.
+    """The base class of results that a notebook shows; a subclass defines `summary`.
 
-    Declare a dataclass subclass with `repr=False`, so that `print` shows the summary.
+    Declare dataclass subclasses with `repr=False`, so that `print` shows the summary.
     """
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """Return the full text."""
+        """Return the result as text."""
 
     @property
     def alt(self) -> str:
-        """Return the text in one line, for readers who cannot see the picture."""
+        """Describe the result in one line, for readers who cannot see the picture."""
         return "; ".join(line.strip() for line in self.summary.split("\n") if line.strip())
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class Shown(ABC):
 
 
 class Picture(Shown):
-    """A result shown as one picture, with `alt` text."""
+    """The base class of results that are shown as one picture, with `alt` text."""
 
     @functools.cached_property
     def scene(self) -> Any:
@@ -54,8 +54,8 @@ class Picture(Shown):
 
     @functools.cached_property
     def svg(self) -> str:
-        """Return the picture as an SVG document that adopts the page's colours; equal results give
-        equal text."""
+        """Return the picture as an SVG document in the page's colours; equal results give equal
+        text."""
         text: str = draw(self, "svg")
         return text
 
@@ -67,7 +67,7 @@ class Picture(Shown):
 
     @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, as a PNG if the name ends in .png, else as an SVG.
+        """Write the picture to a file: a PNG if the name ends in .png, otherwise an SVG.
 
         Raise UsageError if the file cannot be written.
         """
@@ -76,16 +76,16 @@ class Picture(Shown):
 
 
 def in_notebook() -> bool:
-    """Return True if this code runs in a Jupyter kernel."""
+    """Return True if this process is a Jupyter kernel."""
     ipython: Any = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def draw(result: Any, form: str, **options: Any) -> Any:
-    """Return the output of the drawer for the result's type.
+    """Draw a result with its type's drawer.
 
-    form: `html` (text), `scene`, `svg` or `png` (for a picture), `bundle` (MIME type -> data), or
-    another form that the table has for the type, such as `bars`.
+    form: `html` for text; `scene`, `svg` or `png` for a picture; `bundle` for a dict that maps MIME
+    types to data; or another form in the type's table, such as `bars`.
     """
     found = drawer(type(result), form)
     if found is None:
@@ -95,8 +95,8 @@ def draw(result: Any, form: str, **options: Any) -> Any:
 
 
 def drawer(kind: type, form: str) -> str | None:
-    """Return `module:function` for a type or its nearest base class; None if the table has
-    neither."""
+    """Return the drawer `module:function` for a type or its nearest base class; None if there is
+    none."""
     for base in kind.__mro__:
         if form in (forms := DRAWERS.get(f"{base.__module__}.{base.__qualname__}", {})):
             return forms[form]

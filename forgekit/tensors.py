@@ -1,8 +1,8 @@
-"""Create torch tensors on the device on which kernels run, with equal values on every device.
+"""Create torch tensors on the device on which kernels run, with the same values on every device.
 
-Shapes are given as separate numbers or as one tuple. Random values come from a separate generator
-on the CPU, seeded with `seed`: two calls with the same seed, shape and dtype return the same values
-(pass seed=1 for the second tensor), and torch's global generator is never used.
+A shape is passed as separate numbers or as a tuple. Random values come from a separate generator on
+the CPU, seeded with `seed`, never from torch's global generator. Two calls with the same seed,
+shape and dtype return the same values, so pass seed=1 for a second tensor.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
     for size in sizes:
         number = integer_or_none(size)
         if number is None or number < 0:
-            remedy = "write randn(4, 8) or randn((4, 8)); pass dtype= and seed= by name"
+            remedy = "write randn(4, 8) or randn((4, 8)); pass dtype= and seed= as keywords"
             raise usage_error("shape", brief(size), "sizes that are integers >= 0", remedy)
         whole.append(number)
     if max((*whole, math.prod(whole))) > _MOST:
@@ -43,7 +43,7 @@ def _shape(shape: tuple[Shape, ...]) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def _in_memory(dtype: torch.dtype, count: int) -> Iterator[None]:
-    """Allocate `count` elements; raise a clear error if memory is too small."""
+    """Raise PlatformError if the block cannot allocate a tensor of `count` elements."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -70,7 +70,8 @@ _shift = 0  # a number added to every seed
 
 @contextlib.contextmanager
 def reseeded(secret: int) -> Iterator[None]:
-    """Make every seed draw other values, which depend on `secret`; 0 restores the usual values."""
+    """Make all seeds draw different values, which depend on `secret`; for 0, draw the usual
+    values."""
     global _shift
     before, _shift = _shift, secret
     try:
@@ -80,7 +81,7 @@ def reseeded(secret: int) -> Iterator[None]:
 
 
 def shifted(seed: int) -> int:
-    """Return the seed to draw from: `seed`, or a different seed within `reseeded`."""
+    """Return the seed to use: `seed`, or a different seed within `reseeded`."""
     return (seed + _shift) % 2**64 if _shift else seed
 
 
@@ -93,16 +94,16 @@ def _place(tensor: torch.Tensor, dtype: torch.dtype, device: str | None) -> torc
 
 
 def _randn(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Return normally distributed values in float32, equal on every CPU.
+    """Return normally distributed float32 values that are the same on every CPU.
 
-    PyTorch's normal float32 values depend on the CPU's vector instructions. Its float64 values
-    depend on them only in the last bit, which the rounding to float32 removes.
+    PyTorch's normally distributed float32 values depend on the CPU's vector instructions. Its
+    float64 values depend on them only in the last bit, which rounding to float32 removes.
     """
     return torch.randn(sizes, dtype=torch.float64, generator=generator).float()
 
 
 def _rand(sizes: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Return uniformly distributed values in float32: integer multiples of 2⁻²⁴, equal on every
+    """Return uniformly distributed float32 values, multiples of 2⁻²⁴ that are the same on every
     CPU."""
     return torch.rand(sizes, dtype=torch.float32, generator=generator)
 
@@ -114,7 +115,7 @@ def _drawn(
     seed: int,
     device: str | None,
 ) -> torch.Tensor:
-    """Return random floats, drawn in float32 and then converted to `dtype`."""
+    """Draw random float32 values and convert them to `dtype`."""
     _check_dtype(dtype)
     if not dtype.is_floating_point:
         needed, remedy = "a floating-point dtype", "use randint(low, high, ...) for integers"
@@ -130,9 +131,9 @@ def randn(
 ) -> torch.Tensor:
     """Return normally distributed values with mean 0 and standard deviation 1.
 
-    The same seed gives the same values on every machine, with float32's precision for every dtype;
-    pass seed=1 for a second tensor of the same shape, or it will equal the first. Raise UsageError
-    for integer dtypes.
+    The same seed gives the same values on every machine, with float32's precision in every dtype.
+    Pass seed=1 for a second tensor of the same shape, otherwise it will equal the first. Raise
+    UsageError for integer dtypes.
     """
     return _drawn(_randn, shape, dtype, seed, device)
 
@@ -141,7 +142,7 @@ def randn(
 def rand(
     *shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0, device: str | None = None
 ) -> torch.Tensor:
-    """Return values uniformly distributed in [0, 1), with float32's precision for every dtype.
+    """Return values uniformly distributed in [0, 1), with float32's precision in every dtype.
 
     The same seed gives the same values on every machine. Pass seed=1 for a second tensor. In dtypes
     narrower than float32, a value may round to 1. Raise UsageError for integer dtypes.
@@ -158,8 +159,8 @@ def randint(
     seed: int = 0,
     device: str | None = None,
 ) -> torch.Tensor:
-    """Return integers from `low` (inclusive) to `high` (exclusive), in any dtype; the same seed
-    gives the same values."""
+    """Return random integers from `low` (inclusive) to `high` (exclusive), in any dtype. The same
+    seed gives the same values."""
     _check_dtype(dtype)
     if low >= high:
         remedy = "write randint(low, high, *shape) with low < high"
@@ -214,7 +215,7 @@ def ones(
 
 
 def poison(dtype: torch.dtype) -> float | int | bool:
-    """Return the fill value of `empty`, a value that a correct kernel is unlikely to store."""
+    """Return the value with which `empty` fills, which a correct kernel is unlikely to store."""
     if dtype == torch.bool:
         return True
     if dtype.is_floating_point or dtype.is_complex:
@@ -227,16 +228,16 @@ def poison(dtype: torch.dtype) -> float | int | bool:
 def empty(
     *shape: Shape, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """Return a tensor for a kernel to fill, with fill values that make unwritten elements visible.
+    """Return a tensor for a kernel to write, filled with a value that reveals unwritten elements.
 
-    The fill value is NaN for floats, the type's minimum for signed integers, its maximum for
-    unsigned integers, and True for booleans. True is also a common result, so use uint8 for
-    booleans if unwritten elements must be visible.
+    The value is NaN for floats, the type's minimum for signed integers, its maximum for unsigned
+    integers, and True for booleans. Because True is also a common result, use uint8 instead of bool
+    to reveal unwritten elements.
     """
     _check_dtype(dtype)
     made = full(_shape(shape), poison(dtype), dtype=dtype, device=device)
     if made.device.type == "cpu":
-        HOST.mark_blank(made)  # tells the sanitizer which memory is unwritten
+        HOST.mark_blank(made)  # for the sanitizer, the memory is unwritten
     return made
 
 
@@ -244,7 +245,8 @@ def empty(
 def arange(
     *limits: float, dtype: torch.dtype = torch.float32, device: str | None = None
 ) -> torch.Tensor:
-    """Return arange(end), arange(start, end) or arange(start, end, step), in float32 by default."""
+    """Like `torch.arange(end)`, `(start, end)` or `(start, end, step)`, but in float32 by
+    default."""
     if not 1 <= len(limits) <= 3:
         remedy = "write arange(end) or arange(start, end, step)"
         raise usage_error("arange", f"{len(limits)} limits", "1 to 3", remedy)

@@ -12,7 +12,8 @@ from html import escape
 
 # -- numbers ------------------------------------------------------------------------------------
 def plural(count: int, noun: str) -> str:
-    """Return text such as `1 sector`, `2,560 sectors`, `3 branches` or `2 copies`."""
+    """Return a count with its noun, such as `1 sector`, `2,560 sectors`, `3 branches` or `2
+    copies`."""
     if count == 1:
         return f"1 {noun}"
     if noun.endswith("y") and noun[-2] not in "aeiou":
@@ -21,28 +22,28 @@ def plural(count: int, noun: str) -> str:
 
 
 def times(count: int) -> str:
-    """Return text such as `once`, `twice` or `1,000 times`."""
+    """Return `once`, `twice`, or text such as `1,000 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def size(count: float, *, exact: bool = False) -> str:
-    """Return a byte count in decimal units, such as `2.62 MB`, or with exact=True, such as `1,280
-    bytes`."""
+    """Return a byte count in decimal units, such as `2.62 MB`, or, if exact is True, in bytes, such
+    as `1,280 bytes`."""
     if exact or count < 1000:
         return plural(int(count), "byte") if exact else f"{int(count)} B"
     return _scaled(count, ("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
 
 
 def seconds(value: float) -> str:
-    """Return text such as `0.14 µs` or `1.2 ms`."""
+    """Return a time with its unit, such as `0.14 µs` or `1.2 ms`."""
     if not value:
         return "0 s"
     return _scaled(value, ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
 
 
 def _scaled(value: float, *units: tuple[str, float]) -> str:
-    """Format three significant digits in the first unit for which three digits suffice; the last
-    unit has no limit."""
+    """Format a number with three significant digits, in the first unit in which it is below 1,000,
+    or the last unit."""
     unit, factor = next(((u, f) for u, f in units if value < 999.5 * f), units[-1])
     value = float(f"{value / factor:.3g}") if value < 999.5 * factor else value / factor
     digits = max(2 - math.floor(math.log10(value)), 0) if value else 0
@@ -50,14 +51,15 @@ def _scaled(value: float, *units: tuple[str, float]) -> str:
 
 
 def extent(dims: tuple[int, int, int], noun: str) -> str:
-    """Return text such as `8 blocks`, or `1,024 blocks (32 × 32)` for several dimensions."""
+    """Return the number of blocks or threads in a grid or block, such as `8 blocks`, with its
+    dimensions if there are several: `1,024 blocks (32 × 32)`."""
     used = dims[: max((i + 1 for i, n in enumerate(dims) if n > 1), default=1)]
     shape = f" ({' × '.join(f'{n:,}' for n in used)})" if len(used) > 1 else ""
     return plural(math.prod(dims), noun) + shape
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as text such as `0–15, 24`, or `0, 2, … 30` for a constant
+    """Return ascending numbers in short form, such as `0–15, 24`, or `0, 2, … 30` for a constant
     stride."""
     steps = {b - a for a, b in itertools.pairwise(numbers)}
     if len(numbers) > 3 and len(steps) == 1 and steps != {1}:
@@ -79,17 +81,17 @@ def without_colours(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return the text, or its beginning and `…` if it is longer than `width`."""
+    """Return the text or, if it is longer than `width`, its beginning and `…`."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 # -- tables -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Cell:
-    """A cell with formatting.
+    """A table cell with formatting.
 
-    span: the number of columns it covers; style: its CSS; title: its tooltip; link: the link target
-    of its text, in HTML.
+    span: the number of columns that the cell covers. In HTML, style: its CSS; title: its tooltip;
+    link: the address to which its text links.
     """
 
     text: str
@@ -101,8 +103,8 @@ class Cell:
 
 Row = Sequence[str | Cell]
 
-# Every style is inline, because pages that show notebooks often drop style sheets. Colours are the
-# page's own, or translucent, so that they work on white and on black.
+# All styles are inline, because pages that show notebooks often drop style sheets. Colours are the
+# page's own or translucent, so that tables are legible in light and dark themes.
 _TABLE = "border-collapse:collapse;margin:0;font-size:12px;color:inherit;border:0;"
 _CELL = "padding:3px 9px;border:0;background:transparent;vertical-align:top;"
 _WORDS = _CELL + "text-align:left;"
@@ -112,11 +114,11 @@ _HEAD = "border-bottom:1px solid currentColor;font-weight:600;"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of strings or `Cell`s below column headings (empty for a table without headings; a
-    heading may have several lines).
+    """A table whose rows contain strings or `Cell`s. heads: the column headings, which may have
+    several lines; empty for a table without headings.
 
-    left: the left-aligned columns, which contain words; all others contain numbers and are
-    right-aligned. styles: row number -> CSS for the whole row.
+    left: the indices of left-aligned columns, which contain words; other columns are right-aligned.
+    styles: maps row numbers to CSS for whole rows.
     """
 
     heads: Row
@@ -125,8 +127,8 @@ class Table:
     styles: Mapping[int, str] | None = None
 
     def lines(self, *, widest: Mapping[int, int] | None = None) -> list[str]:
-        """Return the table as plain text. widest: column -> the maximum number of characters per
-        cell; longer cells are cut."""
+        """Return the table as lines of plain text. widest: maps columns to the maximum number of
+        characters per cell; longer cells are truncated."""
         head = [_cell(h).text.split("\n") for h in self.heads]
         deep = max(map(len, head), default=0)
         tops = [[*[""] * (deep - len(parts)), *parts] for parts in head]
@@ -139,7 +141,7 @@ class Table:
                 if cell.span == 1:
                     most = (widest or {}).get(at, len(cell.text))
                     widths[at] = max(widths[at], min(len(cell.text), most))
-        for row in rows:  # a cell that spans several columns may widen its last column
+        for row in rows:  # a cell that spans several columns may need a wider last column
             for at, cell in _placed(row):
                 if cell.span > 1:
                     last = at + cell.span - 1
@@ -165,7 +167,7 @@ class Table:
         return "\n".join([_bars(heads), f"|{rules}", *map(_bars, body)])
 
     def html(self, style: str = "") -> str:
-        """Return the table as HTML; style: extra CSS for the table."""
+        """Return the table as HTML. style: additional CSS for the table."""
         heads = f"<thead>{self._html_row('th', self.heads, _HEAD)}</thead>" if self.heads else ""
         styles = self.styles or {}
         rows = (self._html_row("td", row, "", styles.get(i, "")) for i, row in enumerate(self.rows))
@@ -192,7 +194,7 @@ def _cell(cell: str | Cell) -> Cell:
 
 
 def _placed(row: Row) -> Iterable[tuple[int, Cell]]:
-    """Yield each cell with the number of its first column."""
+    """Yield each cell of a row with the index of its first column."""
     at = 0
     for cell in map(_cell, row):
         yield at, cell

@@ -1,1 +1,1 @@
-"""The command line: one module per command listed by `forgekit --help`."""
+"""Define the command line; each command that `forgekit --help` lists has its own module."""

@@ -37,7 +37,7 @@ _OF_REPORTS = ("read", "markdown", "plot", "compare", "fail_on_regression")
 
 
 def _percent(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Convert "5%" or "5 %" to 5."""
+    """Convert a percentage such as "5%" or "5 %" to a number."""
     if text is None:
         return None
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+) *%", text.strip(), re.ASCII)
@@ -62,7 +62,7 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
               help="peers to measure: any of torch, torch.compile, quack; or none")  # fmt: skip
 @click.option("--repeats", type=AtLeast(1), default=50, help="timed calls per case; default: 50")
 @click.option(
-    "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, else the GPU if there is one"
+    "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, otherwise the GPU if there is one"
 )
 @click.option("--host-times", is_flag=True,
               help="measure only the host time per call, in microseconds, for 64×64 elements; a "
@@ -74,14 +74,14 @@ def _percent(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--plot", type=Path, help="draw the results to this .png or .svg file")
 @click.option("--compare", type=Path, help="compare with this JSON file, written by --out")
 @click.option("--fail-on-regression", metavar="5%", callback=_percent,
-              help="with --compare: exit with 1 if a row is slower by more than this percentage "
-              "and by more than the noise")  # fmt: skip
+              help="with --compare: exit with status 1 if a row is slower by more than this "
+              "percentage and by more than the noise")  # fmt: skip
 @click.option("--scheduler", help="distribute the cases with Dask: local:2, or tcp://host:8786")
 @click.pass_context
 def bench(context: click.Context, **options: Any) -> int:
     """Check and measure forgekit's operators at the sizes of a suite. On a GPU, report times with a
-    cold L2 cache, including those of peers and of a 1 GB copy. Without a GPU, report the counts of
-    the virtual GPU.
+    cold L2 cache, including the times of peers and of a 1 GB copy. Without a GPU, report the
+    virtual GPU's counts.
     """
     from forgekit.benching.suites import running
     from forgekit.benching.suites.report import markdown
@@ -89,7 +89,7 @@ def bench(context: click.Context, **options: Any) -> int:
     from forgekit.viz.timing.suite import save
 
     chosen = SimpleNamespace(**options)
-    elsewhere: Measure | None = context.obj  # modal_app's function; None: measure here or with Dask
+    elsewhere: Measure | None = context.obj  # set by modal_app; None to measure here or with Dask
     if chosen.read:
         _check_read(context)
     _check_early(chosen, elsewhere)
@@ -117,7 +117,7 @@ def bench(context: click.Context, **options: Any) -> int:
 
 
 def _check_read(context: click.Context) -> None:
-    """Raise UsageError for options that cannot be combined with --read."""
+    """Raise UsageError if an option cannot be combined with --read."""
     given = [
         param.opts[0]
         for param in context.command.params
@@ -131,7 +131,7 @@ def _check_read(context: click.Context) -> None:
 
 
 def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
-    """Reject invalid options before the measurements, which can take half an hour."""
+    """Reject invalid options now, because the measurements can take half an hour."""
     from forgekit.benching.suites.spread import check_scheduler, local_workers
     from forgekit.viz.timing.suite import check_plot_file
 
@@ -157,11 +157,11 @@ def _check_early(chosen: SimpleNamespace, elsewhere: Measure | None) -> None:
 
 
 def _is_slower(results: SuiteResults, baseline: SuiteResults, gate: float | None) -> bool:
-    """Print the comparison; return True if `gate` is given and a row is slower by more than it
-    allows.
+    """Print the comparison; return True if a row is slower by more than `gate` percent, if given,
+    and by more than the noise.
 
     Raises:
-        UsageError: the baseline is from another GPU, or the gate compares no row.
+        UsageError: the baseline was measured on a different GPU, or no row can be compared with it.
     """
     from forgekit.benching.suites.compare import check_baseline, compare
 
@@ -236,5 +236,5 @@ def _settings(chosen: SimpleNamespace, *, here: bool) -> Settings:
         device=device,
         arch=arch,
     )
-    settings.contenders()  # raises the error for the unknown name
+    settings.contenders()  # raises UsageError if the name is unknown
     return settings

@@ -1,4 +1,4 @@
-"""`forgekit book`: build the course as a web site, from the notebooks and their stored outputs."""
+"""`forgekit book`: build the course as a website from the notebooks and their stored outputs."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def book(output: str | None, repository: str | None, fresh: bool) -> int:
 
 
 def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
-    """Return the command line of Jupyter Book 1: it treats warnings as errors, and reports all of
-    them."""
+    """Return the command line that runs Jupyter Book 1, treating warnings as errors and reporting
+    all of them."""
     book = course / "book"
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
     command += [str(course), "--config", str(book / "_config.yml"), "--toc", str(book / "_toc.yml")]
@@ -75,7 +75,7 @@ def _build_command(course: Path, output: Path, *, fresh: bool) -> list[str]:
 
 
 def _faults(text: str, course: Path) -> str:
-    """Return the warnings and errors in Jupyter Book's output, without colours and machine
+    """Return the warnings and errors in Jupyter Book's output, without colours or machine-specific
     paths."""
     lines = [line.rstrip() for line in without_colours(text).splitlines()]
     faults = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]rror:|Exception", line)]

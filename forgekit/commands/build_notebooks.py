@@ -1,4 +1,4 @@
-"""`forgekit build-notebooks`: build each .ipynb, with outputs, from its .py source."""
+"""`forgekit build-notebooks`: build .ipynb files, with outputs, from their .py sources."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ METADATA = {
 @click.option("--nbgrader", type=Path, metavar="FOLDER",
               help="only write nbgrader assignments to this folder")  # fmt: skip
 def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) -> int:
-    """Build each .ipynb, with outputs, from the .py with the same name.
+    """Build .ipynb files, with outputs, from the .py files with the same names.
 
-    PATHS are notebooks or folders; default: every week.
+    PATHS are notebooks or folders; default: all weeks.
     """
     pairs = find_pairs(paths)
     if nbgrader:
@@ -57,7 +57,7 @@ def build_notebooks(paths: tuple[str, ...], check: bool, nbgrader: Path | None) 
 
 
 def _tools() -> tuple[Any, Any]:
-    """Import jupytext and nbformat, which the course installs but forgekit alone does not."""
+    """Import jupytext and nbformat, which the course requires but forgekit alone does not."""
     try:
         import jupytext
         import nbformat
@@ -74,7 +74,8 @@ def _is_notebook_source(path: Path) -> bool:
 
 
 def _notebooks_below(folder: Path) -> Iterator[Path]:
-    """Yield every notebook .py in a folder, and the .py expected for every .ipynb."""
+    """Yield each .py file in a folder that is a notebook, and the path of the .py source for each
+    .ipynb."""
     for path in folder.rglob("*"):
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
@@ -85,10 +86,10 @@ def _notebooks_below(folder: Path) -> Iterator[Path]:
 
 
 def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
-    """Return the sorted .py files of the pairs in `paths` (folders, and files of either kind).
+    """Return the sorted .py files of the notebooks in `paths`: folders, .py files and .ipynb files.
 
-    If `paths` is empty, return those of every week. Raise UsageError for a path that is not a
-    notebook.
+    If `paths` is empty, return the .py files of all weeks. Raise UsageError for a file that is not
+    a notebook.
     """
     wanted = [Path(path) for path in paths]
     if not wanted:
@@ -108,10 +109,10 @@ def find_pairs(paths: Iterable[str | Path] = ()) -> list[Path]:
             found.add(path)
         else:
             raise UsageError(
-                f"got {path}; needed a folder, an .ipynb, or a .py in percent format that begins "
-                f"with the header {HEADER.splitlines()[1]!r}"
+                f"got {path}; needed a folder, an .ipynb file, or a .py file in percent format "
+                f"that begins with the header {HEADER.splitlines()[1]!r}"
             )
-    return sorted(Path(os.path.relpath(path)) for path in found)  # paths as a user would type them
+    return sorted(Path(os.path.relpath(path)) for path in found)  # relative to the current folder
 
 
 def _missing_source(source: Path) -> str | None:
@@ -125,18 +126,18 @@ def _missing_source(source: Path) -> str | None:
 
 
 def _read_source(source: Path) -> Any:
-    """Return the notebook that the .py describes, without outputs."""
+    """Return the notebook in a .py file, without outputs."""
     jupytext, nbformat = _tools()
     notebook = jupytext.read(source, fmt="py:percent")
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for cell in notebook.cells:
-        cell.metadata.pop("lines_to_next_cell", None)  # the number of blank lines in the .py
+        cell.metadata.pop("lines_to_next_cell", None)  # a property of the .py file only
     notebook.metadata = nbformat.from_dict(METADATA)
     return notebook
 
 
 def _new_id(cell: Any, taken: set[str]) -> str:
-    """Return an id computed from the cell's content, so that it is the same on all machines."""
+    """Return an ID computed from the cell's content, so that all machines compute the same ID."""
     salt = 0
     while True:
         text = f"{cell.cell_type}\n{cell.source}\n{salt}"
@@ -147,7 +148,8 @@ def _new_id(cell: Any, taken: set[str]) -> str:
 
 
 def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
-    """Give unchanged and edited cells the ids that they have in the built notebook."""
+    """Copy the IDs of unchanged and edited cells from the built notebook; compute IDs for new
+    cells."""
     old_keys = [(cell.cell_type, cell.source) for cell in old_cells]
     new_keys = [(cell.cell_type, cell.source) for cell in cells]
     ids: dict[int, str] = {}
@@ -163,10 +165,11 @@ def _give_ids(cells: list[Any], old_cells: list[Any]) -> None:
 
 
 def build(source: Path) -> bool:
-    """Execute the notebook in `source` and write its .ipynb; return True if that file changed.
+    """Execute the notebook in the file `source` and write its .ipynb file; return True if that file
+    changed.
 
-    Outputs that differ from the stored outputs only in timings keep the stored text, so a second
-    build changes nothing. Raise ForgekitError if a cell fails; no file is written in that case.
+    Outputs that differ from the stored outputs only in timings are not replaced, so a second build
+    changes nothing. Raise ForgekitError, without writing a file, if a cell fails.
     """
     from forgekit.lessons.notebook_cells import filled
 
@@ -174,7 +177,7 @@ def build(source: Path) -> bool:
     if problem := _missing_source(source):
         raise ForgekitError(problem)
     text = source.read_text(encoding="utf-8")
-    if (new := filled(text)) != text:  # cells generated from exercises have changed
+    if (new := filled(text)) != text:  # an exercise has changed since its cells were generated
         source.write_text(new, encoding="utf-8")
     notebook = _read_source(source)
     built = source.with_suffix(".ipynb")
@@ -192,7 +195,7 @@ def build(source: Path) -> bool:
         old = old_code.get(cell.id)
         if old and comparable(old.outputs, course) == comparable(cell.outputs, course):
             cell.outputs = old.outputs
-    notebook.metadata = nbformat.from_dict(METADATA)  # without the kernel's own version
+    notebook.metadata = nbformat.from_dict(METADATA)  # omits the kernel's version
     text = nbformat.writes(notebook).rstrip("\n") + "\n"
     if text == before:
         return False
@@ -201,9 +204,9 @@ def build(source: Path) -> bool:
 
 
 def first_difference(source: Path) -> str | None:
-    """Describe the first difference between the .py and the .ipynb of a pair, or return None.
-    Compare the cells' types, texts and tags, and check that the .ipynb was run from top to bottom,
-    without executing anything."""
+    """Describe the first difference between a .py file and its .ipynb file, or return None. Compare
+    the cells' types, texts and tags, and check that the stored outputs come from a run from top to
+    bottom. Execute no cells."""
     from forgekit.lessons.notebook_cells import first_stale
 
     _, nbformat = _tools()
@@ -234,13 +237,13 @@ def first_difference(source: Path) -> str | None:
             if have.execution_count != runs:
                 return f"{built}, cell {number}: not run in order from a fresh kernel\n{remedy}"
     if len(wanted) != len(stored):
-        return f"{built}: the .py has {len(wanted)} cells, but the .ipynb {len(stored)}\n{remedy}"
+        return f"{built}: {len(wanted)} cells in the .py, but {len(stored)} in the .ipynb\n{remedy}"
     return None
 
 
 def _both(left: Any, right: Any) -> str:
-    """Return the first differing line of the two texts: the line from the .py above the line from
-    the .ipynb."""
+    """Return the first line in which two texts differ, from the .py file and, below it, from the
+    .ipynb file."""
     lefts, rights = str(left).splitlines(), str(right).splitlines()
     pairs = zip([*lefts, "(nothing)"], [*rights, "(nothing)"], strict=False)
     here, there = next(((a, b) for a, b in pairs if a != b), (left, right))

@@ -1,4 +1,4 @@
-"""`forgekit calibrate`: measure kernels on this machine's GPU and fit predicted times to them."""
+"""`forgekit calibrate`: measure kernels on this machine's GPU, and fit the predicted times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forgekit.commands.options import Command
 from forgekit.errors import PlatformError
 from forgekit.output_files import check_output, write_output
 
-BLOCKS = 64  # the number of blocks per launch that the virtual GPU counts
+BLOCKS = 64  # number of blocks per launch in the virtual GPU's samples
 _REPEATS = 12
 
 
@@ -28,8 +28,8 @@ _REPEATS = 12
 @click.option("--count", is_flag=True, help="with --read: recount the kernels but keep their times")
 def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int:
     """Measure about 150 kernels at three sizes each on this machine's GPU, profile them on the
-    virtual GPU, and fit the constants of predicted times to two thirds of the kernels. Then print
-    the prediction errors for the other third. This takes a few minutes.
+    virtual GPU, and fit the constants that predict times to two thirds of the kernels. Print the
+    prediction errors for the other third. This takes a few minutes.
     """
     from forgekit.profiling.gpus import gpu_here, gpu_named
     from forgekit.profiling.predicting import constants, fitting
@@ -66,14 +66,14 @@ def calibrate(out: str, data: str | None, read_: str | None, count: bool) -> int
         f"{held_out.count} times of held-out kernels: half are predicted to within "
         f"{100 * held_out.median:.1f} %, nine of ten to within {100 * held_out.p90:.1f} %, and "
         f"{100 * held_out.within:.1f} % to within 35 %; {100 * held_out.order:.1f} % of the "
-        "pairs that differ by 25 % are ordered correctly"
+        "pairs that differ by 25 % or more are ordered correctly"
     )
     print(f"constants: {out}")
     return 0
 
 
 def samples_of(found: dict[str, Any]) -> list[Any]:
-    """Return the data that `--data` saved, for `forgekit.profiling.predicting.fitting`."""
+    """Convert data saved by `--data` to samples for `forgekit.profiling.predicting.fitting`."""
     from forgekit.profiling.predicting.facts import Facts
     from forgekit.profiling.predicting.fitting import Sample
 
@@ -85,7 +85,7 @@ def samples_of(found: dict[str, Any]) -> list[Any]:
 
 
 def _measured(gpu: str) -> dict[str, Any]:
-    """Return the measured times and the counts of all kernels."""
+    """Measure and count all kernels; return their times and counts."""
     import torch
     from tqdm import tqdm
 
@@ -111,7 +111,7 @@ def _microseconds(kernel: Any, args: tuple[Any, ...]) -> float:
 
 
 def _count(cases: list[dict[str, Any]]) -> None:
-    """Add the counts of each kernel to its times."""
+    """Add each kernel's counts to its times."""
     from tqdm import tqdm
 
     workers = max(min((os.cpu_count() or 2) - 1, 16), 1)
@@ -140,7 +140,7 @@ def count_case(number: int, sizes: int = 3) -> list[list[dict[str, Any]]]:
 
 
 def _as_json(found: dict[str, Any]) -> str:
-    """Return JSON with one kernel per line."""
+    """Format the data as JSON with one kernel per line."""
     head = {k: v for k, v in found.items() if k != "cases"}
     cases = ",\n".join(json.dumps(case, separators=(",", ":")) for case in found["cases"])
     return f'{json.dumps(head)[:-1]}, "cases": [\n{cases}\n]}}\n'

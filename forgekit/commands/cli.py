@@ -1,4 +1,4 @@
-"""The `forgekit` command: find the requested command, and report errors."""
+"""Define the `forgekit` command, which runs the requested subcommand and reports errors."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import click
 from forgekit.commands.options import Shortened
 from forgekit.errors import ForgekitError, UsageError, brief, usage_error
 
-# The commands, in the order in which the help lists them. `build-notebooks` is the function
-# `build_notebooks` in the module with the same name. A module is imported when its command is
-# called, and imports torch and the compiler only inside functions, so `forgekit --help` is quick.
+# The commands, in the order of the help. Each command is a function in the module of the same name,
+# such as `build_notebooks` for `build-notebooks`. The modules are imported only when needed, and
+# import torch and the compiler only inside functions, so that `forgekit --help` is fast.
 COMMANDS = ("lab", "doctor", "run", "profile", "sanitize", "bench", "calibrate", "grade",
             "build-notebooks", "book")  # fmt: skip
 
 
 class Forgekit(Shortened, click.Group):
-    """The group of all commands, each imported when it is called."""
+    """The group of all commands, which imports each command's module when needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -54,18 +54,18 @@ def forgekit(context: click.Context) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, 1 (failure), 2 (wrong usage), 130 (Ctrl-C) or 141 (the
-    process that reads the output has exited).
+    """Run the command line; return the exit status: the command's own status, 1 for a failure, 2
+    for wrong usage, 130 for Ctrl-C, or 141 if the process that reads the output has exited.
 
     Every forgekit error is a single message on stderr, never a traceback.
     """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # some terminals cannot print ×
+            sys.stdout.reconfigure(errors="replace")  # some encodings lack characters such as ×
         try:
             return _status(list(sys.argv[1:] if argv is None else argv))
         finally:
-            # Prevent failures when Python exits; a script may have closed or replaced the stream.
+            # Flush now, not while Python exits. A script may have closed or replaced the stream.
             with contextlib.suppress(ValueError, AttributeError):
                 sys.stdout.flush()
     except OSError as error:
@@ -92,6 +92,6 @@ def _status(arguments: list[str]) -> int:
 
 
 def _drop_stdout() -> None:
-    """Discard buffered output, which Python would otherwise try to write again on exit."""
+    """Discard buffered output, which Python would otherwise try to write again when it exits."""
     with contextlib.suppress(OSError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,5 +1,5 @@
-"""`forgekit doctor`: report this machine's hardware and software, where kernels will run, and
-remedies."""
+"""`forgekit doctor`: report this machine's hardware and software, where kernels will run, and how
+to fix problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forgekit.errors import as_typed
 if TYPE_CHECKING:
     from forgekit.devices import GpuReport
 
-PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: do not import files from the current folder
+PROBE = ("-P", "-m", "forgekit.commands.doctor")  # -P: no imports from the current folder
 PROBE_TIMEOUT_S = 120
 NAME_WIDTH = len("disassembler")  # length of the longest finding's name
 CHOICES = ("FORGEKIT_DEVICE", "FORGEKIT_ARCH")
@@ -31,9 +31,9 @@ INSTALL_LAB = "run `uv sync` in the course folder, or `pip install jupyterlab` e
 
 @dataclass(frozen=True)
 class Finding:
-    """A line of the report: the subject, the result, and a remedy if something is missing.
+    """A line of the report: a subject, its state, and a remedy if something is missing.
 
-    `fatal` means that no kernel can run without it.
+    fatal: True if no kernel can run.
     """
 
     name: str
@@ -64,10 +64,8 @@ def doctor(as_json: bool) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """Yield the findings in the order of the report, each as soon as it is known; the slow check
-    comes last.
-
-    Skip the check if it cannot succeed.
+    """Yield the findings in the order of the report, each as soon as it is known. The slow check
+    comes last, and is skipped if it cannot succeed.
     """
     from forgekit.devices import gpu_report
 
@@ -82,7 +80,7 @@ def examine() -> Iterator[Finding]:
 
 
 def _installed(machine: GpuReport) -> Iterator[Finding]:
-    """Yield findings on the system, the GPU, its driver, PyTorch, the compiler and the
+    """Yield findings about the system, the GPU, its driver, PyTorch, the compiler and the
     disassembler."""
     system = f"{machine.os}, Python {machine.python}, {os.cpu_count()} CPU cores"
     if machine.os.startswith("Linux"):
@@ -108,7 +106,7 @@ def _found(
 
 
 def _gpu(machine: GpuReport) -> Finding:
-    """Describe the GPU as PyTorch reports it."""
+    """Report the GPU that PyTorch finds, or the reason why it finds none."""
     if machine.gpu:
         return Finding("GPU", machine.gpu)
     if machine.driver is None:
@@ -118,13 +116,13 @@ def _gpu(machine: GpuReport) -> Finding:
             "to use the GPU, install a CUDA build of PyTorch; until then kernels run on the "
             "virtual GPU"
         )
-        return Finding("GPU", "there is a driver, but this PyTorch is built for the CPU", remedy)
+        return Finding("GPU", "driver installed, but this PyTorch is built for the CPU", remedy)
     remedy = "check that `nvidia-smi` lists your GPU; until then kernels run on the virtual GPU"
-    return Finding("GPU", "there is a driver, but PyTorch finds no GPU", remedy)
+    return Finding("GPU", "driver installed, but PyTorch finds no GPU", remedy)
 
 
 def _jupyter() -> Finding:
-    """Describe JupyterLab and the course that it opens."""
+    """Report JupyterLab's version and whether it opens the course."""
     from forgekit.devices import package_version
 
     version = package_version("jupyterlab")
@@ -134,7 +132,8 @@ def _jupyter() -> Finding:
 
 
 def _target(machine: GpuReport) -> Finding:
-    """Describe where kernels will run, for which architecture, and which setting chose it."""
+    """Report where kernels will run, their architecture, and the environment variables that select
+    these."""
     if machine.target is None:
         return Finding("kernels", "cannot run here", machine.target_problem or "", fatal=True)
     chosen = [f"{name}={os.environ[name]}" for name in CHOICES if os.environ.get(name)]
@@ -144,8 +143,8 @@ def _target(machine: GpuReport) -> Finding:
 
 
 def _check(device: str) -> Finding:
-    """Run a real kernel on the current target; if a GPU fails, check whether the virtual GPU
-    works."""
+    """Run a small kernel on the current target; if it fails on the GPU, run it on the virtual
+    GPU."""
     ran, outcome = try_kernel(device)
     if ran:
         return Finding("check", outcome)
@@ -157,7 +156,7 @@ def _check(device: str) -> Finding:
 
 
 def try_kernel(device: str) -> tuple[bool, str]:
-    """Compile and run a tiny kernel in a separate process; return (success, description)."""
+    """Compile and run a small kernel in a separate process; return (success, description)."""
     try:
         result = subprocess.run(
             [sys.executable, *PROBE],
@@ -178,7 +177,7 @@ def try_kernel(device: str) -> tuple[bool, str]:
 
 
 def run_probe() -> float:
-    """Compile, run and check a small kernel on the current target; return the seconds it took.
+    """Compile, run and check a small kernel on the current target; return the time in seconds.
 
     Raises:
         ForgekitError: the kernel cannot be compiled or run, or its result is wrong.

@@ -1,5 +1,4 @@
-"""`forgekit grade`: run every notebook of a class in a sandbox and judge it from outside the
-sandbox."""
+"""`forgekit grade`: run a class's notebooks in sandboxes, and grade them in separate processes."""
 
 from __future__ import annotations
 
@@ -44,19 +43,21 @@ _PAGE = "book/classroom.md"
 @click.option(
     "--roster", type=Path, help="a CSV file of all students; each gets a row in the results"
 )
-@click.option("--exit-code", is_flag=True, help="exit with 1 unless all exercises passed")
+@click.option("--exit-code", is_flag=True, help="exit with status 1 unless all exercises passed")
 @click.option(
-    "--no-sandbox", is_flag=True, help="only for notebooks you would run with your full permissions"
+    "--no-sandbox",
+    is_flag=True,
+    help="use no sandbox; only for notebooks that you would run with your full permissions",
 )
 def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | None,
           scheduler: str | None, seconds: int, seed: int | None, best: bool,
           roster: Path | None, exit_code: bool, no_sandbox: bool) -> int:  # fmt: skip
-    """Run each notebook in a sandbox, judge its exercises from outside the sandbox, and write
-    tables, one page per student, and a picture of the class.
+    """Run each notebook in a sandbox, grade its exercises in a separate process, and write tables,
+    one page per student, and a picture of the class.
 
     SUBMISSIONS are notebooks, or folders with one folder per student (nbgrader's `submitted`).
     """
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # messages come from the virtual GPU
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # run kernels only on the virtual GPU
     from forgekit.lessons.classroom.found import find_submissions
     from forgekit.lessons.classroom.marks import REVIEW, read_marks, read_roster
     from forgekit.lessons.classroom.pages import write_all
@@ -102,7 +103,7 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
             store(out, row)
             left.discard(k)
     except KeyboardInterrupt:
-        pass  # notebooks without new verdicts may have a row from an earlier run
+        pass  # an unchanged notebook may have a row from an earlier run
     now = [replace(row, handed_in=list(h.handed_in))
            for row, h in zip(rows, found, strict=True) if row is not None]  # fmt: skip
     report = ClassReport(now, listed, marks, best)
@@ -114,7 +115,8 @@ def grade(submissions: tuple[str, ...], out: Path, again: bool, cores: int | Non
 def _graded(
     pieces: list[Piece], cores: int | None, scheduler: str | None
 ) -> Iterable[tuple[int, Verdicts]]:
-    """Yield the index and verdicts of each notebook as they arrive, with a progress bar."""
+    """Grade the notebooks; yield the index and verdicts of each as they arrive, and show a progress
+    bar."""
     from tqdm import tqdm
 
     from forgekit.lessons.classroom import running
@@ -131,7 +133,7 @@ def _graded(
 
 
 def _digest_of_graders() -> bytes:
-    """Return a digest of forgekit and the exercises; stored rows are valid until it changes."""
+    """Return a digest of forgekit and the exercises. If it changes, stored rows are invalid."""
     folders = {folder.parent for folder in course.exercise_folders().values()}
     folders.add(Path(__file__).resolve().parents[1])
     digest = hashlib.sha256()
@@ -145,7 +147,7 @@ def _say(report: ClassReport, out: Path, kept: int, left: int) -> None:
     if count := sum(v.verdict == "review" for s in report.students for v in s.verdicts.values()):
         print(f"{count} to review: enter your decisions in {out / 'review.toml'} (see {_PAGE})")
     if kept:
-        print(f"unchanged and not graded again: {kept}; --again grades all")
+        print(f"unchanged and not graded again: {kept}; --again regrades all notebooks")
     if left:
         print(f"interrupted: {left} not graded; run the same command to continue")
     print(

@@ -15,24 +15,24 @@ from forgekit.course import FIRST_NOTEBOOK, find_course
 from forgekit.errors import PlatformError
 
 _HERE = Path(__file__).parent
-# JupyterLab settings that the course needs in every installation.
+# JupyterLab options for the course, in every installation.
 COURSE_OPTIONS = (
-    # A folded output would show its first line, which may be the answer to a prediction; without
-    # the second setting, closing an unedited notebook would prompt to save it.
+    # The extension hides the first line of folded outputs, which may answer a prediction, and
+    # prevents the prompt to save an unedited notebook when it is closed.
     f"--LabApp.extra_labextensions_path={_HERE / 'labextensions'}",
-    # Defaults only: the user's own JupyterLab settings override them.
+    # Default settings, which the user's own JupyterLab settings override.
     f"--LabApp.app_settings_dir={_HERE / 'labsettings'}",
-    # Open a student's notebook unpaired. A notebook paired with its .py does not open if only one
-    # of the two has changed (after `git pull`, for example, or in another editor).
+    # Ignore the pairing of notebooks with .py files. JupyterLab does not open a paired notebook if
+    # only one of the two files has changed, for example after `git pull` or in another editor.
     "--ServerApp.jpserver_extensions=jupyterlab_jupytext=False",
-    # Hiding these lets the file browser show each lesson once; JupyterLab's default hidden files
-    # follow.
+    # Hide the .py files, so that the file browser shows each lesson once, and the files that
+    # JupyterLab hides by default.
     *(
         f"--ContentsManager.hide_globs={name}"
         for name in ("[0-9][0-9]_*.py", "__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~")
     ),
 )
-# In the course folder, students need only the weeks and the README.
+# Also hidden in the course folder, where students need only the weeks and the README.
 _NO_LESSONS = (
     *("exercises", "recorded", "forgekit", "tests", "book", "conftest.py", "pyproject.toml"),
     *("uv.lock", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"),
@@ -40,7 +40,7 @@ _NO_LESSONS = (
 
 
 class AllWords(Command):
-    """Pass every word after the command's name to JupyterLab, including --help."""
+    """A command that passes every word after its name to JupyterLab, including --help."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.params["options"] = args
@@ -69,23 +69,22 @@ def lab(options: list[str]) -> int:
 
 
 def _jupyter_command(folder: Path, notebook: str | None, options: Sequence[str]) -> list[str]:
-    """Return the command line that opens JupyterLab in `folder`, showing `notebook` if given.
+    """Return the command line that opens JupyterLab in `folder`, with `notebook` open if given.
 
-    The user's `options` come last, because JupyterLab uses the last occurrence of an option.
+    The user's `options` come last, because the last occurrence of an option takes precedence.
     """
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
     command += COURSE_OPTIONS
     if notebook:
         command += [f"--ContentsManager.hide_globs={name}" for name in _NO_LESSONS]
         command.append(f"--LabApp.default_url=/lab/tree/{notebook}")
-    if os.geteuid() == 0:  # as root, common in containers, JupyterLab needs this
+    if os.geteuid() == 0:  # JupyterLab refuses to run as root, common in containers, without this
         command.append("--ServerApp.allow_root=True")
     return [*command, *options]
 
 
 def _replace_process(command: list[str], folder: Path) -> None:
-    """Replace this process with JupyterLab, so that JupyterLab receives Ctrl-C and sets the exit
-    status."""
+    """Replace this process with JupyterLab, which then receives Ctrl-C and sets the exit status."""
     os.chdir(folder)
     sys.stdout.flush()
     os.execv(command[0], command)

@@ -3,9 +3,9 @@
     modal run forgekit/commands/modal_app.py --suite smoke --out results.json
     FORGEKIT_MODAL_GPU=H200 modal run forgekit/commands/modal_app.py --suite short --peers torch
 
-It accepts the options of `forgekit bench`, which `forgekit bench --help` lists. Only the
-measurement is remote; reports, files and comparisons are local. A run costs money: the suite
-`smoke` uses a GPU for a minute or two.
+The program accepts the options that `forgekit bench --help` lists. It measures remotely, but writes
+reports, files and comparisons locally. Each run costs money: the suite `smoke` uses a GPU for a
+minute or two.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _HOUR_S = 3600
 
 
 def _image() -> modal.Image:
-    """Return an image with this Python version, forgekit's requirements, gcc for torch.compile, and
-    forgekit's sources."""
+    """Return a container image with this Python version, forgekit's requirements, gcc for
+    torch.compile, and forgekit's sources."""
     image = modal.Image.debian_slim(f"{sys.version_info.major}.{sys.version_info.minor}")
     if not modal.is_local():
-        return image  # inside the container, the image is already built
+        return image  # inside the container, the image is complete
     needed = [text for text in metadata.requires("forgekit") or [] if "extra ==" not in text]
     return image.apt_install("gcc").pip_install(*needed).add_local_python_source("forgekit")
 
@@ -41,7 +41,7 @@ app = modal.App("forgekit-bench")
 
 @app.function(image=_image(), gpu=GPU, timeout=_HOUR_S)
 def measure(cases: list[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
-    """Return (index, result) for each case, in order, from a remote `run_cases`."""
+    """Run `run_cases` remotely; yield (index, result) of each case, in order."""
     from forgekit.benching.suites.running import run_cases
 
     yield from run_cases(cases, settings)

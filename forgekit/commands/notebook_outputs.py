@@ -1,4 +1,4 @@
-"""Run a notebook's cells, and prepare the outputs that are stored and compared."""
+"""Run a notebook's cells, and prepare their outputs for storage and comparison."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from forgekit.errors import ForgekitError
 
 CELL_TIMEOUT_S = 300
 MAY_FAIL = "raises-exception"
-# forgekit settings that make a notebook print the same text on every machine.
+# Environment variables with which a notebook prints the same text on every machine.
 KERNEL_ENVIRONMENT = {
     "FORGEKIT_DEVICE": "virtual",
-    # each notebook starts without passed exercises, and stores no progress
+    # start without passed exercises, and store no progress
     "FORGEKIT_PROGRESS": "off",
-    "FORGEKIT_DISK_CACHE": "off",  # a compiled kernel reports whether it came from the disk cache
+    "FORGEKIT_DISK_CACHE": "off",  # kernels report whether they come from the disk cache
 }
 
-# (regex, replacement) pairs, applied when a notebook is built, for paths and numbers that depend on
-# the process or the machine. Applying a pair twice has the same effect as applying it once.
+# (regex, replacement) pairs for paths and numbers that depend on the process or the machine,
+# applied when a notebook is built. Applying a pair twice has the same effect as applying it once.
 PLACES = (
-    (r"(?:/[\w.+-]+)*/ipykernel_\d+/", "/tmp/ipykernel_0/"),  # the folder with the source of cells
+    (r"(?:/[\w.+-]+)*/ipykernel_\d+/", "/tmp/ipykernel_0/"),  # the folder of cells' source files
     (r"\bat 0x[0-9a-fA-F]+", "at 0x0"),  # <function f at 0x7f...>
     (r"\b0x[0-9a-f]{12,16}@", "0x0@"),  # a host address in a CuTe tensor's text
 )
-# Stored in the notebook for readers, but never compared.
+# (regex, replacement) pairs for text that is stored in the notebook but never compared.
 TIMINGS = (
     (r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|min)\b", "TIME"),
     (r"\b\d+(?:\.\d+)? ?[kMGT]?(?:B|FLOP|it|elements)/s", "RATE"),
-    # Pictures in HTML, whose bytes differ between versions of matplotlib and of fonts. The text
-    # next to them describes their content.
+    # The bytes of pictures in HTML differ between versions of matplotlib and of fonts. The text
+    # next to the pictures describes their content.
     (r"data:image/png;base64,[A-Za-z0-9+/=]+", "PICTURE"),
-    (r'"application/gzip">[A-Za-z0-9+/=]+', "SCRIPT"),  # bytes that differ between versions of zlib
+    (r'"application/gzip">[A-Za-z0-9+/=]+', "SCRIPT"),  # depends on the version of zlib
     (r"root\.innerHTML=`(?:[^`\\]|\\.)*`", "PICTURE"),
     (r"\bwidth:\s*\d+px", "width:SIZE"),
 )
 
 
 def execute(notebook: Any, source: Path) -> None:
-    """Run all cells in a fresh kernel, in the folder of the .py.
+    """Run all cells in a fresh kernel, in the folder of the .py file.
 
     Raises:
-        ForgekitError: a cell without the tag for expected failures fails, or a cell with that tag
-            does not fail.
+        ForgekitError: a cell fails that is not tagged as an expected failure, or a tagged cell does
+            not fail.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    begun = [0]  # the cells that have started, in order
+    begun = [0]  # indices of the cells that have started, in order
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
@@ -66,8 +66,7 @@ def execute(notebook: Any, source: Path) -> None:
     )
     try:
         with TemporaryDirectory(prefix="forgekit-ipython-") as folder:
-            # A cell's output reaches the notebook through the client, not through stdout and
-            # stderr.
+            # Cells' outputs do not use these streams; the client receives them as messages.
             client.execute(env=_environment(folder), stdout=DEVNULL, stderr=DEVNULL)
     except CellExecutionError as error:
         raise ForgekitError(
@@ -87,27 +86,28 @@ def execute(notebook: Any, source: Path) -> None:
 
 
 def _environment(ipython_folder: str) -> dict[str, str]:
-    """Return the kernel's environment, without the user's own settings for forgekit and IPython."""
+    """Return the environment for the Jupyter kernel, without the user's settings for forgekit and
+    IPython."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("FORGEKIT_")}
-    # With this variable set, ipykernel drops output of C code (cute.printf on the host).
+    # With this variable, ipykernel drops the output of C code (cute.printf on the host).
     kept.pop("PYTEST_CURRENT_TEST", None)
     return {**kept, **KERNEL_ENVIRONMENT, "IPYTHONDIR": ipython_folder}
 
 
 def _folders(course: Path) -> tuple[tuple[str, str], ...]:
-    """Return this machine's folders that appear in messages. Package folders come first, because
-    they may be inside the others."""
+    """Return (regex, replacement) pairs for this machine's folders that appear in messages. Package
+    folders come first, because they may be inside other folders."""
     packages = sysconfig.get_path("purelib")
     return ((re.escape(packages), "site-packages"), (re.escape(f"{course}/"), ""))
 
 
 def volatile_patterns(course: Path) -> dict[str, str]:
-    """Map regexes to replacements for everything that may differ between two runs of a notebook."""
+    """Map regexes to replacements for all text that may differ between two runs of a notebook."""
     return dict((*_folders(course), *PLACES, *TIMINGS))
 
 
 def _rewrite_output(output: Any, patterns: dict[str, str]) -> Any:
-    """Return `output` with all its texts rewritten and its pictures unchanged."""
+    """Return `output` with the replacements made in all its texts but not in its pictures."""
     if isinstance(output, str):
         for regex, replacement in patterns.items():
             output = re.sub(regex, replacement, output)
@@ -127,9 +127,9 @@ def _is_stream(output: Any) -> bool:
 
 
 def _in_order(outputs: list[Any]) -> list[Any]:
-    """Put printed text before the cell's result or error, and join adjacent pieces.
+    """Move a cell's printed text before its result or error, and join adjacent pieces of text.
 
-    Output from C code reaches the notebook through a pipe, so it may arrive after a later Python
+    C code's output reaches the notebook through a pipe, so it may arrive after a later Python
     result.
     """
     ordered = sorted(outputs, key=lambda out: out["output_type"] in ("execute_result", "error"))
@@ -144,7 +144,8 @@ def _in_order(outputs: list[Any]) -> list[Any]:
 
 
 def normalise(outputs: list[Any], course: Path) -> list[Any]:
-    """Return a cell's outputs as they are stored, without this machine's paths and without stderr.
+    """Return a cell's outputs in the form in which they are stored, without this machine's paths
+    and without stderr.
 
     stderr contains progress bars and library warnings, which differ between runs and machines.
     """
@@ -153,10 +154,9 @@ def normalise(outputs: list[Any], course: Path) -> list[Any]:
 
 
 def comparable(outputs: list[Any], course: Path) -> str:
-    """Return text that is the same for any two equivalent runs of a cell.
+    """Return the outputs as text that is equal for equivalent runs of a cell.
 
-    Printed text and pictures are compared separately, because their order varies when C code
-    prints.
+    Printed text precedes all pictures, because their order varies when C code prints.
     """
     ordered = _in_order(sorted(outputs, key=_is_stream))
     return json.dumps(_rewrite_output(ordered, volatile_patterns(course)), sort_keys=True)

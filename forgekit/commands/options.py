@@ -1,4 +1,4 @@
-"""Parse options and report command-line errors for all commands."""
+"""Define the option types and error messages that all commands share."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 # -- commands -------------------------------------------------------------------------------------
 class Shortened(click.Command):
-    """A command with unambiguous short options: `--dev` for `--device`.
+    """A command that accepts unambiguous abbreviations of its options, such as `--dev` for
+    `--device`.
 
-    It converts click's errors to a UsageError in the library's form: got, needed, remedy.
+    It converts click's errors to UsageErrors in the library's form: got, needed, remedy.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -36,7 +37,7 @@ class Shortened(click.Command):
 
 
 class Command(Shortened):
-    """A forgekit command. others: the subcommands that follow its name, as in `profile ncu`."""
+    """A forgekit command. others: the command's subcommands, such as `ncu` in `profile ncu`."""
 
     def __init__(self, *args: Any, others: Sequence[click.Command] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -55,13 +56,14 @@ class Command(Shortened):
         return super().make_context(info_name, args, parent, **extra)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the complete help text, which click would truncate at the limit."""
+        """Return the complete short help, which click would truncate at the limit."""
         text = self.short_help or (self.help or "").partition("\n\n")[0]
         return " ".join(text.split()).rstrip(".")
 
 
 class ScriptCommand(Command):
-    """A command that runs a script; words after the script belong to the script."""
+    """A command that runs a script; all words after the script's name are the script's
+    arguments."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -73,8 +75,8 @@ class ScriptCommand(Command):
 
 
 class ToolCommand(Command):
-    """A command with options, then `--`, then a command line that runs unchanged under an NVIDIA
-    tool."""
+    """A command that takes options, `--`, and a command line, which it runs unchanged under an
+    NVIDIA tool."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, options_metavar="[OPTIONS] -- COMMAND ...", **settings)
@@ -107,7 +109,8 @@ def _no_program(called: str, command: Sequence[str]) -> UsageError:
 def _without_dashes(
     called: str, words: Sequence[str], own: Sequence[str], meant: Sequence[str]
 ) -> UsageError:
-    """Return the error that suggests the intended call: the tool's options, `--`, the command."""
+    """Return an error that suggests the intended call, with the tool's options, `--` and the
+    command."""
     meant = meant or ["my_program.py"]
     example = ["python", *meant] if meant[0].endswith(".py") else meant
     got = f"`{' '.join([called, *words])}`" if words else "no command"
@@ -132,7 +135,7 @@ strict = click.option(
 
 # -- types of options -----------------------------------------------------------------------------
 class AtLeast(click.ParamType):
-    """An integer that is at least `least`. remedy: the advice for other values."""
+    """An integer of at least `least`. remedy: the error message's advice for other values."""
 
     name = "integer"
 
@@ -154,7 +157,7 @@ class AtLeast(click.ParamType):
 
 
 class Names(click.ParamType):
-    """A list of names separated by commas."""
+    """A comma-separated list of names."""
 
     name = "name,..."
 
@@ -165,7 +168,7 @@ class Names(click.ParamType):
         return tuple(word.strip() for word in words if word.strip())
 
 
-# -- refusals -------------------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------
 def _options(command: click.Command, ctx: click.Context) -> list[click.Option]:
     return [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
 
@@ -190,8 +193,9 @@ def _refusal(error: click.UsageError, ctx: click.Context) -> UsageError:
 
 
 def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError:
-    """Turn the library's error about an argument into an error about the option with the same name;
-    re-raise any other error. (A message is `argument: got …, needed …; remedy`.)"""
+    """Convert the library's error about an argument to an error about the option with the same name
+    and this remedy; return other errors unchanged. Messages have the form `argument: got …, needed
+    …; remedy`."""
     said, _, _ = str(error).rpartition("; ")
     if not said.startswith(f"{argument}: "):
         return error
@@ -199,7 +203,7 @@ def as_option(error: ForgekitError, argument: str, remedy: str) -> ForgekitError
 
 
 def chosen_target(device: str | None) -> Target:
-    """Return the target that --device selects; None keeps the default choice.
+    """Return the target that --device selects; for None, return the default target.
 
     Raises:
         UsageError: the device is unknown or lacks the architecture.

@@ -1,4 +1,4 @@
-"""`forgekit profile`: profile a script on the virtual GPU, or a command under ncu or nsys."""
+"""`forgekit profile`: profile a script on the virtual GPU, or a command with ncu or nsys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forgekit.profiling.predicting.predicted import PredictedTime
     from forgekit.profiling.profile import Profile
 
-_out = click.option("--out", help="save the report in this file; default: a temporary file")
+_out = click.option("--out", help="save the report to this file; default: a temporary file")
 _json = click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 
 
@@ -50,7 +50,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="print the table's 
 @click.option("--skip", type=AtLeast(0, "leave it out to skip none"), default=0,
               help="number of launches of these kernels to skip; default: 0")  # fmt: skip
 @click.option("--count", type=AtLeast(1, "leave it out to measure all"),
-              help="number of launches to measure after those; default: all")  # fmt: skip
+              help="number of further launches to measure; default: all")  # fmt: skip
 @click.option("--full", is_flag=True, help="collect all ncu sections, for ncu-ui (slow)")
 def with_ncu(
     command: list[str],
@@ -101,14 +101,14 @@ def with_nsys(command: list[str], out: str | None, as_json: bool) -> int:
 
 
 def _report_path(out: str | None, suffix: str) -> Path | None:
-    """Return the report's path, with the suffix that the tool needs; None for None.
+    """Return the report's path with the suffix that the tool requires; None if `out` is None.
 
     Raises:
         UsageError: the report cannot be written there, or the path is a folder.
     """
     if out is None:
         return None
-    if not Path(out).is_dir():  # the error about a folder shows the name as given
+    if not Path(out).is_dir():  # name a folder in the error without the suffix
         out = out if out.endswith(suffix) else out + suffix
     check_output("--out", out)
     return Path(out).resolve()
@@ -120,12 +120,12 @@ def _print_measured(
     """Move the report to `out`, if given, and print the data or the table.
 
     Raises:
-        UsageError: the report could not be moved; it remains in the temporary file.
+        UsageError: the report cannot be moved; it remains in the temporary file.
     """
     place = out or report
     if out is not None:
         try:
-            shutil.move(report, out)  # an existing file is replaced only after the run
+            shutil.move(report, out)  # replaces an existing file only after the run
         except OSError as error:
             got, remedy = f"{out} ({error.strerror or error})", f"find the report at {report}"
             raise usage_error("--out", got, "a writable file", remedy) from None
@@ -177,7 +177,7 @@ def profile(
         remedy = f"see `forgekit profile {script} --help`"
         raise usage_error("profile", f"options before {script}", needed, remedy)
     chosen = _gpu(gpu) if gpu is not None else None
-    # Keep the script's output separate from the JSON.
+    # Keep the script's output out of the JSON.
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     launched: list[str] = []
     paced = gpu is not None
@@ -225,16 +225,15 @@ def _time(kernel: str, p: Profile, gpu: str | None) -> PredictedTime:
 
 
 def _incomplete(whole: Profile, blocks: int) -> str:
-    """Describe the blocks that --blocks ran, and the effect of skipping the others on the
-    script."""
+    """Describe which blocks ran with --blocks, and the effect on the script's results."""
     from forgekit.profiling.table import WIDTH
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]
     if not parts:
-        return f"--blocks {blocks}: every launch ran in full, because no launch is much larger."
+        return f"--blocks {blocks}: every launch ran in full, because no launch has many more."
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
-        "the first and last blocks, one block drawn from each equal part between them, and 16 "
+        "the first and last blocks, one block from each of the equal parts between them, and 16 "
         f"neighbouring blocks. The results of {whole.name} are therefore incomplete; do not trust "
         "them or any comparison with them."
     )

@@ -15,7 +15,7 @@ from forgekit.commands.options import ScriptCommand, chosen_target, no_cuda, str
 from forgekit.diagnosing.diagnosis import older_name
 from forgekit.errors import ForgekitError, KernelError, SourceLine, UsageError, user_line
 
-# torch's errors when a script places tensors on a missing GPU.
+# torch's errors for device="cuda" without a GPU.
 _NO_CUDA = (
     "Torch not compiled with CUDA enabled",
     "No CUDA GPUs are available",
@@ -31,7 +31,7 @@ _NO_CUDA_REMEDY = (
 
 @dataclass(frozen=True)
 class Ended:
-    """The outcome of a script. status: its exit status; stopped: True if the virtual GPU stopped a
+    """The outcome of a script. status: its exit status. stopped: True if the virtual GPU stopped a
     kernel."""
 
     status: int
@@ -40,7 +40,7 @@ class Ended:
 
 @click.command(cls=ScriptCommand)
 @click.option(
-    "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, else the GPU if there is one"
+    "--device", help="gpu or virtual; default: FORGEKIT_DEVICE, otherwise the GPU if there is one"
 )
 @no_cuda
 @strict
@@ -50,7 +50,7 @@ def run(
     """Run an unmodified CuTe DSL script, on the virtual GPU if there is no GPU.
 
     SCRIPT is the Python file; it receives ARGUMENTS. The exit status is the script's own, or 120 if
-    that is 0 and the sanitizer has findings.
+    the script succeeds but the sanitizer has findings.
     """
     return run_script(script, arguments, device=device, cuda=cuda, strict=strict).status
 
@@ -63,12 +63,12 @@ def run_script(
     cuda: bool = True,
     strict: bool = True,
 ) -> Ended:
-    """Run `script` like `python script arguments...`; return its outcome.
+    """Run a script as `python script arguments...` would; return its outcome.
 
-    device: "gpu" or "virtual"; it overrides FORGEKIT_DEVICE. cuda: on the virtual GPU, torch's
-    "cuda" means the virtual GPU, unless torch has a real GPU. strict: True if the sanitizer's first
-    finding stops the script; otherwise the script continues, and the findings are printed at its
-    end. The traceback of an exception that the script raises starts at the script's own frame.
+    device: "gpu" or "virtual", which overrides FORGEKIT_DEVICE. cuda: True if torch's "cuda" device
+    should be the virtual GPU; ignored if torch has a real GPU. strict: True if the sanitizer's
+    first finding should stop the script; otherwise the findings are printed at its end. Tracebacks
+    begin with the script's own frame.
 
     Raises:
         UsageError: the file or device does not exist.
@@ -99,14 +99,13 @@ def run_script(
 
 
 def launched_nothing(script: str, ended: Ended) -> str:
-    """Return the message for a script that launched no kernel."""
+    """Return the message about a script that launched no kernel."""
     early = f" before it ended with status {ended.status}" if ended.status else ""
     return f"{Path(script).name} launched no kernel{early}."
 
 
 def _ended(path: Path) -> Ended:
-    """Run the script and return its outcome; print its exception, or the error that stopped a
-    kernel."""
+    """Run the script and return its outcome; print the exception that ended it, if any."""
     try:
         _run_as_main(path)
     except SystemExit as leaving:
@@ -126,19 +125,19 @@ def _ended(path: Path) -> Ended:
 
 
 def _run_as_main(path: Path) -> None:
-    """Execute the file as `__main__` under its full path, from which the DSL reads the kernels'
-    source."""
+    """Execute the file as `__main__`, under its full path, from which CuTe DSL reads the source of
+    kernels."""
     module = ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
-    # Do not inherit this module's `annotations` import, which would turn the script's annotations
-    # into text.
+    # Do not inherit this module's `annotations` import, which would make the script's annotations
+    # strings.
     exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
 
 
 def _show(error: Exception, script: Path) -> None:
-    """Print the script's exception as Python does, but without the frames that called the script
-    and the frames that modules hide with pytest's `__tracebackhide__`."""
+    """Print the script's exception as Python does, but without the frames outside the script that
+    called it and the frames marked with pytest's `__tracebackhide__`."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
         trace = trace.tb_next
@@ -147,7 +146,7 @@ def _show(error: Exception, script: Path) -> None:
     for step in reversed(frames):
         if not step.tb_frame.f_globals.get("__tracebackhide__"):
             trace = TracebackType(trace, step.tb_frame, step.tb_lasti, step.tb_lineno)
-    # The DSL replaces this hook with one that shortens compile errors.
+    # CuTe DSL replaces this hook with one that shortens compile errors.
     sys.excepthook(type(error), error.with_traceback(trace), trace)
     if hint := older_name(error):
         _refuse(hint, None)
@@ -160,7 +159,7 @@ def _chain(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _wants_a_gpu(error: Exception) -> bool:
-    """Return True if torch refused device="cuda" because this machine has no GPU."""
+    """Return True if torch raised the error because this machine has no GPU."""
     return isinstance(error, AssertionError | RuntimeError) and any(
         text in str(error) for text in _NO_CUDA
     )
@@ -171,8 +170,8 @@ def _refuse(why: object, where: SourceLine | None) -> None:
 
 
 def _status(code: object) -> int:
-    """Return the exit status of a `sys.exit(code)`; print a code that is not a status, as Python
-    does."""
+    """Return the exit status of `sys.exit(code)`; like Python, print a code that is not a
+    status."""
     if code is None or isinstance(code, int):
         return int(code or 0)
     print(code, file=sys.stderr)

@@ -27,11 +27,11 @@ from forgekit.text import plural
     "names",
     type=Names(),
     default=",".join(sanitizer.TOOLS),
-    help=f"tools to run, each in a separate run; default: {','.join(sanitizer.TOOLS)}",
+    help=f"tools to run, one after another; default: {','.join(sanitizer.TOOLS)}",
 )
 @click.option("--json", "as_json", is_flag=True, help="print the table's data as JSON")
 def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: bool) -> int:
-    """Run a command under NVIDIA's compute-sanitizer, on the GPU."""
+    """Run a command on the GPU under NVIDIA's compute-sanitizer."""
     unknown = [name for name in names if name not in sanitizer.TOOLS]
     if unknown or not names:
         needed = f"some of {', '.join(sanitizer.TOOLS)}"
@@ -55,7 +55,7 @@ def with_compute_sanitizer(command: list[str], names: tuple[str, ...], as_json: 
 def _print_results(
     results: list[sanitizer.Result], command: list[str], logs: Path, *, as_json: bool
 ) -> None:
-    """Print the results; keep the logs that are not empty."""
+    """Print the results as a table or JSON; delete the logs if they report nothing."""
     wrong = any(r.errors or r.warnings for r in results)
     if not wrong:
         shutil.rmtree(logs)
@@ -68,7 +68,7 @@ def _print_results(
 
 # -- a script -------------------------------------------------------------------------------------
 class ScriptOrCommand(ScriptCommand):
-    """A command that runs a script or, after compute-sanitizer's options and `--`, a command
+    """A command that takes a script or, after compute-sanitizer's options and `--`, a command
     line."""
 
     def make_context(
@@ -84,8 +84,8 @@ class ScriptOrCommand(ScriptCommand):
 
 
 def _is_command(words: Sequence[str]) -> bool:
-    """Return True if `--` comes before any script, or if there is an option that only
-    compute-sanitizer has."""
+    """Return True if the words contain `--` before any script, or an option that only the
+    compute-sanitizer form has."""
     for i, word in enumerate(words):
         if word == "--" or word.partition("=")[0] in ("--tool", "--json"):
             return True
@@ -101,14 +101,16 @@ def _is_command(words: Sequence[str]) -> bool:
     "runs a command on the GPU under NVIDIA's compute-sanitizer",
 )
 @click.option(
-    "--schedule", default="default", help="default, or adversarial to run orders that expose races"
+    "--schedule",
+    default="default",
+    help="default, or adversarial to run thread orders that expose races",
 )
 @click.option(
     "--seed", type=AtLeast(0, "choose another"), default=0, help="seed of the adversarial schedule"
 )
 @no_cuda
 def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, cuda: bool) -> int:
-    """Run a CuTe DSL script on the virtual GPU and print its mistakes.
+    """Run a CuTe DSL script on the virtual GPU and report its mistakes.
 
     SCRIPT is the Python file; it receives ARGUMENTS.
     """
@@ -136,7 +138,7 @@ def sanitize(script: str, arguments: tuple[str, ...], schedule: str, seed: int, 
 
 
 def _summary(ended: Ended, counts: str) -> str:
-    """Summarise the findings, and name any part that was not checked."""
+    """Summarise the findings; mention code that was not checked."""
     if ended.stopped:
         return f"sanitizer: stopped by the error above, after {counts}; later code is unchecked"
     if ended.status:

@@ -1,2 +1,2 @@
-"""compile(): argument specs, the cache key, the memory and disk caches, the GPU and virtual GPU
-backends."""
+"""Implement `compile()`: argument specs, the cache key, the memory and disk caches, and the
+backends for the GPU and the virtual GPU."""

@@ -1,9 +1,9 @@
 """Compile, store, load and call a function, on the GPU or on the virtual GPU.
 
 On the GPU, calls go through TVM-FFI, which checks the arguments in C++ and passes torch's current
-stream for a stream parameter; the cache stores the exported object file. On the virtual GPU, the
-DSL's host code is linked against the interceptor; the cache stores the compiled MLIR module and the
-PTX.
+stream for a stream parameter; the cache stores the exported object file. For the virtual GPU, CuTe
+DSL's host code is linked against forgekit's interceptor instead of the CUDA driver; the cache
+stores the compiled MLIR module and the PTX.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from forgekit.errors import PlatformError, UsageError, got_needed, usage_error
 from forgekit.vgpu import HOST
 
 Launch = Callable[..., None]
-Parts = dict[str, bytes]  # name -> a stored part of a compiled function
+Parts = dict[str, bytes]  # maps names to the parts of a compiled function that the cache stores
 
 _EXPORTED = "forgekit_entry"
 
 
 @dataclass(frozen=True)
 class Artefacts:
-    """The DSL's output for a function.
+    """CuTe DSL's output for a function.
 
-    ptx: the PTX text. cubin: the machine code. ptxas: the assembler's report. executable: the host
-    function, in the form that its backend calls.
+    ptx: the PTX text. cubin: the machine code. ptxas: the assembler's report. executable: the
+    compiled host function, which the backend calls.
     """
 
     ptx: str
@@ -48,17 +48,17 @@ class Artefacts:
 
 
 class Backend(ABC):
-    """The base class of both backends, which calls the DSL's compiler and collects its
+    """The base class of both backends, which runs CuTe DSL's compiler and collects its
     artefacts."""
 
     extra_options = ""
 
     @abstractmethod
     def stream(self) -> Any:
-        """Return the argument that stands for a stream parameter at compile time."""
+        """Return the placeholder for a stream parameter at compile time."""
 
     def compile(self, job: Job) -> Artefacts:
-        """Run the DSL's compiler and return its artefacts.
+        """Run CuTe DSL's compiler; return its artefacts.
 
         Raises:
             CompileError: the kernel contains a mistake; the message names its line.
@@ -81,30 +81,32 @@ class Backend(ABC):
                 raise _explained(error, job.fn, job.options) from None
             ptxas = report.read_bytes() if report.exists() else b""
         cubin = raw.__cubin__ if isinstance(raw.__cubin__, bytes) else b""
-        ptx = raw.__ptx__ or ""  # if there is no kernel, the DSL names a file that it never wrote
+        ptx = raw.__ptx__ or ""  # without a kernel, the named file does not exist
         return Artefacts(ptx if "\n" in ptx else "", cubin, ptxas, raw)
 
     def parts(self, made: Artefacts) -> Parts:
-        """Return the parts that `load` needs in another process."""
+        """Return the parts to store, from which `load` restores the artefacts in another
+        process."""
         ptx = portable_path(made.ptx).encode()
         return {"ptx": ptx, "cubin": made.cubin, "ptxas": made.ptxas}
 
     def load(self, job: Job, parts: Parts) -> Artefacts:
-        """Restore an executable from `parts`."""
+        """Restore the artefacts from `parts`."""
         ptx = this_process(parts["ptx"].decode())
         executable = self._revived(job, parts, ptx)
         return Artefacts(ptx, parts["cubin"], parts["ptxas"], executable)
 
     @abstractmethod
     def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
-        """Return the host function stored in `parts`."""
+        """Restore the executable from `parts`."""
 
     @abstractmethod
     def launcher(self, job: Job, executable: Any) -> Launch:
-        """Return the function that launches the kernels, given the run-time arguments in order."""
+        """Return the function that launches the kernels; it takes the run-time arguments in
+        order."""
 
     def _stand_ins(self, job: Job) -> list[Any]:
-        """Return the argument that stands for each parameter at compile time."""
+        """Return the arguments for compiling: placeholders, and the values of constants."""
         symbols: dict[str, Any] = {}
         make: dict[str, Callable[[Any], Any]] = {
             "tensor": lambda spec: spec.fake(symbols),
@@ -116,7 +118,7 @@ class Backend(ABC):
 
 
 class GpuBackend(Backend):
-    """Kernels on an NVIDIA GPU."""
+    """Compiles kernels for an NVIDIA GPU, and launches them."""
 
     extra_options = "--enable-tvm-ffi"
 
@@ -147,12 +149,12 @@ class GpuBackend(Backend):
         return getattr(module, _EXPORTED)
 
     def launcher(self, job: Job, executable: Any) -> Launch:
-        # This skips the DSL's wrapper for keywords, which costs a microsecond.
+        # Bypass CuTe DSL's wrapper for keyword arguments, which costs a microsecond per call.
         executable = getattr(executable, "__tvm_ffi_object__", lambda: executable)()
         raw_stream = torch._C._cuda_getCurrentRawStream
         device = torch.cuda.current_device()
         has_stream = any(p.kind == "stream" for p in job.parameters)
-        # TVM-FFI rejects sizes beyond 32 bits, but does not check offsets.
+        # TVM-FFI rejects sizes beyond 32 bits, but not offsets beyond 32 bits.
         may_wrap = [
             (place, mode, most)
             for place, p in enumerate(job.runtime)
@@ -167,15 +169,15 @@ class GpuBackend(Backend):
             try:
                 executable(*args)
             except (ValueError, TypeError, AttributeError, RuntimeError):
-                job.check_arguments(args)  # reports the mismatch in the student's terms
+                job.check_arguments(args)  # reports a mismatch more clearly
                 raise
 
         def call(*args: Any) -> None:
             if raw_stream(device) == 0:
                 run(*args)
                 return
-            # Without a stream parameter the launch uses the default stream, so keep the work in
-            # order.
+            # Without a stream parameter, the launch uses the default stream. Synchronize it with
+            # the current stream.
             current, default = torch.cuda.current_stream(), torch.cuda.default_stream()
             default.wait_stream(current)
             run(*args)
@@ -185,7 +187,7 @@ class GpuBackend(Backend):
 
 
 class VirtualBackend(Backend):
-    """Kernels on the virtual GPU."""
+    """Compiles kernels for the virtual GPU, and launches them."""
 
     def stream(self) -> Any:
         from cuda.bindings.driver import CUstream
@@ -207,7 +209,7 @@ class VirtualBackend(Backend):
         return super().parts(made) | {"module": module.getvalue(), "name": name}
 
     def _revived(self, job: Job, parts: Parts, ptx: str) -> Any:
-        # Constants are already part of the code; the other arguments arrive packed, without types.
+        # The code already contains the constants; the other arguments are packed, without types.
         names = [p.name for p in job.parameters if p.kind != "constant"]
         either = inspect.Parameter.POSITIONAL_OR_KEYWORD
         signature = inspect.Signature([inspect.Parameter(name, either) for name in names])
@@ -215,8 +217,7 @@ class VirtualBackend(Backend):
 
     def launcher(self, job: Job, executable: Any) -> Launch:
         stream = self.stream()
-        # The call still passes a constant that is not annotated Constexpr (None for an optional
-        # tensor).
+        # Constants that are not annotated Constexpr (None for an optional tensor) are also passed.
         expected = executable.execution_args._meta.all_names
         parameters = [p for p in job.parameters if p.name in expected]
 
@@ -240,8 +241,8 @@ class VirtualBackend(Backend):
 
 
 def pack(tensor: torch.Tensor, spec: TensorSpec) -> Any:
-    """Pack a tensor that fits `spec` for the DSL's host functions: an 8-byte pointer, each dynamic
-    size as int32, each dynamic stride as int64; static values are omitted."""
+    """Pack a tensor that fits `spec` for CuTe DSL's host functions: an 8-byte pointer, each dynamic
+    size as int32, and each dynamic stride as int64. Static values are omitted."""
     modes = list(zip(tensor.shape, spec.shape, tensor.stride(), spec.strides, strict=True))
     fields = [(64, tensor.data_ptr())]
     fields += [(32, size) for size, known, _, _ in modes if not isinstance(known, int)]
@@ -282,7 +283,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _explained(error: Exception, fn: Any, options: str) -> Exception:
-    """Translate an error from the DSL's compiler into a forgekit exception."""
+    """Convert an error from CuTe DSL's compiler to a forgekit exception."""
     if isinstance(error, OSError) and f"{error.filename}" in options:
         got, needed = f"{options} ({error.strerror})", "a writable folder"
         remedy = "choose another folder, or omit --dump-dir"

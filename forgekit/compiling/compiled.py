@@ -1,10 +1,11 @@
-"""compile(): compile a CuTe DSL function once for a family of tensors, for a real GPU or the
+"""Define `compile()`, which compiles a CuTe DSL function once for many tensors, for a GPU or the
 virtual GPU.
 
 The cache key covers everything that can change the machine code: the source text of the function
-and of everything it reaches, the values that these capture (`fingerprint.py`), the argument specs
-(`specs.py`), architecture, options, and the versions of the DSL and of forgekit. A memory hit costs
-one digest of the source; a hit on disk (`store.py`) saves the next process a compiler run.
+and of all functions and classes that it reaches, the values that they capture (`fingerprint.py`),
+the argument specs (`specs.py`), the architecture, the options, and the versions of CuTe DSL and
+forgekit. A hit in memory costs one digest of the source; a hit on disk (`store.py`) saves a new
+process the compilation.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ class CompiledKernel:
 
     Attributes:
         ptx: the PTX text. cubin: the machine code. ptxas: the assembler's report.
-        key: the cache key. compile_ms: milliseconds from the request until the function could be
-            called.
-        origin: the source of the function in the last `compile`: "compiled", "memory" or "disk".
+        key: the cache key. compile_ms: the time from the request until the function could be
+            called, in milliseconds.
+        origin: where the last `compile` call found the function: "memory", "disk", or "compiled" if
+            it was compiled.
         target: the device and architecture on which it runs.
-        runtime: the parameters that a call passes: tensors and scalars. launch: the fastest way to
-            call the function; takes the tensors and scalars in order.
+        runtime: the parameters whose arguments a call passes: tensors and scalars. launch: the
+            fastest function that launches the kernels; it takes the tensors and scalars in order.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class CompiledKernel:
 
     @functools.cached_property
     def resources(self) -> dict[str, Resources]:
-        """Map each kernel's name to its registers and spills."""
+        """Map each kernel's name to its register and spill counts."""
         return parse_ptxas(self.ptxas.decode(errors="replace"))
 
     @functools.cached_property
@@ -73,18 +75,19 @@ class CompiledKernel:
 
     @property
     def registers(self) -> int:
-        """Return the registers per thread: the maximum over this function's kernels."""
+        """Return the maximum number of registers per thread over this function's kernels."""
         return max((r.registers for r in self.resources.values()), default=0)
 
     @property
     def code_bytes(self) -> int:
-        """Return the total machine-code bytes of this function's kernels; an instruction takes 16
+        """Return the total size of this function's kernels in bytes; an instruction takes 16
         bytes."""
         return code_bytes(self.cubin)
 
     @property
     def spill_bytes(self) -> int:
-        """Return the bytes spilled per thread, stores plus loads: the maximum over the kernels."""
+        """Return the maximum bytes of spill stores and loads per thread over this function's
+        kernels."""
         return max((r.spill_bytes for r in self.resources.values()), default=0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
@@ -99,8 +102,8 @@ class CompiledKernel:
         self.launch(*args)
 
     def on_virtual_gpu(self) -> CompiledKernel:
-        """Return the same function, compiled for the same arguments on the virtual GPU, for
-        inspection."""
+        """Return the same function compiled for the same arguments on the virtual GPU, where it can
+        be inspected."""
         if self.target.kind == "virtual":
             return self
         arch = self.target.arch if self.target.arch in HARDWARE.ARCHITECTURES else None
@@ -108,7 +111,7 @@ class CompiledKernel:
         return compile(self.fn, *values, options=self.options, device="virtual", arch=arch)
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentMismatchError if an argument does not fit; it names the first one."""
+        """Raise ArgumentMismatchError, which names the first argument that does not fit."""
         self.job.check_arguments(args)
 
     def __repr__(self) -> str:
@@ -134,10 +137,10 @@ def compile(
             or any value for a parameter annotated `Constexpr`.
         options: more options for CuTe DSL's compiler, such as `"--opt-level 2"`.
         device, arch: see `forgekit.devices.current_target`.
-        cache: False compiles again, even if the function is in memory or on disk.
+        cache: False to compile again even if the function is in memory or on disk.
 
     Returns:
-        A function of the tensors and scalars. forgekit fills a parameter named `stream` with
+        A function of the tensors and scalars. If it has a parameter named `stream`, forgekit passes
         torch's current stream.
 
     Raises:
@@ -167,7 +170,7 @@ def compile(
 
 
 def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKernel:
-    """Read the function from disk if allowed and possible; otherwise compile and store it."""
+    """Load the function from disk if possible; otherwise compile it and, if `on_disk`, store it."""
     began = time.perf_counter()
     backend = backend_for(job.target.kind)
     found = _from_disk(backend, job, key) if on_disk else None
@@ -184,19 +187,19 @@ def _from_disk_or_compiler(job: Job, key: str, *, on_disk: bool) -> CompiledKern
 
 
 def _from_disk(backend: Backend, job: Job, key: str) -> tuple[Artefacts, Launch] | None:
-    """Return the function stored on disk, ready to call; None if it is missing or unusable."""
+    """Load the function from disk; return None if it is missing or unusable."""
     parts = store.load(key)
     if parts is None:
         return None
     try:
         made = backend.load(job, parts)
         return made, backend.launcher(job, made.executable)
-    except Exception:  # written by another version, or damaged despite a valid digest
+    except Exception:  # from another version, or damaged despite its valid checksum
         return None
 
 
 def cache_clear() -> None:
-    """Forget every function compiled in this process; the disk cache remains."""
+    """Remove all compiled functions from memory, but not from disk."""
     with HOST.lock:
         _cache.clear()
 

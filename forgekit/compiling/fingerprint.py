@@ -1,10 +1,10 @@
-"""Compute a digest of everything in a function's source that can change its compiled code.
+"""Compute a digest of the source code and values that can change a function's compiled code.
 
-Compiling traces a function in Python, so the result depends on the text of the function and of
-every function and class it reaches by name, and on the values of the globals, closure cells,
-defaults and instance attributes it reads. The digest covers all of these. Library functions (from
-an installed package or the standard library) contribute only their names, because the cache key
-contains the libraries' versions.
+CuTe DSL compiles a function by tracing it in Python, so the result depends on the text of the
+function and of every function and class that it reaches by name, and on the values of the globals,
+closure cells, defaults and instance attributes that they read. The digest covers all of these.
+Library functions (from an installed package or the standard library) contribute only their names,
+because the cache key contains the libraries' versions.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _KERNEL_PID = re.compile(r"ipykernel_\d+")
 
 @dataclasses.dataclass(frozen=True)
 class Fingerprint:
-    """A hexadecimal digest. portable: False if a value can be identified only by its `id`, which
-    makes the digest meaningless in another process."""
+    """A hexadecimal digest. portable: False if the digest is valid only in this process, because it
+    includes the `id` of a value that cannot be described otherwise."""
 
     digest: str
     portable: bool
 
 
 def fingerprint(*values: object) -> Fingerprint:
-    """Return the fingerprint of functions, callable objects and plain values."""
+    """Return a fingerprint of functions, callable objects and plain values."""
     walker = _Walker()
     for value in values:
         walker.describe(value, 0)
@@ -57,10 +57,9 @@ def files_of(value: object) -> set[str]:
 
 
 class _Walker:
-    """Walk through values depth first and add their parts to `parts`.
+    """Traverses values depth first and appends text that identifies them to `parts`.
 
-    It appends instead of yielding, because nested generators would resume every level for each
-    part.
+    Nested generators would be slower, because each part would resume the generators of all levels.
     """
 
     def __init__(self) -> None:
@@ -68,7 +67,7 @@ class _Walker:
         self.files: set[str] = set()
         self.portable = True
         self.seen: dict[int, int] = {}
-        self.keep: list[object] = []  # alive, so that their ids stay unique
+        self.keep: list[object] = []  # keeps objects alive, so that their ids stay unique
 
     def describe(self, value: Any, depth: int) -> None:
         if isinstance(value, enum.Enum):
@@ -123,7 +122,7 @@ class _Walker:
                 self.describe(item, depth)
 
     def text_of(self, value: Any, depth: int) -> str:
-        """Join the parts of one value into one sortable text."""
+        """Return the parts of one value as one string, which can be sorted."""
         first = len(self.parts)
         self.describe(value, depth)
         text = "".join(self.parts[first:])
@@ -153,11 +152,10 @@ class _Walker:
             lines, first = source_lines(function)
         except (OSError, TypeError):
             self.parts.append(_instructions(function.__code__))
-            text = "lambda"  # not a statement, so `_names_in` returns None
+            text = "lambda"  # for this text, `_names_in` returns None
         else:
-            # Start at `def`: the DSL drops a function's decorators when it first compiles it. The
-            # function's location is part of the text, because messages and profiles name lines of
-            # the file or cell.
+            # Start at `def`, because CuTe DSL drops a function's decorators when it first compiles
+            # it. Include the function's location, because messages and profiles show line numbers.
             skip = next((i for i, t in enumerate(lines) if _DEF.match(t)), 0)
             text = textwrap.dedent("".join(lines[skip:]))
             self.parts += [f"{portable_path(function.__code__.co_filename)}:{first + skip}", text]
@@ -184,54 +182,54 @@ _IDENTIFIED: dict[int, object] = {}
 
 
 def _counts(module: str | None, file: str | None) -> bool:
-    """Return True if the code's text is part of the digest, as for the user's functions and
-    forgekit's kernels."""
+    """Return True if the digest includes the code's text, as for users' functions and forgekit's
+    kernels."""
     top = (module or "").partition(".")[0]
     if top == "forgekit":
         return True
     if file is None or is_library(top):
         return False
-    return file.startswith("<") or is_user_file(file)  # "<string>": made by exec
+    return file.startswith("<") or is_user_file(file)  # "<string>": created by exec
 
 
 def _is_user_class(cls: type) -> bool:
     try:
         return _counts(cls.__module__, inspect.getfile(cls))
-    except (TypeError, OSError):  # built in, or defined in a notebook cell
+    except (TypeError, OSError):  # built-in, or defined in a notebook cell
         return cls.__module__ == "__main__"
 
 
 def _instructions(code: types.CodeType) -> str:
-    """Return the code of a function without source, and of its nested functions, as text."""
+    """Return the bytecode, names and constants of a function without source as text, including its
+    nested functions."""
     inner = (_instructions(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
     return f"{code.co_code.hex()}:{code.co_names}:{', '.join(inner)}"
 
 
 def portable_path(text: str) -> str:
-    """Remove the process ID from a notebook cell's file name, or from text that contains such
-    names."""
+    """Replace the process ID with 0 in the file names of notebook cells."""
     return _KERNEL_PID.sub("ipykernel_0", text)
 
 
 def this_process(text: str) -> str:
-    """Undo `portable_path` for cells of the running Jupyter kernel."""
+    """Insert this process's ID into file names from `portable_path`."""
     return _KERNEL_PID.sub(f"ipykernel_{os.getpid()}", text)
 
 
 @functools.lru_cache(maxsize=4096)
 def _names_in(text: str) -> frozenset[str] | None:
-    """Return the global names and the attributes in a function's text; None if the text is not a
-    whole statement.
+    """Return the names of globals and attributes in a function's text; None if the text is not a
+    complete statement.
 
-    The code object cannot replace the text, because the DSL replaces the code object when it first
-    compiles the function.
+    The names come from the text rather than the code object, because CuTe DSL replaces the code
+    object when it first compiles the function.
     """
     try:
         (statement,) = ast.parse(text).body
         scopes = symtable.symtable(text, "function", "exec").get_children()
-    except (SyntaxError, ValueError):  # a lambda's source is its line
+    except (SyntaxError, ValueError):  # for example, the line that contains a lambda
         return None
-    body = getattr(statement, "body", (statement,))  # f = lambda x: …
+    body = getattr(statement, "body", (statement,))  # no body: f = lambda x: …
     nodes = [node for part in body for node in ast.walk(part)]
     names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     while scopes:
@@ -244,7 +242,7 @@ def _names_in(text: str) -> frozenset[str] | None:
 def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dict[str, Any]:
     """Return the globals and closure cells that a function, or a function nested in it, uses.
 
-    names: the names in the function's text; None uses the names in its code object.
+    names: the names in the function's text; None to use those in its code object.
     """
     found: dict[str, Any] = {}
     if names is None:
@@ -258,7 +256,7 @@ def _captured(function: types.FunctionType, names: frozenset[str] | None) -> dic
             value = found[name] = function.__globals__[name]
             if isinstance(value, types.ModuleType):
                 file = getattr(value, "__file__", None)
-                # the attribute that the function reads: module.NAME
+                # add the module's attributes that the function reads: module.NAME
                 if _counts(value.__name__, file):
                     found |= {f"{name}.{n}": getattr(value, n) for n in names if hasattr(value, n)}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

@@ -26,8 +26,8 @@ _RETURNS_NOTHING = "pass a tensor, because a kernel writes to its arguments and 
 class Parameter:
     """A parameter of a compiled function.
 
-    kind: "tensor" (value: its TensorSpec), "scalar" (value: CuTe DSL's type), "constant" (value:
-    the compiled-in value), "stream" (supplied by forgekit, never by the caller).
+    kind: "tensor" (`value` is its TensorSpec), "scalar" (`value` is its CuTe DSL type), "constant"
+    (`value` is compiled in), or "stream" (forgekit passes the argument).
     """
 
     name: str
@@ -52,7 +52,7 @@ class Job:
 
     @functools.cached_property
     def runtime(self) -> tuple[Parameter, ...]:
-        """Return the parameters that a call passes: tensors and scalars."""
+        """Return the parameters whose arguments a call passes: tensors and scalars."""
         return tuple(p for p in self.parameters if p.kind in ("tensor", "scalar"))
 
     @functools.cached_property
@@ -60,7 +60,7 @@ class Job:
         return self.target.torch_device.type
 
     def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentMismatchError if an argument does not fit; it names the first one."""
+        """Raise ArgumentMismatchError, which names the first argument that does not fit."""
         if not isinstance(args, tuple | list) or len(args) != len(self.runtime):
             needed = f"a tuple of {len(self.runtime)}, one value per tensor or scalar"
             raise _mismatch("check_arguments", brief(args), needed, "pass exactly these values")
@@ -70,14 +70,14 @@ class Job:
 
 
 def function_name(fn: Any) -> str:
-    """Return the display name: a function's name, or the name of an object's class."""
+    """Return the name to display: a function's name, or the name of an object's class."""
     if inspect.isroutine(fn) or hasattr(fn, "__wrapped__"):
         return str(getattr(fn, "__name__", "kernel"))
     return type(fn).__name__
 
 
 def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
-    """Return the parameters of `fn`, whose kinds follow from example arguments and annotations.
+    """Return the parameters of `fn`; determine their kinds from example arguments and annotations.
 
     Raises:
         UsageError: `fn` is not a function, or there are too many or too few arguments.
@@ -114,12 +114,12 @@ def match_parameters(fn: Any, args: tuple[Any, ...]) -> tuple[Parameter, ...]:
 def _annotations(function: Any) -> dict[str, Any]:
     try:
         return inspect.get_annotations(function, eval_str=True)
-    except Exception:  # if an annotation cannot be evaluated, use it as text
+    except Exception:  # an annotation cannot be evaluated; use the text
         return inspect.get_annotations(function)
 
 
 def _refuse_no_tensor(name: str, annotation: Any, value: Any, optional: bool) -> None:
-    """Raise UsageError for an array, a list or None in place of a tensor."""
+    """Raise UsageError if an array, a list or None is passed for a tensor."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     wants_tensor = text.rpartition(".")[2] == "Tensor"
     if value is None and wants_tensor and not optional:
@@ -152,11 +152,11 @@ def _parameter(name: str, annotation: Any, value: Any) -> Parameter:
 def bind_call(
     name: str, parameters: Sequence[Parameter], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the run-time arguments in order; a call may repeat constants if they equal the
+    """Return a call's run-time arguments in order. A call may also pass constants that equal the
     compiled-in values.
 
     Raises:
-        ArgumentMismatchError: arguments are missing, extra or unknown, or a constant differs.
+        ArgumentMismatchError: arguments are missing, superfluous or unknown, or a constant differs.
     """
     visible = {p.name: p for p in parameters if p.kind != "stream"}
     needed = [p.name for p in visible.values() if p.kind != "constant"]
@@ -188,7 +188,7 @@ def _mismatch(what: str, got: str, needed: str, remedy: str) -> ArgumentMismatch
 
 def _same(one: Any, other: Any) -> bool:
     if getattr(one, "is_meta", False):
-        return False  # comparing tensors without values takes torch seconds
+        return False  # `==` on meta tensors takes seconds
     try:
         return bool(one == other)
     except Exception:  # an array with several elements, or an object that cannot be compared
@@ -200,8 +200,8 @@ def check_argument(
 ) -> None:
     """Raise ArgumentMismatchError if a call's argument does not fit its parameter.
 
-    device: torch's device type. sizes: the named sizes seen so far in this call, which this
-    function extends.
+    device: torch's device type. sizes: the named sizes found so far in this call; this function
+    adds to them.
     """
     if p.kind == "scalar":
         _check_scalar(p, value)

@@ -1,5 +1,5 @@
-"""Run a compiled kernel again on the virtual GPU, on copies and without its prints, to
-inspect it."""
+"""Run a compiled kernel again on the virtual GPU for inspection, with copied arguments and without
+its prints."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments in the order of a call; `what` is the name of the calling public
-    function.
+    """Return a call's arguments in order. what: the public function to name in errors.
 
     Raises:
         UsageError: the kernel is not compiled, or the arguments do not fit it.
@@ -37,10 +36,11 @@ def bind(what: str, kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any,
 
 
 def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> tuple[Any, ...]:
-    """Run the kernel on copies of the arguments and return the copies. Its prints are hidden.
+    """Run the kernel with copies of the arguments, without its prints; return the copies.
 
-    options: those of `forgekit.vgpu.options`. By default the kernel runs in the usual order and
-    without the sanitizer, regardless of the user's options, because this run is not a check.
+    options: as in `forgekit.vgpu.options`. By default, the kernel runs in the usual order and
+    without the sanitizer, regardless of the user's options, because this call does not check the
+    kernel.
 
     Raises:
         KernelError: the virtual GPU stopped the kernel.
@@ -56,10 +56,9 @@ def run_again(kernel: CompiledKernel, args: tuple[Any, ...], **options: Any) -> 
 
 
 def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return copies of the tensors on the CPU, with the same layouts; copies share memory if the
-    originals do.
+    """Copy the tensors to the CPU with the same layouts; copies share memory if the originals do.
 
-    Elements that are unwritten in an original are also unwritten in the copy.
+    Uninitialized elements remain uninitialized for the sanitizer.
     """
     storages: dict[tuple[str, int], torch.UntypedStorage] = {}
     return tuple(_copy(a, storages) for a in args)
@@ -83,8 +82,8 @@ def _copy(value: Any, storages: dict[tuple[str, int], torch.UntypedStorage]) -> 
 
 
 def _clone(original: torch.UntypedStorage) -> torch.UntypedStorage:
-    """Copy a storage in a single thread, because torch's own copy takes milliseconds when other
-    work keeps the cores busy."""
+    """Copy a storage in a single thread, because torch's multithreaded copy takes milliseconds when
+    the cores are busy."""
     import torch
 
     made = torch.UntypedStorage(original.nbytes())

@@ -25,7 +25,7 @@ class Resources:
 
 
 def parse_ptxas(text: str) -> dict[str, Resources]:
-    """Map each kernel's name to its resources, from ptxas's report (`-v`)."""
+    """Parse ptxas's report (`-v`); map each kernel's name to its resources."""
     _, *parts = _ENTRY.split(text)
     result = {}
     for name, report in zip(parts[::2], parts[1::2], strict=True):
@@ -36,8 +36,8 @@ def parse_ptxas(text: str) -> dict[str, Resources]:
 
 
 def code_bytes(cubin: bytes) -> int:
-    """Return the machine-code size of a cubin in bytes: the total size of its executable sections
-    (a cubin is an ELF-64 file)."""
+    """Return the size of a cubin's machine code in bytes: the total of its executable sections (a
+    cubin is a 64-bit ELF file)."""
     if not cubin:
         return 0
     (table,) = struct.unpack_from("<Q", cubin, 40)

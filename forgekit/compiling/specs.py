@@ -1,10 +1,9 @@
-"""Describe the tensors that a kernel is compiled for: element type, fixed sizes, strides,
+"""Describe the tensors for which a kernel is compiled: element type, static sizes, strides and
 alignment.
 
-A `TensorSpec` describes every tensor that fits it. A spec made from a tensor leaves all sizes
-dynamic, so one compiled kernel serves them all, and fixes only the memory order: the mode with
-stride 1. `spec(x, static=…, divisible=…)` fixes more values, for code that needs them at compile
-time.
+A `TensorSpec` made from a tensor leaves all sizes dynamic, so that one compiled kernel works for
+all sizes, and fixes only the memory order: the mode with stride 1. `spec(x, static=…, divisible=…)`
+fixes more values, for code that needs them at compile time.
 """
 
 from __future__ import annotations
@@ -22,23 +21,24 @@ from forgekit.errors import ArgumentMismatchError, brief, got_needed, usage_erro
 from forgekit.text import plural
 from forgekit.vgpu import HARDWARE, HOST
 
-Mode = int | str | None  # a fixed size, a named dynamic size, or None for dynamic
-Problem = tuple[str, object, object, str]  # what, got, needed, remedy
-# name -> its size in this call, and the place where that size was found
+Mode = int | str | None  # a static size, the name of a dynamic size, or None
+Problem = tuple[str, object, object, str]  # subject, got, needed, remedy
+# maps names to their sizes in a call, with the tensor and mode that have the size
 Sizes = dict[str, tuple[int, str]]
 
-_MAX_ALIGN = 16  # the widest access of one thread, in bytes
+_MAX_ALIGN = 16  # bytes in a thread's widest access
 
 
 @dataclass(frozen=True)
 class TensorSpec:
     """The description of a tensor argument of a compiled kernel.
 
-    dtype: torch dtype. shape: one entry per mode: an int is a static size; None is a dynamic size;
-    a string names a dynamic size, which must be equal wherever the name is used. stride: the
+    dtype: the torch dtype. shape: one entry per mode: an int is a static size; None is a dynamic
+    size; a string names a dynamic size, which must be equal wherever the name is used. stride: the
     strides in elements, in the same form; None instead of a tuple means row-major. align: the
-    alignment in bytes of the first element. divisible: mode -> divisor of its (dynamic) size.
-    read_only: True if the kernel must not write to the tensor (checked on the virtual GPU).
+    alignment of the first element in bytes. divisible: maps modes with dynamic sizes to divisors of
+    these sizes. read_only: True if the kernel must not write to the tensor (checked on the virtual
+    GPU).
     """
 
     dtype: torch.dtype
@@ -80,13 +80,13 @@ class TensorSpec:
         return self.align or 1
 
     def _row_divisor(self) -> int:
-        """Return a divisor of all dynamic strides: rows start at multiples of the fastest mode's
-        divisor."""
+        """Return the fastest mode's divisor, which all dynamic strides must also be multiples of,
+        because each row must start at a multiple of it."""
         unit = next((m for m, s in enumerate(self.strides) if s == 1), None)
         return 1 if unit is None else self.divisible.get(unit, 1)
 
     def key(self) -> tuple[object, ...]:
-        """Return the plain data that distinguishes this spec from others."""
+        """Return plain data that identifies this spec."""
         divisible = tuple(sorted(self.divisible.items()))
         return (str(self.dtype), self.shape, self.stride, self.align, divisible, self.read_only)
 
@@ -102,8 +102,8 @@ class TensorSpec:
 
     # -- for the compiler ---------------------------------------------------------------------
     def fake(self, symbols: dict[str, Any]) -> Any:
-        """Return CuTe DSL's placeholder for such a tensor; `symbols` holds the symbol of each named
-        size."""
+        """Return CuTe DSL's placeholder for a tensor with this spec. symbols: maps named sizes to
+        CuTe DSL's symbols; this function adds to it."""
         import cutlass.cute as cute
         from cutlass.cute.runtime import make_fake_tensor
 
@@ -123,10 +123,10 @@ class TensorSpec:
 
     # -- for calls ----------------------------------------------------------------------------
     def check(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> None:
-        """Reject a tensor that does not fit this spec.
+        """Raise an error if a tensor does not fit this spec.
 
-        sizes: the named sizes found so far in this call, with the places where they were found;
-        this function extends it.
+        sizes: the named sizes found so far in this call, with their tensors and modes; this
+        function adds to them.
 
         Raises:
             ArgumentMismatchError: the tensor does not fit; the message names the argument, the
@@ -139,7 +139,7 @@ class TensorSpec:
             raise ArgumentMismatchError(got_needed(f"argument {name}, {what}", got, needed, remedy))
 
     def _problems(self, name: str, tensor: torch.Tensor, sizes: Sizes) -> Iterator[Problem]:
-        """Yield the mismatches; the caller reports the first."""
+        """Yield the ways in which a tensor does not fit this spec; only the first is reported."""
         if tensor.dtype != self.dtype:
             remedy = f"convert with .to({self.dtype}) or compile for {tensor.dtype}"
             yield "dtype", tensor.dtype, self.dtype, remedy
@@ -160,7 +160,7 @@ class TensorSpec:
         if (problem := self.size_problem(tensor)) is not None:
             yield problem
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
-            # The stride of a mode with a single element is multiplied only by 0.
+            # The stride of a mode with a single element does not matter.
             if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
                 remedy = f"pass {name}.contiguous(), or compile for this tensor"
                 yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
@@ -184,7 +184,8 @@ class TensorSpec:
                 yield f"stride of mode {mode}", step, needed, remedy
 
     def size_problem(self, tensor: torch.Tensor) -> Problem | None:
-        """Describe the part of a tensor's layout that does not fit a kernel's 32-bit numbers."""
+        """Describe the size or offset of a tensor that exceeds a kernel's 32-bit integers; None if
+        there is none."""
         dynamic = [not isinstance(size, int) for size in self.shape]
         stride_bits = [None if isinstance(step, int) else 64 for step in self.strides]
         found = HOST.beyond_32_bits(tensor.shape, tensor.stride(), dynamic, stride_bits)
@@ -192,9 +193,9 @@ class TensorSpec:
 
     @functools.cached_property
     def safe_sizes(self) -> tuple[tuple[int, int], ...]:
-        """Return (mode, size) pairs such that no offset exceeds 32 bits in a fitting tensor up to
-        these sizes; check longer modes with `size_problem`. Return an empty tuple if no offset can
-        exceed 32 bits at any size."""
+        """Return the modes whose sizes can make an offset exceed 32 bits, each with the size up to
+        which this is impossible; check larger sizes with `size_problem`. Return () if there are
+        none."""
         fixed = [
             (m, n, abs(s))
             for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))
@@ -222,11 +223,11 @@ def spec(
 ) -> TensorSpec:
     """Return a spec for tensors like this one.
 
-    static: the modes whose sizes are compiled in; True compiles in all sizes and strides.
-    divisible: mode -> divisor of its dynamic size. align: the alignment in bytes; by default that
-    of this tensor's address, at most 16. names: the names of dynamic modes; modes with the same
-    name must have the same size in a call. read_only: the virtual GPU stops a kernel that writes to
-    such a tensor; a GPU does not.
+    static: the modes whose sizes to compile in; True compiles in all sizes and strides. divisible:
+    maps modes with dynamic sizes to divisors of these sizes. align: the alignment in bytes; by
+    default, the alignment of this tensor's address, at most 16. names: the names of dynamic modes;
+    modes with the same name must have the same size in a call. read_only: True to make the virtual
+    GPU stop a kernel that writes to the tensor; a GPU does not.
 
     Raises:
         UsageError: the tensor lacks a mode, a size or stride is not a multiple of its divisor, or a
@@ -255,14 +256,14 @@ def spec(
 
 
 def _alignment(tensor: torch.Tensor) -> int:
-    """Return the largest alignment of the tensor's address that an access can use, in bytes."""
+    """Return the alignment of a tensor's address in bytes, at most 16."""
     address = tensor.data_ptr() if tensor.numel() else 0
     return max(min(_MAX_ALIGN, address & -address or _MAX_ALIGN), tensor.element_size())
 
 
 def _known_strides(tensor: torch.Tensor, shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
-    """Return the compiled-in strides: stride 1 for the fastest mode, and the strides that follow
-    from fixed sizes."""
+    """Return the strides to compile in: 1 for the fastest mode, and the strides that follow from
+    static sizes."""
     if all(isinstance(size, int) for size in shape):
         return tuple(map(int, tensor.stride()))
     unit = _unit_mode(tensor)
@@ -280,7 +281,7 @@ def _row_major(shape: tuple[Mode, ...]) -> tuple[Mode, ...]:
 
 
 def _unit_mode(tensor: torch.Tensor) -> int | None:
-    """Return the fastest mode, which has stride 1; the last one if several have it. A one-column
+    """Return the mode with stride 1, or the last such mode; None if there is none. A one-column
     matrix, whose strides are both 1, is row-major, as in torch."""
     ones = [m for m, step in enumerate(tensor.stride()) if step == 1]
     longer = [m for m in ones if tensor.shape[m] > 1]
@@ -301,7 +302,7 @@ def _modes(what: str, modes: object) -> tuple[Mode, ...]:
 
 
 def _divisors(divisible: object) -> dict[int, int]:
-    """Return the promised divisors as plain numbers."""
+    """Convert and validate the promised divisors."""
     if not isinstance(divisible, Mapping):
         needed, remedy = "{mode: divisor}, such as {1: 4}", "specify the mode"
         raise usage_error("divisible", divisible, needed, remedy)
@@ -312,7 +313,7 @@ def _divisors(divisible: object) -> dict[int, int]:
 
 
 def _listed(what: str, values: Any) -> list[Any]:
-    if hasattr(values, "ndim"):  # a tensor with any number of elements
+    if hasattr(values, "ndim"):  # a tensor or an array
         needed, remedy = "a Python list", "write the entries in brackets"
         raise usage_error(what, brief(values), needed, remedy)
     return list(values)

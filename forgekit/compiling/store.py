@@ -1,8 +1,9 @@
-"""Store compiled kernels on disk: one zip file per kernel, complete or absent.
+"""Store compiled kernels on disk, in one zip file per kernel.
 
-Files are replaced atomically, so several processes may share the folder; a file whose zip checksum
-is wrong counts as absent. Nothing is ever unpickled. Stored code runs, so a folder that another
-user owns or may write to is not used; new files and folders are private (modes 0700 and 0600).
+Files are replaced atomically, so several processes may share the folder. A file with a wrong zip
+checksum is ignored. Nothing is ever unpickled. Because stored code is executed, a folder that
+another user owns or may write to is not used, and new folders and files are private (modes 0700 and
+0600).
 
 FORGEKIT_CACHE_DIR names the folder (default: forgekit in the user's cache folder);
 FORGEKIT_DISK_CACHE=off disables the disk cache.
@@ -23,15 +24,15 @@ from pathlib import Path
 
 from forgekit import environment, shared_files
 
-# beyond this total the oldest files are removed until three quarters remain
+# if the files exceed this size, the least recently used are removed until 3/4 of it remains
 _LIMIT_BYTES = 256 * 2**20
 _ENTRY = re.compile(r"[0-9a-f]{64}\.forgekit")
 _PARTIAL = re.compile(rf"\.{_ENTRY.pattern}\.[0-9a-f]+")
-_STALE_S = 3600.0  # a partial file this old belongs to a killed process
+_STALE_S = 3600.0  # older partial files were left by killed processes
 
 
 def folder() -> Path | None:
-    """Return the cache's folder, creating it if needed; None if the disk cache is off or
+    """Return the cache's folder, which is created if needed; None if the disk cache is off or
     unavailable.
 
     Raises:
@@ -45,7 +46,7 @@ def folder() -> Path | None:
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = path.stat()
-        owners = {found.st_uid, path.lstat().st_uid}  # owners of the folder and of any link to it
+        owners = {found.st_uid, path.lstat().st_uid}  # of the folder, and of the link if it is one
     except OSError as error:
         problem = error.strerror
     else:
@@ -68,7 +69,7 @@ def _warn_once(path: Path, got: str) -> None:
 
 
 def save(key: str, parts: dict[str, bytes]) -> None:
-    """Store named byte strings under a key (64 hexadecimal digits), if possible."""
+    """Store named byte strings under a key of 64 hexadecimal digits; ignore failures."""
     where = folder()
     if where is None:
         return
@@ -77,7 +78,7 @@ def save(key: str, parts: dict[str, bytes]) -> None:
     with zipfile.ZipFile(whole, "w") as packed:
         for name, data in parts.items():
             packed.writestr(name, data)
-    with contextlib.suppress(OSError):  # a full or read-only disk costs only a recompilation
+    with contextlib.suppress(OSError):  # for example, the disk is full
         shared_files.replace(where / f"{key}.forgekit", whole.getvalue())
 
 
@@ -90,18 +91,19 @@ def load(key: str) -> dict[str, bytes] | None:
     try:
         with zipfile.ZipFile(io.BytesIO(shared_files.read(file))) as packed:
             parts = {name: packed.read(name) for name in packed.namelist()}
-    except Exception:  # a missing file, or one of zipfile's several errors
+    except Exception:  # missing or damaged
         return None
     with contextlib.suppress(OSError):
-        os.utime(file)  # just used, so delete it last
+        os.utime(file)  # mark it as recently used
     return parts
 
 
 @functools.cache
 def _shrink(where: Path) -> None:
-    """Remove the least recently used entries beyond the limit, and leftovers of killed processes.
+    """Remove the least recently used files beyond the size limit, and partial files of killed
+    processes.
 
-    It runs once per process, because listing thousands of files can take longer than compiling a
+    This runs once per process, because listing thousands of files can take longer than compiling a
     kernel.
     """
     entries = []

@@ -1,1 +1,1 @@
-"""Explain errors of the compiler and the DSL in the student's terms, with the student's line."""
+"""Explain CuTe DSL's errors to students, and quote the lines of their code that cause them."""

@@ -1,7 +1,7 @@
-"""Explain errors of CuTe DSL's compiler: `explain_compile_error` converts them to a CompileError.
+"""Explain errors from CuTe DSL's compiler: `explain_compile_error` converts them to CompileErrors.
 
-`rules.toml` lists the known mistakes; any other error still shows the student's line and the
-compiler's own text.
+`rules.toml` lists the known mistakes. For other errors, the message contains the student's line and
+the compiler's own text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from forgekit.text import without_colours
 
 _MLIR_PLACE = re.compile(r'\("(?P<file>[^"]+)":(?P<line>\d+):\d+\)')
 _ARROW_PLACE = re.compile(r"-->\s*(?P<file>\S[^\n]*?):(?P<line>\d+)(?::\d+)?\s*$", re.MULTILINE)
-# Lines in the compiler's text that repeat the source or name compiler internals.
+# Lines of the compiler's text that quote source code or compiler internals.
 _NOISE = re.compile(
     r"^\s*(-->.*|in function `.*|>?\s*\d*\s*\|.*|File \".*|Traceback \(most.*|=+|note: .*see "
     r"current operation.*"
@@ -45,17 +45,18 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
 
     Args:
         exc: the exception raised by `cute.compile` or by a direct call of a jit function.
-        fn: the compiled function; searched for the line of a mistake if the compiler reports none.
+        fn: the compiled function, in which to search for the mistake's line if the compiler reports
+            none.
 
     Returns:
-        The error; raise it `from None`. Its `kind` is `unrecognised` if no rule fits. Call this
-        function inside the `except` block, so that it can find the calling line if the mistake is
-        in the call.
+        The error, to be raised `from None`. Its `kind` is `unrecognised` if no rule matches. Call
+        this function inside the `except` block, so that it can find the calling line if the mistake
+        is in the call.
     """
     texts = [_text(one) for one in _chain(exc)]
     place = _place_of(exc, "\n".join(texts))
     lines = _source_lines(fn)
-    # The outermost exception is the most specific; its cause may describe another mistake.
+    # Match the outermost exception first, because its cause may describe a different mistake.
     obj = getattr(exc, "obj", None)
     rule, fields = recognise([texts[0], "\n".join(texts)], place, lines, obj)
     if place is None and rule.find:
@@ -66,7 +67,7 @@ def explain_compile_error(exc: BaseException, fn: object = None) -> CompileError
 
 
 def older_name(exc: BaseException) -> str | None:
-    """Return the explanation for a name that only older versions of CuTe DSL have; None for other
+    """Return the explanation of an error about a name that CuTe DSL has removed; None for other
     errors."""
     rule, fields = recognise([_text(exc)], None, [], getattr(exc, "obj", None))
     if rule.kind != "renamed-api":
@@ -86,15 +87,15 @@ def _chain(exc: BaseException) -> Iterator[BaseException]:
 
 
 def _text(exc: BaseException) -> str:
-    """Return `Class: CODE: message` and the full text of an exception, without colours."""
+    """Return an exception as `Class: CODE: message`, followed by its full text, without colours."""
     code = getattr(exc, "code", None)
     prefix = f"{code}: {getattr(exc, 'message', '')}\n" if isinstance(code, str) else ""
     return without_colours(f"{type(exc).__name__}: {prefix}{exc}")
 
 
 def _place_of(exc: BaseException, text: str) -> SourceLine | None:
-    """Find the student's line in the exception's attributes, otherwise in its text, otherwise in
-    its traceback."""
+    """Return the student's line from the exception's attributes, its text, or its traceback, in
+    this order."""
     for one in _chain(exc):
         filename, line = getattr(one, "filename", None), getattr(one, "line", None)
         if isinstance(filename, str) and isinstance(line, int) and is_user_file(filename):
@@ -104,7 +105,7 @@ def _place_of(exc: BaseException, text: str) -> SourceLine | None:
             if is_user_file(match["file"]):
                 return source_line(match["file"], int(match["line"]))
     if type(exc).__name__ in _NO_LINE_IN_TRACEBACK:
-        return None  # raised after the kernel was traced, so the traceback ends in compile()
+        return None  # raised after tracing, so the traceback does not contain the mistake's line
     return user_line(exc.__traceback__)
 
 
@@ -131,7 +132,7 @@ def _without_suggestions(text: str) -> str:
 
 def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
     """Return the compiler's text without colours, source excerpts, internal frames, folders and
-    addresses. Drop its suggestions if forgekit has a remedy, because they may contradict it."""
+    addresses, and optionally without its suggestions, which may contradict forgekit's remedy."""
     text = without_colours(str(exc))
     own = type(exc).__module__.partition(".")[0] == "cutlass"
     if not own or not text.strip():

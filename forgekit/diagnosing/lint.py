@@ -1,7 +1,6 @@
-"""Find certain mistakes that compile without an error, in the source of a student's CuTe DSL
-functions.
+"""Find certain mistakes in the source of a student's CuTe DSL functions that the compiler accepts.
 
-The checks are conservative: code that might be right is not reported.
+The checks do not report code that might be right.
 """
 
 from __future__ import annotations
@@ -12,25 +11,23 @@ from collections.abc import Iterator
 from forgekit.diagnosing.sources import FunctionSource, reached_functions
 from forgekit.errors import SourceLine
 
-# Calls that return different values in different threads, so the values are never known at compile
-# time.
+# Calls whose results differ between threads, so they are never known at compile time.
 _THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
-# Attributes of a tensor that may be static, and calls that inspect a value without needing its
-# run-time content.
+# Attributes of a tensor that may be static, and calls that do not need a value's run-time content.
 _STATIC = {"layout", "shape", "stride", "element_type", "dtype", "memspace", "iterator", "type"}
 _STATIC_CALLS = {"type", "len", "isinstance"}
 _CLUSTER_CALLS = {"cluster_arrive", "cluster_arrive_relaxed", "cluster_wait", "map_dsmem_ptr",
                   "store_async_dsmem"}  # fmt: skip
-# Attributes of a register tensor that do not store into it.
+# Attributes of a register tensor whose use does not store to it.
 _READ = {"load", "layout", "shape", "stride", "element_type", "dtype", "type"}
 
 
 def find_mistakes(fn: object) -> list[str]:
-    """Return the mistakes in `fn` and in the functions that it reaches, each with its line: tuples
-    compared by `<`, registers that are read but never written, a cluster's barrier or shared memory
-    without a launch with `cluster=`.
+    """Return the mistakes in `fn` and in the functions that it reaches, each with its line. The
+    mistakes are tuples compared with `<`, register tensors that are read but never written, and
+    calls that need a cluster if no launch has `cluster=`.
 
-    A call counts as filling each of its tensor arguments except a source or a predicate.
+    Every call is assumed to write to its tensor arguments, except a source or a predicate.
     """
     sources = list(reached_functions(fn))
     launches = [n for s in sources for n in ast.walk(s.tree)
@@ -47,11 +44,11 @@ def find_mistakes(fn: object) -> list[str]:
 
 
 def find_prints(fn: object) -> list[str]:
-    """Return a warning per line on which `fn`, or a function that it reaches, prints a run-time
-    value. `print(x)` runs at compile time and shows `?`; for the compiler it is not an error.
+    """Return a warning for each line on which `fn`, or a function that it reaches, prints a
+    run-time value with `print`, which runs at compile time and shows `?`.
 
-    A run-time value comes from thread_idx, block_idx, lane_idx or warp_idx, or from indexing a
-    parameter annotated as a tensor.
+    Run-time values come from thread_idx, block_idx, lane_idx or warp_idx, or from elements of
+    parameters annotated as tensors.
     """
     return [
         f"{line}\n"
@@ -62,7 +59,7 @@ def find_prints(fn: object) -> list[str]:
     ]
 
 
-# -- compared tuples, unfilled registers ------------------------------------------------------
+# -- compared tuples, unwritten registers ---------------------------------------------------------
 def _tuples_compared(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     annotated = [a for a in ast.walk(tree) if isinstance(a, ast.arg) and a.annotation is not None]
     shapes = {a.arg for a in annotated if ast.unparse(a.annotation or a).endswith("Shape")}
@@ -80,7 +77,7 @@ def _tuples_compared(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Yield register tensors, including predicates, that are only read."""
+    """Yield register tensors, including predicates, that are read but never written."""
     made: dict[str, ast.expr] = {}
     reads: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -105,7 +102,7 @@ def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _of_a_cluster(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Yield the first call that needs other blocks of a cluster."""
+    """Yield the first call that needs a cluster of several blocks."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name_of(node.func) in _CLUSTER_CALLS:
             yield node, "no launch has `cluster=`, so each block forms its own cluster."
@@ -142,8 +139,8 @@ def _prints_in(source: FunctionSource) -> Iterator[SourceLine]:
 
 
 def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
-    """Return True if an expression certainly holds a run-time value: a thread index, an element of
-    a tensor, or a value computed from these."""
+    """Return True if an expression certainly has a run-time value: a thread index, an element of a
+    tensor, or a value computed from these."""
     match value:
         case ast.Name(id=name):
             return name in known
@@ -152,7 +149,7 @@ def _is_runtime(value: ast.expr, tensors: set[str], known: set[str]) -> bool:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _STATIC_CALLS:
             return False
         case ast.Subscript(value=ast.Name(id=name), slice=at) if name in tensors:
-            return not _keeps_a_mode(at)  # the result is again a tensor, with a printable layout
+            return not _keeps_a_mode(at)  # otherwise a tensor, whose layout can be printed
         case ast.Attribute(attr=name) if name in _STATIC:
             return False
         case ast.Call(args=parts):

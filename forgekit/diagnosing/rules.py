@@ -1,9 +1,9 @@
-"""Recognise mistakes that CuTe DSL's compiler catches; `rules.toml` is the table.
+"""Recognise mistakes that CuTe DSL's compiler reports, by the rules in `rules.toml`.
 
-A rule fits when `pattern` matches `ExceptionClass: CODE: text` (white space collapsed) and, if
+A rule matches if `pattern` matches `ExceptionClass: CODE: text` (white space collapsed) and, if
 given, `line` matches the student's source line and `source` matches a line of the student's
-functions. Named groups of `pattern` and `line` fill the braces of `explanation`, `remedy` and
-`source`.
+functions. Named groups in `pattern` and `line` replace the names in braces in `explanation`,
+`remedy` and `source`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from forgekit.errors import SourceLine
 
 @dataclass(frozen=True)
 class Rule:
-    """A mistake's pattern and message.
+    """The pattern by which a mistake is recognised, and its message.
 
     Attributes:
-        kind: a slug, which becomes `CompileError.kind`.
-        pattern, line, source: regular expressions, described in the module's docstring.
+        kind: the mistake's short name, which becomes `CompileError.kind`.
+        pattern, line, source: regular expressions; see the module's docstring.
         explanation, remedy: templates of one or two sentences.
         at: `kernel` if the mistake is in the kernel, `call` if it is in the call that compiles the
             kernel.
-        find: if the compiler names no line, the message names the first line in the functions that
-            matches this expression.
+        find: a regular expression. If the compiler reports no line, the message quotes the first
+            line in the functions that matches it.
     """
 
     kind: str
@@ -42,9 +42,9 @@ class Rule:
     find: str = ""
 
     def match(self, text: str, line: str, lines: Iterable[str]) -> dict[str, str] | None:
-        """Return the fields that fill the templates if the rule matches, else None.
+        """Return the fields for the templates if the rule matches, otherwise None.
 
-        text: the compiler's error. line: the student's line; empty if unknown. lines: the lines of
+        text: the compiler's error. line: the student's line, or "" if unknown. lines: the lines of
         the compiled functions.
         """
         found = re.search(self.pattern, " ".join(text.split()))
@@ -65,7 +65,7 @@ _PHRASES: dict[str, str | list[str]] = {**_TABLE["phrases"], "renamed": list(REN
 
 
 def _written_out(text: str) -> str:
-    """Return the text on one line, with each {phrase} replaced."""
+    """Return the text on one line, with each {phrase} from the table replaced."""
     for name, phrase in _PHRASES.items():
         words = phrase if isinstance(phrase, str) else "|".join(phrase)
         text = text.replace(f"{{{name}}}", words)
@@ -79,10 +79,10 @@ RULES = tuple(Rule(**{k: _written_out(v) for k, v in row.items()}) for row in _T
 def recognise(
     texts: Iterable[str], place: SourceLine | None, lines: Iterable[SourceLine], obj: object
 ) -> tuple[Rule, dict[str, str]]:
-    """Return the first rule that matches one of the texts (most specific first), with its fields.
-    If none matches, return UNRECOGNISED, which has no remedy.
+    """Return the first rule that matches one of the texts, which begin with the most specific, and
+    its fields. If none matches, return UNRECOGNISED, which has no remedy.
 
-    obj: the object that lacks an attribute; None if there is none.
+    obj: for an AttributeError, the object that lacks the attribute; otherwise None.
     """
     line, sources = place.text if place is not None else "", [one.text for one in lines]
     for text in texts:
@@ -94,8 +94,8 @@ def recognise(
 
 
 def _with_derived(fields: dict[str, str], obj: object) -> dict[str, str]:
-    """Add fields that a pattern cannot capture: CuTe's type names, bits converted to bytes, and
-    replacements of removed names."""
+    """Convert type names to CuTe's, and add fields that a pattern cannot capture, such as bits
+    converted to bytes and replacements for removed names."""
     for key, value in list(fields.items()):
         fields[key] = _MLIR_TYPES.get(value, value).strip()
         if value.isdecimal():

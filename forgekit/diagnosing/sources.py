@@ -33,8 +33,8 @@ class FunctionSource:
 
 
 def unwrap(fn: object) -> FunctionType | None:
-    """Return the plain function under @cute.jit or @cute.kernel (stored in `__wrapped__`), a bound
-    method or an object with `__call__`; None if there is none."""
+    """Return the plain function inside a @cute.jit or @cute.kernel function (in `__wrapped__`), a
+    bound method, or an object with `__call__`; None if there is none."""
     seen = 0
     if not isinstance(fn, FunctionType) and not hasattr(fn, "__wrapped__"):
         fn = getattr(fn, "__func__", None) or inspect.getattr_static(type(fn), "__call__", None)
@@ -47,7 +47,7 @@ _LINES: WeakKeyDictionary[FunctionType, tuple[list[str], int]] = WeakKeyDictiona
 
 
 def source_lines(function: FunctionType) -> tuple[list[str], int]:
-    """Return `inspect.getsourcelines`, cached per function because it tokenises the text."""
+    """Return `inspect.getsourcelines(function)`, cached because it tokenises the text."""
     if function not in _LINES:
         _LINES[function] = inspect.getsourcelines(function)
     return _LINES[function]
@@ -58,7 +58,8 @@ _parsed = functools.lru_cache(maxsize=1024)(ast.parse)
 
 @functools.lru_cache(maxsize=1024)
 def _named(tree: ast.AST) -> list[tuple[str, str | None]]:
-    """Return the names in a function's tree, each with the attribute accessed on it."""
+    """Return the names in a function's tree, each with the attribute that is read from it, or
+    None."""
     found: list[tuple[str, str | None]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -78,7 +79,7 @@ def _read(function: FunctionType) -> FunctionSource | None:
 
 
 def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
-    """Return the objects to which the names, `self.x` and `module.x` in a function refer."""
+    """Yield the objects to which names, `self.x` and `module.x` in a function refer."""
     function = source.function
     cells = function.__closure__ or ()
     scope = dict(function.__globals__)
@@ -99,7 +100,7 @@ def reached_functions(fn: object) -> list[FunctionSource]:
     """Return the sources of `fn` and of every student function that it names, directly or
     indirectly.
 
-    Library functions and functions without source are omitted.
+    Functions from libraries and functions without source are omitted.
     """
     if isinstance(fn, FunctionType):
         owner = None
@@ -127,8 +128,8 @@ def reached_functions(fn: object) -> list[FunctionSource]:
 
 
 def kernel_names_beyond_ascii(fn: object) -> list[str]:
-    """Return the non-ASCII names, which no GPU compiler accepts, among the names of `fn`'s class
-    and of the kernels that `fn` reaches."""
+    """Return the names of `fn`'s class and of the kernels that `fn` reaches that contain non-ASCII
+    characters, which NVIDIA's compiler rejects."""
     named: list[str] = []
     for source in reached_functions(fn):
         for node in ast.walk(source.tree):

@@ -1,10 +1,11 @@
-"""Make errors from forgekit and CuTe DSL end at the user's own line, not in a library file.
+"""Make tracebacks of errors from forgekit and CuTe DSL end at the user's own line, not in a library
+file.
 
-In a script, `install` adds a hook that runs before Python's hook for uncaught exceptions; the
-exception keeps all its frames for a debugger. In a notebook, `install` adds a handler that runs
-before IPython's, so that an error from a direct DSL call reads like an error from `compile`;
-IPython handles everything else as usual. FORGEKIT_TRACEBACK=full shows all frames. `ForgekitError`
-itself hides frames from pytest's report. This module imports neither torch nor CuTe DSL.
+In a script, `install` adds a hook that runs before Python's hook for uncaught exceptions; a
+debugger still sees all frames. In a notebook, `install` adds a handler that runs before IPython's,
+so that an error from a direct call to CuTe DSL looks like an error from `compile`; IPython handles
+all other errors as usual. FORGEKIT_TRACEBACK=full shows all frames. `ForgekitError` itself hides
+frames from pytest's report. This module imports neither torch nor CuTe DSL.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _SIMULATOR = "forgekit.vgpu"
 
 
 def install() -> None:
-    """Install the hook so that it runs before the current hook and, in a notebook, the handler."""
+    """Install the hook, which runs before the current hook, and, in a notebook, the handler."""
     _install_hook()
     if "IPython" in sys.modules:
         _install_handler()
@@ -37,7 +38,7 @@ def _install_hook() -> None:
             return
         cause, context = error.__cause__, error.__context__
         try:
-            error.__cause__ = error.__context__ = None  # frames of torch, for example
+            error.__cause__ = error.__context__ = None  # omit chained exceptions, such as torch's
             before(kind, error.with_traceback(short), short)
         finally:
             error.__cause__, error.__context__ = cause, context
@@ -59,7 +60,7 @@ def _to_the_users_line(trace: TracebackType | None) -> TracebackType | None:
 
 # -- notebooks ------------------------------------------------------------------------------------
 def _install_handler() -> bool:
-    """Install the handler; return False if there is no shell, or another handler exists."""
+    """Install the handler; return False if there is no IPython shell, or another handler exists."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
@@ -76,15 +77,16 @@ def _show(
     trace: TracebackType | None,
     tb_offset: int | None = None,
 ) -> None:
-    """Show `error` briefly if the DSL raised it or it stopped a kernel, else as IPython does."""
+    """Show an error briefly if CuTe DSL raised it or it stopped a kernel; otherwise show it as
+    IPython does."""
     described = _briefly(error, trace)
     if described is None:
-        # IPython shows a cell that cannot be parsed without frames, because none would be the
-        # student's.
+        # IPython shows the syntax error of a cell without frames, because none belong to the
+        # student.
         ran = not isinstance(error, SyntaxError) or user_line(trace) is not None
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=ran)
         return
-    shell._get_exc_info((kind, error, trace))  # for %tb and %debug
+    shell._get_exc_info((kind, error, trace))  # stores the exception for %tb and %debug
     instead, lines = described
     shell._showtraceback(type(instead), instead, lines)
 
@@ -92,7 +94,7 @@ def _show(
 def _briefly(
     error: BaseException, trace: TracebackType | None
 ) -> tuple[BaseException, list[str]] | None:
-    """Return the exception to name and the lines to show; None if IPython should show the error."""
+    """Return the exception and the lines to show; None if IPython should show the error."""
     if isinstance(error, KeyboardInterrupt):
         if not _passes_through(trace, _SIMULATOR):
             return None
@@ -106,7 +108,7 @@ def _briefly(
 
         instead = explain_compile_error(error)
         return instead, instead._render_traceback_()
-    except Exception:  # a long traceback is better than none
+    except Exception:  # if this fails, IPython shows the long traceback
         return None
 
 

@@ -1,6 +1,6 @@
-"""The production kernels that the weeks build up to, in pure CuTe DSL."""
+"""The production kernels, in pure CuTe DSL, that the three weeks develop step by step."""
 
 WARP = 32  # threads per warp
-MOST_THREADS = 1024  # the maximum per block
-VECTOR_BYTES = 16  # the widest access of a thread
-SECTOR_BYTES = 32  # the unit of L2's reads and writes; an access to a part costs a whole sector
+MOST_THREADS = 1024  # maximum threads per block
+VECTOR_BYTES = 16  # bytes in a thread's widest access
+SECTOR_BYTES = 32  # L2 reads and writes whole sectors, even for an access to part of a sector

@@ -1,6 +1,6 @@
-"""Distribute the columns of a matrix over a block's threads, which form a grid of rows and lanes.
+"""Distribute the columns of a matrix over a block's threads, which form a two-dimensional grid.
 
-A `ColumnTile` is a compile-time constant of a kernel, which calls its methods.
+A `ColumnTile` is a compile-time constant whose methods a kernel calls.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from forgekit.kernels.overlap import follow
 
 @dataclass(frozen=True)
 class ColumnTile:
-    """The elements of a matrix (M, N) that each thread of a block reads.
+    """Describes which elements of a matrix (M, N) each thread of a block reads.
 
-    lanes: threads in a row of threads, one vector of columns per thread. rows: the number of rows
-    of threads, a power of two. loads: rows of the matrix that a thread reads at a time. vector:
+    lanes: threads per row of the thread grid, each with one vector of columns. rows: rows of the
+    thread grid, a power of two. loads: rows of the matrix that a thread reads at a time. vector:
     columns per access, contiguous in memory; a divisor of N and of the row stride. once: True if
-    one step reads all rows of the matrix, so that values needed twice are kept in registers.
-    overlap: True if the kernel starts while the previous kernel ends (`follow`).
+    the block reads all rows of the matrix at once, so that values needed twice stay in registers.
+    overlap: True if the kernel starts while the previous kernel ends (see `follow`).
     """
 
     lanes: int
@@ -35,22 +35,22 @@ class ColumnTile:
 
     @property
     def threads(self) -> int:
-        """Return the threads per block."""
+        """Return the number of threads per block."""
         return self.lanes * self.rows
 
     @property
     def columns(self) -> int:
-        """Return the columns per block."""
+        """Return the number of columns per block."""
         return self.lanes * self.vector
 
     # -- inside a kernel --------------------------------------------------------------------------
     @cute.jit
     def place(self, tiles: Int32):  # type: ignore[no-untyped-def]
-        """Return the thread's matrix, its vector of columns in that matrix, and its lane and row in
-        the block.
+        """Return the indices of the thread's matrix and of its vector of columns in the matrix, and
+        its lane and row in the thread grid.
 
-        tiles: the number of blocks per matrix; blockIdx.x counts the blocks of one matrix after
-        another.
+        tiles: the number of blocks per matrix; blockIdx.x counts through the blocks of all
+        matrices.
         """
         follow(self.overlap)
         tidx, _, _ = cute.arch.thread_idx()
@@ -60,8 +60,8 @@ class ColumnTile:
 
     @cute.jit
     def load(self, gX: cute.Tensor, rX: cute.Tensor, row, last, column, valid):  # type: ignore[no-untyped-def]
-        """Load the thread's vectors of gX (M, N), starting at `row`, into rX (vector, loads). Do
-        not change the vectors of rX that are outside gX."""
+        """Load the thread's vectors of gX (M, N), starting at `row`, to rX (vector, loads); leave
+        rX unchanged for vectors outside gX."""
         for k in cutlass.range_constexpr(self.loads):
             if valid and row + k * self.rows < last:
                 gRow = gX[row + k * self.rows, None]  # (N):(1)
@@ -78,21 +78,22 @@ class ColumnTile:
                 cute.autovec_copy(rX[None, k], gV)
 
     def scratch(self):  # type: ignore[no-untyped-def]
-        """Allocate shared memory for one vector per thread: (rows, lanes, vector)."""
+        """Allocate shared memory for one vector per thread, with the shape (rows, lanes,
+        vector)."""
         shape = (self.rows, self.lanes, self.vector)
         layout = cute.make_layout(shape, stride=(self.columns, self.vector, 1))
         return cutlass.memory.SmemAllocator().allocate_tensor(Float32, layout, VECTOR_BYTES)
 
     @cute.jit
     def reduce(self, values: tuple, merge: cutlass.Constexpr, tx, ty):  # type: ignore[no-untyped-def]
-        """Merge each of `values` (vector) over all threads with the same columns; every thread
-        receives the result.
+        """Merge each tensor in `values`, of shape (vector), over all threads with the same columns;
+        every thread receives the result.
 
-        merge: a function that updates one thread's values with those of another thread.
+        merge: a function that updates a thread's values with another thread's values.
         """
         if cutlass.const_expr(self.rows > 1):
             shared, height = [self.scratch() for _ in values], self.rows
-            while cutlass.const_expr(height > 1):  # halve the rows of threads down to one
+            while cutlass.const_expr(height > 1):  # halve the number of active rows
                 if ty >= height // 2 and ty < height:
                     for i in cutlass.range_constexpr(len(values)):
                         cute.autovec_copy(values[i], shared[i][ty, tx, None])
@@ -108,5 +109,6 @@ class ColumnTile:
                 cute.autovec_copy(shared[i][0, tx, None], values[i])
 
     def sum(self, rSum: cute.Tensor, tx: Int32, ty: Int32) -> None:
-        """Sum rSum (vector) over all threads with the same columns; every thread gets the sum."""
+        """Sum rSum (vector) over all threads with the same columns; every thread receives the
+        sum."""
         self.reduce((rSum,), lambda rS, below: rS.store(rS.load() + below.load()), tx, ty)

@@ -1,13 +1,13 @@
-"""copy_transpose's kernels: Y[n, m] = X[m, n], bits unchanged, in pure CuTe DSL.
+"""Kernels for copy_transpose, Y[n, m] = X[m, n], which preserve all bits; pure CuTe DSL.
 
 `forgekit.ops.transposes` chooses the fastest of the three kernels for each tensor:
 
     VectorTranspose   16-byte loads and stores; rows of X and of Y begin at 16-byte boundaries
     GatherTranspose   any sizes, strides and alignment; 16-byte stores
-    FlatTranspose     only a copy: one row, one column, columns of X contiguous; few rows
+    FlatTranspose     plain copies (one row, one column, contiguous columns of X); few rows
 
-The constructor receives the compiled-in values; a call receives mX (M, N), mY (N, M) and a stream.
-overlap: True if the kernel starts while the previous kernel ends (`follow`).
+The constructor receives the values to compile in; a call receives mX (M, N), mY (N, M) and a
+stream. overlap: True if the kernel starts while the previous kernel ends (see `follow`).
 """
 
 import cutlass
@@ -19,8 +19,8 @@ from forgekit.kernels.overlap import follow
 
 
 def word_of(bits: int):  # type: ignore[no-untyped-def]
-    """Return the integer type that moves elements of this width; moving floats as integers
-    preserves NaNs."""
+    """Return the integer type with which to move elements of this width, because moving floats as
+    integers preserves NaNs."""
     return getattr(cutlass, f"Uint{bits}")
 
 
@@ -28,29 +28,29 @@ class VectorTranspose:
     """A block transposes a tile; each thread first transposes a square of V×V elements in
     registers.
 
-    tile: rows and columns of X per block, powers of two, at least 2V. vector: V, elements per
-    access, a divisor of M, N and the row strides. There is one thread per square.
+    tile: the number of rows and of columns of X per block, powers of two of at least 2V. vector: V,
+    the elements per access, a divisor of M, N and the row strides. Each thread has one square.
     """
 
     def __init__(
         self, bits: int, tile: tuple[int, int], vector: int, overlap: bool = False
     ) -> None:
         self.word, self.tile, self.vector, self.overlap = word_of(bits), tile, vector, overlap
-        self.squares = tile[0] // vector, tile[1] // vector  # per column and per row of the tile
-        # Chunk c of row r is stored at c ^ (r / V). The threads that write 128 bytes together, a
-        # quarter-warp for 16 bytes per thread, are V rows apart and would otherwise access the same
-        # banks. The swizzle works on byte offsets: it XORs the bits of r / V into those of c,
-        # starting at the bit that counts chunks. If a row of the tile has few squares, the lowest
-        # bits of c also distinguish these threads.
+        self.squares = tile[0] // vector, tile[1] // vector  # per column and row of the tile
+        # Chunk c of row r is stored at c ^ (r / V). Otherwise, the threads that write 128 bytes
+        # together (a quarter-warp for 16 bytes per thread), which are V rows apart, would access
+        # the same banks. The swizzle works on byte offsets: it XORs the bits of r / V into those of
+        # c, starting at the lowest bit of the chunk index. If a row of the tile has few squares,
+        # these threads also differ in the lowest bits of c.
         chunk_bytes = vector * bits // 8
         together = (128 // chunk_bytes).bit_length() - 1
         down, across = (min(together, squares.bit_length() - 1) for squares in self.squares)
         kept = max(0, down - across)
         chunk_bits, row_bits = chunk_bytes.bit_length() - 1, tile[0].bit_length() - 1
         self.swizzle = (down - kept, chunk_bits + kept, row_bits - kept)
-        # Blocks with a tall tile begin with different rows of Y, which are far apart in memory. On
-        # an H200 this is 0.4 % faster for 1,048,576 × 64 float16 and 0.9 % for 1,048,576 × 32, but
-        # slower for wider types; it does not affect 1-byte types.
+        # Let blocks with a tall tile begin at different rows of Y, which are far apart in memory.
+        # On an H200, this is 0.4 % faster for 1,048,576 × 64 float16 and 0.9 % for 1,048,576 × 32.
+        # It is slower for wider types and has no effect for 1-byte types.
         self.first = 3 if tile[0] > tile[1] and bits == 16 else 0
 
     @cute.jit
@@ -69,7 +69,7 @@ class VectorTranspose:
         bidx, _, _ = cute.arch.block_idx()
         V, (TM, TN), (SM, SN) = self.vector, self.tile, self.squares
         M, N = mX.shape
-        # Neighbouring blocks write neighbouring parts of the same rows of Y.
+        # Let neighbouring blocks write neighbouring parts of the same rows of Y.
         tiles_m = cute.ceil_div(M, TM)
         bn, bm = bidx // tiles_m, bidx % tiles_m
         sY = cutlass.memory.SmemAllocator().allocate_tensor(
@@ -79,13 +79,14 @@ class VectorTranspose:
         square = cute.make_layout((V, V), stride=(V, 1))
         rX, rY = (cute.make_rmem_tensor(square, self.word) for _ in range(2))
 
-        # Load a square: consecutive threads read along the rows of the tile, 16 bytes each.
+        # Load a square. Consecutive threads read along the rows of the tile, with 16 bytes per
+        # access.
         i, j = tidx // SN, tidx % SN
         if bm * SM + i < M // V and bn * SN + j < N // V:
             gX = cute.local_tile(mX, (V, V), (bm * SM + i, bn * SN + j))  # (V,V):(ld,1)
             for k in cutlass.range_constexpr(V):
                 cute.autovec_copy(gX[k, None], rX[k, None])
-        # Transpose it by renaming registers and, for narrow types, permuting bytes.
+        # Transpose the square by renaming registers and, for narrow types, permuting bytes.
         for k in cutlass.range_constexpr(V):
             for m in cutlass.range_constexpr(V):
                 rY[k, m] = rX[m, k]
@@ -94,7 +95,7 @@ class VectorTranspose:
             cute.autovec_copy(rY[k, None], tYsY[k, None])
         cute.arch.sync_threads()
 
-        # Store rows of Y: now consecutive threads write along a row of Y.
+        # Store rows of Y. Consecutive threads write along a row of Y.
         row, chunk = tidx // SM, tidx % SM
         step = lambda k: (k + bm * self.first) & (V - 1) if self.first else k  # noqa: E731
         for k in cutlass.range_constexpr(V):
@@ -109,14 +110,14 @@ class VectorTranspose:
 
 
 class GatherTranspose:
-    """A block loads 4-byte words, gathers elements in shared memory, and stores 16 bytes at a time.
-    If a row of Y does not begin at a sector boundary, its tiles are shifted left to one: the block
-    loads a few more rows of X and stores only whole sectors. A row of X that does not begin at a
-    word boundary is read from the start of its first word.
+    """A block loads 4-byte words to shared memory, from which each thread gathers 16 bytes to
+    store. If a row of Y does not begin at a sector boundary, the block's tile is shifted left to a
+    boundary: the block loads a few more rows of X and stores only whole sectors. A row of X that
+    does not begin at a word boundary is read from the start of its first word.
 
-    tile: rows and columns of X per block. shifted: False if all rows of Y begin at sector
-    boundaries. contiguous: True if elements of a row of X are contiguous; otherwise elements are
-    loaded one by one.
+    tile: the number of rows and of columns of X per block. shifted: False if all rows of Y begin at
+    sector boundaries. contiguous: True if the elements of a row of X are contiguous; otherwise,
+    elements are loaded one by one.
     """
 
     def __init__(
@@ -128,10 +129,10 @@ class GatherTranspose:
         self.word = word_of(max(bits, 32) if contiguous else bits)
         self.per_word = self.word.width // bits
         self.vector, self.sector = VECTOR_BYTES * 8 // bits, SECTOR_BYTES * 8 // bits
-        self.extra = self.sector if shifted else 0  # rows of X read before the tile's own rows
-        self.columns = tile[1] - (self.per_word - 1)  # columns per row, from any word boundary
-        self.lanes = tile[1] // self.per_word  # threads, and words, per row of the tile
-        self.step = threads // self.lanes  # rows of X that the block reads at a time
+        self.extra = self.sector if shifted else 0  # additional rows of X, before the tile's rows
+        self.columns = tile[1] - (self.per_word - 1)  # columns, wherever a row begins
+        self.lanes = tile[1] // self.per_word  # threads per row of the tile, one per word
+        self.step = threads // self.lanes  # rows of X that the block loads at a time
         self.rows = -(-(tile[0] + self.extra) // self.step) * self.step
 
     @cute.jit
@@ -151,14 +152,14 @@ class GatherTranspose:
         V, W, lanes, step = self.vector, self.per_word, self.lanes, self.step
         M, N = mX.shape
         bn, bm = bidx // tiles_m, bidx % tiles_m
-        m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # sX's origin in X
-        # One word of padding puts neighbouring rows in neighbouring banks.
+        m0, n0 = bm * self.tile[0] - self.extra, bn * self.columns  # sX's first element in X
+        # A word of padding per row shifts neighbouring rows by one bank.
         words = cute.make_layout((self.rows, lanes), stride=(lanes + 1, 1))
         sW = cutlass.memory.SmemAllocator().allocate_tensor(self.word, words, 16)
         elements = cute.make_layout((self.rows, lanes * W), stride=((lanes + 1) * W, 1))
         sX = cute.make_tensor(cute.recast_ptr(sW.iterator, dtype=self.element), elements)
 
-        # Row m begins q(m) elements into a word, in global memory and in shared memory.
+        # Row m begins q(m) elements after the start of a word, in global and shared memory.
         down = cutlass.Int32(mX.stride[0])
         start = cutlass.Int32(mX.iterator.toint() // (self.element.width // 8) % W) + n0
         q = lambda m: (start + m * down) & (W - 1)  # noqa: E731
@@ -194,7 +195,7 @@ class GatherTranspose:
             first = self.extra + chunk * V - (shift if self.extra else 0)  # row in shared memory
             m = m0 + first
             if n0 + col < N and col < self.columns:
-                # rows at a distance of W begin at the same offset in a word
+                # rows that are W apart begin at the same offset in a word
                 for p in cutlass.range_constexpr(V):
                     rY[p] = sX[first + p, col + q(m + p % W)]
                 gY = cute.domain_offset((n0 + col, m), mY)
@@ -208,11 +209,11 @@ class GatherTranspose:
 
 
 class FlatTranspose:
-    """Each thread gathers 16 bytes of Y, which is contiguous. This kernel suits an X with
-    contiguous columns, for which a copy suffices, or an X with few rows or few columns, where
-    neighbouring threads share cache lines.
+    """Each thread gathers and stores 16 bytes of Y, which must be contiguous. Use this kernel if
+    the columns of X are contiguous, because a copy is then sufficient, or if X has few rows or few
+    columns, because neighbouring threads then share cache lines.
 
-    vector_loads: True if columns of X are contiguous and, like rows of Y, begin at 16-byte
+    vector_loads: True if the columns of X are contiguous and, like the rows of Y, begin at 16-byte
     boundaries.
     """
 
@@ -237,7 +238,7 @@ class FlatTranspose:
         tidx, _, _ = cute.arch.thread_idx()
         bidx, _, _ = cute.arch.block_idx()
         V, M = self.vector, mX.shape[0]
-        i = (cutlass.Int64(bidx) * self.threads + tidx) * V  # an element's index in Y's memory
+        i = (cutlass.Int64(bidx) * self.threads + tidx) * V  # the first element's index in Y
         n, m = cutlass.Int32(i // M), cutlass.Int32(i % M)
         gY = cute.make_tensor((mY.iterator + i).align(VECTOR_BYTES), cute.make_layout(V))
         rX = cute.make_rmem_tensor(V, self.word)
@@ -253,7 +254,7 @@ class FlatTranspose:
                     if m == M:
                         m, n = cutlass.Int32(0), n + 1
             cute.autovec_copy(rX, gY)
-        else:  # the last elements
+        else:  # fewer than V elements are left
             for p in cutlass.range_constexpr(V):
                 if i + p < size:
                     gY[p] = mX[m, n]

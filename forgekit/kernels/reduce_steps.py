@@ -1,10 +1,10 @@
-"""Row sums that lead to `reduce_sum.RowSum`, one idea per step; pure CuTe DSL.
+"""Kernels for row sums that lead to `reduce_sum.RowSum`, with one new idea per step; pure CuTe DSL.
 
     NaiveRowSum     one thread per row: neighbouring threads read different rows
-    SharedRowSum    one block per row: threads read adjacent elements; a tree in shared memory
-    ShuffleRowSum   like SharedRowSum, with the tree in registers, by shuffles
+    SharedRowSum    one block per row: threads read adjacent elements, and add in shared memory
+    ShuffleRowSum   like SharedRowSum, but the lanes of a warp add by shuffles
 
-All accept mX (M, N) of any strides and mY (M), and add in float32.
+All accept mX (M, N) with any strides and mY (M), and add in float32.
 """
 
 import operator
@@ -18,7 +18,7 @@ from forgekit.kernels import VECTOR_BYTES, WARP
 
 
 class NaiveRowSum:
-    """Each thread reads a whole row: 32 sectors per request of a warp."""
+    """Each thread reads a whole row, so a warp's request usually touches 32 sectors."""
 
     threads = 128
 
@@ -40,10 +40,10 @@ class NaiveRowSum:
 
 
 class SharedRowSum:
-    """Consecutive threads of a block read consecutive elements of a row; then half of the active
-    threads repeatedly add the values of the other half."""
+    """Consecutive threads of a block read consecutive elements of a row. Then half of the active
+    threads repeatedly add the other half's sums to their own."""
 
-    threads = 256  # a power of two, because it is halved
+    threads = 256  # a power of two, because the tree halves it repeatedly
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream: CUstream) -> None:
@@ -74,8 +74,8 @@ class SharedRowSum:
 
 
 class ShuffleRowSum(SharedRowSum):
-    """Like `SharedRowSum`, but the lanes of a warp exchange sums directly, and warps combine their
-    sums in shared memory."""
+    """Like `SharedRowSum`, but the lanes of a warp exchange sums by shuffles; only the warps
+    exchange sums through shared memory."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -1,12 +1,12 @@
-"""Sums over the rows or over the columns of a matrix, added in float32; pure CuTe DSL.
+"""Kernels that sum the rows or the columns of a matrix in float32; pure CuTe DSL.
 
     RowSum       y[m] = sum of x[m, :]
-    SplitRowSum  as RowSum, but many blocks share each row, in two launches
-    ShortRowSum  as RowSum, but threads keep whole rows in registers
+    SplitRowSum  like RowSum, but many blocks share each row, in two launches
+    ShortRowSum  like RowSum, but threads keep whole rows in registers
     ColumnSum    y[o, i] = sum of x[o, :, i], or partial sums for a second ColumnSum
 
-The compiled-in numbers and, for unaligned rows, the row's address determine the order of every sum,
-so repeated calls return the same bits.
+The compiled-in parameters and, for unaligned rows, the row's address determine the order of
+additions, so repeated calls return the same bits.
 """
 
 import cutlass
@@ -21,7 +21,7 @@ from forgekit.kernels.rows import RowKernel, RowTile
 
 
 class RowSum(RowKernel):
-    """mY (M * split) = sums of the rows of mX (M, N), or of a row's parts, one per block."""
+    """mY (M * split) = sums of the rows of mX (M, N), or of the `split` parts of each row."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -49,8 +49,8 @@ class RowSum(RowKernel):
         at = tile.unaligned_element(prefix, mX.shape[1], lane)
         total += tile.load_unaligned(mX, row, at, 0.0)
         total = tile.sum(total, sPart, mbar)
-        # The first thread of a cluster, or of a part, stores the sum; no row has both clusters and
-        # parts.
+        # The first thread of the row or of its part stores the sum. If the tile has clusters, it
+        # has no parts.
         if valid and lane % (tile.threads * tile.cluster) == 0:
             mY[row * tile.split + lane // tile.threads % tile.split] = total.to(mY.element_type)
 
@@ -58,8 +58,8 @@ class RowSum(RowKernel):
 class SplitRowSum(RowSum):
     """mY (M) = sums of the rows of mX (M, N); `split` blocks share each row.
 
-    mParts (M, split), float32: the sum of each part, which the first launch stores. In the second
-    launch, one warp adds up a row's parts.
+    mParts (M, split), float32: the sums of the parts, which the first launch stores. In the second
+    launch, a warp adds a row's parts.
     """
 
     @cute.jit
@@ -85,8 +85,8 @@ class SplitRowSum(RowSum):
 class ShortRowSum:
     """mY (M) = sums of the rows of mX (M, N); a row's threads keep the whole row in registers.
 
-    turns: rows per group of threads, 1 if several warps share a row. A group loads all its rows
-    before it adds the first, because a single short row keeps too few bytes in flight.
+    turns: rows per group of threads; 1 if several warps share a row. A group loads all its rows
+    before it sums the first, because the loads of one short row keep too few bytes in flight.
     """
 
     def __init__(self, tile: RowTile, turns: int = 1) -> None:
@@ -115,7 +115,7 @@ class ShortRowSum:
         tXrX = cute.make_rmem_tensor(shape, mX.element_type)
         for turn in cutlass.range_constexpr(turns):
             row = first + turn * tile.rows
-            row = row if row < rows else rows - 1  # read the last row again; its sum is not stored
+            row = row if row < rows else rows - 1  # past the end, read the last row again
             tXgX = thr_copy.partition_S(cute.local_tile(mX, tile.tiler, (row, 0)))
             tile.fill_tail(tXrX[None, None, None, turn], 0.0)
             cute.copy(tiled_copy, tXgX, tXrX[None, None, None, turn], pred=tXpX)
@@ -126,7 +126,7 @@ class ShortRowSum:
             for k in cutlass.range_constexpr(1, tile.loads):
                 rSum = rSum + tXrX[None, 0, k, turn].load().to(Float32)
             total = tile.sum(rSum.reduce(cute.ReductionOp.ADD, 0.0, 0), sPart, mbar)
-            # Lane i of a row keeps the sum of turn i until every lane has a sum to store.
+            # Lane i of the group keeps the sum of turn i until every lane has a sum to store.
             place = turn % tile.threads
             if lane == place:
                 mine = total
@@ -137,9 +137,10 @@ class ShortRowSum:
 
 
 class ColumnSum:
-    """mY (splits, O, N) = sums of mX (O, M, N) over each of the `splits` parts of M.
+    """mY (splits, O, N) = sums of mX (O, M, N) over M, which is divided into `splits` parts.
 
-    cluster: blocks that share a column and add their sums in the first block's shared memory.
+    cluster: the number of blocks that share a column and add their sums in the first block's shared
+    memory.
     """
 
     def __init__(self, tile: ColumnTile, cluster: int = 1) -> None:
@@ -159,10 +160,10 @@ class ColumnSum:
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor, tiles: Int32) -> None:
         tile, M = self.tile, mX.shape[1]
         if const_expr(self.cluster > 1):
-            cute.arch.cluster_arrive_relaxed()  # wait before the first store to another block
+            cute.arch.cluster_arrive_relaxed()  # the wait precedes the first remote store
         outer, column, tx, ty = tile.place(tiles)
         valid = column * tile.vector < mX.shape[2]
-        # This block's rows are `first` to `last` - 1.
+        # This block sums the rows from `first` to `last` - 1.
         _, part, _ = cute.arch.block_idx()
         each = cute.ceil_div(M, mY.shape[0] * self.cluster)
         first, last = part * each, (part + 1) * each
@@ -191,7 +192,7 @@ class ColumnSum:
 
     @cute.jit
     def cluster_reduce(self, rSum: cute.Tensor, rank: Int32, tx, ty):  # type: ignore[no-untyped-def]
-        """Set the first block's rSum to the sum over all blocks of the cluster, added in block
+        """Set rSum in the cluster's first block to the sum over all blocks, added in block
         order."""
         tile = self.tile
         shape = (self.cluster, tile.lanes, tile.vector)

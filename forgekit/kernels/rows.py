@@ -1,8 +1,8 @@
-"""Distribute the rows of a matrix over threads, and combine the threads' results.
+"""Distribute the rows of a matrix over threads, and combine the threads' values.
 
-A `RowTile` is a compile-time constant of a kernel, which calls its methods. They do the work common
-to all kernels over rows: they assign the parts of a row to threads, and combine the values of all
-threads that share a row. Values are combined by shuffles within a warp, through shared memory
+A `RowTile` is a compile-time constant whose methods a kernel calls. The methods contain the code
+that all row kernels share: they assign the elements of a row to threads, and combine the values of
+all threads that share a row. Values are combined by shuffles within a warp, through shared memory
 across warps, and through distributed shared memory across the blocks of a cluster.
 """
 
@@ -25,19 +25,21 @@ from forgekit.kernels.overlap import follow
 
 @dataclass(frozen=True)
 class RowTile:
-    """Map threads to the elements of a row; `tests/ops/row_limits.py` lists the limits.
+    """Describes which elements of a row each thread reads; `tests/ops/row_limits.py` lists the
+    limits.
 
-    threads: threads of a block that share a row: a power of two up to 32, or whole warps. rows:
+    threads: threads per block that share a row: a power of two up to 32, or a multiple of 32. rows:
     rows per block; 1 if several blocks share a row. loads: accesses that a thread has in flight.
     vector: elements per access. cluster: blocks of a cluster that share a row and exchange their
-    results. split: blocks that share a row, each of which stores one result.
+    results. split: blocks that share a row and each store the result of one part of the row.
 
     whole: the number of loads that every thread performs, whatever the row's address; only the
-    other loads need a predicate. In a kernel that works in rounds, it is `loads` if every round is
-    full, else 0. unaligned: True if rows may begin or end inside a vector; the elements outside
-    whole vectors are then read one by one, by at least 2 * vector threads. once: True if L1 may
-    evict loaded lines first, because nothing reads them again. overlap: True if the kernel starts
-    while the previous kernel ends (`follow`).
+    other loads need a predicate. In a kernel that reads a row in several rounds of `loads`
+    accesses, it is `loads` if all rounds are full, otherwise 0. unaligned: True if rows may begin
+    or end inside a vector; the elements outside whole vectors are then read one by one, which
+    requires at least 2 * vector threads. once: True if L1 may evict loaded lines first, because
+    nothing reads them again. overlap: True if the kernel starts while the previous kernel ends (see
+    `follow`).
     """
 
     threads: int
@@ -53,7 +55,7 @@ class RowTile:
 
     @property
     def block(self) -> int:
-        """Return the threads per block."""
+        """Return the number of threads per block."""
         return self.threads * self.rows
 
     @property
@@ -63,17 +65,18 @@ class RowTile:
 
     @property
     def step(self) -> int:
-        """Return the distance, in vectors, from one access of a thread to its next."""
+        """Return the distance between consecutive accesses of a thread, in vectors."""
         return self.threads * self.blocks
 
     @property
     def parts(self) -> int:
-        """Return the number of warps of a block or cluster that share a row and exchange values."""
+        """Return the number of warps in a block or cluster that share a row. In `sPart`, each warp
+        stores one part of the row's result."""
         return -(-self.threads // WARP) * self.cluster
 
     @property
     def rounds(self) -> int:
-        """Return the number of parts per lane if one warp reads all parts."""
+        """Return the maximum number of parts per lane if one warp reads all parts."""
         return -(-self.parts // WARP)
 
     def launch_shape(self, rows):  # type: ignore[no-untyped-def]
@@ -84,16 +87,16 @@ class RowTile:
             shape["cluster"] = (self.cluster, 1, 1)
         return shape | {"use_pdl": self.overlap}
 
-    # -- the part that each thread reads -----------------------------------------------------------
+    # -- the elements that each thread reads -------------------------------------------------------
     @property
     def tiler(self) -> tuple[int, int]:
-        """Return the rows and columns of the tile that the threads read together."""
+        """Return the shape (rows, columns) of the tile that the threads read together."""
         return 1, self.step * self.loads * self.vector
 
     def tiled_copy(self, dtype: Any, loads: bool = False):  # type: ignore[no-untyped-def]
-        """Return the tiled copy: consecutive threads copy consecutive vectors, `loads` times.
+        """Return the tiled copy in which consecutive threads copy consecutive vectors.
 
-        loads: True for a copy that only loads, and may obey `once`.
+        loads: True for a copy that only loads, and obeys `once`.
         """
         once = loads and self.once
         bits = self.vector * dtype.width
@@ -106,7 +109,7 @@ class RowTile:
 
     @cute.jit
     def row_and_lane(self, rows: Int32):  # type: ignore[no-untyped-def]
-        """Return the thread's row, its index among the threads of that row, and True if the row
+        """Return the thread's row, its index among the threads of that row, and whether the row
         exists.
 
         Threads beyond the last row read the last row again and must not store results.
@@ -123,22 +126,24 @@ class RowTile:
         return row, lane, valid
 
     def inside(self, tXcX: cute.Tensor, shape):  # type: ignore[no-untyped-def]
-        """Return tXpX: True for each vector at tXcX ((V,1),1,loads) inside a matrix of `shape`."""
+        """Return the predicate tXpX, which is True for vectors inside a matrix of this shape. tXcX:
+        the vectors' coordinates, ((V,1),1,loads)."""
         tXpX = cute.make_rmem_tensor((1, 1, self.loads), cutlass.Boolean)
         for k in range(self.loads):
             tXpX[k] = k < self.whole or cute.elem_less(tXcX[0, 0, k][1], shape[1])
         return tXpX
 
     def fill_tail(self, tXrX: cute.Tensor, value: Any) -> None:
-        """Set the vectors of tXrX ((V,1),1,loads) that a predicate may skip to `value`."""
+        """Set the vectors of tXrX ((V,1),1,loads) whose loads may be skipped by a predicate to
+        `value`."""
         for k in range(self.whole, self.loads):
             tXrX[None, 0, k].fill(value)
 
-    # -- unaligned rows; a layout cannot shift each row by a different offset --------
+    # -- unaligned rows; a layout cannot shift each row by a different offset ----------------------
     def whole_vectors(self, row: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
-        """Return the number of elements before the first whole vector of the thread's row, and the
-        matrices, whose row now starts at that vector. For aligned rows, return 0 and the unchanged
-        matrices."""
+        """Return the number of elements before the first whole vector of the thread's row, and
+        matrices in which this row contains only its whole vectors. For aligned rows, return 0 and
+        the unchanged matrices."""
         if not self.unaligned:
             return Int32(0), *tensors
         V, mX = self.vector, tensors[0]
@@ -150,8 +155,9 @@ class RowTile:
         return prefix, *(cute.make_tensor(start, layout) for start in starts)
 
     def streams(self, row: Int32, lane: Int32, *tensors: cute.Tensor):  # type: ignore[no-untyped-def]
-        """Return what a copy in rounds needs: the prefix and shape of `whole_vectors`, the tiled
-        copy, and the thread's part of each matrix and of the coordinates, ((V,1),1,loads,k)."""
+        """Return the arguments of a copy in several rounds: the prefix and shape from
+        `whole_vectors`, the tiled copy, and the thread's partition of each matrix and of the
+        coordinates, ((V,1),1,loads,k)."""
         prefix, *whole = self.whole_vectors(row, *tensors)
         tiled_copy = self.tiled_copy(tensors[0].element_type)
         thr_copy = tiled_copy.get_slice(lane)
@@ -163,7 +169,8 @@ class RowTile:
 
     @cute.jit
     def unaligned_element(self, prefix: Int32, columns: Int32, lane) -> Int32:  # type: ignore[no-untyped-def]
-        """Return the column of the thread's element outside whole vectors, or -1 if it has none."""
+        """Return the column of the thread's element outside whole vectors, or -1 if the thread has
+        none."""
         mine = Int32(-1)
         if const_expr(self.unaligned):
             V, tail = self.vector, (columns - prefix) % self.vector
@@ -191,10 +198,11 @@ class RowTile:
 
     # -- combining results ------------------------------------------------------------------------
     def reduction_buffer(self, values: int):  # type: ignore[no-untyped-def]
-        """Allocate shared memory to exchange `values` numbers per warp; call this before any load.
+        """Allocate shared memory for `values` numbers per warp to exchange; call this before any
+        load.
 
-        Return sPart (values, rows, parts), or None if only one warp reads a row; and the mbarrier
-        of a cluster, or None.
+        Return sPart (values, rows, parts), or None if only one warp reads a row, and the mbarrier
+        for a cluster, or None.
         """
         if self.parts == 1:
             return None, None
@@ -211,7 +219,7 @@ class RowTile:
 
     @cute.jit
     def open_reduction_buffer(self, mbar: cute.Pointer, expected_bytes: cutlass.Constexpr):  # type: ignore[no-untyped-def]
-        """Initialise the mbarrier, and signal this to the other blocks."""
+        """Initialise the mbarrier, and arrive at the cluster's barrier."""
         tidx, _, _ = cute.arch.thread_idx()
         if tidx == 0:
             cute.arch.mbarrier_init(mbar, 1)
@@ -220,13 +228,14 @@ class RowTile:
         cute.arch.cluster_arrive_relaxed()
 
     def warp_reduce(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """Combine `value` over the threads of a warp that share a row; return the result to each of
-        these threads."""
+        """Combine `value` over the threads of a warp that share a row; all of them receive the
+        result."""
         return cute.arch.warp_reduction(value, op, threads_in_group=min(self.threads, WARP))
 
     @cute.jit
     def exchange(self, values: tuple, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-        """Store each warp's values where all threads that share the row can read them."""
+        """Store each warp's values in sPart, in every block that shares the row, and wait for all
+        values."""
         tidx, _, _ = cute.arch.thread_idx()
         row, warp, lane = tidx // self.threads, tidx % self.threads // WARP, cute.arch.lane_idx()
         if const_expr(self.cluster == 1):
@@ -234,7 +243,7 @@ class RowTile:
                 for i in cutlass.range_constexpr(len(values)):
                     sPart[i, row, warp] = values[i]
             cute.arch.sync_threads()
-        else:  # store to every block of the cluster; the mbarrier counts the bytes that arrive
+        else:  # lane i stores to block i of the cluster; the mbarrier counts the bytes that arrive
             cute.arch.cluster_wait()
             part = warp * self.cluster + cute.arch.block_idx_in_cluster()
             if lane < self.cluster:
@@ -245,7 +254,8 @@ class RowTile:
 
     @cute.jit
     def read_part(self, sPart: cute.Tensor, i: cutlass.Constexpr, k: cutlass.Constexpr, empty):  # type: ignore[no-untyped-def]
-        """Return value i of the thread's kth part of its row, or `empty` if it has no such part."""
+        """Return value i of the kth part that this lane reads, or `empty` if there is no such
+        part."""
         tidx, _, _ = cute.arch.thread_idx()
         part, value = tidx % group_of(self.parts) + k * WARP, Float32(empty)
         if part < self.parts:
@@ -253,19 +263,19 @@ class RowTile:
         return value
 
     def reduce_parts(self, value, op: Callable):  # type: ignore[no-untyped-def]
-        """Combine `value` over the lanes that have read the parts; return the result to each of
-        these lanes."""
+        """Combine `value` over the lanes that have read the parts; all of them receive the
+        result."""
         return cute.arch.warp_reduction(value, op, threads_in_group=group_of(self.parts))
 
     def add_up(self, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
-        """Return the sum of a thread's elements ((V,1),1,loads); add over the loads first, because
-        these additions do not depend on each other."""
+        """Return the sum of a thread's elements ((V,1),1,loads). The sums over the loads come
+        first, because these V sums are independent."""
         ADD = cute.ReductionOp.ADD
         return x.reduce(ADD, 0.0, (None, 1, 1)).reduce(ADD, 0.0, 0)
 
     @cute.jit
     def sum(self, value: Float32, sPart: cute.Tensor, mbar) -> Float32:  # type: ignore[no-untyped-def]
-        """Add up `value` over all threads that share a row; return the sum to each of them."""
+        """Sum `value` over all threads that share a row; all of them receive the sum."""
         total = self.warp_reduce(value, operator.add)
         if const_expr(self.parts > 1):
             self.exchange((total,), sPart, mbar)
@@ -277,7 +287,7 @@ class RowTile:
 
     @cute.jit
     def add_parts(self, mParts: cute.Tensor, row) -> Float32:  # type: ignore[no-untyped-def]
-        """Return the sum of a row's parts, mParts (M, split); every warp adds them in the same
+        """Return the sum of a row's parts in mParts (M, split). Every warp adds them in the same
         order."""
         total = Float32(0.0)
         for k in cutlass.range_constexpr(0, self.split, WARP):
@@ -288,14 +298,14 @@ class RowTile:
 
 
 def group_of(parts: int) -> int:
-    """Return the number of lanes that combine this many parts, rounded up to a power of two and at
-    most 32."""
+    """Return the number of lanes that combine this many parts: the next power of two, at most
+    32."""
     return min(WARP, 1 << (parts - 1).bit_length())
 
 
 class RowKernel:
-    """Launch a kernel over the rows of mX (M, N), with the launch shape of its tile; a subclass
-    defines `kernel`, which takes mX and mY."""
+    """The base class of kernels over the rows of mX (M, N), launched with the grid and blocks of
+    their tile. A subclass defines `kernel`, which takes mX and mY."""
 
     def __init__(self, tile: RowTile) -> None:
         self.tile = tile

@@ -1,17 +1,18 @@
-"""Softmax over rows and its gradient, which read each row from memory once; pure CuTe DSL.
+"""Kernels for softmax over rows and its gradient that read each row from memory once; pure CuTe
+DSL.
 
     Softmax           y = exp(x - max x) / sum exp(x - max x), with the row kept in registers
     StagedSoftmax     like Softmax, with the row kept in shared memory
     SoftmaxBackward   dx = (dy - sum dy·y) y, with both rows kept in registers
 
-The constructor takes a `RowTile`, whose threads together read the whole row. The statistics are
+The constructors take a `RowTile` whose threads together read the whole row. The statistics are
 combined as in M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", 2018: a
-pair (m, s), a maximum and the sum of exponentials relative to it, is extended to more elements by
+pair (m, s) of a maximum and the sum of exponentials relative to it is extended to more elements by
 rescaling s.
 
-Kernels that compute each vector's address by hand are at most 1 % faster on an H200 (2026-11-22).
-Exceptions are 1000 x 1000 float32 (2 %), the gradient of 2048 x 1024 bfloat16 (3 %), and 512 x 4096
-float32 in registers (6 %), a size that now uses shared memory.
+Kernels that compute each vector's address by hand are at most 1 % faster on an H200 (2026-11-22),
+except for 1000 x 1000 float32 (2 %), the gradient of 2048 x 1024 bfloat16 (3 %), and 512 x 4096
+float32 in registers (6 %; this size now uses shared memory).
 """
 
 import math
@@ -26,25 +27,26 @@ from forgekit.kernels import VECTOR_BYTES
 from forgekit.kernels.rows import RowKernel
 
 LOG2_E = math.log2(math.e)
-LINE_BYTES = 128  # a warp's asynchronous copies take twice as long unless aligned to a line
+LINE_BYTES = 128  # unless aligned to a line, a warp's asynchronous copies take twice as long
 
 
 def exp(x):  # type: ignore[no-untyped-def]
-    """Return e^x of a number or of each element, computed by the special function unit's exp2."""
+    """Return e^x for a number or each element of a tensor, computed with the special function
+    unit's exp2."""
     return cute.math.exp2(x * LOG2_E, fastmath=True)
 
 
 @cute.jit
 def finite_max(m: Float32) -> Float32:
-    """Return the value to subtract: the maximum, or 0 if the maximum is -inf, because -inf - -inf
-    is NaN."""
+    """Return the value to subtract from the elements: the maximum, or 0 if it is -inf, because -inf
+    - -inf is NaN."""
     return Float32(0.0) if m == -Float32.inf else m
 
 
 @cute.jit
 def reduce_warps(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-    """Combine the maxima and sums of exponentials of the warps that share a row into those of the
-    row."""
+    """Combine the maxima and sums of exponentials of all warps that share a row; return the
+    row's."""
     if const_expr(tile.parts > 1):
         tile.exchange((m, s), sPart, mbar)
         m = -Float32.inf
@@ -61,7 +63,8 @@ def reduce_warps(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Te
 
 @cute.jit
 def online_update(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no-untyped-def]
-    """Return the maximum and sum of exponentials so far, (m, s), updated with the elements of x."""
+    """Extend the running maximum m and sum of exponentials s to the elements of x; return the new m
+    and s."""
     m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
     shift = finite_max(m_new)
     return m_new, s * exp(m - shift) + exp(x - shift).reduce(cute.ReductionOp.ADD, 0.0, 0)
@@ -69,8 +72,8 @@ def online_update(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no
 
 @cute.jit
 def block_reduce(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
-    """Combine the maxima and sums of exponentials of the threads that share a row into those of the
-    row."""
+    """Combine the maxima and sums of exponentials of all threads that share a row; return the
+    row's."""
     m_warp = tile.warp_reduce(m, cute.arch.fmax)
     s = tile.warp_reduce(s * exp(m - finite_max(m_warp)), operator.add)
     return reduce_warps(tile, m_warp, s, sPart, mbar)
@@ -94,7 +97,7 @@ class Softmax(RowKernel):
         )  # ((V,1),1,loads)
         tXpX = tile.inside(tXcX, mVX.shape)
 
-        # The only read of the row. Elements outside it are set to -inf: exp(-inf) = 0.
+        # Read the row once. Set elements outside the row to -inf, whose exponential is 0.
         tXrX = cute.make_rmem_tensor_like(tXgX)
         tile.fill_tail(tXrX, -mX.element_type.inf)
         cute.copy(tiled_copy, tXgX, tXrX, pred=tXpX)
@@ -115,7 +118,7 @@ class Softmax(RowKernel):
             s += rest
         s = tile.warp_reduce(s, operator.add)
 
-        # Then every warp rescales from its own maximum to the row's.
+        # Every warp rescales its exponentials from its own maximum to the row's.
         m_row, s = reduce_warps(tile, m, s, sPart, mbar)
         scale = cute.arch.rcp_approx(s)
         if const_expr(tile.parts > 1):
@@ -127,17 +130,18 @@ class Softmax(RowKernel):
 
 
 class StagedSoftmax(Softmax):
-    """The same softmax for rows of aligned 16-byte vectors, kept in shared memory. A thread starts
-    asynchronous copies of all its vectors to shared memory, which bypass registers. It reads them
-    twice: for the statistics, as they arrive, and for the result. A block therefore needs few
-    registers for a row of any length, and an SM has room for many elements in flight.
+    """Like `Softmax`, for rows of aligned 16-byte vectors, which are kept in shared memory. Each
+    thread starts asynchronous copies of all its vectors to shared memory, which bypass registers,
+    and reads the vectors twice: for the statistics, as they arrive, and for the result. A block
+    therefore needs few registers for a row of any length, and an SM can have many elements in
+    flight.
     """
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
         tile, V = self.tile, self.tile.vector
         tidx, _, _ = cute.arch.thread_idx()
-        # Each thread keeps its vectors in shared memory, next to those of neighbouring threads.
+        # Neighbouring threads store their vectors next to each other in shared memory.
         layout = cute.make_ordered_layout(((V, 1), 1, tile.loads, tile.block), ((0, 1), 2, 4, 3))
         sX = cutlass.memory.SmemAllocator().allocate_tensor(mX.element_type, layout, LINE_BYTES)
         tXsX = sX[None, None, None, tidx]  # ((V,1),1,loads)
@@ -202,7 +206,7 @@ class SoftmaxBackward(RowKernel):
         )  # ((V,1),1,loads)
         tXpX = tile.inside(tXcX, mVY.shape)
 
-        # These are the only reads of the two rows. Elements outside the rows are set to 0.
+        # Read the two rows once. Set elements outside the rows to 0.
         tXrdY, tXrY = cute.make_rmem_tensor_like(tXgdY), cute.make_rmem_tensor_like(tXgY)
         tile.fill_tail(tXrdY, 0.0)
         tile.fill_tail(tXrY, 0.0)

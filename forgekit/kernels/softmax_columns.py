@@ -1,8 +1,8 @@
-"""Softmax over columns and its gradient, which read long columns twice; pure CuTe DSL.
+"""Kernels for softmax over columns and its gradient, which read long columns twice; pure CuTe DSL.
 
-Each thread handles a vector of neighbouring columns, in rows at a fixed distance; threads with the
-same columns combine their statistics in shared memory. The softmax is online, as in
-`softmax_streaming.py`.
+Each thread processes a vector of neighbouring columns, in rows at a fixed distance. Threads with
+the same columns combine their statistics in shared memory. The statistics are those of the online
+softmax, as in `softmax_streaming.py`.
 """
 
 import cutlass
@@ -60,8 +60,8 @@ class ColumnSoftmax:
 
 
 def merge(rM: cute.Tensor, rS: cute.Tensor, below_m: cute.Tensor, below_s: cute.Tensor) -> None:
-    """Combine rM, rS (V), the maxima and sums of exponentials, with those of other rows of the same
-    columns."""
+    """Merge the maxima below_m and the sums of exponentials below_s (V), which are from other rows
+    of the same columns, into rM and rS (V)."""
     for v in range(cute.size(rM)):
         m = cute.arch.fmax(rM[v], below_m[v])
         s_below = below_s[v] * exp(below_m[v] - finite_max(m))

@@ -1,10 +1,10 @@
-"""Softmax kernels that lead to `softmax.Softmax` step by step, one block per row; pure CuTe DSL.
+"""Kernels that lead to `softmax.Softmax` step by step, with one block per row; pure CuTe DSL.
 
     ThreePassSoftmax   reads a row three times: for the maximum, the sum and the result
-    TwoPassSoftmax     twice: both statistics (M. Milakov and N. Gimelshein, 2018), then the result
-    OnlineSoftmax      once, because it keeps the row in registers; the same statistics
+    TwoPassSoftmax     twice: for both statistics (Milakov and Gimelshein, 2018) and the result
+    OnlineSoftmax      once, because it keeps the row in registers; computes the same statistics
 
-All accept mX and mY (M, N) of any strides, read element by element, and compute in float32.
+All accept mX and mY (M, N) with any strides, read single elements, and compute in float32.
 """
 
 import operator
@@ -18,14 +18,14 @@ from forgekit.kernels.softmax import block_reduce, exp, finite_max, reduce_warps
 
 
 class _RowSoftmax(RowKernel):
-    """The part common to the three kernels: one block per row."""
+    """The base class of the three kernels, with one block per row."""
 
     def __init__(self, threads: int = 256, loads: int = 1) -> None:
         super().__init__(RowTile(threads, loads=loads))
 
 
 class ThreePassSoftmax(_RowSoftmax):
-    """The safe softmax of textbooks, which reads the row three times."""
+    """The textbook's safe softmax, which reads the row three times."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -51,7 +51,8 @@ class ThreePassSoftmax(_RowSoftmax):
 
 
 class TwoPassSoftmax(_RowSoftmax):
-    """Each thread keeps a running maximum and the sum of exponentials relative to it."""
+    """Like `ThreePassSoftmax`, but one pass computes both a running maximum and the sum of
+    exponentials relative to it."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:
@@ -72,7 +73,8 @@ class TwoPassSoftmax(_RowSoftmax):
 
 
 class OnlineSoftmax(_RowSoftmax):
-    """The row stays in registers, so it has at most threads * loads elements."""
+    """Like `TwoPassSoftmax`, but the row, of at most threads * loads elements, stays in
+    registers."""
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mY: cute.Tensor) -> None:

@@ -1,11 +1,12 @@
-"""Softmax over rows of any length and its gradient, which read each row twice; pure CuTe DSL.
+"""Kernels for softmax over rows of any length and its gradient, which read each row twice; pure
+CuTe DSL.
 
     StreamingSoftmax, StreamingSoftmaxBackward   a block or a cluster reads a row twice
     SplitSoftmax, SplitSoftmaxBackward           many blocks share a row, in two launches
 
-These kernels serve rows too long for a block or cluster to keep. The first read computes running
-statistics, the maximum so far and the sum of exponentials relative to it (the online softmax of M.
-Milakov and N. Gimelshein, 2018); the second writes the result.
+These kernels are for rows that are too long for a block or cluster to keep. The first read computes
+the running maximum and the sum of exponentials relative to it (the online softmax of M. Milakov and
+N. Gimelshein, 2018); the second read computes the result.
 """
 
 import operator
@@ -27,7 +28,7 @@ from forgekit.kernels.softmax import (
     online_update,
 )
 
-L2_BYTES = 16 * 2**20  # bytes of each operand that stay in L2 for their second read
+L2_BYTES = 16 * 2**20  # bytes of each operand that should stay in L2 until the second read
 
 
 class StreamingSoftmax(Softmax):
@@ -42,7 +43,7 @@ class StreamingSoftmax(Softmax):
 
     @cute.jit
     def statistics(self, mX: cute.Tensor, row, lane, sPart, mbar):  # type: ignore[no-untyped-def]
-        """Return the maximum and the sum of exponentials of the part of a row that the block or
+        """Return the maximum and the sum of exponentials over the part of a row that the block or
         cluster reads."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXcX = tile.streams(row, lane, mX)
@@ -58,8 +59,8 @@ class StreamingSoftmax(Softmax):
         return block_reduce(tile, m, s, sPart, mbar)
 
     def reload(self, mX: cute.Tensor, mY: cute.Tensor, row, lane):  # type: ignore[no-untyped-def]
-        """Start the second read of the block's part of a row; return the argument `reloaded` of
-        `write`."""
+        """Start the second read of the block's part of a row; return the value for `write`'s
+        argument `reloaded`."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgX, tXgY, tXcX = tile.streams(row, lane, mX, mY)
         tXrX = cute.make_rmem_tensor_like(tXgX[None, None, None, 0])  # ((V,1),1,loads)
@@ -71,7 +72,8 @@ class StreamingSoftmax(Softmax):
 
     @cute.jit
     def write(self, reloaded: tuple, mY: cute.Tensor, row, valid, m: Float32, s: Float32):  # type: ignore[no-untyped-def]
-        """Write the block's part of a row of mY; m, s: the row's maximum and sum."""
+        """Write the block's part of a row of mY. m, s: the row's maximum and sum of
+        exponentials."""
         shape, tiled_copy, tXgX, tXgY, tXcX, tXrX, at, rest = reloaded
         scale = cute.arch.rcp_approx(s)
         for k in cutlass.range(tXgX.shape[3], unroll=1):
@@ -113,8 +115,8 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
         return tile.sum(dot, sPart, mbar)
 
     def reload(self, mdY: cute.Tensor, mY: cute.Tensor, mdX: cute.Tensor, row, lane):  # type: ignore[no-untyped-def]
-        """Start the second read of the block's part of both rows; return the argument `reloaded` of
-        `write`."""
+        """Start the second read of the block's part of both rows; return the value for `write`'s
+        argument `reloaded`."""
         tile = self.tile
         prefix, shape, tiled_copy, tXgY, tXgdY, tXgdX, tXcX = tile.streams(row, lane, mY, mdY, mdX)
         tXrdY, tXrY = (cute.make_rmem_tensor_like(tXgY[None, None, None, 0]) for _ in range(2))
@@ -127,7 +129,7 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
     @cute.jit
     def write(self, reloaded: tuple, mdX: cute.Tensor, row, valid, dot):  # type: ignore[no-untyped-def]
-        """Write the block's part of a row of mdX; dot: the row's sum of mdY·mY."""
+        """Write the block's part of a row of mdX. dot: the row's sum of mdY·mY."""
         shape, tiled_copy, tXgdY, tXgY, tXgdX, tXcX, tXrdY, tXrY, at, rest_dy, rest_y = reloaded
         for k in cutlass.range(tXgY.shape[3], unroll=1):
             tXpX = self.tile.inside(tXcX[None, None, None, k], shape)
@@ -143,15 +145,14 @@ class StreamingSoftmaxBackward(SoftmaxBackward):
 
 # -- many blocks per row ------------------------------------------------------------------------
 def rows_at_a_time(mX: cute.Tensor, held: int):  # type: ignore[no-untyped-def]
-    """Return the number of rows that `held` bytes of L2 can keep between the two reads, at least
-    1."""
+    """Return the number of rows that fit in `held` bytes of L2, at least 1."""
     return cutlass.max(Int32(held) // (mX.shape[1] * (mX.element_type.width // 8)), Int32(1))
 
 
 @cute.jit
 def part_of(tile: cutlass.Constexpr, first: Int32):  # type: ignore[no-untyped-def]
-    """Return the block's row (at least `first`), its part of that row, and the thread's index in
-    the row."""
+    """Return the block's row (counted from `first`), its part of that row, and the thread's index
+    in the row."""
     tidx, _, _ = cute.arch.thread_idx()
     part, row, _ = cute.arch.block_idx()
     return first + row, part, part * tile.threads + tidx

@@ -1,4 +1,4 @@
-"""Draw reports, notes and progress for a notebook, on light and dark pages."""
+"""Render reports, notes and progress for a notebook, in its light and dark themes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from urllib.parse import quote
 from forgekit.lessons.progress import MARKS, Progress, Row, by_notebook, done, effort, score
 from forgekit.lessons.report import GradeReport, Note
 
-_GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # first two: Okabe and Ito
+_GREEN, _RED, _GREY = "#009E73", "#D55E00", "#7f7f7f"  # green and red: Okabe and Ito's palette
 
 
 # -- the report on a submission -----------------------------------------------------------------
 def report_html(report: GradeReport) -> str:
-    """Return a report as HTML: the passed groups, the failed group with the reason, and the
-    remaining groups."""
+    """Return a report as HTML: the groups of gates that passed, the group that failed with the
+    reason, and the remaining groups."""
     colour = _GREEN if report else (_GREY if report.untouched else _RED)
     parts = [
         f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;max-width:880px;'
         'font-size:13px;line-height:1.45">',
-        # no colour, which would be too faint on white
+        # without colour, because coloured text would be too faint on white
         f"<div><b>{escape(report.headline)}</b></div>",
     ]
     parts += [_group(_GREEN, "&#10003;", group.name, group.seen) for group in report.passed]
@@ -50,8 +50,8 @@ def _group(colour: str, mark: str, name: str, seen: str = "") -> str:
 
 
 def _happened(text: str) -> str:
-    """Return the first line as text, and the other lines, which quote a tool, with their line
-    breaks."""
+    """Return the first line as text and the other lines, which are a tool's output,
+    preformatted."""
     first, _, rest = text.partition("\n")
     quoted = (
         '<pre style="margin:4px 0;padding:6px 8px;font-size:12px;white-space:pre-wrap;'
@@ -64,7 +64,7 @@ def _happened(text: str) -> str:
 
 
 def _with_code(text: str) -> str:
-    """Return forgekit's own text as HTML, with its `code` and line breaks."""
+    """Return forgekit's own text as HTML; convert `code` and line breaks."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")
 
 
@@ -73,13 +73,13 @@ def note_bundle(note: Note) -> dict[str, str]:
     return {"text/plain": repr(note), "text/markdown": f"**{note.title}**\n\n{note.text}"}
 
 
-# -- the card of all weeks ----------------------------------------------------------------------
+# -- the progress card ----------------------------------------------------------------------------
 _SMALL = "font-size:12px;opacity:.8"
 
 
 def progress_html(p: Progress) -> str:
-    """Return the card, week by week: a bar, the notebooks as links, a mark for each exercise and,
-    for a single week, a table."""
+    """Return the card as HTML: for each week, a bar, links to the notebooks and a mark per
+    exercise; for a single week, also a table."""
     parts = [
         '<div style="font-size:13px;max-width:780px;padding:16px 22px;border:1px solid '
         'rgba(127,127,127,.4);border-top:5px solid #009E73;border-radius:6px">'
@@ -113,7 +113,7 @@ def _bar(part: float) -> str:
 
 
 def _notebook(rows: Sequence[Row]) -> str:
-    """Return a line with the notebook, the marks of its exercises, and the number of passed
+    """Return a line with a notebook's link, its exercises' marks, and the number of passed
     exercises."""
     return (
         f'<div><span style="display:inline-block;width:190px">{_link(rows[0])}</span>'

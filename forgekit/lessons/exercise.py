@@ -1,9 +1,9 @@
-"""Define exercises; an exercise has a task, a solution with marked lines, hints, and gates.
+"""Define exercises. Each exercise has a task, a solution with marked lines, hints, and gates.
 
 The exercise `week0/scale` is the folder `week0_copy_transpose/exercises/scale`. `exercise.py`
-defines `EXERCISE` (texts and gates), `solution.py` contains the solution, written as a student
-would write it, with marks around the lines that students write (`skeleton.py`), and `wrong.py`
-contains some wrong solutions. The notebook's cells are generated from these files.
+defines `EXERCISE` (texts and gates), `solution.py` contains the solution in a student's style, with
+marks around the lines that students write (see `skeleton.py`), and `wrong.py` contains wrong
+solutions. The notebook's cells are generated from these files.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ class Exercise(Definition):
 
     Attributes:
         title: the student's goal, beginning with a verb. task: the task, in Markdown. hints: three
-            hints, each more detailed than the one before. analysis: the Markdown text below the
-            solution. entry: the name that is submitted, a function or a variable in the skeleton.
-        groups: the gates to pass, in order. praise: the line shown after a pass. given: an object
-            that the notebook shows next to the task, such as a table of puzzles.
-        arch: the virtual GPU's architecture; None for the usual architecture.
-        stays: True if the submission cannot be sent to another process, so no judge can grade it.
+            hints, each more detailed than the previous one. analysis: the Markdown text below the
+            solution. entry: the name of the function or variable in the skeleton that students
+            submit. groups: the groups of gates to pass, in order. praise: the line shown after a
+            pass. given: an object that the notebook shows below the task, such as a table of
+            puzzles.
+        arch: the virtual GPU's architecture; None for the default.
+        stays: True if the submission cannot be sent to another process, so the class grader cannot
+            grade it.
         name, folder: the exercise's name and folder, set when it is found.
     """
 
@@ -46,17 +48,16 @@ class Exercise(Definition):
         return f"{self.name}: {self.title} ({self.notebook}; {state})"
 
     def grade(self, submission: Any = NOTHING, *, arch: str | None = None) -> GradeReport:
-        """Run a submission through the gates; stop at the first group that fails.
+        """Run the gates on a submission; stop at the first group that fails.
 
         Kernels run on the virtual GPU, which has counters and the sanitizer; on a machine with a
-        GPU the values are also checked there. The result is stored for `fk.progress()`, unless the
-        submission is the course's own solution.
+        GPU, the values are also checked on the GPU. The result is stored for `fk.progress()`,
+        unless the submission is the course's own solution.
 
         Args:
             submission: the object that the task requires: a `@cute.jit` function, a Python function
                 or a value.
-            arch: the virtual GPU's architecture, such as "sm_80"; omit it for the usual
-                architecture.
+            arch: the virtual GPU's architecture, such as "sm_80"; omit it for the default.
 
         Returns:
             A report, which a notebook shows; its truth value is True if the submission passed all
@@ -69,7 +70,7 @@ class Exercise(Definition):
             remedy = f"write .grade({self.entry})"
             raise usage_error("grade", "nothing", "a submission", remedy)
         if arch is not None:
-            # rejected here, because later it would look like a mistake in the kernel
+            # reject an unknown architecture here, not while the kernel is compiled
             current_target("virtual", arch)
 
         report = grade(self, submission, arch or self.arch, untouched=self.is_skeleton(submission))
@@ -84,20 +85,22 @@ class Exercise(Definition):
 
     @property
     def failed(self) -> FailedCall:
-        """Return the call at which the last grade stopped, for drawing: `fk.footprint(*e.failed)`.
+        """Return the call at which grading last stopped, for example to draw it:
+        `fk.footprint(*e.failed)`.
 
         Raises:
-            UsageError: no grade in this process has stopped at a kernel call.
+            UsageError: grading did not stop at a kernel call, or this process has not graded the
+                exercise.
         """
         if self.name not in FAILED:
             remedy = "run the cell that grades the exercise first"
             raise usage_error(
-                "failed", "no failed call", "a grade that stopped at a failed call", remedy
+                "failed", "no failed call", "a failed call of a graded kernel", remedy
             )
         return FAILED[self.name]
 
     def hint(self) -> Note:
-        """Return the next of the three hints; each call reveals one more hint."""
+        """Return the next hint; each call reveals one more of the three hints."""
         with records.changing(self.name) as known:
             number = known.hints = min(known.hints + 1, len(self.hints))
         more = f"{len(self.hints) - number} more" if number < len(self.hints) else "the last"
@@ -106,12 +109,12 @@ class Exercise(Definition):
     def solution(self) -> Note:
         """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # no help after a pass
+            known.solution_seen |= not known.passed  # after a pass, it is not help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
-        """Delete the record of tries and of the pass, but not of the help used; return the
-        skeleton."""
+        """Delete the record of tries and of the pass, but keep the record of the help used; return
+        the skeleton."""
         with records.changing(self.name) as known:
             known.tries = known.passed_at_try = 0
             known.passed_on = ""
@@ -160,6 +163,5 @@ def _load(name: str, folder: Path) -> Exercise:
 
 
 def all_exercises() -> list[Exercise]:
-    """Return all exercises that a search from the current folder finds, in the order of the
-    notebooks."""
+    """Return all exercises that a search from the current folder finds, in notebook order."""
     return [_load(name, folder) for name, folder in course.exercise_folders().items()]

@@ -1,5 +1,4 @@
-"""Define the parts of an exercise (texts, solution, gates), and run a submission through the
-gates."""
+"""Define the parts of an exercise (texts, solution, gates), and run the gates on a submission."""
 
 from __future__ import annotations
 
@@ -62,11 +61,11 @@ class Definition:
         return ".launch(" in self.source.solution and ".launch(" not in self.source.skeleton
 
     def reference(self) -> Any:
-        """Return the entry defined by the solution, with which gates compare counts."""
+        """Return the solution's function or value; gates compare counts with it."""
         return operator.attrgetter(self.entry)(course.load_part(self.folder, "solution"))
 
     def as_given(self) -> Any:
-        """Return the entry defined by the skeleton, with which gates compare times."""
+        """Return the skeleton's function or value; gates compare times with it."""
         return operator.attrgetter(self.entry)(self.source.skeleton_module())
 
     def solution_text(self) -> str:
@@ -80,10 +79,11 @@ class Definition:
 
 @dataclass(frozen=True)
 class FailedCall:
-    """A compiled kernel and its arguments: `fk.footprint(*failed)`, `fk.profile(*failed)`.
+    """A compiled kernel and its arguments, for calls such as `fk.footprint(*failed)` or
+    `fk.profile(*failed)`.
 
-    Iteration yields the kernel, then copies of the call's arguments. `show()` runs the call
-    and compares its result.
+    Iteration yields the kernel, then copies of the call's arguments. `show()` runs the call and
+    checks its result.
     """
 
     kernel: CompiledKernel
@@ -94,10 +94,11 @@ class FailedCall:
         yield from self.case.arguments(self.kernel).values()
 
     def show(self) -> CheckReport:
-        """Run the call on the virtual GPU and check its first wrong result, or its last result.
+        """Run the call on the virtual GPU; return the check of its first wrong result, or of its
+        last result if all are right.
 
         Raises:
-            KernelError: the virtual GPU stops the kernel, as it did during grading.
+            KernelError: the virtual GPU stops the kernel.
         """
         from forgekit.checking.compare import compare
         from forgekit.show import in_notebook
@@ -123,7 +124,7 @@ class FailedCall:
         return f"the call to {self.kernel.name} with {self.case.label}"
 
 
-FAILED: dict[str, FailedCall] = {}  # exercise name -> the call at which its last grade stopped
+FAILED: dict[str, FailedCall] = {}  # maps exercises to the calls at which grading stopped
 
 
 def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool) -> GradeReport:
@@ -140,7 +141,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
         todo = f"Fill in the lines marked {PLACEHOLDER}, run that cell, then this one."
         return report(names, GateError("This is the unchanged skeleton.", "", todo), True)
     if replaced := _replaced():
-        happened = f"{replaced} was replaced in this process, so no grade counts."
+        happened = f"{replaced} was replaced in this process, so no grades count."
         todo = "Restart the kernel and run the notebook from the top."
         return report(names, GateError(happened, look_at=todo), False)
     if (borrowed := _borrowed(value)) and value is not exercise.reference():
@@ -158,9 +159,9 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
             passed += others
             left = [g.name for g in rest if g.name not in {o.name for o in others}]
             return report([group.name, *left], failure, failure.unanswered)
-        except ForgekitError as error:  # no gate expected this error, but its message is clear
+        except ForgekitError as error:  # not handled by any gate, but with a clear message
             return report(names[number:], GateError(str(error)), False)
-        # for example, an unusual value in an answer; students must see no traceback
+        # for example, caused by an unusual value in an answer; hide the traceback from students
         except Exception as error:
             return report(names[number:], _unexpected(error), False)
     FAILED.pop(exercise.name, None)
@@ -168,8 +169,8 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
 
 
 def _replaced() -> str:
-    """Return the name of a function that judges results but is defined outside forgekit; "" if
-    there is none."""
+    """Return the name of a grading function that has been replaced by code outside forgekit, or
+    ""."""
     for name, module in sorted(sys.modules.items()):
         if not name.startswith(("forgekit.checking.", "forgekit.lessons.gates.")):
             continue
@@ -183,13 +184,12 @@ def _replaced() -> str:
 
 
 def _borrowed(value: Any) -> str:
-    """Return the path of the course's `solution.py` whose code a submission reaches; "" if there is
-    none."""
+    """Return the path of the course's `solution.py` whose code a submission uses, or ""."""
     from forgekit.compiling.fingerprint import files_of
 
     try:
         files = [Path(file) for file in sorted(files_of(value))]
-    except Exception:  # an unusual value, which the gates will judge
+    except Exception:  # an unusual value; the gates will report it
         return ""
     for file in files:
         if file.name == "solution.py" and file.with_name("exercise.py").is_file():
@@ -198,7 +198,7 @@ def _borrowed(value: Any) -> str:
 
 
 def _passes(group: Group, submission: Submission) -> Pass | None:
-    """Return a group's summary of a pass; None if the group fails."""
+    """Run a group; return its summary, or None if the group fails."""
     try:
         return Pass(group.name, group.run(submission))
     except Exception:  # the reason is reported once the earlier groups have passed
@@ -206,7 +206,8 @@ def _passes(group: Group, submission: Submission) -> Pass | None:
 
 
 def _keep_failed(exercise: Definition, submission: Submission, failure: GateError) -> None:
-    """Keep the failed call, so that the notebook can run and draw it; the advice explains how."""
+    """Store the failed call, so that the notebook can run and draw it, and complete the advice with
+    the code that does so."""
     call = f'fk.exercise("{exercise.name}").failed'
     FAILED.pop(exercise.name, None)
     try:
@@ -222,7 +223,7 @@ def _keep_failed(exercise: Definition, submission: Submission, failure: GateErro
 
 
 def _unexpected(error: Exception) -> GateError:
-    """Turn an error that neither a gate nor forgekit explained into a GateError."""
+    """Wrap an unexpected exception in a GateError."""
     return GateError(
         f"The submission cannot be graded. {type(error).__name__}: {error}",
         look_at="Compare it with the skeleton. If both have the same form, this is a bug in "

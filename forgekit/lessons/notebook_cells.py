@@ -1,13 +1,13 @@
-"""Generate the exercise cells in a notebook's .py, so that they cannot diverge from the exercise.
+"""Generate the exercise cells in a notebook's .py file, so that they always match the exercise.
 
-For each exercise, the .py has four cells, whose headers name the exercise and the part:
+For each exercise, the file has four cells, whose headers name the exercise and the part:
 
     # %% [markdown] exercise="week0/scale" part="task"
     # %% exercise="week0/scale" part="skeleton"
     # %% exercise="week0/scale" part="grade"
     # %% [markdown] exercise="week0/scale" part="solution"
 
-`forgekit build-notebooks` fills them; `--check` reports cells that are out of date.
+`forgekit build-notebooks` fills the cells; `--check` reports cells that are out of date.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _OURS = re.compile(
     r'^# %%(?P<markdown> \[markdown\])?.*\bexercise="(?P<name>[^"]*)".*\bpart="(?P<part>[^"]*)"'
 )
 _WIDTH = 98  # width of a line after "# "
-_MARKUP = re.compile(  # a line in a plain paragraph must not begin like this
+_MARKUP = re.compile(  # Markdown that must not begin a wrapped line
     r"\s*([-+*>] |[#|<]|```|\d+[.)] )|    "
 )
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of a .py that belongs to an exercise: the positions `start` and `end` of its text, and
-    its intended content."""
+    """An exercise cell in a .py file: the positions `start` and `end` of its text, and the content
+    that it should have."""
 
     name: str
     part: str
@@ -50,10 +50,10 @@ class _Cell:
 
 
 def filled(text: str) -> str:
-    """Return the .py with the cells of its exercises filled in.
+    """Return the text of a .py file with its exercise cells filled in.
 
     Raises:
-        UsageError: an exercise or part is unknown, missing or repeated.
+        UsageError: an exercise or a part is unknown, missing or repeated.
     """
     out, last = "", 0
     for cell in _cells(text):
@@ -70,12 +70,12 @@ def filled(text: str) -> str:
 def first_stale(text: str) -> str | None:
     """Describe the first cell that is out of date; return None if there is none."""
     cell = next((c for c in _cells(text) if c.stale), None)
-    return None if cell is None else f"the {cell.part} of exercise {cell.name} is not up to date"
+    return None if cell is None else f"the {cell.part} of exercise {cell.name} is out of date"
 
 
 def _cells(text: str) -> list[_Cell]:
     starts = [m.start() for m in _CELL.finditer(text)]
-    parts: dict[str, list[str]] = {}  # the parts of each exercise, in the order of the notebook
+    parts: dict[str, list[str]] = {}  # the parts of each exercise, in notebook order
     found = []
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         header, _, body = text[start:end].partition("\n")
@@ -118,16 +118,15 @@ def _wanted(e: Exercise, part: str, number: int) -> str:
 
 
 def _gap(before: str, after: str) -> int:
-    """Return the number of newlines between two cells; ruff requires two blank lines around a
-    function or a class, and around the comments above it."""
+    """Return the number of newlines between two cells. ruff requires two blank lines around a
+    function or a class and its preceding comments."""
     last = before.strip("\n").rpartition("\n")[2]
     definition = re.match(r"\n*(#.*\n)*(@|def |class )", after)
     return 3 if definition or last.startswith((" ", "\t")) else 2
 
 
 def _fitted(text: str) -> str:
-    """Wrap the plain paragraphs of Markdown to the line width of a .py; keep code, tables and
-    lists."""
+    """Wrap the plain paragraphs of Markdown to fit in comments; keep code, tables and lists."""
     blocks, fenced = [], False
     for block in text.strip().split("\n\n"):
         plain = not fenced and not any(map(_MARKUP.match, block.splitlines()))
@@ -139,7 +138,7 @@ def _fitted(text: str) -> str:
 
 
 def _wrapped(block: str) -> str:
-    """Return a paragraph wrapped at the largest width at which no line begins like markup."""
+    """Return a paragraph wrapped at the largest width at which no line begins with markup."""
     for width in range(_WIDTH, _WIDTH - 20, -1):
         lines = textwrap.wrap(block, width, break_long_words=False, break_on_hyphens=False)
         if not any(map(_MARKUP.match, lines)):

@@ -1,4 +1,4 @@
-"""Draw small tensors with coloured cells, to show in a puzzle's task where elements go."""
+"""Draw small tensors with coloured cells, which show in a puzzle's task where elements go."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forgekit.viz.grid import Axis, Content, Grid, plain_axis
 from forgekit.viz.palette import NOTHING, thread_colour
 from forgekit.viz.picture import LayoutPicture
 
-Cell = str | tuple[str, int]  # the cell's text, optionally with the number of its colour
+Cell = str | tuple[str, int]  # the text, or (text, colour number)
 Rows = Sequence[Sequence[Cell]]
 
 
@@ -20,7 +20,7 @@ def numbers(rows: int, columns: int, prefix: str = "") -> list[list[str]]:
 
 
 def coloured(values: Sequence[object], hues: dict[int, int]) -> list[Cell]:
-    """Return a row of cells. hues: index -> the cell's colour number."""
+    """Return a row of cells. hues: maps a cell's index to its colour number."""
     return [(str(v), hues[i]) if i in hues else str(v) for i, v in enumerate(values)]
 
 
@@ -30,8 +30,9 @@ def picture(
     """Draw tensors side by side, or one below the other if they are single rows.
 
     Args:
-        panels: name -> the tensor's cells. hue: computes a colour number from the text of a cell
-            that has none; a cell with None stays grey. Cells of the same colour belong together.
+        panels: maps each tensor's name to its cells. hue: computes a colour number from a cell's
+            text for cells that have no number; a cell with None stays grey. Cells of the same
+            colour belong together.
     """
     used = [_hue(cell, hue) for rows in panels.values() for row in rows for cell in row]
     hues = 1 + max((number for number in used if number is not None), default=0)

@@ -1,4 +1,4 @@
-"""Show your progress over all weeks: as a card in a notebook, and as text."""
+"""Show a student's progress in all weeks, as a card in a notebook or as text."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from forgekit.lessons.records import Record
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-MARKS = {  # (marks for a whole kernel and for any other exercise, CSS)
+MARKS = {  # state -> (mark for a whole kernel, mark for other exercises; CSS)
     "passed": ("■●", "background:#009E73"),
     "passed (solution seen)": ("◧◐", "box-shadow:inset 0 0 0 3px #009E73"),
     "started": ("□○", "box-shadow:inset 0 0 0 3px #E69F00"),
     "open": ("··", "background:rgba(127,127,127,.3)"),
 }
-BAR = 20  # characters in a week's bar
+BAR = 20  # width of a week's bar in characters
 
 
 @dataclass(frozen=True)
 class Row:
-    """An exercise and its record."""
+    """An exercise and its record of tries."""
 
     exercise: Exercise
     record: Record
 
     @property
     def standing(self) -> str:
-        """Return the exercise's state, one of `MARKS`."""
+        """Return the exercise's state, a key of `MARKS`."""
         if self.record.passed:
             return "passed (solution seen)" if self.record.solution_seen else "passed"
         return "open" if self.record == Record() else "started"
@@ -54,8 +54,8 @@ class Row:
 
     @property
     def address(self) -> str:
-        """Return the path from the current folder to the exercise's notebook, for a link; "" if
-        there is no such file."""
+        """Return the relative path from the current folder to the exercise's notebook, for a link;
+        "" if the file does not exist."""
         file = self.exercise.folder.parents[1] / f"{self.exercise.notebook}.ipynb"
         return os.path.relpath(file) if file.is_file() else ""
 
@@ -92,7 +92,7 @@ class Progress(Shown):
 
     @property
     def closing(self) -> str:
-        """Return a line that names the next exercise and the day of the latest pass."""
+        """Return a line that names the next exercise and the date of the latest pass."""
         if not self.rows:
             return "No exercises found here: run this in the course's or a week's folder."
         said = "All exercises passed."
@@ -124,8 +124,8 @@ class Progress(Shown):
 
 
 def progress(week: str | None = None) -> Progress:
-    """Show the exercises that you have passed and tried, in all weeks or exercise by exercise in
-    one week; the result's `.reset()` deletes this progress.
+    """Show the exercises that you have passed and tried, as an overview of all weeks or, for one
+    week, exercise by exercise. The result's `.reset()` deletes this progress.
 
     Raises:
         UsageError: the week does not exist.
@@ -157,7 +157,7 @@ def score(rows: Sequence[Row], passed: str = "", written: str = "") -> str:
 
 
 def effort(rows: Sequence[Row]) -> str:
-    """Return text about the number of tries and the help used."""
+    """Summarize the number of tries and the help used."""
     known = [row.record for row in rows]
     first, tries = sum(r.passed_at_try == 1 for r in known), sum(r.tries for r in known)
     hints, seen = sum(r.hints for r in known), sum(r.solution_seen for r in known)

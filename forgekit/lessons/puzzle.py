@@ -1,9 +1,12 @@
-"""Define puzzles: the student writes a whole kernel whose result a line of torch specifies.
+"""Define puzzles. In a puzzle, the student writes a whole kernel, and a line of torch specifies its
+result.
 
-`puzzle` makes an exercise from its texts, a function that draws inputs, and the expected result. It
-adds the usual gates: values at awkward sizes, with types and sizes that depend on the submission's
-text; the sanitizer in adversarial schedules; the task's facts; and waste relative to the solution's
-counts. The sanitizer and the counts cover each type and a size that no submission can know.
+`puzzle` makes an exercise from its texts, a function that draws inputs, and a function that
+computes the expected result. It adds the usual gates: one compares values at awkward sizes, and at
+types and sizes that depend on the submission's text; one runs the sanitizer under adversarial
+schedules; one checks the task's requirements; and one compares the counters with the solution's.
+The sanitizer and the counters also run with every type, at a size that a submission cannot know in
+advance.
 """
 
 from __future__ import annotations
@@ -30,17 +33,17 @@ if TYPE_CHECKING:
 
 Promise = Mapping[int, Mapping[int, int]]
 _FAR = 4096  # the values' secret sizes exceed this too, since kernels may have a smaller maximum
-# a task that prescribes the arithmetic, not only a type that a kernel supports
+# matches tasks that require arithmetic in float32, not tasks that only mention the type
 _IN_FLOAT32 = re.compile(
     r"\b(accumulate|add|arithmetic|compute|multiply|subtract)\b[^.;,]*\sin\s+float32\b", re.I
 )
 
 
 class Draw:
-    """Creates a puzzle's inputs on the CPU. Each call draws different values; they are the same in
-    every run, except within `forgekit.tensors.reseeded`.
+    """Generates a puzzle's inputs on the CPU. Each call draws different values. The values are
+    reproducible, except within `forgekit.tensors.reseeded`.
 
-    dtype: the case's torch dtype. size: the case's size, on which the drawn numbers depend.
+    dtype: the case's torch dtype. size: the case's size, which also seeds `number`.
     """
 
     def __init__(self, dtype: torch.dtype, *size: int) -> None:
@@ -56,39 +59,40 @@ class Draw:
     def integers(
         self, low: int, high: int, *shape: int, dtype: torch.dtype | None = None
     ) -> torch.Tensor:
-        """Draw integers from `low` to `high` (exclusive); a narrow float type represents them
-        exactly within its integer range."""
+        """Draw integers from `low` (inclusive) to `high` (exclusive), as `dtype` or the case's
+        dtype."""
         import forgekit as fk
 
         of = dtype or self.dtype
         return fk.randint(low, high, *shape, dtype=of, seed=self._next(), device="virtual")
 
     def number(self, low: float, high: float) -> float:
-        """Draw a number from `low` to `high` that float32 represents exactly."""
+        """Draw a number between `low` and `high` that float32 represents exactly."""
         import forgekit as fk
 
         unit = fk.rand(1, seed=self._next() + 100 * abs(sum(self.size)), device="virtual")
         return float(low + (high - low) * unit)
 
     def fractions(self, *shape: int) -> torch.Tensor:
-        """Draw values between -8 and 8 for sums. In float32, their sums are exact in every order.
-        Narrower types round the sums, and the values themselves if these exceed the type's
-        precision."""
+        """Draw values between -8 and 8 whose float32 sums are exact in every order of addition.
+        Sums in narrower types are rounded."""
         import torch
 
         bits = {torch.float16: 11, torch.bfloat16: 8}.get(self.dtype, 14)
         return self.integers(1 - 2**bits, 2**bits, *shape) * 2.0 ** (3 - bits)
 
     def extremes(self, m: int, n: int, *, finite: bool = False) -> torch.Tensor:
-        """Draw rows (m, n) of five kinds in turn: plain; below 0; far below 0; far above 0, with ∞
-        as the largest element; and all -∞.
+        """Draw an (m, n) tensor for maxima and softmax. Its rows cycle through five patterns:
+        normally distributed values; values below 0; far below 0; far above 0, with ∞ as the largest
+        element; and all -∞.
 
-        In the first eight rows, the position of the largest element cycles through the first, the
-        last, one in the last two of eight warps, and the first of the last 256; later rows place
-        it at and before each power of two, the largest first, then at every position from the
-        first on. The smallest element is one step further in this cycle.
+        In the first eight rows, the position of the largest element cycles through four choices:
+        the first element, the last element, the end of a 256-element block's seventh warp, and the
+        beginning of the last 256-element block. Later rows place it at each power of two and just
+        before it, from the largest power down, and then at every position in order. The smallest
+        element is always one step ahead in the same cycle.
 
-        finite: True draws no ∞, and plain rows instead of those of -∞.
+        finite: True to draw no ∞, and normally distributed values instead of the rows of -∞.
         """
         import torch
 
@@ -99,7 +103,7 @@ class Draw:
         few = torch.tensor([0, n - 1, warp, (n - 1) // 256 * 256 or n // 2])
         powers = (2**k - less for k in range(n.bit_length(), 0, -1) for less in (0, 1))
         many = torch.tensor([*(at for at in powers if at < n), *range(n)])
-        turns = rows - rows // 5  # a row of -∞ takes no turn
+        turns = rows - rows // 5  # rows of -∞ do not advance the cycle
         turns -= turns[8:9].sum()
         for step, best, by in ((1, torch.argmin, -0.25), (0, torch.argmax, 0.25)):
             later = many[(turns + step) % len(many)]
@@ -115,9 +119,9 @@ class Draw:
         return x.to(self.dtype)
 
     def places(self, *shape: int) -> torch.Tensor:
-        """Return values that identify their position: 1, 2, 3, … in row-major order, up to the
-        largest number that the type distinguishes from all smaller numbers; then they start over.
-        Within `reseeded` they start at another number."""
+        """Return values that identify their position: 1, 2, 3, … in row-major order. They start
+        over after 2039 in float16, after 251 in bfloat16, and after 2^20 in other types. Within
+        `reseeded`, they begin with a different number."""
         import math
 
         import torch
@@ -157,25 +161,27 @@ def puzzle(
     """Make an exercise whose entry takes the inputs, then the outputs.
 
     Args:
-        inputs: `inputs(draw, *size)` returns the inputs: numbers, or tensors drawn with the `Draw`.
-        result: computes the outputs from the inputs; returns one tensor or a tuple of tensors. It
-            receives floating-point tensors in float64 unless `exact`; float64 outputs are then
-            converted to the case's dtype, and other outputs keep theirs.
-        task: the `Exercise`'s task. asked: the facts that the task's last line states and a gate
-            checks, as in `words_of`. praise: the `Exercise`'s praise; the default repeats the
-            facts.
-        sizes: the sizes for the comparison of values, the easiest to read first; the sanitizer uses
-            the last two.
-        count: a small size and a large size, for the counts.
-        dtypes: the names of the dtypes. exact: True if results must be equal bit for bit.
+        inputs: `inputs(draw, *size)` returns the inputs: numbers, or tensors drawn with `draw`, a
+            `Draw`.
+        result: computes the outputs from the inputs; returns a tensor or a tuple of tensors. Unless
+            `exact`, it receives floating-point tensors as float64, and the kernel's output has the
+            case's dtype wherever this function returns float64, otherwise the dtype that it
+            returns.
+        task: the `Exercise`'s task. asked: the requirements that the task's last line states and a
+            gate checks, as in `words_of`. praise: the `Exercise`'s praise; by default, it repeats
+            the requirements.
+        sizes: the sizes at which values are compared, beginning with the size that is easiest to
+            read; the sanitizer runs the last two.
+        count: a small and a large size at which the counters are compared.
+        dtypes: the names of the dtypes. exact: True if results must match bit for bit.
         in_place: True if there is no output and the result overwrites the first input.
-        legal: turns a drawn size into an allowed size, such as whole tiles.
-        promise: argument position -> {mode: divisor of its size}; or a function of the size that
-            returns such a dict.
+        legal: converts a drawn size to one that the task allows, such as a multiple of the tile.
+        promise: maps an argument's position to {mode: divisor of its size}; or a function that
+            returns such a dict for a size.
         waste: as in `economical`. misconceptions: the misconceptions to recognise by values and
-            findings. more: takes a function that makes a Case, as in `values`, and returns the
-            groups that follow the usual groups. rtol, atol: as in `fk.check`; the default rtol for
-            a narrow type allows a single rounding.
+            findings. more: a function that receives the function that makes a Case (see `values`)
+            and returns further groups. rtol, atol: as in `fk.check`; in 16-bit types, the default
+            rtol allows for a single rounding.
         texts: the title, hints, analysis, entry and given of the `Exercise`.
     """
     tolerances: dict[str, Any] = {"rtol": 0.0, "atol": 0.0} if exact else {}
@@ -214,7 +220,7 @@ def puzzle(
         kinds = {args[k].dtype for k in expected if args[k].is_floating_point()}
         allowed = dict(tolerances)
         if "rtol" not in allowed and kinds in ({torch.float16}, {torch.bfloat16}):
-            allowed["rtol"] = torch.finfo(*kinds).eps / 2 + 2e-5  # float32, rounded once
+            allowed["rtol"] = torch.finfo(*kinds).eps / 2 + 2e-5  # allows one rounding from float32
         return Case(args, expected, label, specs, tolerances=allowed)
 
     def unknown(listed: Sequence[tuple[int, ...]]) -> list[CallKey]:

@@ -1,4 +1,4 @@
-"""Store each exercise's record of tries and passes in one small file per user.
+"""Store the tries and passes of all exercises in one small file per user.
 
 FORGEKIT_PROGRESS names the file (default: forgekit/progress.json in the user's data folder);
 FORGEKIT_PROGRESS=off keeps everything in memory only. Writes are atomic and made under a lock, so
@@ -21,16 +21,16 @@ from typing import Any
 from forgekit import environment, shared_files
 
 _VERSION, _NAME = 1, "progress.json"
-_memory: dict[str, Record] = {}  # used if there is no writable file
+_memory: dict[str, Record] = {}  # the records if no file can be written
 _unwritable: set[Path] = set()
 _threads = threading.RLock()
 
 
 @dataclass
 class Record:
-    """The record of an exercise: the number of tries, the try at which it first passed (0 if it has
-    not passed), the number of hints used, a flag that is True if the solution was viewed before the
-    first pass, and the day of that pass."""
+    """The record of an exercise: the number of tries, the number of the first try that passed (0 if
+    none has), the number of hints used, True if the solution was viewed before that pass, and the
+    date of that pass."""
 
     tries: int = 0
     passed_at_try: int = 0
@@ -82,7 +82,7 @@ def all_records() -> dict[str, Record]:
     except PermissionError as error:
         _set_aside(file, error)
         return {}
-    except OSError:  # there is no file yet, or it is not writable
+    except OSError:  # usually, the file does not exist yet
         return {}
     try:
         data = json.loads(content)
@@ -96,7 +96,7 @@ def all_records() -> dict[str, Record]:
 
 
 def _is_progress(file: Path, content: bytes) -> bool:
-    """Return True if an unreadable file was a progress file."""
+    """Return True if an invalid file was written as a progress file."""
     return file.name == _NAME or not content or b'"exercises"' in content
 
 

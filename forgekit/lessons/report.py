@@ -1,5 +1,5 @@
-"""Define the texts that students see: the report on a submission, and notes with a hint or the
-solution."""
+"""Define the texts that students see: the report on a submission, and notes that contain a hint or
+the solution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PRAISE = "All gates passed."
 
 @dataclass(frozen=True)
 class Pass:
-    """A passed group. name: the group's name. seen: its summary, such as `8 sizes in 3 types`."""
+    """A group of gates that passed: its name, and a summary such as `8 sizes in 3 types`."""
 
     name: str
     seen: str
@@ -27,13 +27,13 @@ class Pass:
 
 @dataclass(frozen=True, repr=False)
 class GradeReport(Shown):
-    """The outcome of a grade; its truth value is True if the submission passed all groups.
+    """The outcome of grading a submission; its truth value is True if all groups passed.
 
     Attributes:
         name, title: the exercise's name and title. passed: the groups that passed, in order. left:
-            the names of the other groups; the first of them failed. untouched: True if the
+            the names of the remaining groups, of which the first failed. untouched: True if the
             submission is the unchanged skeleton or lacks an answer. standing: the progress, such as
-            `3 of 12 of week0`.
+            `3 of 12 in week0`.
     """
 
     name: str
@@ -60,12 +60,13 @@ class GradeReport(Shown):
 
     @property
     def open_groups(self) -> tuple[str, ...]:
-        """Return the remaining groups, including a group that only lacks an answer."""
+        """Return the names of the remaining groups; the group that failed is included only if its
+        answer is missing."""
         return self.left if self.untouched else self.left[1:]
 
     @property
     def closing(self) -> str:
-        """Return the last line of a pass."""
+        """Return the last line of the report on a pass."""
         known = f"Passed so far: {self.standing}." if self.standing else ""
         return f"{self.praise or _PRAISE} {known}".strip()
 
@@ -105,7 +106,7 @@ def _indented(text: str) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Note(Shown):
-    """A title and a text in Markdown; a notebook renders it, a terminal shows the source."""
+    """A title and a Markdown text, which a notebook renders and a terminal shows as source."""
 
     title: str
     text: str

@@ -1,4 +1,4 @@
-"""Derive the skeleton from a solution with marked lines, so that the two cannot diverge.
+"""Derive the skeleton from a solution with marked lines, so that the two always match.
 
 In a solution file, marks indented like the code enclose the lines that students write:
 
@@ -8,8 +8,9 @@ In a solution file, marks indented like the code enclose the lines that students
         mY[i] = mX[n - 1 - i]
         # [/fill]
 
-In the skeleton, `# FILL ME IN (roughly 1 line)` replaces these lines. Lines that begin with `#|`
-follow it as a starting point. Students see the part after the file's docstring and imports.
+In the skeleton, `# FILL ME IN (roughly 1 line)` replaces these lines. The marked lines that begin
+with `#|` follow the comment, as a starting point. Students see the code below the file's docstring
+and imports.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _BEGIN, _END, _STARTER = "# [fill]", "# [/fill]", re.compile(r"^(\s*)#\| ?(.*)$"
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed solution file. path: the file. imports: its docstring and imports. solution: its
-    code without marks. skeleton: the code that a student receives."""
+    """A parsed solution file. imports: the file's docstring and imports. solution: its code without
+    marks. skeleton: the code that a student receives."""
 
     path: Path
     imports: str
@@ -43,7 +44,7 @@ class Source:
         text = f"{self.imports}\n{self.skeleton}"
         name = f"{self.path.parent.name}_as_given"
         file = str(self.path.with_name(f"{name}.py"))
-        # CuTe DSL reads a kernel's source through `inspect`, which finds it in this cache.
+        # CuTe DSL reads a kernel's source through `inspect`, which uses this cache.
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         module = ModuleType(name)
         exec(compile(text, file, "exec"), vars(module))
@@ -96,7 +97,7 @@ def _blank(marked: list[str], indent: str) -> list[str]:
 
 
 def _first_line(text: str) -> int:
-    """Return the number of lines at the top of a file that contain its docstring and imports."""
+    """Return the number of lines that a file's docstring and imports occupy."""
     last = 0
     for node in ast.parse(text).body:
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

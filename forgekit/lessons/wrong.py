@@ -1,8 +1,8 @@
 """Read wrong solutions from WRONG, a tuple of `Wrong` in the `wrong.py` of each exercise's folder.
 
-A wrong solution is the exercise's solution with some text replaced, so it remains a solution of the
-current task with a single mistake. ALTERNATIVES in an `alternatives.py` lists other correct
-solutions in the same form.
+A wrong solution is the exercise's solution with some text replaced, so its only difference is the
+mistake. An optional `alternatives.py` lists other correct solutions in the same form, as
+ALTERNATIVES.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong solution with the text that its report must contain, or an alternative solution.
+    """A wrong solution and the text that its report must contain; or an alternative solution.
 
     Attributes:
-        name: the mistake. swaps: text in the solution, which must occur exactly once -> its
-            replacement. says: part of the explanation, unique among the exercise's mistakes.
-            text: the complete wrong solution, in place of swaps.
+        name: the mistake's name. swaps: maps text that occurs exactly once in the solution to its
+            replacement. says: part of the report's explanation, unique among the exercise's
+            mistakes. text: the complete wrong solution; swaps, if any, apply to it instead of the
+            solution.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Wrong:
         """Return the wrong solution's text.
 
         Raises:
-            ValueError: the text to replace does not occur exactly once in the solution.
+            ValueError: a text to replace does not occur exactly once.
         """
         solution = self.text or solution
         for old, new in self.swaps.items():
@@ -56,7 +57,7 @@ def wrong_solutions(e: Exercise) -> tuple[Wrong, ...]:
 
 
 def alternatives(e: Exercise) -> tuple[Wrong, ...]:
-    """Return an exercise's other correct solutions; none if it has no alternatives.py."""
+    """Return an exercise's other correct solutions, or () if it has no alternatives.py."""
     known = (e.folder / "alternatives.py").is_file()
     found: tuple[Wrong, ...] = load_part(e.folder, "alternatives").ALTERNATIVES if known else ()
     return found

@@ -171,7 +171,7 @@ def test_a_cell_that_should_fail_and_does_not(tmp_path):
         ("1 / 0", "2 / 0", "cell 5: text differs\n    .py:    2 / 0\n    .ipynb: 1 / 0\n"),
         (' tags=["raises-exception"]', "", "cell 5: tags differs"),
         ("# %% [markdown]\n# # A lesson", "# %%\n# A lesson", "cell 1: kind differs"),
-        ("1 / 0", "1 / 0\n\n# %%\n3", "the .py has 6 cells, but the .ipynb 5"),
+        ("1 / 0", "1 / 0\n\n# %%\n3", "6 cells in the .py, but 5 in the .ipynb"),
     ],
 )
 def test_check_names_the_first_difference_and_the_remedy(copy, capsys, old, new, expected):

@@ -1,4 +1,4 @@
-"""Define kernels as a notebook's cells do: their text reaches the compiler through linecache."""
+"""Define kernels as notebook cells do; the compiler reads their text through linecache."""
 
 import itertools
 import linecache
@@ -7,7 +7,7 @@ import textwrap
 
 _numbers = itertools.count(1)
 
-# A kernel that multiplies by {factor}.
+# The source of a kernel that multiplies by {factor}.
 CELL = """
 import cutlass.cute as cute
 
@@ -25,7 +25,7 @@ def scale(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def define(source: str, name: str, **names: object):
-    """Return the value of `name` in a cell with this source; names: earlier definitions."""
+    """Execute a cell with this source; return the value of `name`. names: earlier definitions."""
     file = f"/tmp/ipykernel_{os.getpid()}/{next(_numbers)}.py"
     source = textwrap.dedent(source)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)

@@ -1,5 +1,4 @@
-"""Test compile()'s cache, in memory and on disk: the parts of its key, and sharing between
-processes."""
+"""Test compile()'s cache in memory and on disk: its key, and sharing between processes."""
 
 import operator
 import os
@@ -26,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def clean(tmp_path, monkeypatch):
-    """Provide the virtual GPU and an empty cache in memory and on disk."""
+    """Provide the virtual GPU and empty caches in memory and on disk."""
     for name in ("FORGEKIT_ARCH", "FORGEKIT_DISK_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORGEKIT_DEVICE", "virtual")
@@ -37,7 +36,7 @@ def clean(tmp_path, monkeypatch):
 
 
 def factor(fn: object) -> tuple[float, str]:
-    """Return the factor of a cell's kernel, and its cache key."""
+    """Return the factor by which a cell's kernel multiplies, and its cache key."""
     x, y = fk.arange(8), fk.empty(8)
     run = fk.compile(fn, x, y)
     run(x, y)
@@ -81,7 +80,7 @@ def test_a_redefined_cell_misses():
 
 
 def test_a_function_that_exec_made_misses_when_its_text_changes():
-    """No file contains the source of such a function."""
+    """Functions that exec creates have no source file."""
 
     def made(text: str) -> str:
         scope = {"__name__": "generated"}
@@ -121,8 +120,8 @@ def test_an_objects_configuration_is_part_of_the_key():
 
 
 def test_line_numbers_follow_a_moved_cell():
-    """If the same kernel moves down three lines, it is compiled again, because messages name
-    lines."""
+    """A kernel that moves down three lines is compiled again, because messages contain line
+    numbers."""
     source = CELL.format(constant="", factor="2.0").replace("mX[tidx] *", "mX[tidx + 100] *")
     for shift in ("", "\n\n\n"):
         fn = define(shift + source, "scale")
@@ -146,8 +145,8 @@ print(run.origin, run.registers, len(run.ptx), len(run.cubin), run.key)
 
 
 def test_processes_share_the_disk(tmp_path):
-    """Two processes run concurrently, then this process runs; finally, a damaged entry is compiled
-    again."""
+    """Two processes compile concurrently, and this process then loads their kernel. A damaged file
+    is compiled again."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM]
     processes = [subprocess.Popen(command, env=env, stdout=-1, text=True) for _ in range(2)]
@@ -182,8 +181,9 @@ def test_constants_and_scalars_survive_the_disk():
 
 # -- the fingerprint -------------------------------------------------------------------------
 def test_a_key_is_the_same_before_and_after_helpers_were_compiled():
-    """The DSL replaces the code of each function that it has compiled. A process that finds a
-    kernel on disk does not compile its helpers, but must still find the next kernel."""
+    """CuTe DSL replaces the code object of each function that it compiles. A process that loads a
+    kernel from disk does not compile the kernel's helpers, but must compute the same key for the
+    next kernel."""
     from forgekit.kernels.rows import RowTile
     from forgekit.kernels.softmax import Softmax
 
@@ -228,7 +228,7 @@ def test_a_constant_of_a_users_module_is_part_of_the_key(tmp_path):
 
 
 def test_defaults_are_part_of_the_key():
-    """A default's text may stay the same while the value it names changes."""
+    """The text of a default may stay the same while its value changes."""
 
     fn = define("def f(v, a=A, *, b=B):\n    return v * a * b\n", "f", A=1, B=2)
     first = fingerprint(fn)
@@ -264,8 +264,7 @@ def test_on_a_gpu(monkeypatch):
 
 @pytest.mark.parametrize("fn", [simple.copy, simple.add_on_stream])
 def test_what_a_gpu_is_given_survives_the_disk(fn, monkeypatch):
-    """Everything except the launch works without a GPU, including the export and the load of the
-    object file."""
+    """The test launches nothing, so it also exports and loads the object file without a GPU."""
     monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, raising=False)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     x, y = fk.randn(100), fk.empty(100)

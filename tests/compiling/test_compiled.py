@@ -1,4 +1,4 @@
-"""Test compile(): the calls of its result, and the messages to students when it fails."""
+"""Test compile(): calls to its result, and its error messages."""
 
 import re
 import textwrap
@@ -14,7 +14,7 @@ from tests.kernels import simple
 
 @pytest.fixture(scope="module", autouse=True)
 def virtual_gpu(tmp_path_factory):
-    """Provide the virtual GPU, and a cache for all of these tests."""
+    """Provide the virtual GPU, and a disk cache that all tests in this module share."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("FORGEKIT_ARCH", raising=False)
         patch.setenv("FORGEKIT_DEVICE", "virtual")
@@ -121,7 +121,7 @@ def test_what_was_not_compiled_for_never_reaches_the_machine(call, match):
     assert y.isnan().all(), "nothing ran"
 
 
-# -- inspecting it ------------------------------------------------------------------------
+# -- inspection ---------------------------------------------------------------------------
 def test_artefacts():
     run = fk.compile(simple.copy, fk.randn(4), fk.empty(4))
     assert ".target sm_90a" in run.ptx

@@ -1,4 +1,4 @@
-"""Test running a kernel again, on copies that share memory as the caller's tensors do."""
+"""Test running a kernel again on copies, which share memory if the caller's tensors do."""
 
 import struct
 
@@ -48,7 +48,7 @@ def test_arguments_are_bound_as_a_call_binds_them(add):
 
 
 def test_only_what_changes_is_packed():
-    """The structure has a pointer, 4-byte sizes and 8-byte strides, each at a multiple of its own
+    """The packed structure contains a pointer, 4-byte sizes and 8-byte strides, each aligned to its
     size."""
     x = torch.empty(3, 5, 7)
     packed = pack(x, fk.spec(x, static=(1,)))

@@ -1,4 +1,4 @@
-"""Test the specs of a compiled kernel, and the tensors that fit them."""
+"""Test TensorSpecs, and which tensors fit them."""
 
 import re
 
@@ -35,7 +35,7 @@ X = torch.empty(3, 5, 7)
     [
         (spec(torch.empty(3, 5).T), (1, None)),
         (spec(torch.empty(10)[::2]), (None,)),
-        (spec(torch.empty(5, 1)), (None, 1)),  # a matrix of one column is row-major
+        (spec(torch.empty(5, 1)), (None, 1)),  # a one-column matrix is row-major
         (spec(torch.empty(5, 3)[:, :1]), (None, 1)),
         (spec(X, static=True), (35, 7, 1)),
         (spec(X, static=(2,)), (None, 7, 1)),
@@ -77,7 +77,7 @@ def test_a_spec_promises_nothing_that_the_rows_of_its_own_tensor_break():
     cut = torch.empty(8, 513)[:, :512]
     with pytest.raises(UsageError, match=r"stride of mode 0: got 513, needed a multiple of 4"):
         spec(cut, divisible={1: 4})
-    assert spec(cut[:1], divisible={1: 4}).strides == (None, 1)  # a single row has no stride
+    assert spec(cut[:1], divisible={1: 4}).strides == (None, 1)  # a single row's stride is free
     assert spec(torch.empty(8, 516)[:, :512], divisible={1: 4}).strides == (None, 1)
 
 

@@ -1,4 +1,4 @@
-"""Test the disk cache: entries are complete or absent, and private to their owner."""
+"""Test the disk cache: it returns only complete files, which are private to their owner."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ LEFT = f".{KEY}.forgekit.0123abcd"  # left by a process killed during a write
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """Return the folder, which is created with the first entry."""
+    """Return the folder of the cache, which the first entry creates."""
     monkeypatch.delenv("FORGEKIT_DISK_CACHE", raising=False)
     monkeypatch.setenv("FORGEKIT_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -106,8 +106,8 @@ def test_what_is_no_file_blocks_nobody(make, cache):
 
 
 def test_the_least_recently_used_files_go_first(cache, monkeypatch):
-    """A process's first entry removes files until three quarters of the limit remain; other entries
-    stay."""
+    """A process's first `save` removes files until three quarters of the limit remain; later calls
+    remove none."""
     monkeypatch.setattr(store, "_LIMIT_BYTES", 4000)
     for i, key in enumerate("abcd"):
         store.save(key * 64, {"x": bytes(1000)})
@@ -115,8 +115,8 @@ def test_the_least_recently_used_files_go_first(cache, monkeypatch):
     for name in ("weights.bin", f"{'e' * 64}.bin", "e.forgekit"):
         (cache / name).write_bytes(bytes(5000))
         os.utime(cache / name, (0, 0))
-    store.load("a" * 64)  # used now
-    store._shrink.cache_clear()  # as a new process would
+    store.load("a" * 64)  # makes this file the most recently used
+    store._shrink.cache_clear()  # as in a new process
     store.save("f" * 64, {"x": bytes(1000)})
     assert "".join(sorted(f.name[0] for f in cache.iterdir() if len(f.name) > 70)) == "adf"
     assert len(list(cache.iterdir())) == 3 + 3

@@ -15,8 +15,8 @@ from forgekit.layouts import ComposedLayout, Layout, Swizzle
 
 @contextmanager
 def cute_context() -> Iterator[None]:
-    """Enter a context in which CuTe's functions work outside any @cute.jit; their results die with
-    it."""
+    """Enter a context in which CuTe's functions work outside @cute.jit functions. Their results are
+    valid only inside it."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -24,9 +24,9 @@ def cute_context() -> Iterator[None]:
 
 
 def to_cute(value: Any) -> Any:
-    """Convert forgekit's layouts, and tuples that contain layouts, to CuTe's through their text.
+    """Convert forgekit's layouts, or tuples that contain layouts, to CuTe's by parsing their text.
 
-    This is nine times as fast as `cute.make_layout`, and the text is CuTe's own notation.
+    This is nine times as fast as `cute.make_layout`; the text is in CuTe's notation.
     """
     if isinstance(value, tuple):
         return tuple(to_cute(part) for part in value)
@@ -37,16 +37,17 @@ def to_cute(value: Any) -> Any:
 
 
 def answer(function: Callable[..., Any], *args: Any) -> str:
-    """Return CuTe's printed result, or `raises` if CuTe refuses."""
+    """Return CuTe's printed result, or `raises` if the function raises an exception."""
     try:
         result = function(*map(to_cute, args))
-    except Exception:  # MLIRError, ValueError, AssertionError: CuTe has no common class
+    except Exception:  # MLIRError, ValueError or AssertionError, without a common base class
         return "raises"
     return printed(result)
 
 
 def printed(result: Any) -> str:
-    """Return a result of CuTe or forgekit as text, tuples entry by entry."""
+    """Return a result from CuTe or forgekit as text, with each entry of a tuple printed
+    separately."""
     if isinstance(result, tuple):
         return "(" + ",".join(printed(part) for part in result) + ")"
     return str(result)

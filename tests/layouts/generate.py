@@ -17,13 +17,13 @@ _STRIDES = (0, 1, 2, 4, 8, 3, 6, 12, 24, 48)
 
 
 class Choices:
-    """The decisions of a generator; equal seeds lead to equal decisions."""
+    """Draws random layouts, tilers and coordinates; equal seeds give equal results."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
     def below(self, n: int) -> int:
-        """Return a number from 0 to n - 1."""
+        """Return an integer from 0 to n - 1."""
         return int(self._random.random() * n)
 
     def one_of(self, options: Sequence[T]) -> T:
@@ -90,10 +90,9 @@ class Choices:
         return self.one_of([n for n in range(1, min(size, 64) + 1) if size % n == 0])
 
     def coordinate(self, shape: Any, slicing: bool = False, beyond: int = 2) -> Any:
-        """Return a coordinate of a shape: integers for parts, or nested like the shape, with None
-        in modes to slice.
-
-        Integers run from -(beyond - 1) to beyond times the size.
+        """Return a coordinate of a shape: an integer for the whole shape or any of its modes,
+        otherwise nested like the shape; if `slicing`, with None in some modes. Integers range from
+        -(beyond - 1) to `beyond` times the size.
         """
         if slicing and self.below(3) == 1:
             return None

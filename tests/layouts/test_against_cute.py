@@ -1,4 +1,4 @@
-"""Test that every operation returns CuTe DSL's result, in the same form, or raises where CuTe DSL
+"""Test that every operation returns CuTe DSL's result in the same form, or raises if CuTe DSL
 raises."""
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from forgekit.layouts.tuples import flat
 from tests.layouts.cute_oracle import answer, cute_context, printed, to_cute
 from tests.layouts.generate import Choices
 
-EXAMPLES = 400  # the same in each run
-AGREED: Counter[str] = Counter()  # comparisons in which both return the same layout, by operation
-REFUSED: Counter[str] = Counter()  # comparisons in which both raise
+EXAMPLES = 400  # random examples, the same in every test run
+AGREED: Counter[str] = Counter()  # by operation: comparisons in which both return the same layout
+REFUSED: Counter[str] = Counter()  # by operation: comparisons in which both raise
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,8 +43,8 @@ def compare(name: str, *args: Any, theirs: Callable[..., Any] | None = None) -> 
     except UsageError as error:
         mine = "raises"
         if "complement of" in str(error):
-            # For these, CuTe continues with sizes of 0 and may divide by them, which would end this
-            # process. test_complement checks that the refusal is right.
+            # For these layouts, CuTe continues with sizes of 0 and may divide by them, which would
+            # end this process. test_complement checks that forgekit's error is right.
             return
     expected = answer(theirs or getattr(cute, name), *args)
     assert mine == expected, f"{name}{args}: {mine}, CuTe: {expected}"
@@ -135,11 +135,11 @@ def test_composition() -> None:
 @pytest.mark.parametrize(
     ("layout", "tile", "result"),
     [
-        (((4, 6), (6, 1)), (4, 3), "(2,2):(18,1)"),  # not a composition, but CuTe's answer
-        (((6, 2), (2, 16)), (8, 4), "8:8"),  # merged, because the last mode is reached
-        # not merged, because the last mode is not reached
+        (((4, 6), (6, 1)), (4, 3), "(2,2):(18,1)"),  # not a true composition, but CuTe's result
+        (((6, 2), (2, 16)), (8, 4), "8:8"),  # merged, because the composition reaches the last mode
+        # not merged, because the composition does not reach the last mode
         (((5, 4, 12), (1, 6, 48)), (6, 3), "(2,3):(3,6)"),
-        (((1, 1), (6, 3)), (2, 3), "2:9"),  # a last mode of size 1 continues
+        (((1, 1), (6, 3)), (2, 3), "2:9"),  # a last mode of size 1 is extended
     ],
 )
 def test_odd_compositions(layout: Any, tile: Any, result: str) -> None:

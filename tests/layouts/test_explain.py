@@ -1,4 +1,4 @@
-"""Test that explain() describes a layout or tensor correctly."""
+"""Test explain()'s descriptions of layouts and tensors."""
 
 from __future__ import annotations
 

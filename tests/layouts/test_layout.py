@@ -1,5 +1,5 @@
-"""Test Layout, Swizzle and ComposedLayout: the interface, and refused arguments with their
-messages."""
+"""Test the interface of Layout, Swizzle and ComposedLayout, and the errors for invalid
+arguments."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_refused(compute: object, says: str) -> None:
 def test_a_swizzle_permutes(swizzle: Swizzle) -> None:
     assert sorted(map(swizzle, range(4096))) == list(range(4096))
     assert [swizzle(swizzle(i)) for i in range(4096)] == list(range(4096))
-    assert str(Swizzle(0, 7, 2)) == "S<0,4,3>"  # all identities print the same in CuTe
+    assert str(Swizzle(0, 7, 2)) == "S<0,4,3>"  # CuTe prints all identity swizzles alike
 
 
 def test_a_slice_of_a_swizzled_layout_keeps_its_place() -> None:
@@ -169,7 +169,7 @@ def test_layouts_leave_a_jit_function_as_ours() -> None:
         return Layout.of(layout)
 
     assert make() == Layout((4, 8), (8, 1))
-    with pytest.raises(UsageError, match="has ended"):  # printing it would end the process
+    with pytest.raises(UsageError, match="has ended"):  # printing it would crash Python
         Layout.of(ended[0])
 
 

@@ -1,5 +1,5 @@
-"""Test that parse() reads everything that CuTe DSL prints, and that the result prints the same
-text."""
+"""Test that parse() reads all layouts and tensors that CuTe DSL prints, and that the results print
+the same text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor, make_fak
 from forgekit.errors import UsageError
 from forgekit.layouts import Described, Dynamic, Layout, parse, read
 
-# Printed text of CuTe DSL 4.8.1, by origin.
+# Text printed by CuTe DSL 4.8.1, by the object printed.
 PRINTED = {
     "nested": "tensor<ptr<f32, gmem> o ((1,32),(?,?)):((0,1),(?,32))>",
     "argument, row-major": "tensor<ptr<f32, gmem, align<16>> o (?,?):(?{i64},1)>",
@@ -89,7 +89,7 @@ def test_anything_else_is_refused(text: str, says: str) -> None:
 
 
 def test_what_cute_prints_today_is_read() -> None:
-    """A kernel compiled by the test prints the texts, for many kinds of tensors."""
+    """The texts are printed while a kernel with many types of tensors is compiled."""
     seen: list[str] = []
 
     def see(*tensors: object) -> None:
@@ -106,7 +106,7 @@ def test_what_cute_prints_today_is_read() -> None:
 
 
 def compile_tensors(see: Callable[..., None]) -> None:
-    """Compile a kernel that shows `see` tensors of every memory space."""
+    """Compile a kernel that passes tensors in every memory space to `see`."""
 
     @cute.kernel
     def kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):

@@ -1,10 +1,10 @@
-"""Create mechanical mutants of every solution; each has a small change that its exercise must
+"""Generate mutants of every solution. Each mutant has a small change, which its exercise must
 reject.
 
     python -m tests.lessons.mutants [NAME…]    all mutants, as a table; names such as week0/scale
 
-A mutant with the same results or the same costs is not a mistake; `EQUIVALENT` in the exercise's
-wrong.py lists the names of such mutants, with reasons.
+Some changes are not mistakes, because results and costs stay the same. `EQUIVALENT` in the
+exercise's wrong.py lists the names of such mutants, with reasons.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _IDENTITY = re.compile(r"(?<![\w.])(-?(?:0\.0|1\.0|0|1))(?![\w.])")
 
 
 def mutants(solution: str) -> dict[str, str]:
-    """Map the name of each change, such as `line 9: no predicate`, to the changed text."""
+    """Map the name of each change, such as `line 9: no predicate`, to the solution's text with this
+    change."""
     lines = solution.splitlines()
     found: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
@@ -70,7 +71,7 @@ def _of_line(line: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def equivalent(e: Exercise) -> dict[str, str]:
-    """Map the name of each mutant of an exercise that is not a mistake to the reason."""
+    """Map the names of an exercise's mutants that are not mistakes to the reasons."""
     return getattr(load_part(e.folder, "wrong"), "EQUIVALENT", {})
 
 

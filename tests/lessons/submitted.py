@@ -1,4 +1,4 @@
-"""Create a student's submission from the text of a cell."""
+"""Create a submission from the text of a student's cell."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from forgekit.lessons.exercise import Exercise
 
 
 def load(e: Exercise, code: str, name: str = "cell") -> Any:
-    """Return the submission of a student whose cell contains `code`: the value of the exercise's
-    entry.
+    """Execute a student's cell; return the value of the exercise's entry, which the student would
+    submit.
 
-    The code runs as a separate module, after the imports of the solution file. Like a cell, it has
-    no file; the name of its folder depends on the text, so kernels from an earlier run are found on
-    disk.
+    The code runs as a separate module, after the solution file's imports. Like a cell, it has no
+    file. Its folder's name depends on the text, so the disk cache finds kernels from earlier test
+    runs.
     """
     text = f"{e.source.imports}\n\n\n{code}"
     file = f"/notebook/{hashlib.sha256(text.encode()).hexdigest()[:12]}/{name}.py"

@@ -1,4 +1,4 @@
-"""Test that the numbers and the answers in exercises about bounds agree with a run."""
+"""Test that the numbers and answers in exercises about bounds agree with computed results."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KEPT = ast.Import | ast.ImportFrom | ast.FunctionDef
 
 
 def functions(notebook: str) -> ModuleType:
-    """Return a module with a notebook's imports and definitions, without running its other code."""
+    """Execute only a notebook's imports and definitions; return them as a module."""
     path = ROOT / notebook
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tree.body = [node for node in tree.body if isinstance(node, KEPT)]
     module = ModuleType(path.stem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(path.parent))  # the folder with the week's helper modules
+        patch.syspath_prepend(str(path.parent))  # the folder of the week's helper modules
         exec(compile(tree, str(path), "exec"), vars(module))
     return module
 
@@ -101,8 +101,8 @@ def test_one_launch_or_bytes(call):
 @pytest.mark.weekly
 @pytest.mark.parametrize("step", ["warp_a_row", "elements_unrolled", "vectors", "unrolled"])
 def test_recorded_times_of_a_notebook_are_predicted(step):
-    """Predict the times of kernels that are not part of the calibration; `book/virtual_gpu.md`
-    states the errors."""
+    """These kernels are not part of the calibration; `book/virtual_gpu.md` states the prediction
+    errors."""
     import torch
 
     from forgekit.benching.recorded import recorded

@@ -1,5 +1,5 @@
 """Test every exercise: its skeleton fails with a clear message, its solution passes, and the grader
-names each mistake."""
+identifies each mistake."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from forgekit.lessons.wrong import alternatives, wrong_solutions
 from tests.lessons.submitted import load
 
 EXERCISES = all_exercises()
-# The submission is not a kernel but Python code that receives the exercise's own kernels.
+# In these exercises, the submission is Python code that receives the exercise's own kernels.
 NO_KERNEL = ("week0/one_kernel_per_n", "week2/softmax_operator")
 exercises = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: e.name)
 
 
 def bank() -> Iterator[object]:
-    """Yield every wrong solution; mark a solution as weekly if an earlier one has the same kind of
-    explanation. Each of the exercise's own texts is a kind, and so is each text of a gate,
-    regardless of its numbers."""
+    """Yield every wrong solution. Mark a solution as weekly if an earlier one is also explained by
+    a text of the same exercise, or by the same text of a gate, regardless of numbers."""
     seen: set[object] = set()
     for e in EXERCISES:
         own = words_of(e)
@@ -41,7 +40,7 @@ def bank() -> Iterator[object]:
 
 
 def words_of(e: Exercise) -> str:
-    """Return the texts in an exercise's own file."""
+    """Return the strings in an exercise's exercise.py as one text."""
     file = ast.parse((e.folder / "exercise.py").read_text(encoding="utf-8"))
     texts = (n.value for n in ast.walk(file) if isinstance(n, ast.Constant))
     return " ".join(" ".join(text for text in texts if isinstance(text, str)).split())
@@ -54,7 +53,7 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def polite(report: GradeReport) -> bool:
-    """Return True if a text for students shows no library internals and is not too long."""
+    """Return True if a report contains no library internals and is not too long."""
     text = repr(report)
     inside = ("Traceback", "site-packages", "forgekit/", "object at 0x")
     return not any(word in text for word in inside) and len(text.splitlines()) < 60
@@ -69,7 +68,7 @@ def test_skeleton_fails_politely(e):
     assert e.source.skeleton.count(PLACEHOLDER) >= 1
     if callable(submission):
         assert report.untouched
-        # the text differs from the given skeleton
+        # the text differs from the skeleton
         swapped = e.source.skeleton.replace(PLACEHOLDER, "fill me in")
         again = e.grade(load(e, swapped))
         assert not again and not again.untouched and polite(again)
@@ -78,8 +77,8 @@ def test_skeleton_fails_politely(e):
 @exercises
 @pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.weekly), None])
 def test_solution_passes(e, arch):
-    submission = e.reference()  # compiled only once, also as the kernel with which gates compare
-    if e.arch or not callable(submission):  # it needs a certain architecture, or is not a kernel
+    submission = e.reference()  # gates compare with the same kernel, which is compiled once
+    if e.arch or not callable(submission):  # requires an architecture, or is not a kernel
         arch = None
     report = e.grade(submission, arch=arch)
     assert report, report

@@ -1,5 +1,4 @@
-"""Test gates: the submissions that they accept, and their messages about submissions that they
-reject."""
+"""Test gates: the submissions that they accept, and their messages about other submissions."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ STORE = "mY[i] = 3.0 * mX[i] + 1.0"
 
 @pytest.fixture
 def scale() -> Any:
-    """Return a function that makes a submission from the solution of week0/scale, with some text
+    """Return a function that creates a submission from the solution of week0/scale with some text
     replaced."""
 
     def make(**swaps: str) -> Any:
@@ -75,10 +74,10 @@ def stopped(group: Group, submission: Any) -> GateError:
     return error.value
 
 
-# -- runs -------------------------------------------------------------------------------------
+# -- calls ------------------------------------------------------------------------------------
 def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
-    """Check that the group Values also uses a run in another order, and that the usual order runs
-    only once, for values and counts."""
+    """The group Values uses the results in adversarial orders. The usual order runs only once, for
+    values and counts."""
     calls, call = [], CompiledKernel.__call__
     monkeypatch.setattr(CompiledKernel, "__call__", lambda *args: calls.append(call(*args)))
     monkeypatch.setattr(recordings, "_kept", [])
@@ -146,7 +145,8 @@ def test_values_tells_how_many_sizes_and_types(scale):
 
 
 def test_a_nan_that_was_computed_is_not_called_unwritten():
-    """The wrong rows come last, so it looks as if only the first rows had been written."""
+    """The wrong rows are the last rows, so it could look as if the kernel had written only the
+    first rows."""
     e = exercise("week0/add_row")
     nan = e.source.solution.replace("mX[i, j] +", "mX[i, j] * cute.math.log(1.5 - i) +")
     report = e.grade(load(e, nan))
@@ -154,7 +154,7 @@ def test_a_nan_that_was_computed_is_not_called_unwritten():
 
 
 class WithGpu(Submission):
-    """Simulate a machine with a GPU: the virtual GPU takes its role, and adds `wrong` to
+    """Simulates a GPU: a call on the GPU runs on the virtual GPU, which adds `wrong` to the
     results."""
 
     ran: list[str]
@@ -189,7 +189,7 @@ def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(scale, monkeypatc
 
 def test_the_first_size_that_fails_is_told_with_the_first_misconception_that_fits(scale):
     misconceptions = [
-        # an exception counts as a misconception that does not match
+        # an exception means that the misconception does not match
         Misconception("never", lambda e: 1 / 0 > 0),
         looks_like(lambda x, y: x, "copied"),
         hinted("NaN", "left out"),
@@ -331,7 +331,7 @@ def test_clean_tells_the_finding_and_its_misconception():
     misconceptions = [found("shared-race", "elsewhere", text="mX["), found("shared-race", "a race")]
     group = clean(rows, [(1,), (2,)], misconceptions=misconceptions, look_at="there")
     both = Submission(rotate, groups=[group])
-    assert values(rows, [(1,), (2,)]).run(both)  # all values are right in the usual order
+    assert values(rows, [(1,), (2,)]).run(both)  # in the usual order, all values are right
     with pytest.raises(GateError) as caught:
         group.run(both)
     error = caught.value
@@ -432,11 +432,11 @@ def test_nan_is_an_answer_as_a_word_and_as_a_number():
         ({"a": 9}, "'a': 9 is not right.", ""),
         ({"b": (2, [4, "no"])}, "'b': (2, [4, 'no']) is not right.", ""),
         ({"b": (2, [4])}, "is not right", ""),
-        ({"c": 1}, "'c': 1 is not right.", ""),  # 1 == True, but it is a different answer
+        ({"c": 1}, "'c': 1 is not right.", ""),  # a different answer, although 1 == True
         ({"a": "8 of 32"}, "'a': '8 of 32' is text. Write a number.", ""),
         ({"a": "32"}, "'a': '32' is not right", "that is all of them"),
         ({"c": False}, "'c': False is not right", "c again"),
-        ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # only the first error
+        ({"a": 32, "c": False}, "'a': 32", "that is all of them"),  # reports only the first error
     ],
 )
 def test_a_wrong_answer_is_told_its_misconception(change, says, likely):
@@ -508,7 +508,7 @@ def test_the_failing_call_can_be_drawn_again(monkeypatch):
 
 
 def test_small_sizes_are_drawn_as_often_as_large_ones():
-    """Check that half of the sizes are below the square root of the largest size."""
+    """Half of the sizes are below the square root of the largest size."""
     drawn = [n for seed in range(300) for (n,) in drawn_sizes([(7,), (10_000,)], 1, seed)]
     assert min(drawn) >= 1 and max(drawn) <= 10_000
     assert 120 <= sum(n <= 100 for n in drawn) <= 180
@@ -552,7 +552,7 @@ def test_an_atomic_operation_reads_its_counter():
     e = exercise("week1/fix_the_counter")
     report = e.grade(load(e, e.source.solution.replace("mY[0] = best", "mY[0] = best + 1.0")))
     assert "result is wrong" in repr(report) and "no thread reads" not in repr(report)
-    assert "expected" in report.failure.happened  # the values are shown if the reason is unknown
+    assert "expected" in report.failure.happened  # shows the values, because the reason is unknown
 
 
 _ROW = ("mov.u32 %r1, %ctaid.x;", "shl.b32 %r2, %r1, 8;")

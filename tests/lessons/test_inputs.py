@@ -1,5 +1,4 @@
-"""Test that a puzzle's inputs distinguish the right result from the results of standard
-mistakes."""
+"""Test that a puzzle's inputs distinguish the right result from those of standard mistakes."""
 
 from __future__ import annotations
 
@@ -19,13 +18,14 @@ from forgekit.lessons.gates.values import secret_size, shared_out
 from forgekit.tensors import reseeded
 
 Tensor = torch.Tensor
-SMALL = 150_000  # elements; larger calls are omitted
+SMALL = 150_000  # maximum number of elements; larger calls are omitted
 
 
 class Mistake(TorchFunctionMode):
-    """Torch's reductions with a mistake. read: the type to which inputs are rounded when read.
-    start: the initial value of a maximum. narrow: the type in which numbers are added. part:
-    selects the elements of a row that take part. equal: True if >= replaces >."""
+    """Replaces torch's reductions with reductions that contain a mistake. read: the type to which
+    inputs are rounded. start: the initial value of a maximum. narrow: the type in which numbers are
+    added. part: selects the elements of a row that are not omitted. equal: True if >= replaces
+    >."""
 
     def __init__(
         self,
@@ -114,7 +114,8 @@ class Mistake(TorchFunctionMode):
         return self.from_start(self.kept(x, 1, -math.inf)).numpy()
 
     def weights(self, x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the maximum, the exponentials in float32, and their sum."""
+        """Return the maxima along `dim`, the exponentials relative to them in float32, and their
+        sums."""
         m = self.of_amax(x, dim, True)
         e = (x - m).float().exp().double()
         return m, e, self.of_sum(e, dim, True)
@@ -137,7 +138,7 @@ class Mistake(TorchFunctionMode):
 
 
 def without(last: Callable[[int], int]) -> Callable[[torch.dtype], Mistake]:
-    """Return the mistake of omitting `last(n)` elements at the end of a row of n, if others
+    """Return the mistake that omits the last `last(n)` elements of a row of n, unless none would
     remain."""
     return lambda of: Mistake(part=lambda n: torch.arange(n) < (n - last(n) if last(n) < n else n))
 
@@ -159,7 +160,7 @@ MISTAKES: dict[str, Callable[[torch.dtype], Mistake]] = {
        for t in (32, 128, 256)},
     ">= for >": lambda of: Mistake(equal=True),
 }  # fmt: skip
-# (exercise, beginning of a mistake's name) -> the reason why the inputs need not reveal the mistake
+# Maps (exercise, beginning of a mistake's name) to the reason why the inputs may hide the mistake.
 EXCEPTIONS = {
     ("week0/ramp", "reads"): "only the length of x counts",
     ("week0/clamp", "reads through bfloat16"): "the result is a bfloat16",
@@ -186,7 +187,7 @@ def puzzles() -> list[Exercise]:
 
 
 def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
-    """Yield the calls at listed sizes whose values the grader compares."""
+    """Yield the calls at an exercise's listed sizes whose values the grader compares."""
     of, orders = gates(e), {s: t for g in e.groups for m, s, t in g.orders()}
     calls = shared_out(of["Values"]["sizes"], of["Values"]["dtypes"], orders)
     counted = held(of["Nothing wasted"]["calls"])
@@ -197,8 +198,7 @@ def cases(e: Exercise) -> Iterator[tuple[torch.dtype, Case]]:
 
 
 def mistaken(e: Exercise, case: Case, mistake: Mistake) -> dict[int, Tensor] | None:
-    """Return the outputs of a call with `result` computed with a mistake; None if the mistake
-    cannot occur."""
+    """Compute a call's outputs with a mistake; return None if the mistake cannot occur."""
     of = held(gates(e)["Values"]["make"])
     inputs = list(case.args[: len(case.args) - len(case.expected) * (not of["in_place"])])
     for k, x in enumerate(inputs):
@@ -215,7 +215,7 @@ def mistaken(e: Exercise, case: Case, mistake: Mistake) -> dict[int, Tensor] | N
 
 
 def tells(case: Case, found: dict[int, Tensor]) -> bool:
-    """Return True if the grader rejects the result."""
+    """Return True if the grader rejects these outputs."""
     return not all(
         compare(found[k].to(case.args[k].dtype), want, **case.tolerances).ok
         for k, want in case.expected.items()
@@ -240,7 +240,7 @@ def test_inputs_tell_mistakes_apart(e):
 
 @pytest.mark.parametrize("e", puzzles(), ids=lambda e: e.name)
 def test_numbers_are_not_constant(e):
-    """Check that no number passed to a kernel is the same in every call."""
+    """Every number that is passed to a kernel differs between calls."""
     calls = [[x for x in case.args if isinstance(x, float)] for _, case in cases(e)]
     assert all(len(set(values)) > 1 for values in zip(*calls, strict=True))
 

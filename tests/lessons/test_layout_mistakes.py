@@ -1,5 +1,4 @@
-"""Test exercises on offsets and layouts: every wrong answer in a bank gets a message that explains
-it."""
+"""Test exercises on offsets and layouts: each wrong answer in a list gets an explanation."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ def test_each_wrong_offset_gets_its_misconception(coord, answer, misconception):
     reply = about_offsets(LAYOUT, {coord: answer})
     assert not reply.right
     assert repr(reply) == f"{coord!s:>12}  {answer} is not right: {misconception}"
-    assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # the answer stays hidden
+    assert str(RIGHT[coord]) not in reply.text.split(":")[-1]  # does not reveal the answer
 
 
 def test_every_misconception_is_in_the_bank():
@@ -189,7 +188,7 @@ def test_a_part_in_the_wrong_order_in_mode_0_is_told():
     [
         (A, (4, 6), (8, 1)),
         (A, [4, 6], [8, 1]),
-        (A, ((2, 2), (3, 2)), ((8, 16), (1, 3))),  # a different layout of the same function
+        (A, ((2, 2), (3, 2)), ((8, 16), (1, 3))),  # a different layout, but the same function
         (np.array(A), (np.int64(4), 6), (8, 1)),
         (B, ((2, 2), (4, 2)), ((4, 16), (1, 8))),
         (B, ((2, 2), ((2, 2), 2)), ((4, 16), ((1, 2), 8))),

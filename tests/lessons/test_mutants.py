@@ -1,4 +1,4 @@
-"""Test mechanical mutants of solutions: their construction and their rejection by the exercises.
+"""Test mutants of solutions: how they are generated, and that the exercises reject them.
 
 The suite runs one mutant per exercise; `python -m tests.lessons.mutants`, which the weekly workflow
 calls, runs all mutants.
@@ -25,7 +25,7 @@ SOLUTION = """
 
 
 def chosen(e: Exercise) -> tuple[str, str] | None:
-    """Return a mutant that is a mistake; every run chooses the same mutant."""
+    """Return one mutant that is a mistake, the same in every run; None if there is none."""
     made = [(n, t) for n, t in mutants(e.source.solution).items() if n not in equivalent(e)]
     return made[zlib.crc32(e.name.encode()) % len(made)] if made else None
 

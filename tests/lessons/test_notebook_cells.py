@@ -1,5 +1,5 @@
-"""Test the cells of an exercise in a notebook's .py: how they are filled, reported as out of date,
-or refused."""
+"""Test the exercise cells in a notebook's .py file: how they are filled, reported as out of date,
+or rejected."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def cell(name: str, part: str) -> str:
 
 
 def empty(*names: str) -> str:
-    """Return the text of a notebook with empty cells for these exercises, and other cells around
-    them."""
+    """Return the text of a notebook with empty cells for these exercises, between other cells."""
     cells = ["".join(cell(name, part) for part in PARTS) for name in names]
     between = "# %%\nprint('between')\n"
     return HEADER + "# %% [markdown]\n# # Title\n" + between.join(cells) + "# %%\nlast = 1\n"
@@ -49,7 +48,7 @@ def empty(*names: str) -> str:
 
 def test_empty_cells_are_filled_and_filling_twice_changes_nothing():
     text = empty("week0/scale", "week0/rotate")
-    assert first_stale(text) == "the task of exercise week0/scale is not up to date"
+    assert first_stale(text) == "the task of exercise week0/scale is out of date"
     once = filled(text)
     assert filled(once) == once and first_stale(once) is None
     for name in ("week0/scale", "week0/rotate"):
@@ -82,7 +81,7 @@ def test_what_is_filled_is_formatted_and_valid(names, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        ("mY[i] = mX[i]\n", "mY[i] = 3.0 * mX[i] + 1.0\n", "skeleton"),  # a solved exercise, saved
+        ("mY[i] = mX[i]\n", "mY[i] = 3.0 * mX[i] + 1.0\n", "skeleton"),  # a solved exercise
         ("scale a vector", "scale the vector", "task"),
         (".grade(scale)", ".grade(guarded_copy)", "grade"),
         ("rounds once", "rounds twice", "solution"),
@@ -92,7 +91,7 @@ def test_a_cell_that_was_edited_is_stale_and_comes_back(old, new, part):
     good = filled(empty("week0/scale"))
     assert good.count(old) == 1
     edited = good.replace(old, new)
-    assert first_stale(edited) == f"the {part} of exercise week0/scale is not up to date"
+    assert first_stale(edited) == f"the {part} of exercise week0/scale is out of date"
     assert filled(edited) == good
 
 
@@ -148,7 +147,7 @@ def test_long_lines_are_broken_but_not_those_of_code_and_tables(monkeypatch):
 
 
 def names_of(source: str) -> tuple[set[str], set[str]]:
-    """Return the names that a piece of Python binds, and those that it uses."""
+    """Return the names that Python code binds, and the names that it uses."""
     bound, used = set(), set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Name):
@@ -163,8 +162,8 @@ def names_of(source: str) -> tuple[set[str], set[str]]:
 
 
 def not_known(notebook: str) -> dict[str, set[str]]:
-    """Map each exercise in a notebook's .py to the names that its solution uses but no earlier cell
-    binds."""
+    """Map each exercise in a notebook's .py file to the names that its solution uses but that no
+    earlier cell binds."""
     known, found = set(dir(builtins)), {}
     for cell in jupytext.reads(notebook, fmt="py:percent").cells:
         if cell.cell_type != "code":
@@ -193,8 +192,7 @@ def test_a_solution_without_its_import_is_found():
 
 
 def notebooks() -> Iterator[object]:
-    """Yield each notebook with exercises; the first notebook of each week runs daily, the others
-    weekly."""
+    """Yield each notebook with exercises; mark all but the first of each week as weekly."""
     seen: set[Path] = set()
     for path in find_pairs():
         if 'part="skeleton"' in path.read_text(encoding="utf-8"):
@@ -204,7 +202,7 @@ def notebooks() -> Iterator[object]:
 
 
 def other_solutions(name: str) -> dict[str, str]:
-    """Map a label to the code of each alternative solution of an exercise."""
+    """Map labels to the code of an exercise's alternative solutions."""
     e = exercise(name)
     return {f"{name}, {other.name}": other.of(e.source.solution) for other in alternatives(e)}
 
@@ -221,7 +219,7 @@ def test_alternatives_and_folded_solutions_pass_in_their_notebook(source, monkey
     for c in notebook.cells:
         name, part = (c.metadata.get(key, "") for key in ("exercise", "part"))
         if part == "skeleton":
-            for label, code in other_solutions(name).items():  # inserted before the folded solution
+            for label, code in other_solutions(name).items():  # inserted before the solution
                 grade = f'fk.exercise("{name}").grade({exercise(name).entry})'
                 cells.append(nbformat.v4.new_code_cell(code))
                 cells.append(nbformat.v4.new_code_cell(grade, metadata={"graded": label}))

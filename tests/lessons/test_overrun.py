@@ -1,5 +1,5 @@
-"""Test the explanation of an overrun of a tensor, which the grader gives only if the indices prove
-it."""
+"""Test the explanations of out-of-bounds accesses, which the grader prints only if the indices
+prove them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def vector(threads: list[int], numbers: list[int], elements: int = 8) -> Overrun
 
 
 def matrix(places: list[tuple[int, int]], row: int, column: int) -> Overrun:
-    """Return an overrun by threads (x, y) in a 3 × 4 matrix. row, column: 0 if the index is
+    """Return an overrun of a 3 × 4 matrix by threads (x, y). row, column: 0 if the index is
     computed from x, 1 if it is computed from y."""
     numbers = [4 * place[row] + place[column] for place in places]
     threads = np.arange(len(places))
@@ -38,7 +38,7 @@ def test_one_thread_proves_no_shift():
 
 
 def test_more_threads_than_a_shift_explains():
-    """The index is 7 - i without a predicate, so threads beyond the end also run."""
+    """The index is 7 - i without a predicate, so threads beyond the end also access memory."""
     assert overrun_diagnosis(vector([*range(1, 128)], [*range(8, 135)])) == ""
 
 
@@ -50,7 +50,7 @@ def test_threads_beyond_the_end():
 
 
 def test_exchanged_indices_of_a_right_predicate():
-    """The kernel accesses mX[x, y] with y below 3 and x below 4."""
+    """The kernel accesses mX[x, y], but its predicate requires y < 3 and x < 4."""
     assert "row x, column y of mX" in overrun_diagnosis(matrix([(3, 0), (3, 2)], 0, 1))
 
 

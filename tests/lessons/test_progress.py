@@ -1,4 +1,4 @@
-"""Test progress, which several processes write to the same file, for any state of the file."""
+"""Test progress: several processes write to the same file, which may be in any state."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_a_field_of_tomorrow_is_no_reason_to_begin_again(file):
     known = {"tries": 3, "stars": 5}
     file.write_text(json.dumps({"version": 1, "exercises": {NAME: known, "week9/x": {}}}))
     assert record(NAME) == Record(tries=3)
-    assert len(progress().rows) == len(all_exercises())  # without removed exercises
+    assert len(progress().rows) == len(all_exercises())  # omits exercises that were removed
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(file, monkeypatch):
@@ -196,7 +196,7 @@ def test_where_nothing_can_be_written_it_warns_once_and_goes_on(file, there_befo
     if there_before:
         change(OTHER, passed)
 
-    def refused(*_: object, **__: object) -> None:  # a folder that even root may not write to
+    def refused(*_: object, **__: object) -> None:  # a folder that root may not write to
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(shared_files, "create_beside", refused)
@@ -296,7 +296,7 @@ def test_its_links_lead_to_the_notebooks_from_where_one_is(monkeypatch):
 
 
 def test_the_day_of_a_pass_shows_where_it_was_recorded():
-    change(NAME, passed)  # in the format of an older version of forgekit
+    change(NAME, passed)  # in an older version's format
     assert "Latest pass" not in repr(progress())
     exercise("week0/four_loads").grade(exercise("week0/four_loads").reference())
     on = record("week0/four_loads").passed_on

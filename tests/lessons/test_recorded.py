@@ -1,4 +1,4 @@
-"""Test that the recorded values in notebook 09 equal the virtual GPU's counts and belong to the
+"""Test that the values recorded for notebook 09 equal the virtual GPU's counts and are from the
 current kernels."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 NUMBERS = load_part(exercise("week0/read_the_report").folder, "exercise").NUMBERS
 RECORDED = Path(__file__).parents[2] / "week0_copy_transpose" / "recorded"
-SIZE = 256  # the recordings are for 1024 and 8192, with 16 and 1,024 times this number of elements
+SIZE = 256  # recorded: 1024 and 8192, with 16 and 1,024 times as many elements
 
 
 def _load(file: Path) -> ModuleType:
@@ -42,7 +42,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def raw(name: str) -> dict[str, dict[str, float]]:
-    """Map each kernel to its metrics and their values."""
+    """Map each kernel's name to its metrics and their recorded values."""
     return {
         row["Kernel Name"].removesuffix("_0"): {
             m: float(v.replace(",", "") or 0) for m, v in row.items() if "__" in m
@@ -57,7 +57,7 @@ MEASURED = raw("ncu_metrics.csv")
 
 @pytest.fixture(scope="module")
 def profiles() -> dict[str, Any]:
-    """Map each kernel's recorded name to its profile on a smaller matrix."""
+    """Map each recorded kernel's name to its profile on a smaller matrix."""
     found = {}
     with fk.use_target("virtual"):
         x, y = fk.rand(SIZE, SIZE), fk.empty(SIZE, SIZE)
@@ -79,15 +79,15 @@ def test_counters_of_global_memory_are_equal(name, profiles):
     for metric in record.COUNTERS:
         times = 1 if metric.endswith(".ratio") else 16
         ours, theirs = times * profiles[name][metric], COUNTED[name][metric]
-        if "shared" in metric:  # ncu also counts accidental bank conflicts
+        if "shared" in metric:  # ncu counts a few additional bank conflicts
             assert ours <= theirs <= ours + 0.06 * 32768
         else:
             assert ours == theirs
 
 
 def test_lines_are_equal(profiles):
-    """The test compares sectors and wavefronts per Python line, which ncu counts by instrumenting
-    instructions."""
+    """Sectors and wavefronts per Python line, which ncu counts by instrumenting instructions, are
+    equal."""
     compared = 0
     for row in rows("ncu_source.csv"):
         p = profiles[row["Kernel Name"].removesuffix("_0")]
@@ -104,8 +104,8 @@ def test_lines_are_equal(profiles):
 
 
 def test_large_matrices_are_as_the_book_says():
-    """Check that, at 8192 x 8192, ncu's counts for shared memory are too high and its counts for
-    global memory are right except for scattered stores."""
+    """At 8192 x 8192, ncu's counts for shared memory are too high, and its counts for global memory
+    are right except for scattered stores."""
     loads = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
     assert round(100 * COUNTED["transpose_padded"][loads] / 32768) == 105
     assert round(100 * MEASURED["transpose_padded"][loads] / (64 * 32768)) == 109
@@ -148,8 +148,7 @@ def test_numbers_of_the_five_reports():
 
 
 def test_the_slow_kernel_is_the_skeleton(profiles):
-    """Check that the report in exercise fix_the_turn is about the kernel that a student
-    receives."""
+    """The report in the exercise fix_the_turn is about the kernel that a student receives."""
     body = exercise("week0/fix_the_turn").source.skeleton.splitlines()
     ours = {line.strip().replace("TILE", "32") for line in
             (RECORDED / "kernels.py").read_text().splitlines()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Test grading and its report: the group at which it stops, its text, and the stored record."""
+"""Test grading: the group at which it stops, the report's text, and the stored record."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ OF_WEEK_0 = sum(e.week == "week0" for e in all_exercises())
 
 
 def made(*outcomes: Any, praise: str = "") -> tuple[Exercise, list[int]]:
-    """Return an exercise whose groups return a text (a pass) or raise, and the list of groups that
-    ran."""
+    """Return an exercise whose groups return a text (a pass) or raise an exception, and the list of
+    the groups that ran."""
     ran: list[int] = []
 
     def group(number: int, outcome: Any) -> Group:
@@ -78,7 +78,7 @@ def test_the_course_s_own_solution_is_refused(code, monkeypatch):
     assert passing.grade(load(passing, source))
 
 
-# -- where it stops ---------------------------------------------------------------------------
+# -- the group at which grading stops ---------------------------------------------------------
 def test_a_pass_runs_all_groups_and_gives_joy():
     e, ran = made("8 sizes", "", praise="Well forged.")
     report = e.grade(1)
@@ -179,8 +179,8 @@ def test_no_line_is_longer_than_a_notebook_shows():
     e, _ = made(words, GateError(f"{words}\n    {words}\n{'x' * 150}", words, words))
     lines = repr(e.grade(1)).splitlines()
     assert max(len(x) for x in lines if "xxx" not in x) <= 102
-    assert any(x == "      " + "x" * 150 for x in lines)  # a long word is never broken
-    assert sum(x.startswith("          word") for x in lines) >= 2  # a quoted indent is kept
+    assert any(x == "      " + "x" * 150 for x in lines)  # does not break a long word
+    assert sum(x.startswith("          word") for x in lines) >= 2  # keeps a quoted indent
 
 
 # -- stored results -----------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_tries_count_up_to_the_first_pass_and_on():
     assert repr(exercise(NAME)) == "week0/scale: scale a vector (00_start_here; passed)"
     exercise(NAME).hint()
     note = exercise(NAME).reset()
-    assert records.record(NAME) == records.Record(hints=1)  # the record of hints remains
+    assert records.record(NAME) == records.Record(hints=1)  # keeps the record of hints
     assert "week0/scale is open again" in repr(note) and exercise(NAME).source.skeleton in note.text
     assert repr(exercise(NAME)).endswith("; open)")
 
@@ -252,7 +252,7 @@ def test_progress_of_one_week():
         ("week0/", "exercise: got 'week0/', needed the name of an exercise"),
         ("zzz", 'see fk.progress("week0")'),
         (None, "exercise: got None"),
-        ("week0/solutions", "needed the name of an exercise"),  # a module that is not an exercise
+        ("week0/solutions", "needed the name of an exercise"),  # a module, not an exercise
     ],
 )
 def test_an_unknown_name_is_refused_with_near_ones(name, says):

@@ -1,5 +1,5 @@
-"""Test how skeletons are derived from solutions: the removed and the remaining lines, and marks
-that do not pair up."""
+"""Test how skeletons are derived from solutions: which lines are removed, and errors for marks that
+do not pair up."""
 
 from __future__ import annotations
 

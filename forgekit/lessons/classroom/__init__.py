@@ -1,14 +1,14 @@
-"""Grade a class: each submission runs in a sandbox and is judged from outside the sandbox.
+"""Grade a class: each submission runs in a sandbox, and a separate process (the judge) grades it.
 
 found.py     the submitted notebooks, by student
 running.py   distributes the notebooks to judges, on this machine's cores or with Dask
-judge.py     a judge: a process that holds the exercises, their references and seeds
-remote.py    the judge's proxy for a function that the student's process compiles
-wire.py, values.py   messages between judge and student: plain data, never pickled
-student.py   the student's process: runs the cells, answers the judge's requests
-sandbox.py   limits the student's process to a few files, and limits its memory
-rows.py      verdicts and rows, each written to disk as it arrives
-marks.py     the instructor's additions: a roster and reviews
-results.py, pages.py, picture.py   the results of the class: data and tables, files, a picture
-nbgrader.py  the notebooks in nbgrader's format
+judge.py     a judge: a process that has the exercises, their solutions and the seeds
+remote.py    represents a function of the student's process in the judge
+wire.py, values.py   messages between the two processes: JSON, never pickled
+student.py   the student's process: runs the cells and answers the judge's requests
+sandbox.py   limits the student's process to a few files and a maximum of memory
+rows.py      verdicts, and one row of them per notebook, stored on disk as they arrive
+marks.py     the instructor's files: a roster and reviews
+results.py, pages.py, picture.py   the class's results as tables, files and a picture
+nbgrader.py  writes the notebooks in nbgrader's format
 """

@@ -1,4 +1,4 @@
-"""Find the submitted notebooks, their students, and the exercises that they answer."""
+"""Find the submitted notebooks; determine each notebook's student and exercises."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ _TASK = re.compile(r"^### Exercise \d+: (.*)")
 
 @dataclass(frozen=True)
 class SubmittedNotebook:
-    """A student's notebook.
+    """A notebook that a student has submitted.
 
-    name: the notebook's name, without .ipynb. cells: its code cells, in order. tasks: title -> the
-    exercise text in this notebook. exercises: the exercises to grade, in order. unknown: names that
-    the notebook grades but that are not exercises in this course. problem: the reason why it cannot
-    be graded, or "". seed: the judge's secret, which determines the input values of its kernels.
-    time_s: the time at which it was written, in seconds since 1970. handed_in: the name and time of
-    each submission for these exercises; this submission is the last entry. files: name -> content
-    in Base64, for the week's helper files and the files next to the notebook.
+    name: the notebook's name, without .ipynb. cells: its code cells, in order. tasks: maps an
+    exercise's title to its task in this notebook. exercises: the exercises to grade, in order.
+    unknown: exercises that the notebook grades but that the course does not have. problem: the
+    reason why the notebook cannot be graded, or "". seed: the judge's secret seed for the kernels'
+    input values. time_s: the time at which the notebook was last modified, in seconds since 1970.
+    handed_in: the name and time of each of the student's submissions for these exercises, ending
+    with this one. files: maps file names to contents in Base64, for the week's helper files and the
+    files next to the notebook.
     """
 
     student: str
@@ -60,15 +61,16 @@ class SubmittedNotebook:
 def find_submissions(
     paths: Sequence[str], *, best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Find the notebooks in these files and folders; return them, ordered by student and time, and
-    a list of remarks.
+    """Find the notebooks in these files and folders; return the notebooks, ordered by student and
+    time, and a list of remarks for the instructor.
 
-    If a student has submitted several notebooks for the same exercises, only the latest notebook is
-    returned; best: True to return all of them.
+    If a student has submitted several notebooks for the same exercises, only the latest is
+    returned, or all of them if `best` is True.
 
     The student's name is the name of the folder directly in `submitted` or, without `submitted`,
-    directly in the given folder. For a notebook directly in the given folder, it is the file's name
-    or, if the course has a notebook of that name (`10_practice`), the folder's name.
+    directly in the given folder. For a notebook directly in the given folder, the student's name is
+    the file's name or, if the course has a notebook of that name (such as `10_practice`), the
+    folder's name.
 
     Raises:
         UsageError: a path does not exist, or contains no notebook.
@@ -86,15 +88,15 @@ def find_submissions(
                 files.setdefault(file.parent.resolve() / file.name, student)
     if not files:
         got = f"no .ipynb file in {', '.join(map(str, paths))}"
-        remedy = "name the folder that holds the students' folders"
+        remedy = "name the folder that contains the students' folders"
         raise usage_error("grade", got, "notebooks", remedy)
     return _latest([read(file, *student) for file, student in files.items()], best)
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """Yield every path below a folder whose name ends in .ipynb, whatever its type, and the folders
-    that are not searched: unreadable folders, and links to a student's folder or to a folder that
-    contains notebooks."""
+    """Yield every path inside a folder that ends in .ipynb, including links and special files. Also
+    yield the folders that are not searched: unreadable folders, and links to a student's folder or
+    to a folder that contains notebooks."""
     closed: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=closed.append):
         yield from (Path(place, name) for name in [*folders, *names] if name.endswith(".ipynb"))
@@ -117,8 +119,8 @@ def _student(file: Path, base: Path) -> str:
 
 
 def _course_notebooks() -> dict[str, list[str]]:
-    """Map each notebook's name to the exercises that it grades; several weeks may use the same
-    name."""
+    """Map each notebook name to the exercises of all notebooks with this name, because several
+    weeks may use the same name."""
     found: dict[str, list[str]] = {}
     for name, folder in course.exercise_folders().items():
         week, _, short = name.partition("/")
@@ -130,8 +132,8 @@ def _course_notebooks() -> dict[str, list[str]]:
 def _latest(
     found: list[SubmittedNotebook], best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Return the latest notebook of each student for the same exercises, with all submissions
-    listed in its `handed_in`, and a list of remarks."""
+    """Keep each student's latest notebook for the same exercises, or all of them if `best`, and
+    list all submissions in their `handed_in`. Return the notebooks and remarks."""
     groups: dict[object, list[SubmittedNotebook]] = {}
     for h in sorted(found, key=_order):
         alone = best or not h.exercises
@@ -153,15 +155,15 @@ def _order(h: SubmittedNotebook) -> tuple[object, ...]:
 def _when(time_s: float) -> str:
     try:
         return f"{datetime.fromtimestamp(time_s):%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError, OSError):  # a file's time can have any value
+    except (ValueError, OverflowError, OSError):  # a file's modification time can have any value
         return "(invalid time)"
 
 
 def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
-    """Return a regular file's status and its first `most` + 1 bytes.
+    """Return the status of a regular file and its first `most` + 1 bytes.
 
-    Raise OSError for a link, which may lead to another student's file, and for a file that could
-    block a read.
+    Raise OSError for a link, which could lead to another student's file, and for a special file,
+    which could block the read.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(file, flags), "rb") as opened:
@@ -172,7 +174,8 @@ def _regular(file: Path, most: int) -> tuple[os.stat_result, bytes]:
 
 
 def _beside(file: Path) -> dict[str, str]:
-    """Return the files next to a notebook, smallest first, up to the limit."""
+    """Return the files next to a notebook, smallest first, up to a limit on their number and
+    size."""
     beside, left = {}, _BESIDE_MIB << 20
     for path in sorted(file.parent.iterdir(), key=lambda p: (p.lstat().st_size, p))[:_MOST_FILES]:
         with contextlib.suppress(OSError):
@@ -183,9 +186,9 @@ def _beside(file: Path) -> dict[str, str]:
 
 
 def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
-    """Read a notebook; if it cannot be read, its `problem` gives the reason.
+    """Read a notebook; if that is impossible, the result's `problem` gives the reason.
 
-    alone: True if the folder belongs to the student, and with it the files next to the notebook.
+    alone: True if the folder, and so the files next to the notebook, belong to this student only.
     """
     submitted = SubmittedNotebook(student, file.stem, str(file))
     try:
@@ -228,7 +231,8 @@ def read(file: Path, student: str, alone: bool = False) -> SubmittedNotebook:
 
 def without_grades(text: str) -> str:
     """Return a cell's code without the statements that grade an exercise; line numbers do not
-    change. Parsing can take any amount of time and memory, so only the student's process does it.
+    change. Only the student's process calls this, because parsing can take any amount of time and
+    memory.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     text = "\n".join(lines)

@@ -1,8 +1,8 @@
-"""Run a judge, a process that has the exercises, their references and the seeds, but runs no
+"""Run a judge, a process that has the exercises, their solutions and the seeds, but never runs
 student code.
 
-It receives submissions as JSON through a pipe and returns verdicts. A student's process can
-influence a verdict only by sending different PTX, launches or answers.
+The judge receives submissions as JSON through a pipe and returns verdicts. A student's process can
+influence a verdict only through the PTX, launches and answers that it sends.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from forgekit.lessons.grading import grade
 from forgekit.lessons.report import GradeReport
 from forgekit.tensors import reseeded
 
-_MEMORY_GIB = 8  # a judge's memory limit, which covers the virtual GPU
-_WORDS = 6000  # maximum number of characters per text in a verdict
+_MEMORY_GIB = 8  # a judge's memory limit, including the virtual GPU's memory
+_WORDS = 6000  # maximum number of characters in each text of a verdict
 _STAYS = (
-    "This submission works only inside its own process, so its result cannot be judged from "
-    "outside. Run the notebook and read the cell to decide its grade."
+    "This submission works only inside its own process, so a separate process cannot grade it. "
+    "Run the notebook and read the cell to decide its grade."
 )
 
 
 def main() -> None:
-    """Serve requests until the pipe closes. The command-line argument is the pipe's file
+    """Grade submissions until the pipe closes. The command-line argument is the pipe's file
     descriptor; the first message contains the limits."""
     sandbox.die_with_parent()
     sandbox.not_to_be_traced()
@@ -65,7 +65,7 @@ def main() -> None:
     theirs.close()
     most = sandbox._status("VmData") + (_MEMORY_GIB << 30)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    pipe.send_bytes(b"[]")  # ready
+    pipe.send_bytes(b"[]")  # reports that the judge is ready
     with contextlib.suppress(EOFError):
         while True:
             submitted = SubmittedNotebook(**json.loads(pipe.recv_bytes()))
@@ -75,8 +75,8 @@ def main() -> None:
 
 
 def _import_all() -> None:
-    """Import the modules that notebooks use, once for all notebooks, but no module that contains an
-    exercise."""
+    """Import the modules that notebooks use, except those that contain exercises, once for all
+    submissions."""
     import forgekit
     from forgekit.vgpu import HOST
 
@@ -88,7 +88,7 @@ def _import_all() -> None:
 
 
 class Sitting:
-    """A submission that is being judged."""
+    """The grading of one submission."""
 
     def __init__(
         self, control: socket.socket, limits: Limits, submitted: SubmittedNotebook
@@ -96,12 +96,12 @@ class Sitting:
         self.control, self.limits, self.submitted = control, limits, submitted
         self.end = time.monotonic() + limits.total_seconds
         self.errors: list[str] = []  # exceptions that cells raised
-        self.why = ""  # the reason why the student's process has ended
-        self.slow = ""  # the interrupted cells and grades
+        self.why = ""  # the reason why the student's process ended
+        self.slow = ""  # describes the cells and grades that were interrupted
         self.peer: JudgeEnd
 
     def verdicts(self) -> list[Verdict]:
-        """Run the cells in order; judge each exercise after the last cell that grades it."""
+        """Run the cells in order; grade each exercise after the last cell that grades it."""
         ours, theirs = socket.socketpair()
         socket.send_fds(self.control, [b"start"], [theirs.fileno()])
         theirs.close()
@@ -128,8 +128,7 @@ class Sitting:
         return [found[name] for name in wanted] + unknown
 
     def _run(self, where: str, what: str, *args: Any) -> None:
-        """Send the student's process a request, with a time limit, before its exercises are
-        judged."""
+        """Send the student's process a request, such as a cell to run, with a time limit."""
         if self.why or not args[-1]:
             return
         if isinstance(text := args[-1], str):
@@ -137,7 +136,7 @@ class Sitting:
             linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         try:
             self._in_time()
-            with self._in_all():  # includes the judge's work for the cell
+            with self._in_all():  # the total time includes the judge's own work for the cell
                 error = str(self.peer.ask(what, *args) or "")
         except LostError as lost:
             self._lost(lost, f" in {where}")
@@ -162,7 +161,8 @@ class Sitting:
         return f"it took more than {self.limits.total_seconds:g} s in total"
 
     def _in_all(self, seconds: float = math.inf) -> contextlib.AbstractContextManager[None]:
-        """Limit a block to these seconds and to the submission's remaining time."""
+        """Return a context that limits its block to `seconds` and to the submission's remaining
+        time."""
         left = max(self.end - time.monotonic(), 0.01)
         if seconds < left:
             return _at_most(seconds, f"grading took more than {seconds:g} s")
@@ -197,7 +197,7 @@ class Sitting:
             said = [f"The name `{e.entry}` is not defined.", *self.errors]
             verdict = "stopped" if self.slow else "missing"
             return Verdict(name, verdict, e.title, happened="\n".join([*said, self.slow])[:_WORDS])
-        if self.slow and not report:  # another run may be fast enough
+        if self.slow and not report:  # "stopped", because another run may be fast enough
             found = replace(_verdict(report), verdict="stopped")
             if "KeyboardInterrupt" not in found.happened:
                 return replace(found, notes=[self.slow])
@@ -208,13 +208,13 @@ class Sitting:
                 "The notebook contains a different version of the task; the grader uses the "
                 "current version."
             )
-        if "NameError" in found.happened:  # an earlier error may be the cause
+        if "NameError" in found.happened:  # an error in an earlier cell may be the cause
             found.notes += self.errors[:3]
         return found
 
 
 class _TooLongError(LostError):
-    """The judge's own work has taken too long, for example because a kernel never ends."""
+    """The judge's own work took too long, for example because a kernel never ends."""
 
 
 @contextlib.contextmanager
@@ -235,8 +235,8 @@ def _plain(text: str) -> str:
 
 
 def _called(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call a function that a gate passed to the student's function. Reject compiler options from
-    students, because some options name files."""
+    """Call one of the judge's functions for the student's process. Reject compiler options, because
+    some of them name files."""
     if "options" in kwargs:
         raise usage_error("options", "compiler options", "none while grading", "omit them")
     return function(*args, **kwargs)

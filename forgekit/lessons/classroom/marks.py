@@ -1,11 +1,11 @@
-"""Read the instructor's additions: a class roster, and `review.toml` next to the results.
+"""Read the instructor's files: a class roster, and `review.toml` in the results' folder.
 
-[points]                            # the exercises that count; by default all count one point
+[points]                            # the exercises that count; default: all, one point each
 "week0/scale" = 2
 
 [[review]]
 student = "ana"
-exercise = "week2/softmax_operator" # without it, the comment applies to everything
+exercise = "week2/softmax_operator" # omit it to comment on all submissions
 points = 1
 comment = "The gradient is right."
 """
@@ -34,9 +34,9 @@ _Key = tuple[str, str]  # student, exercise or ""
 class Marks:
     """The content of `review.toml`.
 
-    points: exercise -> its points; empty if each exercise counts one point. reviews: (student,
-    exercise) -> new points (None keeps the old points) and a comment. where: (student, exercise) ->
-    the review's location in the file.
+    points: maps each exercise that counts to its points; empty if all exercises count one point.
+    reviews: maps (student, exercise) to new points (None to keep the grader's) and a comment.
+    where: maps (student, exercise) to the review's location in the file.
     """
 
     points: dict[str, float] = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Marks:
         return self.reviews.get((student, ""), (None, ""))[1]
 
     def worth(self, exercise: str) -> float:
-        """Return the points of an exercise."""
+        """Return the maximum points of an exercise."""
         return self.points.get(exercise, 0.0) if self.points else 1.0
 
 
 def read_marks(file: Path) -> Marks:
-    """Read `review.toml`. If the file does not exist, no verdict changes.
+    """Read `review.toml`. If the file does not exist, return empty Marks.
 
     Raises:
         UsageError: the file cannot be read; the message names the line and a remedy.
@@ -90,7 +90,7 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
 
     def where(begin: str, number: int = 0) -> str:
         """Return the location of the line that begins with this text, ignoring spaces; `number`
-        selects one of several such lines."""
+        selects among several such lines, from 0."""
         at = [k for k, line in enumerate(lines, 1) if line.startswith(begin)][number : number + 1]
         return f"{file}, line {at[0]}" if at else str(file)
 
@@ -117,7 +117,7 @@ def _checked(file: Path, text: str, data: dict[str, Any]) -> Marks:
 
 
 def _review(at: str, entry: Any, marks: Marks) -> tuple[_Key, tuple[float | None, str]]:
-    """Check a review and return it."""
+    """Validate a review; return its key, points and comment."""
     if not isinstance(entry, dict) or "student" not in entry or len(entry) < 2:
         raise _refused(f"{at}: {brief(entry)}", 'write student = "…", and points or a comment')
     for name, value in entry.items():
@@ -140,11 +140,11 @@ def _refused(got: str, remedy: str) -> UsageError:
 
 
 def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Read a roster: student -> the student's entries by column, in roster order.
+    """Read a roster; map each student to the student's entries by column, in roster order.
 
     A roster is a list of names, or a table whose first line names the columns. The column `student`
-    holds the names of the folders; without that column, the column that contains the largest number
-    of these students is used.
+    contains the names of the students' folders. In a table without this column, the column that
+    contains the most names from `students` is used instead.
 
     Raises:
         UsageError: the roster cannot be read, or names a student twice.
@@ -167,7 +167,7 @@ def read_roster(file: Path, students: Iterable[str]) -> dict[str, dict[str, str]
           else max(range(len(heads)), key=lambda k: len(columns[k] & students)))  # fmt: skip
     for row in lines:
         name = row[at] if at < len(row) else ""
-        if not name or row[0] == "Points Possible":  # a row of a Canvas gradebook
+        if not name or row[0] == "Points Possible":  # the second row of a Canvas gradebook
             continue
         if name in found:
             raise usage_error("--roster", f"{name} twice in {file}", needed, "remove one entry")

@@ -1,8 +1,9 @@
-"""Write the course's notebooks for nbgrader: answers to fill in, locked grade cells with points.
+"""Write the course's notebooks for nbgrader, with skeletons to complete and locked grade cells.
 
-A grade cell raises an exception if its exercise is not passed, because nbgrader counts exceptions.
-Solutions are omitted. This module writes `source/ASSIGNMENT/NAME.ipynb` and a configuration that
-makes `nbgrader generate_assignment` keep the skeletons unchanged.
+A grade cell raises an exception unless its exercise passes, because nbgrader awards a cell's points
+only if the cell raises none. Solutions are omitted. This module writes
+`source/ASSIGNMENT/NAME.ipynb` and a configuration with which `nbgrader generate_assignment` leaves
+the skeletons unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _SOLUTION = "<details><summary>Solution of exercise "
 
 
 def write_assignments(notebooks: list[Path], folder: Path) -> list[str]:
-    """Write nbgrader's source files into a folder; return the names of the assignments.
+    """Write nbgrader's source files to a folder; return the names of the assignments.
 
     Raises:
         UsageError: a file cannot be written.

@@ -1,4 +1,4 @@
-"""Write grades as files: tables, the picture, pages, and files for Canvas, Moodle and
+"""Write the results as files: tables, the picture, web pages, and files for Canvas, Moodle and
 Gradescope."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOODLE = ("Username", "ID number", "Email address")
 
 
 def write_all(report: ClassReport, folder: Path) -> None:
-    """Write all files into a folder, which is created if needed.
+    """Write all files to a folder, which is created if needed.
 
     Raises:
         UsageError: a file cannot be written.
@@ -72,8 +72,8 @@ def _student(report: ClassReport, student: Student) -> str:
 
 
 def _student_markdown(report: ClassReport, student: Student) -> str:
-    """Return the page in Markdown; tool output is in <pre>, which preserves columns and escapes
-    marks."""
+    """Return a student's page in Markdown; the feedback is preformatted, because it may contain
+    tool output."""
     parts = [f"# {marked(student.name)}", *map(marked, _head(report, student))]
     for row in student.rows:
         parts += [f"## {marked(row.notebook)}", *map(marked, _of_notebook(row))]
@@ -82,7 +82,7 @@ def _student_markdown(report: ClassReport, student: Student) -> str:
 
 
 def _feedback(report: ClassReport, student: Student, v: Verdict) -> str:
-    """Return a verdict's feedback for the student, as plain text."""
+    """Return a verdict's feedback to the student, as plain text."""
     return "\n".join([_report(v).summary, *_notes(report, student, v)])
 
 
@@ -112,7 +112,7 @@ def _notes(report: ClassReport, student: Student, v: Verdict) -> list[str]:
 
 
 def _report(v: Verdict) -> GradeReport:
-    """Return the report that the notebook would have shown."""
+    """Convert a verdict to the report that the notebook would have shown."""
     passed = tuple(Pass(name, seen) for name, seen in v.passed)
     failure = None if v.verdict == "passed" else GateError(v.happened, v.likely, v.look_at)
     left = (v.group or v.verdict, *v.left) if failure else ()
@@ -123,10 +123,10 @@ def _report(v: Verdict) -> GradeReport:
 def _of_roster(
     report: ClassReport, heads: Sequence[str], own: str
 ) -> list[tuple[Student, list[str]]]:
-    """Return a row for each student on the roster (without a roster, for every student): the
-    roster's columns, then the total.
+    """Return one row for each student on the roster (for all students if there is no roster), with
+    the roster's columns and the total.
 
-    own: the heading of the column for the student's name, added if the roster has no such column.
+    own: the heading of the column for the student's name, which is added if the roster lacks it.
     """
     students = [s for s in report.students if report.roster is None or s.entry is not None]
     known = [{heads[0]: s.name, own: s.name, **(s.entry or {})} for s in students]
@@ -142,7 +142,8 @@ def _canvas(report: ClassReport) -> str:
 
 
 def _moodle(report: ClassReport) -> str:
-    """Return a CSV file for Moodle's grade import, with comments and the exercises still open."""
+    """Return a CSV file for Moodle's grade import, whose feedback lists comments and the exercises
+    that are not passed."""
     rows = []
     for s, row in _of_roster(report, _MOODLE, "Username"):
         open_ = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]

@@ -1,5 +1,4 @@
-"""Draw a ClassReport: one bar per exercise and, below the bar, the misconceptions with their
-counts."""
+"""Draw a ClassReport: one bar per exercise, and the misconceptions with their counts below it."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from forgekit.viz.grid import Block
 from forgekit.viz.palette import INK, UNTOUCHED, WRONG
 from forgekit.viz.scene import Item, Label, Rect, Scene, Swatch, wrap
 
-_LEFT, _WIDTH, _BAR, _SHOWN = 200.0, 760.0, 18.0, 4  # px; maximum misconceptions shown per exercise
+_LEFT, _WIDTH, _BAR, _SHOWN = 200.0, 760.0, 18.0, 4  # px; misconceptions per exercise
 _LOOKS = {"passed": "#009E73", "failed": WRONG, "open": UNTOUCHED, "no answer": "#9A90D6"}
 
 
@@ -29,7 +28,7 @@ def draw(shown: ClassReport) -> Scene:
 def _exercise(
     name: str, verdicts: list[Verdict], said: list[tuple[str, int]], unit: float
 ) -> Block:
-    """Draw an exercise. unit: the number of pixels per student."""
+    """Draw an exercise's bar and misconceptions. unit: the number of pixels per student."""
     items: list[Item] = [Label(_LEFT - 10, _BAR / 2, name, 12, "ink", "end", sort="name")]
     kinds = Counter(v.verdict if v.verdict in _LOOKS else "no answer" for v in verdicts)
     x = _LEFT

@@ -1,5 +1,5 @@
-"""Represent a student's function in the judge. The student's process compiles it; the judge
-launches, runs and counts it."""
+"""Represent a student's function in the judge. The student's process compiles its kernels; the
+judge runs them and counts their work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PACKAGE = Path(forgekit.__file__).parent
 
 
 class RemoteFunction(RefFunction, Elsewhere):
-    """A function in the student's process."""
+    """The judge's proxy for a function in the student's process."""
 
     def __init__(self, peer: JudgeEnd, number: int, about: Mapping[str, Any]) -> None:
         super().__init__(peer, number, about)
@@ -47,12 +47,12 @@ class RemoteFunction(RefFunction, Elsewhere):
             ])  # fmt: skip
 
     def mistakes(self) -> list[str]:
-        """Return the mistakes that `find_mistakes` finds in the student's process."""
+        """Return the mistakes that `find_mistakes` reports in the student's process."""
         return [str(text) for text in self.peer.ask("mistakes", self)]
 
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """Compile in the student's process, from the arguments' specs and never from their values;
-        return a kernel that runs in this process."""
+        """Compile the function in the student's process, which receives the arguments' specs but
+        never their values; return a kernel that runs in this process."""
         specs = [spec(a) if isinstance(a, torch.Tensor) else a for a in example]
         said = self.peer.ask("compile", self, specs, arch)
         with reading():
@@ -64,10 +64,11 @@ class RemoteFunction(RefFunction, Elsewhere):
 
 
 def _with_known_files(ptx: str) -> str:
-    """Return PTX in which every `.file` names a cell or a file of forgekit; drop all others.
+    """Return the PTX without the `.file` directives that name neither a cell nor a file of
+    forgekit.
 
-    Messages show the source lines that PTX names, and this process can read files that the student
-    must not see.
+    Error messages quote the source lines that PTX refers to, and this process can read files that
+    the student must not see.
     """
 
     def kept(directive: re.Match[str]) -> str:
@@ -79,7 +80,7 @@ def _with_known_files(ptx: str) -> str:
 
 
 def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Parameter:
-    """Decode a parameter. Its spec is built from this process's arguments, never from data of the
+    """Decode a parameter. Its spec comes from this process's arguments, never from data of the
     student's process."""
     value = None if kind == "stream" else next(given, None)
     if isinstance(value, torch.Tensor | TensorSpec):
@@ -90,8 +91,8 @@ def _parameter(given: Iterator[Any], name: Any, kind: Any, scalar: Any) -> Param
 
 
 class _Launcher:
-    """Runs a kernel that the student's process has compiled. It requests the launches from that
-    process, without sending any tensor data, and runs them on this process's virtual GPU."""
+    """Runs a kernel that the student's process has compiled. That process returns the launches of a
+    call without receiving tensor data; this process runs them on its virtual GPU."""
 
     def __init__(self, job: Job, held: Any, ptx: str) -> None:
         self.job, self.held, self.ptx = job, held, ptx
@@ -117,7 +118,7 @@ class _Launcher:
 
 def _launch(name: Any, grid: Any, block: Any, shared: Any, params: Any, cluster: Any,
             cooperative: Any) -> tuple[str, bytes, dict[str, Any]]:  # fmt: skip
-    """Check the arguments of a launch and return it."""
+    """Validate a launch that the student's process sent, and return it."""
     dims = {"grid": grid, "block": block, "cluster": cluster}
     options = {key: (int(x), int(y), int(z)) for key, (x, y, z) in dims.items()}
     more = {"shared_bytes": int(shared), "cooperative": bool(cooperative)}
@@ -132,7 +133,7 @@ def _layout(x: torch.Tensor, storages: dict[int, tuple[int, torch.UntypedStorage
 
 
 def _translated(params: bytes, slots: Any, moved: list[tuple[int, int, int]]) -> bytes:
-    """Translate pointers to the other process's tensors into pointers to this process's tensors;
+    """Replace pointers to tensors in the student's process with pointers to this process's tensors;
     keep all other values."""
     words = bytearray(params)
     for at in slots:

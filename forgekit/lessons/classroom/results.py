@@ -1,4 +1,4 @@
-"""Hold the results of a class: verdicts by student and exercise, as data, tables and text."""
+"""Define the results of a class: each student's verdicts, as data, tables and text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from forgekit.text import Cell, Table, plural, shortened
 
 @dataclass
 class Student:
-    """A student. rows: one per notebook. entry: column -> the student's entry in the roster; None
-    if the roster lacks the student. verdicts: exercise -> the verdict that counts; points: exercise
-    -> its points."""
+    """A student's results. rows: one per notebook. entry: maps the roster's columns to the
+    student's entries; None if the roster lacks the student. verdicts: maps exercises to the
+    verdicts that count. points: maps exercises to the student's points."""
 
     name: str
     rows: list[Row]
@@ -36,15 +36,15 @@ class Student:
 
     @property
     def file(self) -> str:
-        """Return the name of the student's files, which is unique."""
+        """Return the unique stem of the student's file names."""
         plain = re.sub(r"[^\w.-]+", "_", self.name).strip("._")[:60]
         digest = hashlib.sha256(self.name.encode()).hexdigest()[:6]
         return plain if plain == self.name else f"{plain}-{digest}"
 
     @property
     def handed_in(self) -> list[str]:
-        """Return the name and time of each submission, with the reason if a notebook was not
-        graded."""
+        """Return the name and time of each submission and, for a notebook that was not graded, the
+        reason."""
         found = [time for row in self.rows for time in row.handed_in]
         found += [f"{row.notebook}: {row.problem}" for row in self.rows if row.problem]
         return list(dict.fromkeys(found)) if self.rows else ["nothing"]
@@ -52,11 +52,13 @@ class Student:
 
 @dataclass(repr=False)
 class ClassReport(Picture):
-    """The results of a class, shown as a picture that counts exercises and misconceptions.
+    """The results of a class. A notebook shows them as a picture with counts of passes and
+    misconceptions.
 
-    rows: one per notebook, in chronological order for each student. marks: the instructor's
-    additions. roster: student -> the student's entries in the roster. best: True if a student's
-    best result for an exercise counts; otherwise the latest counts.
+    rows: one per notebook, in chronological order for each student. marks: the content of
+    `review.toml`. roster: maps each student to the student's entries in the roster; None without a
+    roster. best: True if a student's best result for an exercise counts, False if the latest
+    counts.
     """
 
     rows: list[Row]
@@ -72,7 +74,7 @@ class ClassReport(Picture):
 
     @functools.cached_property
     def students(self) -> list[Student]:
-        """Return one entry per student: first the students on the roster, in roster order."""
+        """Return all students, beginning with those on the roster, in roster order."""
         rows: dict[str, list[Row]] = {name: [] for name in self.roster or ()}
         for row in self.rows:
             rows.setdefault(row.student, []).append(row)
@@ -89,19 +91,20 @@ class ClassReport(Picture):
 
     @functools.cached_property
     def worth(self) -> dict[str, float]:
-        """Return the points of each exercise, from `review.toml` or one point each."""
+        """Map each exercise that counts to its maximum points, from `review.toml` or by default
+        1."""
         answered = [v for row in self.rows for v in row.verdicts if v.verdict != "unknown"]
         return dict(self.marks.points) or dict.fromkeys(_in_order(v.name for v in answered), 1.0)
 
     @property
     def most(self) -> float:
-        """Return the total points of all exercises."""
+        """Return the maximum total points."""
         return sum(self.worth.values())
 
     @property
     def all_passed(self) -> bool:
-        """Return True if every student passed every exercise that counts and every notebook was
-        read."""
+        """Return True if every student passed every exercise that counts, and every notebook could
+        be read."""
         read = all(row.problem in ("", NO_EXERCISE) for row in self.rows)
         return read and bool(self.worth) and all(
             name in s.verdicts and s.verdicts[name].verdict == "passed"
@@ -124,7 +127,7 @@ class ClassReport(Picture):
 
     @property
     def remarks(self) -> list[str]:
-        """Return remarks on students without a submission or without a roster entry, and on reviews
+        """Return remarks about students without a submission or a roster entry, and about reviews
         that match no answer."""
         nothing = [s.name for s in self.students if not s.rows]
         strange = [s.name for s in self.students if s.entry is None and self.roster is not None]
@@ -136,7 +139,7 @@ class ClassReport(Picture):
 
     @property
     def summary(self) -> str:
-        """Return the headline and remarks, then each exercise with its misconceptions."""
+        """Return the headline, the remarks, and each exercise with its misconceptions."""
         lines = [self.headline, *self.remarks]
         for name, verdicts in self.exercises.items():
             lines.append(f"{name}: {counted(verdicts)}")
@@ -144,21 +147,21 @@ class ClassReport(Picture):
         return "\n".join(lines)
 
     def mistakes(self, name: str) -> list[tuple[str, int]]:
-        """Return (group and mistake as text, count) for each mistake in an exercise, most
-        frequent first."""
+        """Return each mistake in an exercise, with its group, as (text, count), most frequent
+        first."""
         failed = [v for v in self.exercises[name] if v.verdict == "failed"]
         said = Counter(f"{v.group}: {v.words}" for v in failed)
         return sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
 
     # -- tables and files -------------------------------------------------------------------------
     def score(self, student: Student) -> str:
-        """Return text such as `2.5 of 3`."""
+        """Return a student's points, such as `2.5 of 3`."""
         return f"{number(student.total)} of {number(self.most)}"
 
     @property
     def table(self) -> Table:
-        """Return a table of students × exercises; a cell contains `passed`, or the group that
-        failed and the mistake."""
+        """Return a table with students as rows and exercises as columns; a cell contains `passed`,
+        or the group that failed and the mistake."""
         names, none = list(self.exercises), Verdict("", "")
         rows = []
         for s in self.students:
@@ -172,7 +175,7 @@ class ClassReport(Picture):
         return Table(heads, rows, left=range(len(heads)))
 
     def lines(self) -> list[str]:
-        """Return lines for a terminal: one per student, with the exercises that are not passed."""
+        """Return one line of text per student, with the exercises that are not passed."""
         rows = []
         for s in self.students:
             said = [f"{n}: {v.short}" for n, v in s.verdicts.items() if v.verdict != "passed"]
@@ -182,7 +185,7 @@ class ClassReport(Picture):
         return Table(["student", "points", "not passed"], rows, left=(0, 2)).lines()
 
     def csv(self) -> str:
-        """Return CSV with one line per exercise and notebook."""
+        """Return a CSV table with one row per exercise of each notebook."""
         rows = []
         for row in self.rows:
             times = "; ".join(row.handed_in)
@@ -196,33 +199,33 @@ class ClassReport(Picture):
         return as_csv([*heads, "points"], rows)
 
     def grades(self) -> str:
-        """Return CSV with one line per student: total points, points per exercise, submission
-        times, comment."""
+        """Return a CSV table with one row per student: total points, points per exercise,
+        submission times, and the instructor's comment."""
         rows = [[s.name, number(s.total), number(self.most), "; ".join(s.handed_in), s.comment,
                  *(number(s.points.get(name, 0)) for name in self.worth)]
                 for s in self.students]  # fmt: skip
         return as_csv(["student", "points", "of", "submitted", "comment", *self.worth], rows)
 
     def markdown(self) -> str:
-        """Return Markdown: the table, then the count of each misconception."""
+        """Return the table and the counts of misconceptions as Markdown."""
         seen = marked(self.summary).replace("\n  ", "\n  - ").replace("\nweek", "\n- week")
         rows = [[marked(c.text) for c in row if isinstance(c, Cell)] for row in self.table.rows]
         words = replace(self.table, rows=rows).markdown()
         return f"# {self.headline}\n\n{words}\n\n{seen}\n"
 
     def json(self) -> str:
-        """Return all results as JSON; equal submissions and seeds give equal text on every
-        machine."""
+        """Return all results as JSON; the text depends only on the submissions and seeds, not on
+        the machine."""
         data = {"version": 1, "rows": [asdict(row) for row in self.rows]}
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    """Return each name once, grouped by week, in the order of first appearance."""
+    """Return each exercise name once, grouped by week, in order of first appearance."""
     return sorted(dict.fromkeys(names), key=lambda name: name.partition("/")[0])
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """Return text such as `3 passed, 2 failed, 1 open`."""
+    """Count the verdicts; return text such as `3 passed, 2 failed, 1 open`."""
     count = Counter(v.verdict for v in verdicts)
     return ", ".join(f"{count[kind]} {kind}" for kind in VERDICTS if count[kind])

@@ -1,5 +1,5 @@
-"""Hold verdicts on exercises and the rows that contain them, as data and on disk; escape texts for
-files."""
+"""Define `Verdict`, the result of an exercise, and `Row`, the results of a notebook; store rows on
+disk; escape text for output files."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from forgekit.output_files import check_output
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # also in full width
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # including the full-width forms
 _LINES, _BEGINS = "results.jsonl", b'{"student": '
 VERDICTS = ("passed", "failed", "open", "missing", "stopped", "review", "unknown")
 
 
 @dataclass
 class Verdict:
-    """The result of an exercise.
+    """The result of grading an exercise.
 
     verdict: "passed", "failed", "open" (the skeleton, or no answer yet), "missing" (the name is not
-    defined), "stopped" (no answer could be obtained), "review" (a person must judge it), "unknown"
-    (not an exercise of this course). group: the group that failed. happened, likely, look_at: as in
-    `GateError`. passed: (group, its summary). left: the groups after the failed one. notes: further
-    remarks.
-    settled: the share of the exercise's points that a review gave; None without a review.
+    defined), "stopped" (grading was interrupted), "review" (the instructor must grade it),
+    "unknown" (not an exercise of this course). group: the group that failed. happened, likely,
+    look_at: as in `GateError`. passed: (name, summary) of each group that passed. left: the groups
+    after the failed group. notes: further remarks. settled: the fraction of the exercise's points
+    that a review awarded; None without a review.
     """
 
     name: str
@@ -52,12 +52,12 @@ class Verdict:
 
     def __post_init__(self) -> None:
         vars(self).update(printable(vars(self)))
-        self.passed = [(group, seen) for group, seen in self.passed]  # JSON returns lists
+        self.passed = [(group, seen) for group, seen in self.passed]  # lists, if read from JSON
 
     @property
     def share(self) -> float:
-        """Return the share of the exercise's points: from a review, else the share of gates that
-        passed."""
+        """Return the fraction of the exercise's points: as awarded in a review, otherwise the
+        fraction of groups that passed."""
         if self.settled is not None:
             return self.settled
         if self.verdict in ("failed", "open"):
@@ -66,13 +66,13 @@ class Verdict:
 
     @property
     def short(self) -> str:
-        """Return `passed`, or the group that failed."""
+        """Return `passed`, the group that failed, or the verdict."""
         return self.group if self.verdict == "failed" else self.verdict
 
     @property
     def words(self) -> str:
-        """Return the misconception; if there is none, the pattern of wrong values; otherwise the
-        beginning of `happened`."""
+        """Return the misconception if one was recognised, otherwise the pattern of the wrong
+        values, or the beginning of `happened`."""
         pattern = re.search(r"^ *pattern: (.*)", self.happened, re.MULTILINE)
         if said := self.likely or (pattern and pattern[1]):
             return " ".join(said.split())
@@ -83,9 +83,9 @@ class Verdict:
 
 @dataclass
 class Row:
-    """The result of a student's notebook. key: a digest of its content and of its graders. problem:
-    the reason why it was not graded, or "". seed: the seed of its kernels' input values. handed_in:
-    the name and time of each submission; the submission that counts comes last."""
+    """The results of a notebook. key: a digest of the notebook's content and of the grader's code.
+    problem: the reason why it was not graded, or "". seed: the seed of its kernels' input values.
+    handed_in: the name and time of each submission, ending with the one that was graded."""
 
     student: str
     notebook: str
@@ -102,18 +102,18 @@ class Row:
 
     @property
     def settled(self) -> bool:
-        """Return True if time and memory did not affect the result, so another run would give the
-        same result."""
+        """Return True if grading the notebook again would give the same result, because no verdict
+        depends on a time or memory limit."""
         return all(v.verdict != "stopped" for v in self.verdicts)
 
 
 # -- storage: one JSON line per submission ----------------------------------------------------
 def stored(folder: Path) -> list[Row]:
-    """Return the rows in the folder, which is created if needed. A later row replaces an earlier
-    one for the same student and notebook.
+    """Return the rows stored in a folder, which is created if needed. A later row replaces earlier
+    rows for the same student and notebook.
 
     Raises:
-        UsageError: the folder contains other files, or cannot be written to.
+        UsageError: the folder contains other files or is not writable.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -126,12 +126,12 @@ def stored(folder: Path) -> list[Row]:
         raise _unwritable(folder, error) from None
     except ValueError:
         pass
-    got, remedy = f"{folder}, which holds other files", "name another folder or move this folder"
+    got, remedy = f"{folder}, which contains other files", "name another folder or move this folder"
     raise usage_error("--out", got, "a folder created by this command", remedy)
 
 
 def read_lines(data: bytes) -> list[Row]:
-    """Return the rows in a file, except an incomplete last line.
+    """Return the rows in a file's content; ignore an incomplete last line.
 
     Raises:
         ValueError: a line is not a row.
@@ -149,7 +149,7 @@ def read_lines(data: bytes) -> list[Row]:
 
 
 def store(folder: Path, row: Row) -> None:
-    """Append a row to the folder's file. Raise UsageError if it cannot be written.
+    """Append a row to the file in the folder. Raise UsageError if the file cannot be written.
 
     The line break is written first, because the previous line may be incomplete.
     """
@@ -169,8 +169,8 @@ def _unwritable(folder: Path, error: OSError) -> UsageError:
 
 # -- texts ----------------------------------------------------------------------------------------
 def printable(value: Any) -> Any:
-    """Return the data with its texts' control characters, lone surrogates and direction changes
-    escaped, so that no file, page or terminal interprets them."""
+    """Return the data with the control characters, lone surrogates and direction changes in its
+    texts escaped, so that no browser or terminal interprets them."""
     if isinstance(value, str):
         return _ODD.sub(lambda found: ascii(found[0])[1:-1], value.replace("\r\n", "\n"))
     if isinstance(value, dict):
@@ -181,18 +181,17 @@ def printable(value: Any) -> Any:
 
 
 def one_line(text: str) -> str:
-    """Return `printable(text)` with line breaks escaped as well, for names."""
+    """Like `printable`, but also escape line breaks, for names."""
     return str(printable(text)).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def number(value: float) -> str:
-    """Return text such as `2` or `0.67`."""
+    """Format a number with at most two decimals, such as `2` or `0.67`."""
     return f"{round(value, 2):g}"
 
 
 def as_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as CSV in which no cell is a formula, even if a student's text looks like a
-    formula."""
+    """Return a table as CSV. Cells that a spreadsheet would interpret as formulas are escaped."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in (heads, *rows):
@@ -201,5 +200,5 @@ def as_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def marked(text: str) -> str:
-    """Escape text for Markdown, so that it is not interpreted as HTML or a link."""
+    """Escape text for Markdown, so that it is not interpreted as HTML or markup."""
     return re.sub(r"([\\\[\]`])", r"\\\1", escape(text, quote=False))

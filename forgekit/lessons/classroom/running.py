@@ -1,4 +1,4 @@
-"""Distribute submissions to judges: one per core of this machine, or one per Dask worker."""
+"""Distribute submissions to judges: one judge per core of this machine, or one per Dask worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forgekit.lessons.classroom.found import SubmittedNotebook
 from forgekit.lessons.classroom.sandbox import Limits
 
 _JUDGE = [sys.executable, "-m", "forgekit.lessons.classroom.judge"]
-_SLACK_S = 300  # seconds beyond a submission's limit for a judge's start-up and its own work
+_SLACK_S = 300  # added to a submission's limit for the judge's start-up and its own work
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
     "FORGEKIT_DEVICE": "virtual", "FORGEKIT_PROGRESS": "off", "MPLBACKEND": "agg",
@@ -31,7 +31,7 @@ Piece = tuple[SubmittedNotebook, Limits]
 
 
 class Judge:
-    """A judge's process, which is started when first needed."""
+    """A judge's process, which starts at the first submission."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -39,8 +39,8 @@ class Judge:
         self._pipe: Connection
 
     def verdicts(self, submitted: SubmittedNotebook) -> Verdicts | None:
-        """Return the verdicts on a submission's exercises; None if the judge's process ends
-        meanwhile."""
+        """Return the verdicts on a submission's exercises; None if the judge's process ends before
+        it answers."""
         try:
             self._start()
             self._tell(asdict(submitted))
@@ -50,7 +50,7 @@ class Judge:
             return None
 
     def close(self) -> None:
-        """End the process; called by the thread that communicates with it."""
+        """End the process; only the thread that communicates with the judge may call this."""
         if self.process is not None:
             self.kill()
             self.process.wait()
@@ -58,8 +58,8 @@ class Judge:
         self.process = None
 
     def kill(self) -> None:
-        """End the process from any thread; the thread that communicates with it then sees the pipe
-        close."""
+        """End the process; any thread may call this. The thread that communicates with the judge
+        then finds the pipe closed."""
         if (process := self.process) is not None:
             process.kill()
 
@@ -75,7 +75,7 @@ class Judge:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 env=kept | _ENVIRONMENT, start_new_session=True,  # only this process handles Ctrl-C
             )  # fmt: skip
-        if _ended.is_set():  # this judge started after the call that killed all judges
+        if _ended.is_set():  # this judge started after all judges had been killed
             raise OSError("ended")
         self._tell(asdict(self.limits))
         self._hear(0)
@@ -96,8 +96,8 @@ _ended = threading.Event()
 
 
 def judged(piece: Piece) -> Verdicts:
-    """Return the verdicts on a submission from this thread's judge. If the judge's process ends
-    before it answers, a new judge grades the submission again."""
+    """Return the verdicts of this thread's judge on a submission. If the judge's process ends
+    before it answers, a new judge grades the submission."""
     submitted, limits = piece
     if getattr(_judges, "limits", None) != limits:
         _judges.limits, _judges.one = limits, Judge(limits)
@@ -114,7 +114,7 @@ def judged(piece: Piece) -> Verdicts:
 
 
 def failed(piece: Piece, error: BaseException) -> Verdicts:
-    """Return a verdict that reports an error."""
+    """Return a verdict that reports that grading itself failed."""
     return [
         {"name": name, "verdict": "stopped", "happened": f"Grading failed: {error}."}
         for name in piece[0].exercises
@@ -122,7 +122,8 @@ def failed(piece: Piece, error: BaseException) -> Verdicts:
 
 
 def on_cores(pieces: Sequence[Piece], *, workers: int) -> Iterator[tuple[int, Verdicts]]:
-    """Yield (index, verdicts) of each submission as they arrive."""
+    """Grade the submissions in `workers` threads; yield (index, verdicts) of each as they
+    arrive."""
     pool = ThreadPoolExecutor(min(workers, len(pieces)))
     try:
         futures = {pool.submit(judged, piece): index for index, piece in enumerate(pieces)}

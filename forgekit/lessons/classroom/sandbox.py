@@ -1,9 +1,9 @@
-"""Limit a student's process to system libraries and Python, both read-only, and a scratch folder.
+"""Confine a student's process to read-only system libraries and Python, and a scratch folder.
 
-Linux namespaces, without root, isolate processes, network, file system and inter-process
-communication. The file system consists of the listed paths, read-only, and a small in-memory file
-system for HOME and temporary files. It does not contain the course's exercises, other submissions
-or the user's files.
+Linux namespaces, created without root privileges, isolate processes, network, file system and
+inter-process communication. The sandbox's file system contains the listed paths, read-only, and a
+small in-memory file system for HOME and temporary files. It does not contain the course's
+exercises, other submissions or the user's files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forgekit import course
 
 HOME = "/tmp/home"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/opt", "/nix/store")
-# without /dev/zero, because shared mappings of it would provide unlimited memory
+# /dev/zero is omitted, because its shared mappings would escape the memory limit
 _DEVICES = ("null", "full", "random", "urandom")
 _NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)  # fmt: skip
@@ -45,10 +45,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a submission. seconds: the time for a cell. total_seconds: the time for all
-    cells and grades. memory_mib: the memory of all its processes, beyond that of an idle process.
-    files_mib: the size of HOME and temporary files. processes: the maximum number of processes.
-    sandbox: False if the submissions are trusted."""
+    """The limits for a submission. seconds: the time for each cell. total_seconds: the time for all
+    cells and grades. memory_mib: the total memory of its processes, not counting each process's
+    memory when idle. files_mib: the size of HOME and temporary files. processes: the maximum number
+    of processes. sandbox: False to run trusted submissions without a sandbox."""
 
     seconds: float = 120
     total_seconds: float = 1800
@@ -59,7 +59,7 @@ class Limits:
 
 
 def die_with_parent() -> None:
-    """Make this process end when its parent ends."""
+    """Make the kernel end this process when its parent ends."""
     _libc.prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
 
 
@@ -69,13 +69,13 @@ def not_to_be_traced() -> None:
 
 
 def readable() -> list[str]:
-    """Return the paths that a student's process needs: Python, its packages, forgekit, recorded
-    files."""
+    """Return the paths that a student's process needs: Python and its packages, forgekit, and
+    recorded files."""
     package = Path(__file__).resolve().parents[2]
     recorded = [file.parent for file in course.recorded_files().values()]
     wanted = [*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), package, *recorded]
     wanted += [Path(p) for p in sys.path if p and Path(p) != Path.cwd()]
-    # A complete checkout, with its solutions, may be on the path; allow only its forgekit.
+    # The import path may include a checkout with solutions; allow only its forgekit.
     solutions = [*course.exercise_folders().values(), *course.week_folders(package.parent)]
     found: list[str] = []
     for path in sorted({p.absolute() for p in wanted if p.exists()}):
@@ -105,8 +105,8 @@ def available() -> str:
 
 
 def enter(limits: Limits, paths: Iterable[str]) -> None:
-    """Isolate this process permanently; it must have a single thread. Its children are in a
-    separate process namespace, so all children end when the first child ends.
+    """Isolate this process permanently; it must have a single thread. Its children run in a new
+    process namespace, so all of them end when the first child ends.
 
     Raises:
         OSError: the system does not allow it.
@@ -121,13 +121,14 @@ def enter(limits: Limits, paths: Iterable[str]) -> None:
 
 
 def _new_root(limits: Limits, paths: list[str]) -> None:
-    """Build a file system from these paths, harmless devices and /tmp."""
-    root = "/tmp"  # the new /tmp hides this /tmp during the setup
+    """Build a file system that contains these paths, harmless devices and /tmp, and switch to
+    it."""
+    root = "/tmp"  # a new file system, mounted over /tmp
     _mount("tmpfs", root, "tmpfs", _NO_SUID_NO_DEV, f"size={limits.files_mib}m,nr_inodes=100k")
     old = f"{root}/old"
     os.mkdir(old)
     links = {p: os.readlink(p) for p in paths if os.path.islink(p)}
-    # The content of /tmp is hidden now; after the switch, it is reachable through the old root.
+    # Paths inside the old /tmp are hidden now, but reachable through the old root after the switch.
     _check(_libc.syscall(_PIVOT_ROOT, root.encode(), old.encode()), "pivot_root")
     os.chdir("/")
     for path in paths:
@@ -143,16 +144,17 @@ def _new_root(limits: Limits, paths: list[str]) -> None:
 
 
 def seal() -> None:
-    """Give the first child its own /proc, hide the old root, and drop all privileges.
+    """Mount a /proc for this process namespace, unmount the old root, and drop all privileges; the
+    first child calls this.
 
     Raises:
         OSError: the system does not allow it.
     """
-    with contextlib.suppress(OSError):  # allow no nested namespaces
+    with contextlib.suppress(OSError):  # forbid nested namespaces
         Path("/old/proc/sys/user/max_user_namespaces").write_text("0")
-    # Read-only, because root may write to files in /proc/sys even without any capability.
+    # Read-only, because root may write to /proc/sys even without capabilities.
     if _libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_NO_DEV | _READ_ONLY, None):
-        _bind("/old/proc", "/proc")  # in a container
+        _bind("/old/proc", "/proc")  # a container does not allow a new mount
     _check(_libc.umount2(b"/old", _DETACH), "umount")
     os.rmdir("/old")
     _drop_capabilities()
@@ -172,11 +174,11 @@ def limit(limits: Limits) -> None:
 
 
 def no_hidden_memory() -> None:
-    """Deny this process and its descendants memory that belongs to no process and therefore escapes
-    the limits: in-memory files, System V objects, shared anonymous mappings.
+    """Deny this process and its descendants the memory that belongs to no process and therefore
+    escapes the limits: in-memory files, System V IPC objects, and shared anonymous mappings.
 
-    A system-call filter returns EPERM for such calls, and ends the process for a system call of
-    another architecture.
+    A system-call filter fails such calls with EPERM, and ends a process that makes a system call
+    through another architecture's interface.
 
     Raises:
         OSError: the system does not allow it.
@@ -234,14 +236,14 @@ def _check(result: int, what: str) -> None:
 
 
 def _status(name: str, pid: int | str = "self") -> int:
-    """Read a field of a /proc status file, in bytes."""
+    """Return a field of a process's /proc status file, in bytes."""
     with open(f"/proc/{pid}/status") as file:
         return next((int(x.split()[1]) << 10 for x in file if x.startswith(f"{name}:")), 0)
 
 
 def usage(pid: int, idle: int) -> tuple[int, int]:
-    """Return (bytes of memory, number of processes) for a process and its descendants; the first
-    `idle` bytes of each process are not counted."""
+    """Return (bytes of memory, number of processes) of a process and its descendants, not counting
+    the first `idle` bytes of each process."""
     todo, memory, count = [pid], 0, 0
     while todo:
         one = todo.pop()
@@ -250,7 +252,7 @@ def usage(pid: int, idle: int) -> tuple[int, int]:
             for task in os.listdir(f"/proc/{one}/task"):
                 below = Path(f"/proc/{one}/task/{task}/children").read_text()
                 todo += map(int, below.split())
-        except OSError:  # the process has ended in the meantime
+        except OSError:  # the process has ended
             continue
         count += 1
     return memory, count

@@ -1,7 +1,7 @@
-"""Run the student's process: it runs the cells of a notebook and answers the judge's requests.
+"""Run the student's process, which runs the cells of a notebook and answers the judge's requests.
 
-The `template` process has imported the modules that notebooks use, but no exercises. For each
-submission it forks a process that enters a sandbox before the student's code runs.
+The `template` process imports the modules that notebooks use, but no exercises. For each
+submission, it forks a process that enters a sandbox before it runs the student's code.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from forgekit.lessons.classroom.found import without_grades
 from forgekit.lessons.classroom.sandbox import Limits
 from forgekit.lessons.classroom.wire import StudentEnd
 
-FOLDER = "/notebook/"  # the folder in the file names of cells; messages show `cell [7]`
+FOLDER = "/notebook/"  # precedes each cell's file name; messages omit it
 _LOOK_S = 0.2
 
 
 def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
-    """Serve a judge. `start` with a socket begins a submission; `stop` ends it, or reports the
-    reason if it has already ended; `interrupt` sends Ctrl-C."""
+    """Obey a judge's commands: `start`, which comes with a socket, starts the process for a
+    submission; `stop` ends it and replies with the reason if it was killed earlier; `interrupt`
+    sends it Ctrl-C."""
     idle = sandbox._status("VmRSS")
     pid, why = 0, ""
     while True:
@@ -59,7 +60,7 @@ def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
 
 
 def _kill(pid: int, number: int) -> None:
-    if pid:  # 0 would mean this process's own group
+    if pid:  # killpg(0) would kill this process's own group
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
@@ -74,8 +75,8 @@ def _excess(pid: int, idle: int, limits: Limits) -> str:
 
 
 def _start(descriptor: int, limits: Limits, paths: list[str]) -> int:
-    """Fork a process that enters the sandbox and forks the process that runs cells; return the
-    process ID of the first."""
+    """Fork a process that enters the sandbox and forks the process that runs the cells; return the
+    process ID of the outer process."""
     read, write = os.pipe()
     keeper = os.fork()
     if keeper == 0:
@@ -108,7 +109,8 @@ def _start(descriptor: int, limits: Limits, paths: list[str]) -> int:
 
 
 def _only(*kept: int) -> None:
-    """Close all inherited descriptors except these; connect the standard streams to /dev/null."""
+    """Close all inherited file descriptors except these; connect the standard streams to
+    /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
@@ -134,13 +136,13 @@ def _serve(sock: socket.socket, limits: Limits, home: str) -> None:
 
 
 def _place(files: dict[str, str]) -> None:
-    """Write the files submitted with the notebook."""
+    """Write the files submitted with the notebook to the current folder."""
     for name, data in files.items():
         Path(name).write_bytes(base64.b64decode(data))
 
 
 class Cells:
-    """A notebook's cells and names, without a browser."""
+    """An IPython shell that runs a notebook's cells."""
 
     def __init__(self) -> None:
         from IPython.core.interactiveshell import InteractiveShell
@@ -157,8 +159,7 @@ class Cells:
             setattr(part, name, replaced)
 
     def run(self, number: int, text: str) -> str:
-        """Run a cell without its grade statements; return its exception in one line, or an empty
-        string."""
+        """Run a cell without its grade statements; return its exception as one line, or ""."""
         self.cell = number
         result = self.shell.run_cell(without_grades(text), store_history=False)
         error = result.error_before_exec or result.error_in_exec
@@ -168,7 +169,7 @@ class Cells:
         return f"{type(error).__name__}: {words[0]}"[:300] if words else type(error).__name__
 
     def take(self, entry: str) -> Any:
-        """Return the object with this name, such as `scale` or `Softmax.forward`."""
+        """Return the notebook's object with this name, such as `scale` or `Softmax.forward`."""
         first, *rest = entry.split(".")
         value = self.shell.user_ns[first]
         for name in rest:
@@ -177,7 +178,7 @@ class Cells:
 
 
 def about(value: Any) -> dict[str, Any]:
-    """Describe a function to the judge: its name, location and parameters."""
+    """Return a function's description for the judge: its name, location and parameters."""
     described: dict[str, Any] = {
         "repr": f"{value!r:.300}",
         "name": str(getattr(value, "__name__", type(value).__name__)),
@@ -199,17 +200,17 @@ def _mistakes(function: Any) -> list[str]:
     return find_mistakes(function)
 
 
-# -- kernels: compiled here, launched by the judge ------------------------------------------------
+# -- kernels: compiled in this process, run by the judge ------------------------------------------
 class Compiled:
-    """Keeps a compiled kernel for `launch`; the judge has a reference to this object."""
+    """Keeps a compiled kernel in this process; the judge passes its reference to `_launch`."""
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
 
 
 def _compile(function: Any, example: list[Any], arch: str | None) -> Any:
-    """Compile a kernel, which stays in this process; return a reference to it, its PTX and its
-    parameters (name, kind, type of a scalar)."""
+    """Compile a kernel; return an object that keeps it in this process, its PTX, and its parameters
+    as (name, kind, type of a scalar)."""
     from forgekit.compiling.compiled import compile
 
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
@@ -219,8 +220,8 @@ def _compile(function: Any, example: list[Any], arch: str | None) -> Any:
 
 
 def _launch(compiled: Compiled, layouts: list[Any]) -> Any:
-    """Return the launches of a call, recorded but not run, and the addresses of the call's tensors
-    in this process.
+    """Record the launches of a call without running them; return the launches and the addresses of
+    the call's tensors in this process.
 
     layouts: one entry per argument: a number, or (dtype, shape, stride, offset, storage
     number, bytes).

@@ -1,7 +1,8 @@
-"""Exchange values as JSON between a judge and a student's process; reading JSON runs no code.
+"""Exchange values between a judge and a student's process as JSON, because reading JSON runs no
+code.
 
-Numbers, texts, containers, tensors with their layout, dtypes and specs are sent. Functions and
-objects of user-defined classes stay in their process; the other side receives a `Ref`.
+Numbers, strings, containers, tensors with their layouts, dtypes and specs are sent. Functions and
+objects of other classes stay in their process; the other process receives a `Ref`.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ _FIELDS = {
 }
 
 
-class LostError(BaseException):  # a gate must not handle it as an error in a kernel
-    """The other side has ended, does not answer, or sends unreadable data."""
+class LostError(BaseException):  # not an Exception, which a gate would report as the kernel's error
+    """The other process has ended, does not answer, or sends unreadable data."""
 
 
 @contextlib.contextmanager
 def reading() -> Iterator[None]:
-    """Turn any error into LostError, because the other side sent unreadable data."""
+    """Convert any exception to LostError, because it means that the other process sent unreadable
+    data."""
     try:
         yield
     except Exception as error:
@@ -40,7 +42,7 @@ def reading() -> Iterator[None]:
 
 
 class Ref:
-    """A function or an object on the other side. about: its description."""
+    """A reference to an object in the other process. about: its description."""
 
     def __init__(self, peer: Values, number: int, about: Mapping[str, Any]) -> None:
         self.peer, self.number, self.about = peer, number, about
@@ -56,32 +58,32 @@ class Ref:
 
 
 class RefFunction(Ref):
-    """A reference that can be called."""
+    """A reference to a function; calling it calls the function."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.peer.ask("call", self, list(args), kwargs)
 
 
 class Values(ABC):
-    """Encodes the values that a connection sends, decodes the values that it receives, and keeps
-    the objects that stay in this process.
+    """Encodes the values that one end of a connection sends, decodes those that it receives, and
+    keeps the objects that stay in this process.
 
-    about: returns a function's description for the other side. found: creates the proxy for a
-    function of the other side.
+    about: returns a function's description for the other process. found: creates the proxy for a
+    function in the other process.
     """
 
     def __init__(
         self, about: Callable[[Any], dict[str, Any]], found: Callable[..., RefFunction]
     ) -> None:
         self.about, self.found = about, found
-        self._kept: list[Any] = []  # objects for which the other side has a Ref
-        self._tensors: dict[int, torch.Tensor] = {}  # tensors of the other side, by number
-        self._numbers: dict[int, int] = {}  # id of a tensor of the other side -> its number
-        self._own: dict[int, int] = {}  # id of a tensor that was sent -> its number
+        self._kept: list[Any] = []  # objects to which the other process has a Ref
+        self._tensors: dict[int, torch.Tensor] = {}  # the other process's tensors, by number
+        self._numbers: dict[int, int] = {}  # id of our copy of such a tensor -> its number
+        self._own: dict[int, int] = {}  # id of one of our tensors that was sent -> its number
 
     @abstractmethod
     def ask(self, what: str, *args: Any) -> Any:
-        """Return the other side's answer."""
+        """Send a request; return the other process's answer."""
 
     def encode(self, value: Any) -> Any:
         """Encode a value as JSON."""
@@ -91,7 +93,7 @@ class Values(ABC):
             array = np.asarray(value)
             return {"array": [array.dtype.str, array.shape, _text(array.tobytes())],
                     "scalar": isinstance(value, np.generic)}  # fmt: skip
-        for kind, plain in _PLAIN.items():  # the class of `value` may be a student's subclass
+        for kind, plain in _PLAIN.items():  # the value's class may be a subclass, even a student's
             if isinstance(value, kind):
                 return plain(value)
         if isinstance(value, bytes | bytearray):
@@ -135,7 +137,7 @@ class Values(ABC):
                 "number": number, "mine": mine}  # fmt: skip
 
     def decoded(self, value: Any) -> Any:
-        """Decode a value from JSON. Raise LostError if that is impossible."""
+        """Decode a value from JSON; raise LostError if it is invalid."""
         with reading():
             return self._decode(value)
 
@@ -170,18 +172,19 @@ class Values(ABC):
         return simple[kind](held)
 
     def write_back(self, tensors: Sequence[torch.Tensor], said: Any) -> None:
-        """Copy the data that the other side has written to our tensors into these tensors."""
+        """Update these tensors from the other process's copies, to which it may have written."""
         with reading():
             for tensor, one in zip(tensors, said, strict=True):
                 if "meta" in one:
                     continue
                 if id(tensor) in self._own:
                     _write(tensor, _raw(one["tensor"][-1]))
-                else:  # a tensor of the other side, of which this side has a copy
+                else:  # the other process's tensor; update our copy
                     self._decode(one)
 
     def _decode_tensor(self, held: Any, number: int, *, mine: bool) -> Any:
-        """Decode a tensor of the other side, or return one of our own tensors unchanged."""
+        """Return the copy of a tensor from the other process, or our own tensor if it was sent from
+        here."""
         if not mine:
             return self._kept[int(number)]
         dtype, shape, stride, offset, data = held
@@ -194,7 +197,7 @@ class Values(ABC):
         last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
         if 0 not in shape and (last + 1) * _dtype(dtype).itemsize > len(raw):
             raise ValueError("outside its memory")  # set_ would enlarge the storage
-        # aligned like torch's tensors
+        # torch allocates aligned memory
         made = torch.empty(len(raw) if data else 0, dtype=torch.uint8)
         made.copy_(raw[: made.numel()])
         tensor = torch.empty(0, dtype=_dtype(dtype))
@@ -208,7 +211,7 @@ def _raw(data: str) -> torch.Tensor:
 
 
 def _write(tensor: torch.Tensor, raw: torch.Tensor) -> None:
-    """Write the bytes of a whole storage into a tensor's storage."""
+    """Overwrite a tensor's whole storage with these bytes."""
     target = torch.empty(0, dtype=torch.uint8).set_(tensor.detach().untyped_storage())
     if target.numel() == raw.numel() and not torch.equal(target, raw):
         target.copy_(raw)

@@ -1,9 +1,9 @@
-"""Connect a judge with a student's process. A message consists of a length and JSON text.
+"""Connect a judge to a student's process. A message consists of its length and JSON text.
 
-The judge sends requests and the student's process only answers, one message at a time in each
-direction. An answer is a result, an error, or a need, which means that student code has called a
-function in the judge. The judge calls the function, may send another request before it replies, and
-then receives the next answer.
+The judge sends a request and waits for the answer of the student's process. The answer is a result,
+an error, or a "need": the student's code has called one of the judge's functions. The judge then
+calls the function, sends its result (possibly after further requests), and waits for the next
+answer.
 
     {"do": "call", …}  ->
                        <-  {"need": "call", …}
@@ -30,17 +30,17 @@ from forgekit import errors
 from forgekit.lessons.classroom.values import LostError, RefFunction, Values, reading
 
 _MOST_BYTES = 64 << 20  # maximum bytes per message
-_ORIGIN = "_forgekit_origin"  # attribute of an error from the other side: its number on that side
-_GRACE_S = 5  # seconds allowed after an interrupt
+_ORIGIN = "_forgekit_origin"  # attribute of an exception from the other process: its number there
+_GRACE_S = 5  # seconds to answer after an interrupt
 _SILENT, _ENDED = "it did not answer in time", "its process has ended"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class _End(Values):
-    """The base class of both ends.
+    """The base class of the two ends of a connection.
 
-    serves: name -> a function that the other side may call here. about, found: as in `Values`.
-    on_silence: interrupts the other side when it has not answered in time.
+    serves: maps names to the functions that the other process may call. about, found: as in
+    `Values`. on_silence: interrupts the other process if it does not answer in time.
     """
 
     on_silence: Callable[[], None] | None = None
@@ -61,16 +61,16 @@ class _End(Values):
         self._buffer = bytearray()
 
     def _done(self, what: Any, args: Any) -> dict[str, Any]:
-        """Serve a request from the other side; return the result or the error as a message."""
+        """Execute a request from the other process; return its result or error as a message."""
         try:
             decoded = self.decoded(args)
             tensors = _tensors_in(decoded) if what == "call" else []
             result = self.encode(self.serves[what](*decoded))
-            # Include the arguments of a call, which the function may have changed in place.
+            # Include the tensors that the function received, because it may have changed them.
             return {"return": result, "tensors": [self.encode(t) for t in tensors]}
-        except LostError:  # the only error that is not the student's
+        except LostError:  # a lost connection is not the student's error
             raise
-        # KeyboardInterrupt and SystemExit also count as the student's errors
+        # including KeyboardInterrupt and SystemExit
         except BaseException as error:
             self._kept.append(error)
             words = type(error).__name__, _ADDRESS.sub("", str(error))[:20_000]
@@ -78,9 +78,9 @@ class _End(Values):
             return {"raise": [*words, len(self._kept) - 1, origin]}
 
     def _outcome(self, message: Mapping[str, Any], what: str, args: tuple[Any, ...]) -> Any:
-        """Reverse `_done`: return the result in the other side's message, or raise its error.
+        """Decode a message from `_done`: return the result or raise the error.
 
-        Only the answer to "call" changes tensors, and only those among the call's arguments.
+        Only an answer to "call" changes tensors, and only the call's arguments.
         """
         if "raise" in message:
             raise self._error(message["raise"])
@@ -89,7 +89,7 @@ class _End(Values):
         return self.decoded(message.get("return"))
 
     def _error(self, said: Any) -> BaseException:
-        """Return the other side's exception, or this side's exception if it originated here."""
+        """Rebuild an exception; if it originated in this process, return the original."""
         with reading():
             name, text, number, origin = said
             if isinstance(origin, int) and isinstance(self._kept[origin], Exception):
@@ -97,15 +97,15 @@ class _End(Values):
             kind: Any = getattr(errors, name, None) or getattr(builtins, name, None)
             error: Exception = type(str(name), (Exception,), {})(str(text))
             if isinstance(kind, type) and issubclass(kind, Exception):
-                with contextlib.suppress(TypeError):  # UnicodeDecodeError and similar errors
+                with contextlib.suppress(TypeError):  # from UnicodeDecodeError and others
                     error = kind(str(text))
             setattr(error, _ORIGIN, int(number))
             return error
 
-    # -- frames ---------------------------------------------------------------------------------
+    # -- messages -------------------------------------------------------------------------------
     def _wait(self) -> None:
-        """Set the socket's timeout to the deadline; raise TimeoutError if the deadline has
-        passed."""
+        """Set the socket's timeout to the time left until the deadline; raise TimeoutError if none
+        is left."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -150,20 +150,21 @@ class _End(Values):
 
 
 class JudgeEnd(_End):
-    """The end that sends requests.
+    """The judge's end, which sends requests.
 
-    seconds: the time that an answer may take, including its needs. waiting: True while an answer
-    from the other side is due.
+    seconds: the time limit for an answer, including its needs. waiting: True while this end waits
+    for an answer.
     """
 
     seconds = math.inf
     waiting = False
 
     def ask(self, what: str, *args: Any) -> Any:
-        """Return the other side's answer; raise its exception.
+        """Send a request; return the answer, or raise the exception that the student's process
+        reports.
 
         Raises:
-            LostError: the other side does not answer.
+            LostError: the student's process does not answer.
         """
         first = self._deadline == math.inf
         if first:
@@ -186,17 +187,17 @@ class JudgeEnd(_End):
 
 
 class StudentEnd(_End):
-    """The end that answers."""
+    """The student's end, which answers requests."""
 
     def serve(self) -> None:
-        """Answer requests until the other side closes the connection."""
+        """Answer requests until the judge closes the connection."""
         with contextlib.suppress(LostError):
             while True:
                 self._answer(self._receive())
 
     def ask(self, what: str, *args: Any) -> Any:
-        """Return the judge's result for a need, or raise its exception. The judge may send requests
-        first."""
+        """Call one of the judge's functions; return its result or raise its exception. Meanwhile,
+        answer the judge's requests."""
         self._send({"need": what, "args": self.encode(list(args))})
         while "do" in (message := self._receive()):
             self._answer(message)

@@ -1,4 +1,5 @@
-"""Gates: the tests that a submission must pass, in named groups with one idea each."""
+"""Define the gates: the tests that a submission must pass. Each named group of gates tests one
+idea."""
 
 from forgekit.lessons.gates.answers import (
     Pair,

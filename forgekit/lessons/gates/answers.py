@@ -1,4 +1,5 @@
-"""Judge answers that are not kernels: numbers, words from a list, Python functions, cache keys."""
+"""Define gates for answers that are not kernels: numbers, words from a list, Python functions, and
+cache keys."""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ _OPEN = "There is no answer yet. Replace None with your answer."
 
 
 def answer(check: Callable[[Any], str | None], *, name: str = "Answer", look_at: str = "") -> Group:
-    """Return a group with a single question.
+    """Return a group that checks the answer to a single question.
 
-    check: takes the submission and returns a sentence that tells the student the mistake, or None
-    if the submission is right. It is not called if an answer is missing (None or `...`, also inside
-    a container).
+    check: receives the submission's value; returns a sentence that explains the mistake to the
+    student, or None if the value is right. It is not called if an answer is missing (None or `...`,
+    even inside a container).
     """
 
     def run(submission: Submission) -> str:
@@ -49,11 +50,13 @@ def answers(
     name: str = "Answers",
     look_at: str = "",
 ) -> Group:
-    """Return a group with several questions; the submission is a dict of answers.
+    """Return a group that checks the answers to several questions; the submission is a dict that
+    maps questions to answers.
 
     Args:
-        right: question -> the answer, compared with `==`, or within 0.5 % for floats.
-        misconceptions: (question, wrong answer) -> the reasoning that leads to it.
+        right: maps each question to its answer; answers are compared with `==`, floats with a
+            tolerance of 0.5 %. misconceptions: maps (question, wrong answer) to an explanation of
+            the reasoning that leads to it.
     """
     known = dict(misconceptions or {})
 
@@ -75,7 +78,8 @@ def answers(
 
 
 def _given(value: Any, questions: Iterable[str]) -> Mapping[str, Any]:
-    """Return the skeleton's dict, if it has an answer to each question."""
+    """Return the submission if it is a dict with an answer to each question; otherwise raise
+    GateError."""
     if not isinstance(value, Mapping):
         raise GateError(f"Expected the skeleton's dict, got {value!r:.200}.")
     missing = [repr(q) for q in questions if _unanswered(value.get(q))]
@@ -93,7 +97,7 @@ def _unanswered(value: Any) -> bool:
 
 
 def _equal(got: Any, want: Any) -> bool:
-    if getattr(got, "ndim", None) == 0:  # of torch or NumPy
+    if getattr(got, "ndim", None) == 0:  # a scalar of torch or NumPy
         got = got.item()
     if isinstance(want, bool) or isinstance(got, bool):
         return got is want
@@ -101,7 +105,7 @@ def _equal(got: Any, want: Any) -> bool:
         got = _number(got)
     if isinstance(want, int | float) and isinstance(got, Real):
         of: Any = next((t for t in (float, int) if isinstance(got, t)), None)
-        number = of.__float__(got) if of else float(got)  # the base class's method
+        number = of.__float__(got) if of else float(got)  # not a subclass's method
         return abs(number - want) <= (0.005 * abs(want) if isinstance(want, float) else 0)
     if isinstance(want, str) and isinstance(got, float) and not math.isfinite(got):
         got = repr(float.__float__(got))  # nan or inf
@@ -116,7 +120,8 @@ def _equal(got: Any, want: Any) -> bool:
 
 
 def _number(text: str) -> int | float | str:
-    """Return the number that a text spells, such as "2,048" or "0x3f"; otherwise the text."""
+    """Return the number that a string represents, such as "2,048" or "0x3f"; for other strings,
+    return the string."""
     plain = str.replace(text, ",", "")
     try:
         return int(plain, 0)
@@ -130,7 +135,7 @@ def _number(text: str) -> int | float | str:
 def one_of(
     question: str, got: Any, words: Sequence[str], names: Mapping[str, str] | None = None
 ) -> str:
-    """Return the word that an answer matches, ignoring case and blanks.
+    """Return the word that an answer matches; case and spaces are ignored.
 
     Raises:
         GateError: the answer is not one of `words`.
@@ -152,15 +157,16 @@ def choices(
     name: str,
     look_at: str,
 ) -> Group:
-    """Return a group of questions; the submission is a dict of words.
+    """Return a group that checks the answers to several questions; the submission is a dict that
+    maps questions to words from a list.
 
-    The group reports the number of wrong answers and explains only the first, because students
-    could find the others by trial and error among a few words.
+    The group reports the number of wrong answers but explains only the first. If it identified all
+    of them, students could find the right words by trial and error.
 
     Args:
-        right: question -> the word. words: the possible answers. names: other names for these
-            words.
-        misconceptions: (question, wrong word) -> the evidence against it.
+        right: maps each question to the right word. words: the possible answers. names: maps
+            synonyms to these words.
+        misconceptions: maps (question, wrong word) to an explanation of why it is wrong.
     """
 
     def run(submission: Submission) -> str:
@@ -169,7 +175,7 @@ def choices(
         wrong = [q for q, word in said.items() if word != right[q]]
         if wrong:
             are = "is" if len(wrong) == 1 else "are"
-            begin = "" if len(wrong) == 1 else "the first one: "
+            begin = "" if len(wrong) == 1 else "the first wrong answer: "
             why = misconceptions.get((wrong[0], said[wrong[0]]), "")
             raise GateError(
                 f"{len(wrong)} of {len(right)} answers {are} not right.",
@@ -182,9 +188,9 @@ def choices(
 
 
 def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]:
-    """Return the submission if it is a function that can be called like the skeleton's.
+    """Return the submission if it is a function that can be called like the skeleton's function.
 
-    skeleton: the skeleton's first line, such as "cache_key(x)".
+    skeleton: the function's call in the skeleton, such as "cache_key(x)".
 
     Raises:
         GateError: the submission is not a function, or takes other arguments.
@@ -198,15 +204,15 @@ def python_function(submission: Submission, skeleton: str) -> Callable[..., Any]
         inspect.signature(value).bind(*parameters.split(", "))
     except TypeError:
         raise GateError(f"The function cannot be called as {skeleton}.", look_at=look_at) from None
-    except ValueError:  # a built-in function's parameters are unknown
+    except ValueError:  # the parameters of some built-in functions are unknown
         pass
     return value
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tensors and their description in words. says: the explanation if their keys wrongly
-    differ or agree."""
+    """Two tensors and their description. says: the explanation to print if the tensors' keys
+    wrongly differ or agree."""
 
     one: torch.Tensor
     other: torch.Tensor
@@ -222,10 +228,10 @@ def keys(
     name: str,
     more: tuple[Any, ...] = (),
 ) -> Group:
-    """Return a group that compares the keys of pairs of tensors.
+    """Return a group that compares the student's cache keys for pairs of tensors.
 
     skeleton: as in `python_function`. same: True if the keys of a pair must be equal. more: further
-    arguments of the function, after the tensor.
+    arguments to pass to the function after the tensor.
     """
 
     def run(submission: Submission) -> str:
@@ -246,7 +252,7 @@ def keys(
 
 
 def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
-    """Return the student's key for a tensor. Raise GateError if a dict cannot use it."""
+    """Return the student's key for a tensor. Raise GateError if it cannot be a key in a dict."""
     import torch
 
     name = getattr(function, "__name__", "it")
@@ -272,6 +278,6 @@ def key_of(function: Callable[..., Any], x: torch.Tensor, *more: Any) -> Any:
     if any(isinstance(part, torch.Tensor) for part in parts):
         raise GateError(
             "The key contains the tensor itself, so the dict would keep it in memory.",
-            look_at="Build the key from facts about the tensor.",
+            look_at="Build the key from the tensor's properties.",
         )
     return key

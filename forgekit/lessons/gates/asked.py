@@ -1,6 +1,7 @@
-"""Compare a launch and its run with the facts that a task's last line states.
+"""Check a kernel against the requirements in its task's last line, such as `one warp per row`.
 
-The task's last line, the gate and the praise come from the same dict, so they cannot differ.
+The task's last line, the gate and the praise are generated from the same dict, so they cannot
+differ.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ Asked = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact that a task can require.
+    """A number that a task can require, such as the threads per block.
 
     Attributes:
-        noun, rest: "thread" and " per block" make "128 threads per block". measure: computes the
-            number from a profile.
-        most: True if a smaller number also passes. none: the text for 0, if it differs from "no
+        noun, rest: for example "thread" and " per block", which form "128 threads per block".
+            measure: computes the number from a profile.
+        most: True if smaller numbers also pass. none: the text for 0; the default has the form "no
             threads per block".
-        ptx: the counted instructions, whose lines a failure names. enough: the fraction of the
-            required number that suffices, if a larger number also passes. look_at: the suggested
-            call that shows the fact.
+        ptx: a regular expression for the counted instructions; a failed gate quotes their lines.
+            enough: if not 0, every number of at least this fraction of the required number passes.
+            look_at: the call to suggest after a failure.
     """
 
     noun: str
@@ -52,7 +53,8 @@ class Fact:
     look_at: str = "fk.profile(*{failed})"
 
     def words(self, value: int) -> str:
-        """Return text such as `no barriers`, `at most 5 shuffles per warp`, `16 bytes per load`."""
+        """Return text such as `no barriers`, `at most 5 shuffles per warp` or `16 bytes per
+        load`."""
         if not value:
             return self.none or f"no {self.noun}s{self.rest}"
         return f"{'at most ' * self.most}{plural(value, self.noun)}{self.rest}"
@@ -64,13 +66,14 @@ class Fact:
 
 
 def _main(p: Profile) -> Launch:
-    """Return the launch that executes the most instructions, not one that clears or merges."""
+    """Return the launch that executes the most instructions, rather than one that only clears or
+    merges."""
     return max(p.launches, key=lambda x: x["thread_instructions"])
 
 
 def _per_warp(ptx: str) -> Callable[[Profile], float]:
-    """Return a function that counts these instructions per warp, in the launch with the largest
-    count."""
+    """Return a function that computes the number of these instructions per warp, in the launch in
+    which it is largest."""
 
     def measure(p: Profile) -> float:
         found = [0.0]
@@ -89,8 +92,8 @@ def _width(i: ProfiledInstruction, kind: str) -> float:
 
 
 def _mean_width(kind: str) -> Callable[[Profile], float]:
-    """Return a function that computes the bytes that a thread moves per access, averaged over all
-    bytes."""
+    """Return a function that computes the bytes per access of a thread, averaged over all bytes
+    moved."""
 
     def measure(p: Profile) -> float:
         each = [(i[f"{kind}_bytes_asked"], _width(i, kind)) for line in p.all_lines
@@ -126,11 +129,11 @@ def _sharing(p: Profile) -> float:
     return float((np.bincount(mine) >= len(mine) / every / 2).sum())
 
 
-_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # neither a warp's nor a cluster's barrier
+_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # no warp or cluster barriers
 _HALF = r"(add|sub|mul|fma)\.(\w+\.)*b?f16(x2)?\b"
 _CLUSTER = r"barrier\.cluster\.arrive"
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.f32"
-# except the shuffle that broadcasts the warp's index
+# all shuffles except the one that broadcasts the warp's index
 _SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"
 
 FACTS: dict[str, Fact] = {
@@ -178,16 +181,17 @@ FACTS: dict[str, Fact] = {
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
 _WORK = re.compile(r"(\S+) (lane|thread|warp|block|cluster)s? per (?:([\w,]+) )?(\w+?)s?")
-_MODES = {"row": "m", "column": "n", "segment": "m"}  # others are mode names
+_MODES = {"row": "m", "column": "n", "segment": "m"}  # other words are mode names
 
 
 def words_of(asked: Asked) -> str:
-    """Return the facts in one line, such as `one warp per row, 256 threads per block, no barriers`.
+    """Return the requirements as text, such as `one warp per row, 256 threads per block, no
+    barriers`.
 
-    asked: `work`, such as "one warp per row" or "one block per 32 columns", and names from `FACTS`,
-    each with a number, or with a text and a function that computes the number from the size. The
-    function's parameter names select its arguments: a mode of the size, `itemsize`, or `block` for
-    the threads per block.
+    asked: maps `work` to text such as "one warp per row" or "one block per 32 columns", and names
+    from `FACTS` to numbers, or to (text, function that computes the number). The function's
+    parameter names select its arguments: a mode of the size, `elements` for their product,
+    `itemsize`, or `block` for the threads per block.
     """
     found = []
     for key, value in asked.items():
@@ -200,7 +204,7 @@ def words_of(asked: Asked) -> str:
 
 
 def stated(asked: Asked) -> str:
-    """Return a task's last line."""
+    """Return a task's last line, which states the requirements."""
     return f"\n\n**Required**: {words_of(asked)}." if asked else ""
 
 
@@ -210,13 +214,13 @@ def as_asked(
     modes: Sequence[str],
     legal: Callable[..., tuple[int, ...]] | None = None,
 ) -> Group:
-    """Return a group that profiles calls, compares their results, and then compares their counts
-    with the task's facts.
+    """Return a group that profiles calls, compares their results, and then checks the profiles
+    against the task's requirements.
 
-    The first call also runs at a size that fills all blocks, at which an extra block would be
-    noticed.
+    The first call also runs at a size that fills all blocks, so that a superfluous block is
+    detected.
 
-    asked: as in `words_of`. modes: the names of the modes of a size. legal: as in `values`.
+    asked: as in `words_of`. modes: the names of a size's modes. legal: as in `values`.
     """
 
     def every() -> list[CallKey]:
@@ -268,8 +272,8 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
 
 
 def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
-    """Compare how warps, threads, or a row's lanes share the loads of the largest input with the
-    solution's."""
+    """Raise GateError if the loads of the largest input are divided among warps, threads or a row's
+    lanes differently from the solution."""
     if submission.solution is None:
         return
     case = submission.case(*call)
@@ -305,8 +309,8 @@ def _check_shares(work: str, submission: Submission, call: CallKey) -> None:
 
 
 def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> Any:
-    """Return, for each element, the number of the thread or warp that loads it first; -1 if none
-    does."""
+    """Return the index of the thread or warp that first loads each element; -1 for elements that no
+    thread loads."""
     from forgekit.tracing.footprint import footprint
 
     run = submission.compiled(case)
@@ -318,8 +322,8 @@ def _loaded_by(unit: str, position: int, submission: Submission, case: Case) -> 
 
 
 def _blocks(work: str, known: dict[str, int]) -> int:
-    """Return the number of blocks that work such as `one warp per row` requires, given the launch's
-    block and cluster."""
+    """Return the number of blocks that work such as `one warp per row` requires with the launch's
+    block and cluster sizes."""
     count, unit, per, mode = _parsed(work, known)
     block = known["block"]
     threads = {"warp": 32, "block": block, "cluster": block * known["cluster"]}.get(unit, 1)
@@ -327,7 +331,8 @@ def _blocks(work: str, known: dict[str, int]) -> int:
 
 
 def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a size that blocks of up to 1,024 threads cover without a remainder."""
+    """Return a size at which blocks have no idle threads, if their size is a power of two up to
+    1,024."""
     count, unit, per, mode = _parsed(work, modes)
     threads = {"warp": 32, "block": 512, "cluster": 512}.get(unit, 1)
     most = per * 1024 // (threads * count)
@@ -338,8 +343,8 @@ def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, 
 
 
 def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
-    """Parse work such as `one warp per two rows`: the number of units, the unit, the size of its
-    share, and the mode that is shared out."""
+    """Parse work such as `one warp per two rows`; return the number of units, the unit, the number
+    of rows, columns or elements that they process, and the mode that contains these."""
     found = _WORK.fullmatch(work)
     assert found is not None, work
     count, per = (_NUMBERS.get(x) or int(x.replace(",", "")) for x in (found[1], found[3] or "one"))
@@ -348,7 +353,7 @@ def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
 
 
 def _lines(profile: Profile, ptx: str) -> str:
-    """Return the lines that execute these instructions, as text."""
+    """Return the source lines that execute these instructions, as text."""
     where = [f"{line.where}: {line.text}" for line in profile.all_lines if ptx and line.source
              and any(re.match(ptx, i.text) for i in line.instructions)]  # fmt: skip
     return "".join(f"\n{text}" for text in where[:4])

@@ -1,4 +1,5 @@
-"""Gate on the sanitizer: a kernel must be correct in every order that a GPU might choose."""
+"""Define the gate that uses the sanitizer: a kernel must be correct in every thread order that a
+GPU might choose."""
 
 from __future__ import annotations
 
@@ -26,13 +27,15 @@ def clean(
     misconceptions: Sequence[Misconception] = (),
     look_at: str = WATCH,
 ) -> Group:
-    """Return a group that runs the sanitizer in adversarial orders, which differ for each size.
+    """Return a group that runs calls under the sanitizer, in adversarial thread orders that differ
+    for each size.
 
-    `values` reuses these runs if all results are right and there are no findings. Otherwise, the
-    size runs in the usual order and in all adversarial orders, for the report.
+    `values` reuses these runs if all results are right and the sanitizer reports nothing.
+    Otherwise, the call is repeated in the usual order and in all adversarial orders, for the
+    report.
 
     make, sizes, misconceptions, look_at: as in `values`. more: returns further calls. seeds: the
-    total number of orders over all calls; each call runs in at least one.
+    total number of orders, which the calls share; each call runs in at least one order.
     """
 
     def orders() -> dict[CallKey, range]:
@@ -69,7 +72,7 @@ def clean(
 
 
 def _first(text: str, lines: int = 24) -> str:
-    """Return the beginning of a long report, because one mistake often causes several findings."""
+    """Shorten a long report to its beginning, because one mistake often causes several findings."""
     parts = text.splitlines()
     rest = len(parts) - lines
     return text if rest <= 3 else "\n".join([*parts[:lines], f"… and {rest} more lines"])

@@ -1,5 +1,5 @@
-"""Gates on a profile's counts, which do not depend on time, so the verdict is the same on every
-machine."""
+"""Define gates on a profile's counts. The counts do not depend on time, so the verdict is the same
+on every machine."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counter:
-    """A threshold for one number in a profile.
+    """Thresholds for a number in a profile.
 
     Attributes:
         measure: a metric of `fk.Profile`, or a function of the profile.
-        at_most, at_least: the thresholds; at least one is given.
+        at_most, at_least: the thresholds, of which at least one must be set.
         called: the number's name, such as "sectors per store request".
-        baseline: the given skeleton's value; ideal: the best possible value.
-        misconceptions: the misconceptions that can cause a number that is too large or too small.
-        look_at: the call to suggest if no misconception fits.
+        baseline: the skeleton's value. ideal: the best possible value.
+        misconceptions: the misconceptions that can explain a number beyond a threshold.
+        look_at: the call to suggest if the evidence shows no misconception.
     """
 
     measure: str | Callable[[Any], float]
@@ -60,7 +60,7 @@ def counters(
     """Return a group that profiles a call, compares its result, and then compares its counts with
     thresholds.
 
-    make: as in `values`. size: a size with only full tiles, for which the counts are regular.
+    make: as in `values`. size: a size without partial tiles, at which the counts are regular.
     """
 
     def run(submission: Submission) -> str:
@@ -108,12 +108,13 @@ def _describe(gate: Counter, value: float, label: str) -> str:
 
 
 def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> str:
-    """Return the lines that use more of a metric than they need or that access elements repeatedly,
-    with the reason. If there are none, return the line that accounts for at least half of the
-    metric.
+    """Return, as text, the lines that use more of a metric than they need or that access elements
+    repeatedly, with the reason. If there are none, return the line, if any, that accounts for at
+    least half of the metric.
 
-    excess: the superfluous part of the metric. Lines with less than a tenth of it are omitted, and
-    no line is named only for its share if the excess is less than a tenth of the metric.
+    excess: the superfluous part of the metric. Lines that cause less than a tenth of it are
+    omitted. If it is less than a tenth of the metric, no line is returned only because it accounts
+    for half of the metric.
     """
     if not isinstance(measure, str):
         return ""
@@ -139,7 +140,7 @@ def lines_of_most(profile: Profile, measure: Any, excess: float = math.inf) -> s
 
 
 def _excess(a: AccessCounts | None, measure: str) -> list[str]:
-    """Return descriptions of the ways in which a line's accesses exceed the ideal."""
+    """Describe the ways in which a line's accesses exceed the ideal."""
     found = [access_reason(a)] if a is not None and a.units > a.ideal else []
     if a is not None and measure.endswith("requests") and a.width < 16:
         found.append(f"{plural(a.width, 'byte')} per lane")
@@ -147,7 +148,7 @@ def _excess(a: AccessCounts | None, measure: str) -> list[str]:
 
 
 def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[Place, list[str]]:
-    """Describe, per line, the elements that it accesses several times or that another line also
+    """For each line, describe the elements that it accesses several times or that another line also
     accesses."""
     from forgekit.tracing.footprint import footprint
 
@@ -173,8 +174,8 @@ def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[P
 
 
 def exact(value: float) -> str:
-    """Format a number precisely, so that a value just beyond a limit does not look equal to the
-    limit."""
+    """Format a number with enough digits that a value just beyond a limit does not look equal to
+    it."""
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 

@@ -1,8 +1,8 @@
-"""Detect waste: compare the bytes that a call moves, its stores and its launches with those of the
-solution.
+"""Define the gate against waste, which compares the bytes that a call moves, its stores and its
+launches with the solution's.
 
-The limits are not written by hand: the course's own solution is counted on the same call, and a
-submission may use a stated multiple of each quantity. A new exercise therefore gets its limits
+No limits are written by hand: the gate counts the course's solution on the same call, and allows a
+submission a fixed multiple of each quantity. A new exercise therefore gets its limits
 automatically.
 """
 
@@ -40,10 +40,10 @@ class Quantity:
     Attributes:
         called: the quantity's name, in the plural. measure: computes the quantity from a profile.
             factor, slack: the limit is `factor` times the solution's value plus `slack`. line: the
-            metric whose most expensive lines a failure names.
-        says: the explanation if a call exceeds the limit, valid for every kernel; {mine} and {best}
-            are the bytes per thread in the submission and in the solution. look_at: the suggested
-            call that shows the waste.
+            metric by which a failed gate selects the lines that it quotes.
+        says: the explanation to print if a call exceeds the limit, valid for every kernel; {mine}
+            and {best} are replaced with the bytes per thread in the submission and in the solution.
+            look_at: the call to suggest, which shows the waste.
     """
 
     called: str
@@ -60,7 +60,7 @@ def _sum(*metrics: str) -> Callable[[Profile], float]:
 
 
 def launched_threads(p: Profile) -> int:
-    """Return the number of threads in all launches."""
+    """Return the total number of threads in all launches."""
     return sum(math.prod(x.grid) * math.prod(x.block) for x in p.launches)
 
 
@@ -70,13 +70,14 @@ def _atomics(p: Profile) -> float:
 
 
 def bytes_per_thread(p: Profile) -> float:
-    """Return the bytes of global memory that a thread loads and stores, on average."""
+    """Return the average number of bytes of global memory that a thread loads and stores."""
     moved = p["global_load_bytes_asked"] + p["global_store_bytes_asked"]
     return moved / max(launched_threads(p), 1)
 
 
-# Bytes of shared memory per thread that do not reduce the number of resident blocks on any GPU's
-# multiprocessor: 100 KiB is enough for 12 blocks of 128 threads, with 1 KiB reserved per block.
+# Bytes of shared memory per thread that never limit the number of resident blocks. For example, a
+# multiprocessor with 100 KiB has room for 12 blocks of 128 threads, each with 6 KiB plus 1 KiB
+# reserved.
 _FREE = 48
 
 
@@ -138,16 +139,16 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
-# In the first, small call, idle threads in the last block may repeat the loads of other threads.
-# Excess loads in that call fail only if a later call also has excess loads.
+# In the first, small call, the last block's surplus threads may repeat other threads' loads. Excess
+# loads in this call cause a failure only if a later call also has excess loads.
 _LOADS = {"loaded", "load_sectors"}
 
-# The limit of the solution's threads divided by the submission's, beyond the factor that vectors
-# explain. Above it, most of a GPU would be idle.
+# The maximum ratio of the solution's threads to the submission's. Vector accesses explain smaller
+# ratios; at larger ratios, most of a GPU would be idle.
 _FEW = 16
 
-# The limit of the submission's unevenness divided by the solution's. One warp that does the work of
-# four exceeds it.
+# The maximum ratio of the submission's unevenness to the solution's. A warp that does the work of
+# four warps exceeds it.
 _UNEVEN = 2.5
 
 
@@ -227,14 +228,13 @@ def economical(
     waste: Mapping[str, float | None] | None = None,
 ) -> Group:
     """Return a group that profiles calls, compares their results, and then compares their counts
-    with the solution's counts.
+    with the solution's.
 
     Args:
-        make: as in `values`. sizes: a small size and a large size, so that the grid must adapt. A
-            size whose result was already compared needs no further run. more: returns further
-            calls.
-        waste: a quantity from `QUANTITIES` -> the allowed factor instead of the usual one; None
-            omits the quantity.
+        make: as in `values`. sizes: a small and a large size, so that the grid must adapt. more:
+            returns further calls.
+        waste: maps a name from `QUANTITIES` to the factor that replaces the usual one; None omits
+            the quantity.
 
     Raises:
         UsageError: a quantity is unknown.
@@ -251,7 +251,7 @@ def economical(
         return [*((make, size, dtype) for size in sizes), *more()]
 
     def loads_too_much(submission: Submission, calls: Sequence[CallKey]) -> bool:
-        """Return True if one of the calls loads too much, or if there is no call."""
+        """Return True if one of the calls loads too much, or if there are no calls."""
         for call in calls:
             case = submission.case(*call)
             profile, _ = submission.counted(case)
@@ -309,7 +309,7 @@ def _compare(
         return
     why, bytes_ = quantity, QUANTITIES["loaded"]
     if key == "load_sectors" and bytes_.measure(profile) > bytes_.factor * ideal["loaded"]:
-        why = bytes_  # more bytes are requested, so alignment is not the cause
+        why = bytes_  # the extra bytes, not alignment, cause the extra sectors
     called = quantity.called[0].upper() + quantity.called[1:]
     raise GateError(
         f"{called}: {value:,.0f} with {label}; the limit is {most:,.0f} (solution: "
@@ -344,7 +344,7 @@ def _evenly_shared(value: float, ideal: float, label: str) -> None:
 def _ideal(
     solution: Callable[[], Any], call: CallKey, arch: str | None, secret: int
 ) -> dict[str, Any]:
-    """Return the solution's quantities for a call; its inputs may depend on the secret."""
+    """Return the solution's quantities for a call, whose inputs may depend on the secret."""
     case = case_of(*call)
     shares = WarpShares()
     profile, _ = Submission(solution(), arch).counted(case, shares)

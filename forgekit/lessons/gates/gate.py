@@ -1,4 +1,4 @@
-"""Define the gates' errors, and the misconceptions that gates recognise by evidence."""
+"""Define the errors that gates raise, and the misconceptions that gates recognise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from forgekit.errors import KernelError, is_user_file
 from forgekit.text import without_colours
 
-# A location in the compiler's text, `--> file:line`, and the source lines that follow.
+# A location in a compiler message, `--> file:line`, and the source lines below it.
 _PLACE = re.compile(
     r"^[ \t]*--> *(?P<file>[^\n]+?\.py):\d+[^\n]*(\n[ \t>]*\d*[ \t]*\|[^\n]*)*\n?", re.M
 )
@@ -18,11 +18,11 @@ _PLACE = re.compile(
 
 @dataclass
 class GateError(Exception):
-    """A failed gate, explained to a student.
+    """Raised by a gate that fails; explains the failure to the student.
 
-    happened: the expectation, the failure and its location. likely: the misconception that probably
-    caused it, if known. look_at: the suggested next step. Each consists of one or more lines.
-    unanswered: True if the only problem is a missing answer, which does not count as a try.
+    happened: what the gate expected, what happened, and where. likely: the misconception that
+    probably caused it, or "". look_at: the suggested next step, or "". unanswered: True if the only
+    problem is a missing answer, which does not count as a try.
     """
 
     happened: str
@@ -35,26 +35,27 @@ class GateError(Exception):
 
 
 class UnexplainedError(GateError):
-    """A wrong result whose cause is not proven."""
+    """Raised for a wrong result whose cause is not proven."""
 
 
 def _plain(text: str) -> str:
-    """Remove colours, and locations outside the student's code."""
+    """Remove colour codes, and locations outside the student's code."""
     shown = without_colours(text)
     return _PLACE.sub(lambda m: m[0] if is_user_file(m["file"]) else "", shown)
 
 
-# -- misconceptions: shown by a finding, a number, or a pattern of wrong values -------------
+# -- misconceptions: recognised by findings, counts, or patterns of wrong values -------------
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence by which a misconception is recognised.
+    """The facts about a failed call by which a misconception is recognised.
 
-    kinds: the kinds of the sanitizer's findings (except notes, which may be intended), or of the
-    error that stopped the kernel, such as "shared-race" or "out-of-bounds". hints: the facts that
-    `fk.check` reports about wrong values. got: parameter position -> the tensor after the run.
-    case: the call. counts: the profile. error: the error that stopped the kernel. time: the
-    predicted time. never: the wrong elements of the first wrong result that no thread stored.
-    Fields that do not apply are empty or None.
+    kinds: the types of the sanitizer's findings (except notes, which may be intended), or of the
+    error that stopped the kernel, such as "shared-race" or "out-of-bounds". text: the sanitizer's
+    report, the error or the check, as text. hints: the patterns of wrong values that `fk.check`
+    reports. got: maps an output's position to the tensor after the call. case: the call. counts:
+    the profile. error: the error that stopped the kernel. time: the predicted time. never: a mask
+    of the first wrong result's wrong elements that no thread stored. Fields that do not apply are
+    empty or None.
     """
 
     kinds: tuple[str, ...] = ()
@@ -70,10 +71,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A misconception and its evidence.
+    """A student's misconception and the test that recognises it.
 
-    says: the explanation for the student, one or two sentences. when: returns True if the evidence
-    shows this misconception; an exception counts as False.
+    says: the explanation to the student, in one or two sentences. when: returns True if the
+    evidence shows this misconception; an exception counts as False.
     """
 
     says: str
@@ -86,26 +87,26 @@ def explained(known: Sequence[Misconception], evidence: Evidence, otherwise: str
         try:
             if one.when(evidence):
                 return one.says
-        except Exception:  # the evidence lacks the field that this one inspects
+        except Exception:  # the evidence lacks a field that `when` inspects
             continue
     return otherwise
 
 
 def found(kind: str, says: str, *, text: str = "") -> Misconception:
-    """Recognise a mistake by a sanitizer finding, or the error that stopped the kernel, whose kind
-    (a key of the sanitizer's `KINDS`) is `kind` and whose text contains `text`.
+    """Return a Misconception recognised by a sanitizer finding, or by the error that stopped the
+    kernel, whose type is `kind` (a key of the sanitizer's `KINDS`) and whose text contains `text`.
     """
     return Misconception(says, lambda e: kind in e.kinds and text in e.text)
 
 
 def hinted(text: str, says: str) -> Misconception:
-    """Recognise a mistake by `text` in one of the facts that `fk.check` reports about wrong
-    values."""
+    """Return a Misconception recognised by `text` in a pattern of wrong values that `fk.check`
+    reports."""
     return Misconception(says, lambda e: any(text in hint for hint in e.hints))
 
 
 def counted(when: Callable[[Any], bool], says: str) -> Misconception:
-    """Recognise a mistake by the profile."""
+    """Return a Misconception recognised by the profile."""
     return Misconception(says, lambda e: e.counts is not None and when(e.counts))
 
 
@@ -116,14 +117,14 @@ def looks_like(
     rtol: float | None = None,
     unstored: bool = False,
 ) -> Misconception:
-    """Recognise a mistake by its result, which equals the first wrong result.
+    """Return a Misconception recognised by the result that it produces.
 
-    alternative: a function of the call's arguments that returns the resulting content of the first
-    expected tensor, or a tuple with one entry per expected tensor, in which None marks a tensor
-    that stays right despite the mistake. rtol: the allowed difference, for mistakes that increase
-    rounding errors; the right result must differ more. By default it is the tolerance of the call's
-    right result. unstored: True if NaN in `alternative` marks elements that no thread stores; if
-    False, a result with wrong elements that no thread stored does not match.
+    alternative: computes, from the call's arguments, the content of the first output if the kernel
+    has the mistake; or a tuple with one entry per output, None for an output that stays right. The
+    call's first wrong output must match it. rtol: a larger tolerance, for mistakes that increase
+    rounding errors; the right result must differ by more than this. The default is the call's
+    tolerance. unstored: True if NaN in the alternative result marks elements that no thread stores;
+    if False, an output with wrong elements that no thread stored does not match.
     """
 
     def when(e: Evidence) -> bool:
@@ -148,15 +149,15 @@ def looks_like(
             return False
         want = e.case.expected[results[number][0]]
         if rtol is not None and compare(want, made, **allowed).ok:
-            return False  # the right result is equally close
+            return False  # the right result also matches
         return compare(got, made, **allowed).ok
 
     return Misconception(says, when)
 
 
 def _one_number_above(e: Evidence) -> bool:
-    """Return True if the first wrong result is the expected result clamped from below at a whole
-    number k ≤ 0. If k is not 0, neither k nor -k may be an element of an input."""
+    """Return True if the first wrong output equals the expected output clamped from below at an
+    integer k ≤ 0, where, unless k is 0, neither k nor -k occurs in an input."""
     for position, got in (e.got or {}).items():
         want = e.case.expected[position]
         if (got != want).any():

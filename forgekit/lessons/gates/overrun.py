@@ -1,4 +1,4 @@
-"""Explain accesses outside a tensor, but only if the indices of all the accessing threads prove the
+"""Explain out-of-bounds accesses, but only if the indices of all accessing threads prove the
 explanation."""
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def overrun_diagnosis(o: Any) -> str:
-    """Return one or two sentences about a vector that crosses the edge, a missing predicate, a
-    wrong bound, a shifted index or an edge of a matrix; "" if the indices do not prove the cause.
-    o: a KernelError's `overrun`."""
+    """Return an explanation in one or two sentences: a vector that extends past the end, a missing
+    predicate, a wrong bound, a shifted index, or an unchecked edge of a matrix. Return "" if the
+    indices do not prove the cause. o: a KernelError's `overrun`."""
     if o is None or not len(o.threads):
         return ""
     begins_inside = (o.numbers >= 0) & (o.numbers < o.elements)
@@ -27,12 +27,11 @@ def overrun_diagnosis(o: Any) -> str:
 
 
 def _of_one_mode(o: Any, unit: str) -> str:
-    """Explain accesses to a one-mode tensor, if each thread accesses one element or one whole
-    vector."""
+    """Explain accesses to a one-mode tensor if each thread accesses one element or one vector."""
     numbers, count = o.numbers // o.width, o.elements // o.width
     beyond = o.threads >= count
     shift = numbers - o.threads
-    own = not shift.any() or bool((numbers == count - 1 - o.threads).all())  # or a reversed index
+    own = not shift.any() or bool((numbers == count - 1 - o.threads).all())  # or reversed
     if beyond.all() and own:
         without = int((o.present >= count).sum())
         if len(o.threads) == without:
@@ -64,9 +63,9 @@ def _of_one_mode(o: Any, unit: str) -> str:
 
 
 def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
-    """Return True if these are exactly the threads whose element, shifted by this much, is outside
-    the `count`. Only warps that appear in `o` count, because other warps may not have reached this
-    access. A single thread proves nothing, because its index can have any cause."""
+    """Return True if an index that is shifted by `shift` explains exactly the threads in `o`. Only
+    warps that appear in `o` are considered, because other warps may not have reached this access. A
+    single thread among few elements proves nothing, because any mistake could cause its index."""
     last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
@@ -75,9 +74,9 @@ def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
 
 
 def _of_matrix(o: Any) -> str:
-    """Explain which edge of a matrix was crossed, if the indices prove that the threads' y and x
-    are row and column, or vice versa."""
-    if min(o.shape) < 2:  # either index could be the position
+    """Explain which edge of a matrix was exceeded, if the indices prove that the threads' y and x
+    are the row and column, or vice versa."""
+    if min(o.shape) < 2:  # either thread index could be the element's index
         return ""
     for row, column, names in ((1, 0, ("y", "x")), (0, 1, ("x", "y"))):
         rows, columns = o.places[:, row], o.places[:, column]
@@ -95,7 +94,7 @@ def _of_matrix(o: Any) -> str:
             if (at >= o.shape[mode]).all():
                 first, last, what = int(at.min()), int(at.max()), ("row", "column")[mode]
                 who = f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
-                wraps = " In earlier rows, such a thread accesses the next row." * mode
+                wraps = " In all rows but the last, such a thread accesses the next row." * mode
                 return (
                     f"no predicate excludes {who}, but {o.tensor} has only {o.shape[mode]:,} "
                     f"{what}s. Compare the {what} index, computed here from {name} of the thread "

@@ -1,4 +1,5 @@
-"""Gate on the predicted time, which is not measured and is therefore the same on every machine."""
+"""Define the gate on the predicted time, which is computed from counts and is therefore the same on
+every machine."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
 
 GPU = "H200"
-_MARK = -768.0  # the fill value of the outputs before the call; exact in every floating-point type
-_NEIGHBOURS = 16  # neighbouring blocks that run together with a sample: see forgekit.vgpu
-_LEAST = 0.8  # minimum share, relative to blocks that all write equally many elements
+_MARK = -768.0  # fills the outputs before the call; exact in every floating-point type
+_NEIGHBOURS = 16  # number of neighbouring blocks that run with a sample; see forgekit.vgpu
+_LEAST = 0.8  # minimum fraction of the elements in the sampled blocks' part
 
-_given: dict[Hashable, PredictedTime] = {}  # times of the given kernels
+_given: dict[Hashable, PredictedTime] = {}  # predicted times of the given kernels
 
 
 def faster_than_given(
@@ -32,16 +33,18 @@ def faster_than_given(
     misconceptions: Sequence[Misconception] = (),
     rtol: float = 1e-3,
 ) -> Group:
-    """Return a group that compares the predicted time on an H200 with that of the given kernel.
+    """Return a group that compares a kernel's predicted time on an H200 with that of the given
+    kernel, which is the skeleton's.
 
-    A call passes if its whole interval is below the given kernel's time divided by `times`. Nine of
-    ten measured times are within the predicted interval, so a call does not pass by chance. The
-    outputs are compared where the sampled blocks write, and these blocks must write their share.
+    A call passes if its predicted interval is entirely below the given kernel's time divided by
+    `times`. The interval contains nine of ten measured times, so a call does not pass by chance.
+    The output elements that the sampled blocks write are compared, and these blocks must write
+    their part of the outputs.
 
     Args:
-        make: as in `values`, for floating-point outputs. size: a size at which the given kernel is
-            not bound by its launch. blocks: the number of blocks that run per launch, as in
-            `fk.profile`.
+        make: as in `values`; the outputs must have floating-point types. size: a size at which the
+            launch overhead does not bound the given kernel's time. blocks: the number of blocks to
+            run per launch, as in `fk.profile`.
         misconceptions: the misconceptions to recognise by the profile's counts.
         rtol: the tolerance relative to the largest expected value.
     """
@@ -75,8 +78,8 @@ def faster_than_given(
 
 
 def _time_of(profile: Profile) -> PredictedTime:
-    """Return a profile's predicted time without resolving the student's own `fk.predict`
-    predictions."""
+    """Return a profile's predicted time, but leave the student's own predictions (`fk.predict`)
+    open."""
     paces = [launch.pace for launch in profile.launches if launch.pace is not None]
     return predicted_time(profile.name, paces, GPU)
 
@@ -92,10 +95,10 @@ def _of_given(submission: Submission, case: Case, blocks: int) -> PredictedTime:
 
 
 def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float) -> None:
-    """Raise GateError if the blocks that ran wrote wrong values or too few elements.
+    """Raise GateError if the sampled blocks wrote wrong values or too few elements.
 
-    With several launches, later launches read values that blocks outside the sample would have
-    written, so only their bytes are compared.
+    With several launches, only the number of bytes written is compared, because later launches read
+    values that blocks outside the sample would have written.
     """
     if len(profile.launches) != 1:
         needed = sum(want.numel() * after[k].element_size() for k, want in case.expected.items())
@@ -110,7 +113,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
     assert pace is not None
     sample = pace[1].sample
     part = 1.0
-    if sample:  # a sample's neighbours also write, and some of them are part of the sample
+    if sample:  # neighbouring blocks also write; some of them may belong to the sample
         part = sample.blocks / pace[0].blocks
         part += _NEIGHBOURS * (1 - part) / pace[0].blocks
     for position, want in case.expected.items():
@@ -133,7 +136,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
 
 
 def _far(got: torch.Tensor, want: torch.Tensor, rtol: float) -> int:
-    """Count the wrong elements, including a NaN where none is expected."""
+    """Count the wrong elements, including unexpected NaNs."""
     wide = want.to(got.dtype).double()
     allowed = rtol * wide.abs().max() if len(wide) else 0.0
     return int((~((got.double() - wide).abs() <= allowed)).sum())

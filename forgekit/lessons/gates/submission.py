@@ -1,4 +1,4 @@
-"""Represent a submission, the calls that gates make, and the groups of gates."""
+"""Define a submission, the calls that gates make, and the groups of gates."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Case:
     """A call of a student's function and its expected results.
 
-    args: the arguments in order: tensors on the CPU (created with `device="virtual"`), numbers, and
-    values of parameters annotated Constexpr. expected: argument position -> the values that it
-    should contain after the call. specs: argument position -> the `fk.spec` to compile for, if the
-    tensor alone is not enough. label: the case's description, such as "33×65 float16". tolerances:
-    the rtol and atol for `fk.check`.
+    args: the arguments in order: CPU tensors (created with `device="virtual"`), numbers, and values
+    for parameters annotated Constexpr. expected: maps each output's position to the content
+    expected after the call. specs: maps an argument's position to the `fk.spec` to compile for, if
+    the tensor does not determine it. label: the case's description, such as "33×65 float16".
+    tolerances: the rtol and atol for `fk.check`.
     """
 
     args: tuple[Any, ...]
@@ -52,11 +52,11 @@ class Case:
 
     @property
     def itemsize(self) -> int:
-        """Return the bytes per element of the first tensor."""
+        """Return the element size of the first tensor, in bytes."""
         return next(x.element_size() for x in self.args if hasattr(x, "element_size"))
 
     def arguments(self, kernel: CompiledKernel) -> dict[int, Any]:
-        """Return copies of the run-time arguments of a call, by position in `args`."""
+        """Return copies of the call's run-time arguments, by their positions in `args`."""
         from forgekit.compiling.replay import copied
 
         kinds = [p.kind for p in kernel.parameters if p.kind != "stream"]
@@ -64,14 +64,14 @@ class Case:
         return {k: v for k, (kind, v) in enumerate(pairs) if kind in ("tensor", "scalar")}
 
 
-_SECRET = secrets.randbits(60)  # this process's secret, which no submission can know
-MakeCase = Callable[..., Case]  # takes the numbers of a size, and dtype=
+_SECRET = secrets.randbits(60)  # unknown to submissions
+MakeCase = Callable[..., Case]  # make(*size, dtype=) returns a Case
 CallKey = tuple[MakeCase, tuple[int, ...], str]
 
 
 def secret() -> int:
-    """Return the number that determines the drawn sizes: the judge's secret in a class, otherwise
-    this process's secret."""
+    """Return the secret number that determines the drawn sizes: the judge's secret when a class is
+    graded, otherwise this process's."""
     from forgekit.tensors import shifted
 
     return shifted(0) or _SECRET
@@ -85,30 +85,30 @@ def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
 
 
 class Elsewhere(ABC):
-    """The base class of a proxy for a function in another process. text: the text of the function's
-    cell."""
+    """The base class of proxies for a function in another process. text: the source text of the
+    function's cell."""
 
     text = ""
 
     @abstractmethod
     def compiled(self, example: list[Any], arch: str | None) -> CompiledKernel:
-        """Return the kernel that `compile` makes for the virtual GPU."""
+        """Compile the function for the virtual GPU."""
 
     @abstractmethod
     def mistakes(self) -> list[str]:
-        """Return the mistakes that `find_mistakes` finds."""
+        """Return the mistakes that `find_mistakes` reports for the function."""
 
 
 @dataclass
 class Submission:
-    """An object that a student submits, prepared for the gates.
+    """A student's submission and what the gates need to run it.
 
     Attributes:
-        value: a `@cute.jit` function, a Python function, or an answer. arch: the architecture for
-            the virtual GPU, or None for the usual architecture. solution, given: return the entry
-            of the exercise's solution and of its skeleton, for comparison. groups: the groups that
-            it must pass, which request runs. last: the case of the latest call; after a failure,
-            the case that failed.
+        value: a `@cute.jit` function, a Python function, or an answer. arch: the virtual GPU's
+            architecture, or None for the default. solution, given: return the function from the
+            solution and from the skeleton, for comparison. groups: the groups that the submission
+            must pass, which request calls. last: the case of the latest call or, after a failure,
+            of the call that failed.
     """
 
     value: Any
@@ -124,13 +124,12 @@ class Submission:
 
     @functools.cached_property
     def seed(self) -> int:
-        """Return a number derived from the text of the function's cell or file and from the
-        `secret`."""
+        """Return a number derived from the function's source text and the `secret`."""
         text = file_text(self.value).encode(errors="replace")
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "little") ^ secret()
 
     def case(self, make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
-        """Return the result of `case_of`; every gate receives the same object."""
+        """Return the case for a size; all gates receive the same object."""
         key = make, size, dtype
         if key not in self._cases:
             self._cases[key] = case_of(*key)
@@ -139,7 +138,7 @@ class Submission:
 
     @functools.cached_property
     def orders(self) -> dict[CallKey, Sequence[int]]:
-        """Return the seeds of the adversarial orders that groups request for each call."""
+        """Map each call to the seeds of the adversarial orders that the groups request for it."""
         return {call: seeds for group in self.groups for call, seeds in group.orders().items()}
 
     @functools.cached_property
@@ -147,9 +146,10 @@ class Submission:
         return {call for group in self.groups for call in group.counts()}
 
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
-        """Run a call on the virtual GPU; return its profile, and the arguments after the run.
+        """Run a call on the virtual GPU; return its profile, and the arguments after the call by
+        position.
 
-        more: further listeners.
+        more: listeners that receive the call's events.
 
         Raises:
             GateError: the kernel does not compile, or was stopped.
@@ -169,8 +169,8 @@ class Submission:
     def sampled(
         self, case: Case, blocks: int, args: dict[int, Any]
     ) -> tuple[Profile, dict[int, Any]]:
-        """Run some blocks of a call, as in `fk.profile(…, blocks=)`; return the profile, and the
-        arguments after the run.
+        """Run a sample of a call's blocks, as in `fk.profile(…, blocks=)`; return the profile, and
+        the arguments after the call.
 
         args: the call's arguments, by position.
 
@@ -189,7 +189,7 @@ class Submission:
         return profile, dict(zip(args, after, strict=True))
 
     def compiled(self, case: Case, device: str = "virtual") -> CompiledKernel:
-        """Compile for a case; one compilation serves all cases with equal specs.
+        """Compile the submission for a case; cases with equal specs share the kernel.
 
         Raises:
             GateError: the submission is not a `@cute.jit` function, does not take these arguments,
@@ -213,7 +213,7 @@ class Submission:
             raise GateError(f"The kernel does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
             raise GateError(f"The kernel cannot be compiled for {case.label}.\n{error}") from None
-        self._kernels[known] = case, kernel  # kept, so that the case's id stays unique
+        self._kernels[known] = case, kernel  # stores the case, so its id stays unique
         return kernel
 
     def _check_function(self, arguments: int) -> None:
@@ -244,7 +244,7 @@ class Submission:
             ) from None
 
     def arguments(self, case: Case, device: str = "virtual") -> dict[int, Any]:
-        """Return new copies of a call's arguments, by position in the case."""
+        """Return new copies of a call's arguments, by their positions in the case."""
         from forgekit.devices import current_target
 
         where = current_target(device).torch_device
@@ -255,7 +255,7 @@ class Submission:
         """Call the submission with copies of a case's arguments; return the copies after the call.
 
         Raises:
-            GateError: the kernel does not compile or refuses the arguments. KernelError: the
+            GateError: the kernel does not compile or rejects the arguments. KernelError: the
                 virtual GPU stopped it.
         """
         from forgekit.compiling.replay import run_again
@@ -270,7 +270,7 @@ class Submission:
             key = self._keys.get(id(case))
             if key in self.orders or key in self._counts:
                 after = recorded(run, given, findings=key in self.orders).result()
-            else:  # not needed again
+            else:  # the launches are not needed again
                 after = run_again(run, given)
         except KernelError:
             raise
@@ -279,10 +279,10 @@ class Submission:
         return dict(zip(args, after, strict=True))
 
     def in_other_orders(self, case: Case) -> list[dict[int, Any]]:
-        """Run a case once in each adversarial order that a gate requests, under the sanitizer.
+        """Run a case under the sanitizer, once in each adversarial order that a gate requests.
 
         Returns:
-            The arguments after each run; None if the sanitizer has found anything.
+            The arguments after each run; an empty list if the sanitizer reports anything.
 
         Raises:
             GateError: the kernel does not compile.
@@ -296,7 +296,7 @@ class Submission:
                 for seed in self.orders.get(self._keys[id(case)], ()):
                     run, args = self.compiled(case), self.arguments(case)
                     after, _ = in_another_order(run, tuple(args.values()), findings, seed)
-                    results.append(dict(zip(args, after, strict=False)))  # empty if stopped
+                    results.append(dict(zip(args, after, strict=False)))  # {} if stopped
             except ForgekitError:
                 results = []
             wrong = any(f.severity == "error" for f in findings)
@@ -306,13 +306,13 @@ class Submission:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of gates that belong together.
+    """A named group of gates, which a report shows as one line.
 
     name: the group's idea, such as "Values" or "Bank conflicts". run: raises GateError, or returns
-    a summary of the pass, such as "8 shapes in 3 types". separate: True if it is judged even after
-    an earlier group has failed, as for one of several answers. orders: returns the calls that the
-    group runs in adversarial orders, with their seeds. counts: returns the calls that it profiles.
-    An earlier group may compare the results of these runs.
+    a summary of the pass, such as "8 shapes in 3 types". separate: True to run the group even after
+    an earlier group has failed, as for one of several answers. orders: returns a dict that maps the
+    calls that the group runs in adversarial orders to the seeds of these orders. counts: returns
+    the calls that the group profiles. Earlier groups may use the results of these runs.
     """
 
     name: str
@@ -323,7 +323,7 @@ class Group:
 
 
 class WarpShares(Listener):
-    """Counts the instructions of each warp."""
+    """Counts the instructions that each warp executes."""
 
     def __init__(self) -> None:
         self._batches: list[Array] = []
@@ -333,7 +333,7 @@ class WarpShares(Listener):
         self._warps: dict[int, tuple[Array | None, Array]] = {}
 
     def on_run(self, m: Moment, start: int, stop: int, mask: Array | None) -> None:
-        if id(mask) not in self._warps:  # each mask is kept, so its id stays unique
+        if id(mask) not in self._warps:  # masks are stored, so their ids stay unique
             self._warps[id(mask)] = (mask, np.asarray(m.lanes(mask).any(axis=1)))
         self._batches[-1][self._warps[id(mask)][1]] += stop - start
 
@@ -343,17 +343,18 @@ class WarpShares(Listener):
 
     @property
     def unevenness(self) -> float:
-        """Return the busiest warp's instructions divided by those of an average warp."""
+        """Return the number of instructions of the busiest warp, divided by the average over all
+        warps."""
         return float(self.each.max() / max(self.each.mean(), 1.0))
 
 
 def file_text(function: Any) -> str:
-    """Return the text that `source_of` returns, without white space."""
+    """Return a function's `source_of` text without white space."""
     return "".join(source_of(function).split())
 
 
 def source_of(function: Any) -> str:
-    """Return the text of a function's cell or file; "" if it has none."""
+    """Return the text of the cell or file that defines a function; "" if there is none."""
     if isinstance(function, Elsewhere):
         return function.text
     try:
@@ -365,22 +366,22 @@ def source_of(function: Any) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop this thread's output while it compiles; keep the output of other threads."""
+    """Discard this thread's output to stdout during compilation, but not other threads' output."""
     from forgekit.vgpu import HOST
 
-    with HOST.lock:  # the DSL also replaces sys.stdout
+    with HOST.lock:  # CuTe DSL also replaces sys.stdout
         before = sys.stdout
         sys.stdout = aside = _OthersOnly(before)
         try:
             yield
         finally:
-            aside.quiet = False  # code may have stored a reference to it in the meantime
+            aside.quiet = False  # other code may have stored a reference to `aside`
             if sys.stdout is aside:
                 sys.stdout = before
 
 
 class _OthersOnly:
-    """A stdout that drops the output of the thread that created it."""
+    """A replacement for stdout that discards the output of the thread that created it."""
 
     def __init__(self, real: Any) -> None:
         self._real, self._thread, self.quiet = real, threading.get_ident(), True
@@ -395,7 +396,7 @@ class _OthersOnly:
 
 
 def _moved(value: Any, device: torch.device) -> Any:
-    """Copy a tensor to another device with its layout, including strides and offset."""
+    """Copy a tensor to another device, with its strides and offset."""
     import torch
 
     if not isinstance(value, torch.Tensor) or device.type == "cpu":

@@ -1,4 +1,5 @@
-"""Gates on values: many small sizes, especially awkward ones, in several types."""
+"""Define the gate on values, which compares results at many small sizes, especially awkward ones,
+in several types."""
 
 from __future__ import annotations
 
@@ -36,12 +37,12 @@ from forgekit.text import Table, plural
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
 
-_SMALL = 64  # maximum number of elements in a result
-_WIDTH = 90  # width of a picture in a report, whose lines are indented
+_SMALL = 64  # maximum number of elements in the smallest wrong result
+_WIDTH = 90  # maximum line width in a report, before indentation
 
 _FAR = (32_768, 8_192, 4_096, 1_024)  # sizes, one of which a call exceeds in each mode
 _FAR_S = 0.3  # the longest estimated time of such a call, in seconds
-_LONG = 20_000  # sizes above this in `beyond` are ignored, because their calls already take long
+_LONG = 20_000  # larger modes in `beyond` are ignored, because such calls would take too long
 SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
 
@@ -57,23 +58,25 @@ def values(
     beyond: Sequence[tuple[int, ...]] = (),
     **tolerances: float,
 ) -> Group:
-    """Return a group that runs all sizes, each in one of the types, and compares every result.
+    """Return a group that calls the kernel at each size, in one of the types, and compares the
+    results.
 
-    A size that another group runs in an adversarial order is compared there; it runs in the usual
-    order only if that run is wrong.
+    If another group runs a size in adversarial orders, those results are compared instead. The size
+    runs in the usual order only if one of them is wrong.
 
-    On a machine with a GPU each case that is right on the virtual GPU then also runs on the GPU.
-    The virtual GPU comes first, because an invalid access on a GPU can end the notebook's kernel.
+    On a machine with a GPU, each call that is right on the virtual GPU also runs on the GPU. The
+    virtual GPU comes first, because an invalid access on a GPU can end the notebook's process.
 
     Args:
-        make: `make(*size, dtype=)` returns a Case; dtype is a torch dtype. sizes: the sizes, the
-            easiest to read first, because the report explains the first failure. dtypes: names such
-            as "float16".
+        make: `make(*size, dtype=)` returns a Case; dtype is a torch dtype. sizes: the sizes,
+            beginning with those that are easiest to read, because the report explains the first
+            failure. dtypes: names of dtypes, such as "float16".
         misconceptions: the misconceptions to recognise. look_at: the call to suggest if none is
             recognised.
-        drawn: the number of further sizes, up to the largest given size, drawn from
-            `Submission.seed`; if it is not 0, one `secret_size` per mode is added, which runs in
-            every type. legal: turns a drawn size into an allowed size. beyond: as in `secret_size`.
+        drawn: the number of further sizes to draw, up to the largest given size, seeded with
+            `Submission.seed`; if it is not 0, the group also runs one `secret_size` per mode, in
+            every type. legal: converts a drawn size to one that the task allows. beyond: as in
+            `secret_size`.
         tolerances: the rtol and atol for `fk.check`.
     """
 
@@ -136,10 +139,11 @@ def values(
 def shared_out(
     sizes: Sequence[tuple[int, ...]], dtypes: Sequence[str], given: dict[tuple[int, ...], str]
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the (type, size) pair of each call; the first sizes get the first type.
+    """Assign types to sizes; return the (type, size) pair of each call. The first sizes get the
+    first type.
 
-    given: the types of some sizes. If there are too few sizes for two per type, each size runs in
-    every type.
+    given: maps some of the sizes to their types. If fewer than two other sizes per type remain,
+    every size runs in every type.
     """
     left = [size for size in sizes if given.get(size) not in dtypes]
     if len(left) < 2 * len(dtypes):
@@ -154,8 +158,8 @@ def drawn_sizes(
     seed: int,
     legal: Callable[..., tuple[int, ...]] | None = None,
 ) -> list[tuple[int, ...]]:
-    """Draw sizes between 1 and the largest of `sizes`, mode by mode; small and large sizes are
-    equally likely."""
+    """Draw sizes whose modes are between 1 and the largest in `sizes`, distributed evenly on a
+    logarithmic scale."""
     draw, largest = random.Random(seed), [max(mode) for mode in zip(*sizes, strict=True)]
     found = [tuple(max(1, round(m ** draw.random())) for m in largest) for _ in range(count)]
     return [legal(*size) for size in found] if legal else found
@@ -167,16 +171,15 @@ def secret_size(
     mode: int = -1,
     beyond: Sequence[tuple[int, ...]] = (),
 ) -> tuple[int, ...]:
-    """Return the listed size that is largest in a mode, enlarged there by 25 to 50 %.
+    """Return the size with the largest value in a mode, with this value increased by 25 to 50 %.
 
-    A secret determines the amount: the judge's secret in a class, elsewhere one that each process
-    draws.
+    The `secret` determines the amount.
 
-    beyond: further sizes that the result also exceeds.
+    beyond: further sizes that the result must also exceed in this mode.
     """
     draw = random.Random(secret())
     size = [*max(sizes, key=lambda s: s[mode])]
-    if mode % len(size):  # enough rows for every kind of row that `Draw` makes
+    if mode % len(size):  # enough rows for all row patterns of `Draw.extremes`
         size[0] = max(size[0], 8)
     size[mode] = max(s[mode] for s in (*sizes, *beyond) if s[mode] <= max(_LONG, size[mode]))
     size[mode] += draw.randint(size[mode] // 4 + 1, size[mode] // 2 + 8)
@@ -225,9 +228,9 @@ def _far_size(
 def unknown_size(
     sizes: Sequence[tuple[int, ...]], legal: Callable[..., tuple[int, ...]] | None = None
 ) -> tuple[int, ...]:
-    """Return a size that the `secret` determines. The first mode is 1 to 25 % larger than in any
-    listed size. The other modes, which a task may limit, are at least half as large as in the
-    largest listed size."""
+    """Return a size that the `secret` determines. Its first mode is up to 25 % larger than the
+    largest in `sizes`. Its other modes, which a task may limit, are between half the largest in
+    `sizes` and the largest."""
     draw, largest = random.Random(secret()), [max(mode) for mode in zip(*sizes, strict=True)]
     size = [draw.randint(-(-most // 2), most) for most in largest]
     size[0] = largest[0] + draw.randint(1, max(8, largest[0] // 4))
@@ -237,8 +240,8 @@ def unknown_size(
 def right_in_other_orders(
     submission: Submission, case: Case, tolerances: Mapping[str, Any] | None = None
 ) -> bool:
-    """Return True if a gate requests the case in adversarial orders and all results in these orders
-    are right."""
+    """Return True if a gate runs the case in adversarial orders and all results in these orders are
+    right."""
     from forgekit.checking.compare import compare
 
     results = submission.in_other_orders(case)
@@ -261,7 +264,8 @@ def check_values(
 ) -> None:
     """Compare the arguments after a call with the expected values.
 
-    misconceptions: None omits explanations, because many mistakes look alike in a very small call.
+    misconceptions: the misconceptions to recognise; None omits all explanations, for very small
+    calls, in which many mistakes look alike.
 
     Raises:
         GateError: an output is wrong, or an input has changed.
@@ -275,7 +279,7 @@ def check_values(
     changed = _changed_input(args, case)
     if changed is not None:
         change = _changed_error(names[changed], case.args[changed], args[changed].cpu(), case.label)
-        if case.args[changed].is_floating_point():  # for an atomic counter, the results reveal more
+        if case.args[changed].is_floating_point():  # an atomic counter's outputs reveal more
             raise change
     for position, want in case.expected.items():
         report = compare(
@@ -320,8 +324,8 @@ def _smallest(
     legal: Callable[..., tuple[int, ...]] | None,
     tolerances: dict[str, float],
 ) -> Case:
-    """Halve one mode of the size after the other, and return the smallest case with a wrong result;
-    stop at 64 elements."""
+    """Reduce each mode of the size by bisection; return the smallest case found with a wrong
+    result. Cases of at most 64 elements are not reduced."""
     from forgekit.checking.compare import compare
 
     if max(v.numel() for v in submission.case(make, size, dtype).expected.values()) <= _SMALL:
@@ -331,7 +335,7 @@ def _smallest(
         try:
             case = submission.case(make, of, dtype)
             args = submission.run(case)
-        except Exception:  # the kernel was stopped, or the size is not allowed: a different problem
+        except Exception:  # a different problem: the kernel was stopped, or the size is not allowed
             return False
         chosen = case.tolerances | tolerances
         return not all(compare(args[k], v, **chosen).ok for k, v in case.expected.items())
@@ -350,8 +354,8 @@ def _smallest(
 
 
 def _sketch(got: Any, want: Any, report: CheckReport) -> str:
-    """Draw the result above the expected values: at most 3 rows of 6, with wrong elements marked
-    `*`."""
+    """Return up to 3 rows and 6 columns of the result, each row above its expected values, with
+    wrong elements marked `*`."""
     wrong = np.atleast_2d(report.codes != 0).reshape(-1, report.shape[-1] if report.shape else 1)
     begins = [max(0, at - 1) for at in np.argwhere(wrong)[0].tolist()]
     rows, columns = (
@@ -367,7 +371,7 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
             cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
             lines.append((place + name, *cells))
     heads, shown = (report.name or "", *(f"[{c}] " for c in columns)), [""]
-    for count in range(len(heads), 1, -1):  # the largest number of columns that fits in a line
+    for count in range(len(heads), 1, -1):  # show the largest number of columns that fits
         shown = Table(heads[:count], [line[:count] for line in lines]).lines()
         if max(map(len, shown)) <= _WIDTH:
             break
@@ -387,8 +391,8 @@ def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
 
 
 def _never_stored(submission: Submission, case: Case, position: int, codes: Any) -> Any:
-    """Return the wrong elements of an output that no thread stores; None if there are too many to
-    inspect."""
+    """Return a mask of the wrong elements of an output that no thread stores; None if a tensor is
+    too large to inspect."""
     import torch
 
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
@@ -402,8 +406,8 @@ def _never_stored(submission: Submission, case: Case, position: int, codes: Any)
 
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
-    """Sanitize a call; return the kinds of the findings that may be mistakes, and the text of the
-    first error."""
+    """Run a call under the sanitizer; return the types of its findings other than notes, and the
+    text of the first error."""
     from forgekit.checking.sanitize import sanitize
 
     report = sanitize(submission.compiled(case), *submission.arguments(case).values())
@@ -413,7 +417,7 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
 
 
 def _written(submission: Submission) -> str:
-    """Return the first mistake in the source that the compiler does not report."""
+    """Return the first mistake in the source code that the compiler does not report."""
     from forgekit.diagnosing.lint import find_mistakes
 
     value = submission.value
@@ -422,7 +426,7 @@ def _written(submission: Submission) -> str:
 
 
 def _unread(submission: Submission, case: Case) -> str:
-    """Name the inputs that no thread reads."""
+    """Return a sentence that names the inputs that no thread reads, or ""."""
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
 
     run = submission.compiled(case)
@@ -445,8 +449,8 @@ def _unread(submission: Submission, case: Case) -> str:
 
 
 def _unstored(submission: Submission, case: Case, position: int, never: Any) -> str:
-    """Name the elements that no thread stores, and the reason if the launch or the PTX proves
-    it."""
+    """Return a sentence that names the elements that no thread stores, with the reason if the
+    launch or the PTX proves it; "" if all elements are stored."""
     if never is None or not never.any():
         return ""
     profile, _ = submission.counted(case)
@@ -467,7 +471,7 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
     lie = "all mismatches are"
     which = "".join(x.replace(lie, ", all") for x in of_places(never.numpy()) if lie in x)
     every = plural(never.numel(), "element")
-    if bool((given == given).all()) and given.is_floating_point():  # in place: some may be right
+    if bool((given == given).all()) and given.is_floating_point():  # updated in place
         every = "wrong elements"
     which = (
         f"no thread stores {int(never.sum()):,} of the {every} of {name}{which}; the first of them "
@@ -482,7 +486,7 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
 
 
 def _changed_input(args: dict[int, Any], case: Case) -> int | None:
-    """Return the position of an input that the call has changed; None if there is none."""
+    """Return the position of an input that the call changed; None if there is none."""
     import torch
 
     for position, after in args.items():

@@ -10,5 +10,5 @@ WRONG = (
           "1 of 7 answers is not right. Why: nsys shows"),
     Wrong("two at once", {'"stalls": "ncu"': '"stalls": "nsys"',
                           '"memcpy": "nsys"': '"memcpy": "ncu"'},
-          "2 of 7 answers are not right. Why: the first one: nsys shows"),
+          "2 of 7 answers are not right. Why: the first wrong answer: nsys shows"),
 )  # fmt: skip
