@@ -153,7 +153,7 @@ class Benchmark(Shown):
         return max(shapes, key=lambda s: (math.prod(s), s), default=None)
 
     def recorded_row(self, name: str) -> RecordedRow | None:
-        """Return the recorded row of the step with the variant's name and the first tensor's dtype."""
+        """Return the recorded row of the step with the variant's name and dtype, or None."""
         rows = self.recorded.rows if self.recorded is not None else ()
         wanted = name, self.dtype, self.recorded_shape
         return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
@@ -314,7 +314,7 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
 
 # -- predicted times ----------------------------------------------------------------------------
 def _predicted(b: Benchmark) -> dict[str, PredictedTime]:
-    """Map each counted variant to its PredictedTime, which may contain reasons instead of a time."""
+    """Map each counted variant to its PredictedTime, which may state reasons instead of a time."""
     found = {o.name: o.measured.predicted for o in b.outcomes if o.measured is not None}
     return {name: p for name, p in found.items() if p is not None}
 
