@@ -66,7 +66,7 @@ def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
 
 
 def ceiling_gbps(size_bytes: int = 10**9) -> float:
-    """Measure the rate of a device-to-device copy in GB/s, counting bytes read and bytes written."""
+    """Measure the rate of a device-to-device copy in GB/s, counting bytes read and written."""
     import torch
 
     x = torch.empty(size_bytes, dtype=torch.int8, device="cuda").zero_()

@@ -1,5 +1,5 @@
-"""Draw pictures. A picture made of cells is a Scene, which becomes SVG and PNG; plots use
-matplotlib.
+"""Draw pictures. A picture that consists of cells is a Scene, which is written as SVG and PNG;
+plots use matplotlib.
 
     runs/       a kernel's accesses: footprint, coalescing, banks, timeline
     layouts/    layouts, thread-value layouts, swizzles, copies, mma

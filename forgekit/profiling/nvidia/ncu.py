@@ -97,7 +97,7 @@ def options_of(
 
 
 def launches(text: str) -> list[dict[str, str]]:
-    """Parse ncu's raw page, in CSV format, into rows; omit the row of units and ncu's other output."""
+    """Parse ncu's raw page, in CSV format; omit the row of units and ncu's other output."""
     _, start, page = text.partition('"ID",')
     table = csv.DictReader(line for line in (start + page).splitlines() if line.startswith('"'))
     return [row for row in table if row["ID"].isdigit()]

@@ -1,4 +1,4 @@
-"""Read and write files with the model's constants for a GPU, measured or derived from a data sheet."""
+"""Read and write files with a GPU's constants, which are measured or derived from a data sheet."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class PredictedTime(Shown):
 
     @property
     def uncalibrated(self) -> str:
-        """Return a sentence about the constants if they were not fitted to this GPU, otherwise ""."""
+        """Return a note if the constants were not fitted to this GPU, otherwise ""."""
         if self.measured:
             return ""
         return f"not calibrated: an H200's constants, scaled by the {self.gpu}'s data sheet"

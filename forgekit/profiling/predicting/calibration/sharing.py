@@ -1,4 +1,4 @@
-"""Calibration kernels whose threads share data: shared memory, barriers, reductions, and atomics."""
+"""Calibration kernels whose threads share data: shared memory, barriers, reductions, atomics."""
 
 import operator
 
