@@ -63,14 +63,14 @@ def test_each_run_has_its_ceiling() -> None:
     two = replace(two, machines=[known, replace(known, ceiling_gbps=4100.0)])
     lost = replace(row(SMALL, "forgekit", 0.2), status="error", timing=None, machine=None)
     two = replace(two, rows=[*two.rows, lost])
-    words = "Ceiling: 4,200 and 4,100 GB/s, from 2 runs; the data sheet promises 4,800."
+    words = "Ceiling: 4,200 and 4,100 GB/s, from 2 runs; the data sheet states 4,800."
     assert words in operators.running_text(two)
     assert "Ceiling: 1,000 GB/s." in operators.running_text(results(row(LARGE, "forgekit", 0.2)))
 
 
 def test_what_the_run_left_out_is_said() -> None:
     text = operators.markdown(results(row(LARGE, "forgekit", 0.2), row(SMALL, "forgekit", 0.1)))
-    assert "The suite also has float16, which this run left out." in text
+    assert "The suite also contains float16, which this run omitted." in text
     own = replace(results(row(LARGE, "forgekit", 0.2)), suite="mine.toml")
     assert "left out" not in operators.markdown(own)
 
