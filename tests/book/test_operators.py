@@ -1,4 +1,4 @@
-"""Test the recorded runs of the operators on the benchmarks page, with made-up results."""
+"""Test the part of the benchmarks page about recorded runs of operators, with made-up results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def results(*rows: SuiteRow) -> SuiteResults:
 def test_what_is_not_reached_is_said() -> None:
     text = operators.markdown(
         results(
-            row(LARGE, "forgekit", 0.25),  # 800 GB/s of 1000
+            row(LARGE, "forgekit", 0.25),  # 800 of 1,000 GB/s
             row(LARGE, "torch", 0.2),
             row(SMALL, "forgekit", 0.1, 4000),
             row(SMALL, "torch", 0.099, 4000),  # within the noise
@@ -91,8 +91,7 @@ def test_a_peer_without_a_time_has_a_note() -> None:
 
 
 def test_a_contender_keeps_its_colour() -> None:
-    """A contender's colour stays the same even in the picture of a type for which another contender
-    has no time."""
+    """A contender has the same colour even in a picture in which another contender has no times."""
     wrong = SuiteRow(SMALL, "torch", "wrong", 1, error="x", machine=0)
     text = operators.markdown(
         results(
