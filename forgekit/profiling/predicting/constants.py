@@ -61,7 +61,7 @@ def calibration(gpu: str | Gpu | None = None) -> Calibration:
 def as_toml(found: Calibration) -> str:
     """Return a calibration in TOML format."""
     lines = [
-        "# Constants of the model of time; forgekit/profiling/predicting/model.py explains them.",
+        "# Constants of the time model; forgekit/profiling/predicting/model.py explains them.",
         f'gpu = "{found.gpu}"',
         f'measured = "{found.measured}"',
         "",
