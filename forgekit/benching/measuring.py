@@ -69,9 +69,10 @@ class Measured:
 
     moved_bytes: the bytes that the call must move, with each input read once and each output
     written once. timing: the time on a GPU; None on the virtual GPU. counters: the counts on the
-    virtual GPU; None on a GPU, or if the call launched no kernel on the virtual GPU (as torch on
-    the CPU, or with an empty tensor). predicted: if requested, the time predicted from the counts,
-    in microseconds with its interval. A prediction is not a measurement, and comparisons ignore it.
+    virtual GPU; None on a GPU, or if the call launched no kernel on the virtual GPU (for example,
+    for torch on the CPU or an empty tensor). predicted: if requested, the time predicted from the
+    counts, in microseconds with its interval. A prediction is not a measurement, and comparisons
+    ignore it.
     """
 
     moved_bytes: int

@@ -179,7 +179,9 @@ def _chunks(size: int) -> list[slice]:
 
 
 def _added(counts: tuple[int, int], *masks: Array) -> tuple[int, int]:
-    """Return the two counts (in got, in want), each increased by the true elements of its mask."""
+    """Return the two counts (in got, in want), each increased by the number of true elements in its
+    mask.
+    """
     got, want = (count + np.count_nonzero(mask) for count, mask in zip(counts, masks, strict=True))
     return int(got), int(want)
 

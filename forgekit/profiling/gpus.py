@@ -113,7 +113,7 @@ def gpu_named(name: str) -> Gpu:
 
 
 def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
-    """Return the given GPU, or the GPU with that name; for None this machine's GPU, or an H100.
+    """Return the given GPU or the GPU with this name; for None, this machine's GPU or an H200.
 
     Raises:
         UsageError: no GPU has this name.

@@ -119,8 +119,8 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
     `fk.predict(global_load_sectors_per_request=4)` predicts metrics by name; the next `fk.profile`
     shows the predictions next to its counts. `fk.predict(microseconds=20)` predicts a time; the
     next call of a profile's `time()` prints the prediction next to the computed time, and the
-    prediction is right if it is within that time's interval. `fk.predict("blocks",
-    8).against(blocks)` predicts any other value. None or `...` means that the prediction is still
+    prediction is right if it is within that time's interval. Any other value is predicted as in
+    `fk.predict("blocks", 8).against(blocks)`. None or `...` means that the prediction is still
     missing. Predictions of metrics and fractions are right within 1 %; integers and other values
     must be equal.
 

@@ -21,7 +21,7 @@ LANES, BANK_BYTES, BANKS = HARDWARE.LANES, HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 IDLE_LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # per cycle
-_WORTH = 0.05  # a line stands out from this fraction of the kernel's cycles
+_WORTH = 0.05  # the minimum fraction of the kernel's cycles for a line to stand out
 
 _VERBS = {
     "load": "load", "store": "store", "atomic": "atomic operation", "reduction": "reduction",
@@ -35,7 +35,7 @@ class Waste:
 
     kind: the kind of access, such as `global_store`, or `lanes` for idle lanes. share: the wasted
     fraction of the kernel's cycles, 0 to 1, estimated as in the module's docstring.
-    reason: a sentence.
+    reason: the reason for the waste, as a sentence.
     """
 
     line: ProfiledLine

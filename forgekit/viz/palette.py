@@ -95,7 +95,7 @@ def block_colour(block: int) -> str:
 
 
 def bank_colour(bank: int) -> str:
-    """Return one of 32 colours: each group of four banks (16 bytes) has a hue, and each bank in the
-    group a tint of it.
+    """Return one of 32 colours: each group of four banks (16 bytes) has a hue, and each of its
+    banks a tint of this hue.
     """
     return mix(_HUES[bank // 4 % len(_HUES)], PAPER, _TINTS[bank % 4])

@@ -71,7 +71,7 @@ def _card(scene: Scene) -> str:
 
 
 class LayoutPicture(Picture):
-    """A picture. A notebook shows it as the value of a cell; `print` prints it as text.
+    """A picture, which a notebook displays; `print` prints it as text.
 
     Attributes:
         scene: the drawing as data.

@@ -28,7 +28,7 @@ from forgekit.viz.scene import (
     hatch_lines,
 )
 
-_NARROW = 0.92  # because DejaVu is wider than most pages' fonts
+_NARROW = 0.92  # narrows DejaVu, which is wider than most pages' fonts
 
 
 def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:

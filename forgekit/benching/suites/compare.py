@@ -40,8 +40,10 @@ class Change:
 @dataclass(frozen=True)
 class Comparison:
     """The comparison of two runs. compared: the number of rows in both runs; new, gone: the numbers
-    of forgekit's rows in only one of the runs; slower, faster: the changed rows, largest change
-    first; peers_percent: the median change in the peers' times, or None without peers."""
+    of forgekit's rows only in the results and only in the baseline; slower, faster: the changed
+    rows, largest change first; peers_percent: the median change in the peers' times, or None
+    without peers.
+    """
 
     results: SuiteResults
     baseline: SuiteResults

@@ -8,9 +8,9 @@ left_out          sentences about cases that were not measured, with reasons
 machines          one entry per measuring process:
   device          "gpu" or "virtual"
   gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
-  versions        package -> version
+  versions        a map from packages to versions
   ceiling_gbps    GB/s of a copy of 1 GB in the same process, read plus written; null if virtual
-host_us           operator -> contender -> microseconds of host time; {} unless --host-times
+host_us           microseconds of host time by operator and contender; {} unless --host-times
 rows              one entry per case and contender, in the suite's order:
   op, shape, dtype, dim, contender
   status          "ok"; "wrong": the result is wrong, and was not timed; "error"; "skipped"

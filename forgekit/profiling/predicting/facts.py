@@ -31,8 +31,8 @@ class Facts:
     requests, sectors, ideal: map a kind of access to its number of requests, sectors and ideal
     sectors (for shared memory, wavefronts instead of sectors). loads, stores, atomics: sectors that
     remain if each multiprocessor's cache serves repeated accesses by a block; near_loads,
-    near_stores: the fraction of these sectors that remains if L2 serves the sectors that
-    neighbouring blocks share.
+    near_stores: the number of these sectors that remains if L2 serves the sectors that neighbouring
+    blocks share.
     warp_loads: sectors loaded, without a warp's repeated loads. atomic_sectors: distinct sectors of
     the observed blocks. read_sectors, written_sectors: distinct sectors of device memory;
     read_pairs, written_pairs: distinct 64-byte pairs, the smallest transfer. bulk_bytes: bytes
@@ -100,7 +100,7 @@ def _facts(found: Any, shared: Any) -> Facts:
     fmas = issued = 0.0
     for pc, times in enumerate(found.warp_instructions):
         step = found.steps[pc]
-        checked = code.instructions[pc].opcode[0] == "div"  # the machine code also needs an FCHK
+        checked = code.instructions[pc].opcode[0] == "div"  # a division also executes an FCHK
         slots[step.pipe] += times * ((1 + checked) if step.pipe == "special" else step.slots)
         issued += times * step.slots
         if times and step.pipe != "control":

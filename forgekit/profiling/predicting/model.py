@@ -216,8 +216,9 @@ def _atomics(f: Facts) -> float:
 
 
 def _cycles_of_a_warp(f: Facts, gpu: Constants, missed: float, lines: float) -> float:
-    """Return the cycles from the first to the last instruction of a block that runs alone on its
-    multiprocessor."""
+    """Return the number of cycles from the first to the last instruction of a block that runs alone
+    on its multiprocessor.
+    """
     asked = f.sectors.get("global_load", 0) + f.sectors.get("global_async", 0)
     new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # the fraction that misses L1
     latency = (gpu.latency * missed + gpu.l2_latency * (1 - missed)) * new

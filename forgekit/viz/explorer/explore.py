@@ -22,8 +22,7 @@ _SPACES = ("gmem", "smem")
 
 
 class Explorer(Shown):
-    """The result of `explore`. A notebook shows it as the value of a cell; `print` prints it as
-    text.
+    """The result of `explore`, which a notebook displays; `print` prints it as text.
 
     Attributes:
         data: the playground's initial state, a dict that the HTML contains as JSON.

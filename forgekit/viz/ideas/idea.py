@@ -22,7 +22,7 @@ from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH, figure_p
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Idea(Shown):
-    """An interactive picture of one idea. A notebook shows it as the value of a cell.
+    """An interactive picture of one idea, which a notebook displays.
 
     Attributes:
         kind: the picture's name, which selects its script.

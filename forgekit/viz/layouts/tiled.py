@@ -61,7 +61,7 @@ def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's n
 
 
 def tidfrg_D(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802
-    """Do the same as `tidfrg_S` for the destination."""
+    """Return the corresponding tensor for the destination; see `tidfrg_S`."""
     _require("tiled_copy", tiled_copy, "layout_dst_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_dst_tv_tiled, tile_mn)
 
@@ -90,8 +90,8 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
 # -- the picture of an MMA ------------------------------------------------------------------------
 @checked()
 def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
-    """Draw the same picture as `draw_tiled_mma`, from the thread-value layouts of C (M, N), A (M,
-    K) and B (N, K).
+    """Draw the same picture as `draw_tiled_mma`, from the matrices' thread-value layouts: C has the
+    shape (M, N), A (M, K) and B (N, K).
     """
     return _draw_mma((layoutC, layoutA, layoutB), tile_mnk)
 

@@ -21,7 +21,7 @@ from forgekit.viz.scene import Array, Cell, Item, Label, Line, Rect, Scene, text
 _MAX_STRIP = 64  # maximum elements of a 1-D tensor for labels in its cells
 _MAX_SIDE = 16  # maximum rows or columns for labels in the cells
 
-# Pixels.
+# In pixels:
 _CELL = 42.0
 _SQUARE, _STRIP = 316.0, 640.0  # width of the cells of a 2-D tensor, and of a long 1-D tensor
 _PAGE, _TEXT = 760.0, 12.0

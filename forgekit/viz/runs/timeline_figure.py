@@ -31,9 +31,9 @@ _SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
 
 _MOST_LINES = 16  # maximum number of source lines below the picture
 MOST = 60  # maximum number of columns
-_FIRST = 2  # in addition to the last one, the iterations of a long loop that are drawn
+_FIRST = 2  # number of iterations of a long loop drawn before the last one
 
-# Pixels.
+# In pixels:
 _LEFT, _WIDTH = 75.0, 760.0
 _WIDEST, _LEAST = 40.0, 3.0  # maximum width of a column; minimum height of a bar
 _ROWS = 250.0  # approximate total height of the warps

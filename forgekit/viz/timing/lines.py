@@ -23,7 +23,7 @@ from forgekit.benching.notebook.results import (
 from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import SMALL, TEXT, WIDTH, TimingPicture, styled
 
-# Inches.
+# In inches, except the number of charts per row:
 _HEIGHT, _LABELS = 3.4, 1.55  # one large chart: height of the axes; width of the names to the right
 _COLUMNS, _CHART = 3, 2.2  # several small charts: number per row; height of a chart with its axes
 

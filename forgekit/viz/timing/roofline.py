@@ -21,7 +21,7 @@ from forgekit.profiling.gpus import DEFAULT, GPUS, Gpu
 from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import TEXT, TimingPicture, styled
 
-_LABELS, _HEIGHT = 1.75, 3.7  # inches
+_LABELS, _HEIGHT = 1.75, 3.7  # in inches
 _UNIT = "PTX instructions"
 
 
@@ -47,7 +47,7 @@ def roofline(b: Benchmark) -> TimingPicture:
     points = [p for k, o in enumerate(b.outcomes) if (p := _point(b, k, o, gpu)) is not None]
     if not points:
         got, needed = ("times", "counts") if b.kind == "gpu" else ("none", "a variant with counts")
-        remedy = 'count within `with fk.use_target("virtual")`; the table names other causes'
+        remedy = 'run the benchmark within `with fk.use_target("virtual")`; the table gives other reasons'
         raise usage_error("roofline", got, needed, remedy)
     words = [f"Upper bounds on an {gpu.name}: {b.arguments}"]
     for p in points:

@@ -26,8 +26,8 @@ from forgekit.viz.svg import SANS, responsive
 TEXT, INK = THEME["dim"][0], THEME["ink"][0]
 # Colours that are visible on light and dark pages. Orange is excluded, because it means waste.
 SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
-SMALL = 8.0  # points
-WIDTH = 8.3  # inches; 797 CSS pixels
+SMALL = 8.0  # in points
+WIDTH = 8.3  # in inches; 797 CSS pixels
 _DPI, CSS_PIXELS = 144, 96  # pixels per inch in the PNG and on the page
 
 # Print the `$` in names and messages literally.
