@@ -17,7 +17,7 @@ __all__ = ["asked", "described", "linked", "named", "prepared"]
 
 _MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
 _PAGE = re.compile(r"(?<![\[`])`book/(\w+)\.md`(?![\]`])")
-_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # starts a separate line
+_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each begins a new line
 _HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
 # Maps forgekit's text colours, which must suit both white and black pages, to the book's, which
 # depend on the page.

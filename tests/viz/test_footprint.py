@@ -337,7 +337,7 @@ def test_a_large_tensor_costs_little_memory():
     finally:
         tracemalloc.stop()
     assert shown.touched["mX"]["loads"].min() == shown.touched["mY"]["stores"].min() == 1
-    assert peak < 100 * x.numel()  # in bytes; it was 79 per element, and once 249
+    assert peak < 100 * x.numel()  # in bytes; measured: 79 per element, formerly 249
 
 
 def test_a_tensor_too_large_for_a_picture_is_refused_before_the_run():

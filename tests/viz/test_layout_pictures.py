@@ -242,7 +242,7 @@ def test_conflicts_of_a_row_and_a_column(layout: Any, bits: int, row: str, colum
 def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> None:
     text = "tensor<ptr<f16, smem, align<128>, S<3,4,3>> o (8,64):(64,1)>"
     first = {data["coord"]: data for data, _ in cells(draw_swizzle_layout(text))}
-    # bytes 128 … of row 1 are XORed with 16: elements 8 on
+    # The byte offset 128, at which row 1 begins, is XORed with 16 bytes, which are 8 elements.
     assert first["(1,0)"]["offset"] == str(64 + 8) and first["(1,0)"]["bank"] == "4"
     assert "at a pointer whose byte addresses use S<3,4,3>" in draw_swizzle_layout(text).title
 

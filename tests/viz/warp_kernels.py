@@ -180,7 +180,7 @@ def triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def triangle(mX: cute.Tensor, mY: cute.Tensor):
-    """y[i] = x[0] + … + x[i], one block."""
+    """Compute y[i] = x[0] + … + x[i] with one block."""
     triangle_kernel(mX, mY).launch(grid=(1, 1, 1), block=(mX.shape[0], 1, 1))
 
 
