@@ -243,7 +243,9 @@ def test_a_roofline_of_counts_is_a_bound() -> None:
 
 
 def test_rooflines_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match="roofline: got times, needed counts; run bench.. within"):
+    with pytest.raises(
+        UsageError, match=r"roofline: got times, needed counts; run bench\(\) within"
+    ):
         benchmark(TIMES, "gpu").roofline()
     with pytest.raises(UsageError, match="roofline: got none, needed a variant with counts"):
         benchmark({"torch": Measured(MOVED)}).roofline()
