@@ -4,10 +4,9 @@ runs.
 transpose_naive.svg, transpose_tiled.svg: the sectors that one store by a warp moves in two
 transposes. profile_light.svg, profile_dark.svg: both transposes, line by line, with counts (for the
 README). shuffles.svg: a warp that sums 32 numbers. passes.svg: the reads and writes of three
-softmaxes. architecture.svg: the path from a cell to its results.
-predicted.svg: predicted times against times measured on an H200.
-drawn_shapes.svg: operators and their peers on an H200, for shapes drawn at random. film.html: the
-sectors that the two transposes move, as an animation.
+softmaxes. architecture.svg: the path from a cell to its results. predicted.svg: predicted times
+against times measured on an H200. drawn_shapes.svg: operators and their peers on an H200, for
+shapes drawn at random. film.html: the sectors that the two transposes move, as an animation.
 """
 
 from __future__ import annotations

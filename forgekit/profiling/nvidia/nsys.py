@@ -36,9 +36,8 @@ NAME_WIDTH = 50
 
 def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path, int, Tables]:
     """Run `command` under nsys. Return the path of the report, in a new folder, the exit status and
-    the tables.
-    quiet: True to send the command's output to stderr. Raise ForgekitError if there is no readable
-    report."""
+    the tables. quiet: True to send the command's output to stderr. Raise ForgekitError if there is
+    no readable report."""
     report = Path(tempfile.mkdtemp(prefix="forgekit-nsys-"), "profile.nsys-rep")
     status = watch([nsys, "profile", *PROFILE, f"--output={report}", *command], quiet=quiet)
     if not report.exists():

@@ -23,20 +23,18 @@ class Facts:
     block.
 
     slots: maps each pipe to a number of machine-code warp instructions
-    (`forgekit.vgpu.counters.waits`);
-    issued: their sum. waits: maps each reason to the total number of cycles that warps wait. fmas:
-    multiply-adds of tensor cores. longest: the instructions of the longest observed block, relative
-    to an average block. warps: the total number of warps.
+    (`forgekit.vgpu.counters.waits`); issued: their sum. waits: maps each reason to the total number
+    of cycles that warps wait. fmas: multiply-adds of tensor cores. longest: the instructions of the
+    longest observed block, relative to an average block. warps: the total number of warps.
 
     requests, sectors, ideal: map a kind of access to its number of requests, sectors and ideal
     sectors (for shared memory, wavefronts instead of sectors). loads, stores, atomics: sectors that
     remain if each multiprocessor's cache serves repeated accesses by a block; near_loads,
     near_stores: the number of these sectors that remains if L2 serves the sectors that neighbouring
-    blocks share.
-    warp_loads: sectors loaded, without a warp's repeated loads. atomic_sectors: distinct sectors of
-    the observed blocks. read_sectors, written_sectors: distinct sectors of device memory;
-    read_pairs, written_pairs: distinct 64-byte pairs, the smallest transfer. bulk_bytes: bytes
-    moved by bulk copies.
+    blocks share. warp_loads: sectors loaded, without a warp's repeated loads. atomic_sectors:
+    distinct sectors of the observed blocks. read_sectors, written_sectors: distinct sectors of
+    device memory; read_pairs, written_pairs: distinct 64-byte pairs, the smallest transfer.
+    bulk_bytes: bytes moved by bulk copies.
 
     beyond: descriptions of operations that no calibration kernel uses. sample: the fraction of
     blocks that were counted; disagreement: the relative difference between the two halves of the
