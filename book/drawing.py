@@ -1,4 +1,4 @@
-"""Draw SVG shapes for the book's pictures, in colours for light and dark pages."""
+"""Draw SVG shapes for the book's pictures, with colours for light and dark pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 __all__ = ["FONT", "MONO", "THEME", "arrow", "box", "svg", "text"]
 
-# Role -> colours on a light page and on a dark page.
+# Maps each role to its colours on a light page and on a dark page.
 THEME = {
     "ink": ("#1f2933", "#e6e9ee"),
     "dim": ("#52606d", "#a9b4c0"),
@@ -25,9 +25,9 @@ MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 
 
 def svg(width: int, height: int, body: Sequence[str], theme: int | None = None) -> str:
-    """Return an SVG whose colours follow the theme of JupyterLab, the book or the system.
+    """Return an SVG picture whose colours follow the theme of JupyterLab, the book or the system.
 
-    theme: 0 is always light, 1 always dark.
+    theme: 0 for fixed light colours, 1 for fixed dark colours.
     """
 
     def variables(index: int) -> str:
@@ -50,7 +50,7 @@ def svg(width: int, height: int, body: Sequence[str], theme: int | None = None) 
 
 
 def box(x: int, y: int, width: int, title: str, note: str, *, strong: bool = False) -> str:
-    """Draw a rounded box with a title and a line below it."""
+    """Draw a rounded box that contains a title and a smaller line of text."""
     middle = x + width / 2
     ground, rim = ("tint", "accent") if strong else ("sheet", "rim")
     return (
@@ -71,7 +71,9 @@ def arrow(*points: tuple[int, int]) -> str:
 
 def text(x: float, y: float, words: str, *, role: str = "ink", size: float = 14,
          weight: int = 400, mono: bool = False) -> str:  # fmt: skip
-    """Draw a line of text that begins at x, with its baseline at y; mono: draw it as code."""
+    """Draw a line of text that begins at x and has its baseline at y. mono: True to draw it as
+    code.
+    """
     font = f' font-family="{escape(MONO)}"' if mono else ""
     size = 13 if mono else size
     return (

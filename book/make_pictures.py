@@ -1,13 +1,12 @@
-"""Draw the book's pictures, from real runs where they show a run: `uv run python
-book/make_pictures.py`.
+"""Draw the book's pictures with `uv run python book/make_pictures.py`. Pictures of runs show real
+runs.
 
-transpose_naive.svg, transpose_tiled.svg: the sectors that a warp's store moves in two transposes.
-profile_light.svg, profile_dark.svg: both transposes, line by line, with counts (for the README).
-shuffles.svg: a warp sums 32 numbers. passes.svg: the reads and writes of three softmaxes.
-architecture.svg: the path from a cell to its results.
-predicted.svg: predicted times against times measured on an H200.
-drawn_shapes.svg: operators next to peers, for shapes drawn at random, on an H200.
-film.html: the sectors that the two transposes move, as an animation.
+transpose_naive.svg, transpose_tiled.svg: the sectors that one store by a warp moves in two
+transposes. profile_light.svg, profile_dark.svg: both transposes, line by line, with counts (for the
+README). shuffles.svg: a warp that sums 32 numbers. passes.svg: the reads and writes of three
+softmaxes. architecture.svg: the path from a cell to its results. predicted.svg: predicted times
+against times measured on an H200. drawn_shapes.svg: operators and their peers on an H200, for
+shapes drawn at random. film.html: the sectors that the two transposes move, as an animation.
 """
 
 from __future__ import annotations
@@ -33,10 +32,14 @@ from forgekit.viz.timing.chart import page, tidy
 from forgekit.viz.timing.style import SERIES, STYLE, TEXT, TimingPicture
 
 FOLDER = Path(__file__).parent / "pictures"
-SIDE = 32  # elements along each side of the drawn part of Y
+SIDE = 32  # elements per side of the drawn part of Y
 CELL = 10  # px
-SECTOR = 8  # elements of float32 in 32 bytes
-PASSES = {"reduce_sum": 1, "softmax": 2, "softmax_backward": 3}  # passes over a matrix, by operator
+SECTOR = 8  # float32 elements in 32 bytes
+PASSES = {
+    "reduce_sum": 1,
+    "softmax": 2,
+    "softmax_backward": 3,
+}  # the number of passes over a matrix, by operator
 
 
 # -- the two kernels of the first picture ------------------------------------------------------
@@ -74,24 +77,26 @@ def tiled(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def stored(transpose: Any) -> dict[tuple[int, int], int]:
-    """Map each (row, column) of Y that the first warp's first store writes to its lane; check the
-    result."""
+    """Map each (row, column) of Y that the first warp's first store writes to the lane that writes
+    it, after checking the result.
+    """
 
     x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
     run = fk.compile(transpose, x, y, device="virtual")
     run(x, y)
     assert fk.check(y, x.T, on_fail="raise")
     (access,) = fk.coalescing(run, x, y, kind="store").accesses[:1]
-    places = (element[3:-1].split(", ") for element in access.element)  # mY[3, 0]
+    # An element is text such as `mY[3, 0]`.
+    places = (element[3:-1].split(", ") for element in access.element)
     return {(int(row), int(col)): lane for lane, (row, col) in enumerate(places)}
 
 
 # -- drawing ------------------------------------------------------------------------------------
 def store(lanes: dict[tuple[int, int], int], name: str = "grid") -> list[str]:
-    """Draw the top left of Y: the elements that a warp stores, coloured by lane, and the elements
-    that move with them.
+    """Draw the upper-left part of Y: the elements that a warp stores, coloured by lane, and the
+    elements that are moved with them.
 
-    name: the id of its pattern, for pictures with several.
+    name: the id of the pattern of cells, which must be unique in a picture.
     """
     import matplotlib
     from matplotlib.colors import to_hex
@@ -120,8 +125,8 @@ def panels() -> list[Panel]:
 
     found = []
     for title, transpose in (
-        ("A transpose, as anyone writes it first", naive),
-        ("The same result through shared memory", tiled),
+        ("A straightforward transpose", naive),
+        ("The same transpose through shared memory", tiled),
     ):
         x, y = fk.randn(64, 64, device="virtual"), fk.empty(64, 64, device="virtual")
         run = fk.compile(transpose, x, y, device="virtual")
@@ -131,7 +136,7 @@ def panels() -> list[Panel]:
 
 
 def architecture() -> str:
-    """Draw the path from a cell to its results, from the top down, narrow enough for a phone."""
+    """Draw the path from a cell to its results, from top to bottom, narrow enough for a phone."""
     body = [
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto"><path class="dim" d="M0 0 L8 4 L0 8 z"/></marker></defs>',
@@ -139,26 +144,28 @@ def architecture() -> str:
         arrow((220, 58), (220, 84)),
         box(110, 86, 220, "fk.compile", "arguments, key, cache"),
         arrow((220, 140), (220, 166)),
-        box(110, 168, 220, "CuTe DSL’s compiler", "NVIDIA’s, on any machine"),
+        box(110, 168, 220, "CuTe DSL’s compiler", "by NVIDIA, on any machine"),
         arrow((220, 222), (220, 236), (92, 236), (92, 254)),
         arrow((220, 222), (220, 236), (326, 236), (326, 254)),
-        box(4, 256, 176, "a GPU", "machine code, real time"),
+        box(4, 256, 176, "a GPU", "machine code, real times"),
         box(216, 256, 220, "the virtual GPU", "the same PTX, in NumPy", strong=True),
         '<text class="dim" x="230" y="250" font-size="13">PTX</text>',
         arrow((92, 310), (92, 508)),
         arrow((326, 310), (326, 334)),
-        '<text class="dim" x="216" y="352" font-size="13">listeners; they change no value</text>',
+        '<text class="dim" x="216" y="352" font-size="13">listeners that change no values</text>',
         box(216, 362, 220, "sanitizer", "fk.sanitize, always on"),
         box(216, 424, 220, "counters · traces", "fk.profile · the pictures"),
         arrow((326, 478), (326, 508)),
-        box(4, 510, 432, "what you see, by line of your Python",
+        box(4, 510, 432, "what you see, per line of your Python",
             "values (fk.check) · mistakes · costs · pictures"),
     ]  # fmt: skip
     return svg(440, 568, body)
 
 
 def drawn_shapes() -> str:
-    """Plot the shapes drawn at random: bytes moved, and speed as a share of a copy's speed."""
+    """Plot the speed for shapes drawn at random, as a percentage of a copy's speed, against the
+    bytes moved.
+    """
     data = json.loads((FOLDER.parent / "measured/drawn_shapes_h200.json").read_text("utf-8"))
     size = {"float32": 4, "float16": 2, "bfloat16": 2}
     names = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "its gradient"}
@@ -169,7 +176,7 @@ def drawn_shapes() -> str:
         "forgekit": (SERIES[0], "o", 4),
     }
     with matplotlib.rc_context(STYLE):
-        title = f"{len(data['rows'])} shapes drawn at random: speed as a share of a copy's"
+        title = f"{len(data['rows'])} shapes drawn at random, compared with equally large copies"
         figure = page(title, [], 2.9)
         for axes, (op, name) in zip(figure.subplots(1, 3, sharey=True), names.items(), strict=True):
             rows = [row for row in data["rows"] if row["op"] == op]
@@ -182,9 +189,9 @@ def drawn_shapes() -> str:
                           label="torch.compile" if who == "compile" else who)  # fmt: skip
             axes.set_xscale("log")
             tidy(axes, unit=name, across="bytes moved")
-        figure.axes[0].set_ylabel("% of a copy of the same bytes")
+        figure.axes[0].set_ylabel("% of the copy's speed")
         figure.axes[1].legend(loc="upper left", ncols=1)
-    words = "Three panels of points, explained on the page beside them."
+    words = "Three panels of points, which the text on the page explains."
     return TimingPicture(figure, words).svg
 
 

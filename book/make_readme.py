@@ -1,7 +1,8 @@
-"""Fill in the recorded numbers: `uv run python book/make_readme.py`.
+"""Write the recorded numbers into the pages: `uv run python book/make_readme.py`.
 
-In the files of FILES, the text between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is
-rewritten from the JSON files in `measured/`. `tests/book/test_readme.py` fails if they differ.
+In the files in FILES, the text between `<!-- numbers: NAME -->` and `<!-- /numbers -->` is
+generated from the JSON files in `measured/`. `tests/book/test_readme.py` fails if it is not up to
+date.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "book" / "measured"
 Blocks = Mapping[str, Callable[[], str]]
 
-WEEKS = {  # folder -> its page, title, subjects, and final operators
+WEEKS = {  # maps a folder to its page, title, subjects and final operators
     "week0_copy_transpose": (
         "README.md", "Copy and transpose",
         "threads, layouts, coalescing, vectors, shared memory, reading a profile", ["transposes"],
@@ -42,17 +43,17 @@ WEEKS = {  # folder -> its page, title, subjects, and final operators
 }  # fmt: skip
 
 PEERS = ("torch", "torch.compile", "quack")
-# The case whose share of the ceiling the table shows.
+# The case for which the table shows the percentage of the ceiling.
 SHOWN = {"copy_transpose": ((8192, 8192), "float16")}
 SHOWN_ELSE = (32768, 4096), "bfloat16"
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- /numbers -->)", re.DOTALL)
 
 
 def filled(text: str, blocks: Blocks | None = None) -> str:
-    """Return a text with its numbers brought up to date; raise KeyError for an unknown block.
+    """Return a text with updated numbers. Raise KeyError for an unknown block.
 
-    blocks: name -> the function that writes the block, the README's by default. Empty lines keep a
-    marker out of an adjacent list or paragraph.
+    blocks: maps a block's name to the function that generates it; by default, the README's blocks.
+    Empty lines separate the markers from an adjacent list or paragraph.
     """
     known = BLOCKS if blocks is None else blocks
     return _BLOCK.sub(lambda found: f"{found[1]}\n{known[found[2]]()}\n\n{found[3]}", text)
@@ -98,7 +99,8 @@ def _operators() -> str:
 
 def _operator(group: Group) -> list[str]:
     """Return the name, the number of cases, the speedup over each peer, and the percentage of the
-    ceiling at one case."""
+    ceiling for one case.
+    """
     means = geometric_means(group.results.rows)
     speeds = [f"{mean[0]:.2f}×" if (mean := means.get(("forgekit", peer))) else "–"
               for peer in PEERS]  # fmt: skip
@@ -112,8 +114,9 @@ def _operator(group: Group) -> list[str]:
 
 
 def _graphs() -> str:
-    """Compare few long rows before and after blocks shared rows, and the drawn shapes with
-    peers."""
+    """Compare times for few long rows before and after several blocks shared a row, and times for
+    the drawn shapes with those of peers.
+    """
     names = ("few_rows", "drawn_shapes", "small", "middle_rows")
     few, drawn, small, middle = (_read(f"{name}_h200.json") for name in names)
     ops = {"reduce_sum": "sums", "softmax": "softmax", "softmax_backward": "gradient of softmax"}
@@ -148,8 +151,9 @@ def _graphs() -> str:
         f"On one {few['gpu']}, {few['date']}:\n\n{_table(head, table)}\n\nFor {len(drawn['rows'])} "
         f"shapes drawn at random (seed {drawn['seed']}), {'; '.join(peers)}.\n\n"
         f"Since {middle['date']}, up to {max(row['shape'][0] for row in middle['rows'])} rows of 6 "
-        f"to 128 kB share clusters. This is {geometric_mean(gains):.2f} times as fast as before in "
-        f"the geometric mean, with a range from {min(gains):.2f} to {max(gains):.1f}. The table's "
+        f"to 128 kB are distributed over clusters. This is {geometric_mean(gains):.2f} times as "
+        "fast as before in the geometric mean, with a range from "
+        f"{min(gains):.2f} to {max(gains):.1f}. The table's "
         f"choice takes at most {max(near):.2f} times as long as the best neighbouring choice.\n\n"
         "For softmax and its gradient on tensors of up to 1 MB, torch takes "
         f"{min(t for t, _ in beside):.2f} to {max(t for t, _ in beside):.1f} times as long, and "

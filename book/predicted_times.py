@@ -1,8 +1,9 @@
-"""Compare predicted with measured times for the page on the virtual GPU: numbers and a picture.
+"""Compare predicted with measured times for the page on the virtual GPU, as numbers and as a
+picture.
 
 `make_readme.py` writes the text between the page's markers from BLOCKS; `make_pictures.py` writes
-`pictures/predicted.svg`. Both derive from `measured/calibration_h200.json`, recorded on an H200,
-from `measured/predicted_h200.json`, and from forgekit's constants of an H200.
+`pictures/predicted.svg`. Both use `measured/calibration_h200.json`, which was recorded on an H200,
+`measured/predicted_h200.json`, and forgekit's constants for an H200.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ __all__ = ["BLOCKS", "accuracy", "drawn"]
 MEASURED = Path(__file__).parent / "measured"
 CALIBRATION = constants.calibration("H200")
 H200 = CALIBRATION.constants
-BAND = 1.35  # the factor of the picture's band
+BAND = 1.35  # the factor that the picture's band shows
 WORST = 5
 
-# The page's names for kinds of kernels whose own names are unclear.
+# The names that the page uses for kinds of kernels whose own names are unclear.
 KINDS = {
     "banks": "bank conflicts",
-    "chain": "loads that follow each other",
+    "chain": "dependent loads",
     "columns": "sums over columns",
     "cp.async": "asynchronous copies",
     "divergence": "divergent branches",
@@ -66,7 +67,7 @@ OPERATORS = {
 # -- recorded data -----------------------------------------------------------------------------
 @functools.cache
 def recorded() -> dict[str, Any]:
-    """Return the calibration on an H200."""
+    """Return the calibration that was recorded on an H200."""
     found: dict[str, Any] = json.loads((MEASURED / "calibration_h200.json").read_text("utf-8"))
     return found
 
@@ -102,7 +103,7 @@ def held_out() -> list[Sample]:
 
 
 def worst() -> list[Sample]:
-    """Return the worst sample of each of the WORST worst-predicted held-out kernels."""
+    """Return the worst sample of each of the held-out kernels with the WORST largest errors."""
     found: dict[str, Sample] = {}
     for s in sorted(held_out(), key=lambda s: -error(s)):
         found.setdefault(s.case, s)
@@ -111,7 +112,7 @@ def worst() -> list[Sample]:
 
 # -- the page's text -------------------------------------------------------------------------------
 def accuracy() -> str:
-    """Describe the errors of the held-out times in one sentence."""
+    """Describe the errors of the predictions for held-out kernels."""
     a = fitting.accuracy(held_out(), H200)
     return (
         f"half are predicted to within {_percent(a.median)}, nine in ten to within "
@@ -135,10 +136,10 @@ def _accuracy() -> str:
         "differ by 25 % or"
         f" more, {_percent(a.order)} are predicted in the right order.\n\n"
         f"![{_alt()}](pictures/predicted.svg)\n\n"
-        "An error of 25 % means that the longer of the two times is 1.25 times the shorter one. The"
-        " interval around a prediction is given by a factor. The "
-        f"{len(samples())} times are grouped by their longest bound; nine in ten of each group "
-        f"lie within the interval. The factor ranges from {factors[best]:.2f} "
+        "An error of 25 % means that the longer of the two times is 1.25 times as long as the "
+        "shorter one. The interval around a prediction is given by a factor. The "
+        f"{len(samples())} times are grouped by their longest bound; nine in ten times in each "
+        f"group are within the interval. The factor ranges from {factors[best]:.2f} "
         f"({BOUNDS[best]}) to {factors[least]:.2f} ({BOUNDS[least]}), and is "
         f"{CALIBRATION.factors['all']:.2f} for a bound with fewer than 12 of these times."
     )
@@ -151,9 +152,9 @@ def _alt() -> str:
         f"Predicted against measured microseconds of {len(samples())} launches, both axes "
         f"logarithmic, from {low:.1f} to {high:,.0f} µs. Most points lie on the line of equality or"
         f" close to it, within a band of 35 % on either side. {len(held_out())} triangles are times"
-        f" of held-out kernels; {len(samples()) - len(held_out())} rings are times of the others. "
-        f"One triangle lies far below the band: {off.case}, measured {off.us:.1f} µs, predicted "
-        f"{predicted(off):.1f} µs."
+        f" of held-out kernels; {len(samples()) - len(held_out())} rings are times of the other "
+        f"kernels. One triangle is far below the band: {off.case}, measured {off.us:.1f} µs, "
+        f"predicted {predicted(off):.1f} µs."
     )
 
 
@@ -198,7 +199,7 @@ def _longest(s: Sample) -> str:
 
 
 def _room(s: Sample) -> float:
-    """Return a measured time in cycles, without the start of the launch."""
+    """Return a sample's measured time in cycles, without the time to start the launch."""
     return (s.us - H200.start_us) * H200.clock * 1e3
 
 
@@ -214,7 +215,7 @@ def _far_apart(s: Sample) -> str:
     return (
         "Each thread stores 4 of the 32 bytes of a sector, and the next sector is 128 bytes away. "
         f"A sector took {per_sector(s) / per_sector(near):.1f} times as long as in `{near.case}`, "
-        "whose sectors are adjacent; the model charges the same for both. At "
+        "whose sectors are adjacent; the model assumes the same cost for both. At "
         f"{size_of(smaller):,} elements, where the stored sectors are "
         f"{32e-6 * smaller.facts[0].sectors['global_store']:.1f} MB and fit into L2, the error is "
         f"{_percent(error(smaller))}."
@@ -227,9 +228,9 @@ def _in_flight(s: Sample) -> str:
     return (
         f"Its {f.blocks} blocks do little but wait. The loop with the running maximum has one load "
         "per iteration, and the model makes each iteration wait for its own load: "
-        f"{_round(waits):,} cycles per block. The measured time has room for only "
+        f"{_round(waits):,} cycles per block. The measured time allows for only "
         f"{_round(_room(s)):,}, "
-        "so loads of several iterations must have been in flight."
+        "so loads from several iterations must have been in flight at once."
     )
 
 
@@ -242,7 +243,7 @@ def _whole_line(s: Sample) -> str:
         "Each warp adds to one 128-byte line, one word per lane. Such a request took "
         f"{per_request(s) / per_request(single):.2f} times as long as a request of "
         f"`{single.case}`, "
-        "which adds to a single word; the model charges the same for both."
+        "which adds to a single word; the model assumes the same cost for both."
     )
 
 
@@ -253,9 +254,9 @@ def _interleaved(s: Sample) -> str:
         "Each thread has four independent chains of instructions. In PTX, the instructions of one "
         "chain follow "
         f"each other, so the model adds {_round(waits):,} cycles of waiting to "
-        f"{_round(f.issued / f.warps):,} cycles of issue per warp. The measured time has room for "
+        f"{_round(f.issued / f.warps):,} cycles of issue per warp. The measured time allows for "
         "only "
-        f"{_round(_room(s)):,} in all, so the machine code must interleave the chains."
+        f"{_round(_room(s)):,} in total, so the machine code must interleave the chains."
     )
 
 
@@ -265,13 +266,13 @@ def _products(s: Sample) -> str:
     return (
         f"All {count} times of this kind are longer than predicted, by factors of {min(times):.2f} "
         "to "
-        f"{max(times):.2f}, at each of the three tile sizes. The operands come straight "
-        "from global memory. The model lacks a term here, and we do not know which."
+        f"{max(times):.2f}, at each of the three tile sizes. The operands are loaded directly "
+        "from global memory. The model lacks a term for this case, but we do not know which one."
     )
 
 
-# The reasons for the worst predictions, as far as bounds and facts reveal them. A kernel that is
-# among the worst after a new calibration needs a new entry.
+# The reasons for the worst predictions, as far as the bounds and counts reveal them. A kernel that
+# is among the worst only after a new calibration needs an entry.
 _REASONS = {
     "strided write 32": _far_apart,
     "softmax 4 online of 4096": _in_flight,
@@ -295,14 +296,15 @@ def _operators() -> str:
     dates = {file: _date(file) for file in dict.fromkeys(p["file"] for p in found["predictions"])}
     files = ", ".join(f"`{file}` ({date})" for file, date in dates.items())
     said = (
-        "No time is withheld, because none of these kernels uses anything beyond the calibration."
+        "No time is withheld, because the calibration covers all operations in these kernels."
         if len(shown) == len(found["predictions"]) else
-        f"{len(found['predictions']) - len(shown)} times are withheld; the table has the reasons."
+        f"{len(found['predictions']) - len(shown)} times are withheld; the table explains why."
     )  # fmt: skip
     return (
         f"Half of the {len(shown)} times are predicted to within "
         f"{_percent(statistics.median(errors))}"
-        f", and the worst to within {_percent(errors[-1])}; {within} lie in their interval. {said} "
+        f", and the worst to within {_percent(errors[-1])}; {within} are within their interval. "
+        f"{said} "
         f"Measured times are from {files}, all from one H200. In each launch, {found['blocks']} "
         "blocks "
         f"were counted. The {graphs} times of softmax and its gradient (*) are from successive "
@@ -349,7 +351,7 @@ def _us(value: float) -> str:
 
 
 def _round(cycles: float) -> int:
-    """Round to two significant digits."""
+    """Round a number of cycles to two significant digits."""
     unit = 10 ** (math.floor(math.log10(cycles)) - 1)
     return round(cycles / unit) * unit
 
@@ -369,12 +371,12 @@ TICKS = (5, 20, 100, 500, 2000)
 
 
 def _at(us: float) -> float:
-    """Return the distance in pixels from the field's left edge, or from its bottom."""
+    """Return a time's distance in pixels from the plot's left edge or from its bottom."""
     return SIDE * math.log(us / LOWEST) / math.log(HIGHEST / LOWEST)
 
 
 def drawn() -> str:
-    """Draw the predicted time of each sample against the measured time."""
+    """Draw the predicted against the measured time of each sample."""
     foot, right = TOP + SIDE, LEFT + SIDE
     body = [
         '<clipPath id="field">'
@@ -393,7 +395,7 @@ def drawn() -> str:
 
 
 def _band() -> str:
-    """Draw the band around the line of equality."""
+    """Return the path of the band around the line of equality."""
     off = SIDE * math.log(BAND) / math.log(HIGHEST / LOWEST)
     foot, right = TOP + SIDE, LEFT + SIDE
     return (
@@ -421,7 +423,7 @@ def _middle(x: float, y: float, words: str) -> str:
 
 
 def _points() -> Iterable[str]:
-    """Draw rings first, so that triangles are above them."""
+    """Yield the points: rings first, so that triangles cover them."""
     for s in sorted(samples(), key=lambda s: s.held_out):
         x, y = LEFT + _at(s.us), TOP + SIDE - _at(predicted(s))
         words = f"{s.case}: measured {_us(s.us)} µs, predicted {_us(predicted(s))} µs"
@@ -457,7 +459,7 @@ def _legend() -> Sequence[str]:
         (
             f'<rect class="tint accent-s" stroke-width="0.5" x="{x - 8}" y="{y + 60}" width="16" '
             'height="12"/>',
-            "less than 35 % off",
+            "error below 35 %",
         ),
     )
     return [

@@ -22,7 +22,7 @@ SMALL = 200  # px, the side of the drawn part of Y
 
 @dataclass(frozen=True)
 class Panel:
-    """A transpose: its title, its profile, and the inner SVG of a store's sectors."""
+    """A transpose: its title, its profile, and an SVG fragment that shows a store's sectors."""
 
     title: str
     profile: Profile
@@ -30,7 +30,7 @@ class Panel:
 
 
 def picture(panels: Sequence[Panel], theme: int) -> str:
-    """Draw all panels on a sheet, one below the other; theme: 0 is light, 1 is dark."""
+    """Draw all panels on a sheet, one below the other. theme: 0 for light, 1 for dark."""
     body: list[str] = []
     y = MARGIN
     for panel in panels:
@@ -45,7 +45,7 @@ def picture(panels: Sequence[Panel], theme: int) -> str:
 def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
     finding = panel.profile.worst
     title, top = text(MARGIN, y + 14, panel.title, size=17, weight=650), y
-    body = [title, text(COUNTS, y + 14, "each time a warp is there", role="dim")]
+    body = [title, text(COUNTS, y + 14, "per execution by a warp", role="dim")]
     y += 36
     first = panel.profile.lines[0].number
     counted = {line.number: line for line in panel.profile.lines}
@@ -75,7 +75,7 @@ def _panel(panel: Panel, y: float) -> tuple[list[str], float]:
         f'<svg x="{x}" y="{top + 2}" width="{SMALL}" height="{SMALL}" '
         f'viewBox="0 0 320 320">{panel.store}</svg>'
     )
-    body.append(text(x, top + SMALL + 18, "one store of one warp, in Y", role="dim"))
+    body.append(text(x, top + SMALL + 18, "one store to Y by a warp", role="dim"))
     return body, max(y + 22, top + SMALL + 18) + 30
 
 
@@ -91,11 +91,11 @@ def _well(profile: Profile) -> str:
     traffic = profile.tensors.values()
     touched = sum(t.read_bytes + t.written_bytes for t in traffic)
     moved = profile["global_load_bytes_moved"] + profile["global_store_bytes_moved"]
-    return f"no line stands out: {moved:,} bytes move for the {touched:,} that have to"
+    return f"no line stands out: {moved:,} bytes are moved, and {touched:,} are needed"
 
 
 def _source(first: ProfiledLine) -> list[str]:
-    """Return the lines of a kernel from its `def` to the next empty line."""
+    """Return a kernel's source lines, from its `def` to the next empty line."""
     assert first.source is not None
     lines = Path(first.source.filename).read_text(encoding="utf-8").splitlines()
     return list(itertools.takewhile(str.strip, lines[first.number - 1 :]))

@@ -1,5 +1,4 @@
-"""Draw pictures of weeks 1 and 2: a sum that grows by shuffles, and the passes of three
-softmaxes."""
+"""Draw the pictures for weeks 1 and 2: a sum by shuffles, and the passes of three softmaxes."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def butterfly(mX: cute.Tensor, mY: cute.Tensor):
 
 
 def summed() -> list[list[set[int]]]:
-    """Return, after each shuffle of a run, the lanes whose numbers are in each lane's sum."""
+    """Run a sum by shuffles; return the lanes whose numbers each lane's sum contains per step."""
     import torch
 
     import forgekit as fk
@@ -46,8 +45,9 @@ def summed() -> list[list[set[int]]]:
 
 
 def shuffles() -> str:
-    """Draw one column per lane and one row per step; a cell's colour is the mean of the lanes
-    summed so far."""
+    """Draw one column per lane and one row per step. A cell's colour shows the mean number
+    of the lanes in its sum.
+    """
     import matplotlib
     from matplotlib.colors import to_hex
 
@@ -62,7 +62,7 @@ def shuffles() -> str:
             colour = matplotlib.colormaps["viridis"](0.1 + 0.85 * sum(lanes) / len(lanes) / 31)
             cells.append(f'<rect fill="{to_hex(colour)}" x="{x}" y="{y}" width="{CELL}" '
                          f'height="{CELL}" rx="2.5"/>')  # fmt: skip
-            if k:  # lines from the lane itself, and from the lane whose numbers it lacked
+            if k:  # lines from this lane and from the lane whose sum it added
                 other = lane ^ (LANES // 2) >> (k - 1)
                 assert lanes == held[k - 1][lane] | held[k - 1][other]
                 for source in (lane, other):
@@ -72,21 +72,22 @@ def shuffles() -> str:
                     )
     head = [
         text(0, 14, "summed", role="dim", size=13),
-        text(LEFT, 14, "lane 0 … 31 of a warp", role="dim", size=13),
+        text(LEFT, 14, "lanes 0 … 31 of a warp", role="dim", size=13),
     ]
     drawn = f'<path class="dim-s" fill="none" stroke-width="0.7" d="{"".join(lines)}"/>'
     return svg(LEFT + LANES * (CELL + 1), 30 + STEPS * ROW + CELL + 2, [*head, drawn, *cells])
 
 
 # -- week 2 --------------------------------------------------------------------------------------
-BAR = 52  # px, the length for one pass over the whole matrix
+BAR = 52  # px, the length of one pass over the matrix
 READ, WRITTEN, CODE = 0, BAR + 8, 2 * BAR + 28  # px, the left edges of the columns
 WIDTH = CODE + 575
 
 
 def passes() -> str:
-    """Draw three softmaxes: each line that accesses memory, and the part of the matrix that it
-    moves."""
+    """Draw three softmaxes: each line that accesses memory, and the fraction of the matrix that it
+    moves.
+    """
     from forgekit.kernels import softmax_steps
 
     body = [
@@ -96,12 +97,12 @@ def passes() -> str:
     y = 46
     for title, kernel in (
         ("As in a textbook", softmax_steps.ThreePassSoftmax()),
-        ("Maximum and sum in one go", softmax_steps.TwoPassSoftmax()),
-        ("The row kept in registers", softmax_steps.OnlineSoftmax(loads=4)),
+        ("Maximum and sum in one pass", softmax_steps.TwoPassSoftmax()),
+        ("Row kept in registers", softmax_steps.OnlineSoftmax(loads=4)),
     ):
         lines = moved(kernel)
         times = sum(read + written for _, read, written in lines)
-        words = f"{title}: the matrix moves {times:g} times"
+        words = f"{title}: the matrix is moved {times:g} times"
         body.append(text(READ, y, words, size=15, weight=650))
         for code, read, written in lines:
             y += 24
@@ -115,8 +116,9 @@ def passes() -> str:
 
 
 def moved(kernel: Any) -> list[tuple[str, float, float]]:
-    """Return, for each line of a run that accesses memory: its code, matrices read, matrices
-    written."""
+    """Run a kernel; return (code, matrices read, matrices written) for each line that accesses
+    memory.
+    """
     import torch
 
     import forgekit as fk

@@ -1,4 +1,4 @@
-"""JupyterHub for a class: each user gets a copy of the course, in JupyterLab.
+"""Configure JupyterHub for a class: each user gets a copy of the course in JupyterLab.
 
     COURSE=$PWD jupyterhub -f jupyterhub_config.py
 
@@ -14,20 +14,19 @@ from forgekit.course import FIRST_NOTEBOOK
 
 c = get_config()  # noqa: F821
 
-# Access: unless you choose another authenticator, everyone with an account on this machine may log
-# in.
+# Everyone with an account on this machine may log in, unless you choose another authenticator.
 c.Authenticator.allow_all = True
 
-# The command that runs for each user, under that user's account. It copies the course's missing
-# files into the user's home, then becomes JupyterLab.
+# The command that runs for each user, under the user's account. It copies missing files of the
+# course to the user's home directory, and then starts JupyterLab.
 start = Path(__file__).with_name("start_course.py")
 c.Spawner.cmd = [sys.executable, str(start)]
 c.Spawner.args = list(COURSE_OPTIONS)
 c.Spawner.default_url = f"/lab/tree/course/{FIRST_NOTEBOOK}"
 c.Spawner.start_timeout = 120
 
-# The environment of all users. Without FORGEKIT_PROGRESS and FORGEKIT_CACHE_DIR, progress and
-# compiled kernels are in each user's home.
+# The environment of all users. Because FORGEKIT_PROGRESS and FORGEKIT_CACHE_DIR are unset, progress
+# and compiled kernels are stored in each user's home directory.
 c.Spawner.environment = {
     "COURSE": os.environ["COURSE"],
     "FORGEKIT_DEVICE": "virtual",  # remove this line if each user has a GPU

@@ -1,7 +1,7 @@
-"""Copy the files of the course that a user lacks, then start the user's server.
+"""Copy the course's files that a user lacks, and then start the user's server.
 
-JupyterHub's spawner runs this script as the user. Existing files do not change, so a notebook
-with the user's work remains.
+JupyterHub's spawner runs this script as the user. It does not change existing files, so the user's
+work is preserved.
 """
 
 import os
@@ -13,7 +13,7 @@ from forgekit.course import WEEKS
 
 
 def copy_missing(course: Path, target: Path) -> None:
-    """Copy the files of all weeks that the target lacks."""
+    """Copy those files of the weeks that the target folder lacks."""
     for source in (f for week in WEEKS for f in (course / week).rglob("*")):
         place = source.relative_to(course)
         hidden = any(name.startswith((".", "__")) for name in place.parts)
@@ -22,7 +22,7 @@ def copy_missing(course: Path, target: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             partial = copy.with_name(f".{copy.name}.partial")
             shutil.copyfile(source, partial)
-            os.replace(partial, copy)  # never a partial copy
+            os.replace(partial, copy)  # so that no partial copy is visible
 
 
 if __name__ == "__main__":

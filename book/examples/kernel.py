@@ -1,4 +1,4 @@
-"""The kernel of the reference's examples, which transposes a tile through shared memory."""
+"""The kernel that the reference's examples use: it transposes a matrix through shared memory."""
 
 import cutlass
 import cutlass.cute as cute

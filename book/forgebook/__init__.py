@@ -1,4 +1,4 @@
-"""The book's Sphinx extension: generated pages, prepared notebooks, pictures, maths."""
+"""The book's Sphinx extension: it generates pages and prepares notebooks, pictures and formulas."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 
 __all__ = ["setup"]
 
-# The address of the repository, such as https://github.com/OWNER/NAME; without it there are no
+# The repository's address, such as https://github.com/OWNER/NAME. Without it, the pages have no
 # launch buttons.
 REPOSITORY = "FORGEKIT_BOOK_REPOSITORY"
 _WARNING = "<blockquote>\n<div><p><strong>Looks right but is wrong.</strong>"
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Set up the extension. Sphinx is imported only here, because the rest of this package does not
-    need it."""
+    """Set up the extension. Only this function imports Sphinx, so the package can be used without
+    it.
+    """
     from forgebook import maths
     from forgebook.pictures import InlinePictures
 
@@ -27,7 +28,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("env-get-outdated", _made_pages)
     app.connect("source-read", _prepare)
     app.connect("html-page-context", _name_blocks)
-    app.connect("html-page-context", _add_codespaces, priority=600)  # the theme's buttons have 501
+    app.connect("html-page-context", _add_codespaces, priority=600)  # after the theme's, 501
     app.connect("build-finished", _write_entrance)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -52,7 +53,7 @@ def _add_launch_buttons(app: Any, config: Any) -> None:
 
 
 def _made_pages(app: Any, env: Any, *changes: set[str]) -> list[str]:
-    """Return the pages to read again in each build because they depend on other files."""
+    """Return the pages that each build must read again, because they depend on other files."""
     from forgebook import pages
 
     paths = {name: Path(env.doc2path(name)) for name in env.found_docs}
@@ -72,15 +73,16 @@ def _prepare(app: Any, name: str, source: list[str]) -> None:
 
 
 def _name_blocks(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Remove the label that hides the title of a fold, and turn quotations that begin with "Looks
-    right but is wrong" into callouts."""
+    """Remove the label that hides a fold's title from screen readers, and convert quotations that
+    begin with "Looks right but is wrong" to callouts.
+    """
     if "body" in context:
         body = context["body"].replace(' aria-label="Toggle hidden content"', "")
         context["body"] = body.replace(_WARNING, _WARNING.replace(">", ' class="wrong">', 1))
 
 
 def _add_codespaces(app: Any, name: str, template: str, context: dict[str, Any], _: Any) -> None:
-    """Add a button that opens the course in Codespaces, next to the button for Colab."""
+    """Add a button that opens the course in Codespaces, next to Colab's button."""
     for group in context.get("header_buttons", []):
         if group.get("label") == "launch-buttons":
             link = _repository().replace("https://github.com", "https://codespaces.new")
@@ -89,7 +91,7 @@ def _add_codespaces(app: Any, name: str, template: str, context: dict[str, Any],
 
 
 def _write_entrance(app: Any, exception: Exception | None) -> None:
-    """Make the site's address redirect to the first page."""
+    """Write an index.html that redirects the site's address to the first page."""
     if exception is None and app.builder.format == "html":
         first = f"{app.config.master_doc}.html"
         title = app.config.html_title

@@ -1,4 +1,4 @@
-"""Show the recorded measurements in all JSON files of `measured/` as bars and tables."""
+"""Show the measurements recorded in the JSON files in `measured/` as bars and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forgekit.benching.suites.results import SCHEMA, SuiteResults
 __all__ = ["Bar", "bars", "made"]
 
 _OTHER = ROOT / "book" / "measured"
-_SERIES = (  # key in a row of the virtual GPU's benchmark -> its name
+_SERIES = (  # maps a key in the virtual GPU's benchmark to its name
     ("vgpu_ms", "virtual GPU, bare"),
     ("sanitizer_ms", "with the sanitizer"),
     ("profile_ms", "profile"),
@@ -24,7 +24,7 @@ _SERIES = (  # key in a row of the virtual GPU's benchmark -> its name
 )
 
 
-_TITLES = {  # stem of a file's name -> its heading
+_TITLES = {  # maps the stem of a file's name to its heading
     "drawn_shapes_h200": "Shapes drawn at random",
     "few_rows_h200": "Few long rows",
     "middle_rows_h200": "Up to 528 rows of 6 to 128 kB",
@@ -34,12 +34,12 @@ _TITLES = {  # stem of a file's name -> its heading
     "softmax_peers_h200": "Softmax and its gradient next to peers, in CUDA graphs",
     "softmax_rows_h200": "Configurations tried for softmax",
 }
-_PEERS = ("torch", "quack", "Triton")  # prefixes of the peers' names
+_PEERS = ("torch", "quack", "Triton")  # the prefixes of peers' names
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its length, and the text at its end."""
+    """A bar: its label, its value, which determines the length, and the text at its end."""
 
     label: str
     value: float
@@ -47,10 +47,10 @@ class Bar:
 
 
 def made(kind: str) -> str:
-    """Return Markdown for all files of a kind, or a sentence if there are none.
+    """Return Markdown for all files of a kind, or a sentence that there are none.
 
-    kind: `gpu` (steps of the notebooks), `operators` (forgekit's own, next to peers) or `vgpu` (the
-    virtual GPU, and all other files).
+    kind: `gpu` (the notebooks' steps), `operators` (forgekit's operators and their peers) or `vgpu`
+    (the virtual GPU, and all other files).
     """
     of_steps = sorted(ROOT.glob("week*/recorded/[0-9]*.json"))
     paths = of_steps if kind == "gpu" else sorted(_OTHER.glob("*.json"))
@@ -68,7 +68,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _place(data: dict[str, Any]) -> int:
-    """Return a sort key: times of operators first, then host times, then all others."""
+    """Return a file's sort key: operators' times come first, then host times, then all others."""
     if data.get("schema") == SCHEMA:
         return 0 if data["rows"] else 1
     return 2
@@ -126,8 +126,9 @@ def _steps(name: str, data: dict[str, Any]) -> str:
 
 
 def _notebook(name: str) -> str:
-    """Return a notebook's title as a link from one of the book's pages, or its name if there is no
-    such notebook."""
+    """Return a link to a notebook with its title as text, or the notebook's name if there is no
+    such notebook.
+    """
     found = next((n for n in notebooks() if n.name == name), None)
     if found is None:
         return _title(name)
@@ -167,7 +168,7 @@ def _virtual(data: dict[str, Any]) -> str:
 
 # -- configurations ------------------------------------------------------------------------------
 def _configurations(data: dict[str, Any]) -> str:
-    """List the configurations that were tried for the tables of `forgekit.ops`."""
+    """List the configurations that were tried for the tables in `forgekit.ops`."""
     says = (
         "The rules in `forgekit/ops/tile_choice.py` and `columns.py` choose from these. "
         f"{data['gpu']}, {data['date']}. {data['method']} Ceiling: {data['ceiling_gbps']:,} GB/s."
@@ -184,7 +185,7 @@ def _configurations(data: dict[str, Any]) -> str:
     return "\n\n".join([f"### {title}", says, _folded(f"{title}, GB/s", head, table)])
 
 
-# -- anything else ------------------------------------------------------------------------------
+# -- other files --------------------------------------------------------------------------------
 def _other(name: str, data: dict[str, Any]) -> str:
     known = {k: v for k, v in data.items() if isinstance(v, (str, int, float))}
     lead = [str(known.pop(k)) for k in ("gpu", "date") if k in known]
@@ -211,8 +212,7 @@ def _title(name: str) -> str:
 
 
 def bars(caption: str, drawn: Sequence[Bar], *, ceiling: float | None = None) -> str:
-    """Return a table whose rows are bars. Screen readers read it as a table, and it fits on a
-    phone.
+    """Return bars as an HTML table, which screen readers can read and which fits on a phone.
 
     ceiling: the value at which a dashed line crosses all bars. Bars of peers are grey.
     """

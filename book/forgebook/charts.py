@@ -1,4 +1,4 @@
-"""Draw pictures of a recorded run: one for each operator and type, in the page's colours."""
+"""Draw pictures of a recorded run, one per operator and type, in the page's colours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDER = ("forgekit", "torch", "torch.compile", "quack")
 
 
 def pictures(group: Group) -> str:
-    """Draw one picture per type, side by side if there is room."""
+    """Return HTML with one picture per type, side by side if there is room."""
     ordered = sorted(group.results.rows, key=_place)
     drawn: list[str] = []
     for dtype in DTYPES:
@@ -43,7 +43,7 @@ def pictures(group: Group) -> str:
 
 
 def _words(group: Group, row: SuiteRow) -> str:
-    """Return the text that appears when the pointer hovers over a point."""
+    """Return the text that the page shows when the pointer is over a point."""
     m, n = row.case.shape
     percent = group.results.percent(row) or 0.0
     time_us = row.timing.median_ms * 1e3 if row.timing else 0.0
@@ -51,7 +51,7 @@ def _words(group: Group, row: SuiteRow) -> str:
 
 
 def _hovered(svg: str, words: list[str]) -> str:
-    """Add each point's text, which a browser shows under the pointer, to the picture."""
+    """Add to each point of the picture the text that the browser shows under the pointer."""
     return re.sub(
         r'<g id="[\w.-]*-point-(\d+)">',
         lambda found: f"{found[0]}<title>{html.escape(words[int(found[1])])}</title>",
@@ -65,7 +65,7 @@ def _place(row: SuiteRow) -> int:
 
 
 def _alt(group: Group, dtype: str) -> str:
-    """Describe the picture: sizes, contenders, and forgekit's own range."""
+    """Describe the picture: the number of sizes, the contenders, and forgekit's range."""
     cases = [found for case, found in group.cases().items() if case.dtype == dtype]
     own = [p for found in cases for row in found.values() if row.own
            if (p := group.results.percent(row)) is not None]  # fmt: skip
@@ -79,7 +79,7 @@ def _alt(group: Group, dtype: str) -> str:
 
 
 def _svg(figure: Figure, key: str, alt: str) -> str:
-    """Return the drawn picture with the page's text colours."""
+    """Return a figure as SVG whose text has the page's colours."""
     svg = re.sub(TEXT, "var(--forge-faint)", figure_svg(figure, key), flags=re.IGNORECASE)
     head, _, rest = svg.partition(">")
     return f'{head} role="img" aria-label="{html.escape(alt)}">{rest}'

@@ -1,4 +1,4 @@
-"""Read the facts that the pages need about the notebooks: titles, sections, terms, exercises."""
+"""Read from the notebooks what the pages state about them: titles, sections, terms, exercises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ROOT", "Notebook", "Section", "anchor", "notebooks", "read", "slug",
 ROOT = Path(__file__).resolve().parents[2]
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
-_HEADING = re.compile(r"^(#{1,6}) +(?!Exercise \d+:)(.+?)\s*$")  # without exercise headings
+_HEADING = re.compile(r"^(#{1,6}) +(?!Exercise \d+:)(.+?)\s*$")  # except headings of exercises
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 _PROMISE = re.compile(r"\*\*You will build\*\*\s+(.+?)(?=\s\*\*You\s|\n\n|\Z)", re.DOTALL)
 _MINUTES = re.compile(r"About (\d+) minutes, and (\d+) more for the (?:\w+ )?exercises")
@@ -24,7 +24,7 @@ _MINUTES = re.compile(r"About (\d+) minutes, and (\d+) more for the (?:\w+ )?exe
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of a notebook, with the bold terms below it."""
+    """A notebook's heading and the bold terms below it."""
 
     title: str
     slug: str
@@ -35,8 +35,8 @@ class Section:
 class Notebook:
     """A parsed notebook.
 
-    path: relative to the course's root, with its suffix; minutes: for the text, and for its
-    exercises; exercises: names.
+    path: the path relative to the course's root, with the suffix; minutes: those for the text and
+    those for the exercises; exercises: the exercises' names.
     """
 
     path: str
@@ -56,13 +56,13 @@ class Notebook:
 
 
 def slug(title: str) -> str:
-    """Return the anchor that MyST gives to a heading, following GitHub's rule."""
+    """Return the anchor that MyST generates for a heading by GitHub's rule."""
     plain = re.sub(r"[`*]", "", title)
     return re.sub(r"[^\w\- ]", "", plain.lower().replace(" ", "-"))
 
 
 def anchor(exercise: str) -> str:
-    """Return the anchor before the task of an exercise such as "week0/scale"."""
+    """Return the anchor of the task of an exercise such as "week0/scale"."""
     return "exercise-" + exercise.replace("/", "-").replace("_", "-")
 
 
@@ -112,7 +112,7 @@ def _plain(term: str) -> str:
 
 @functools.cache
 def notebooks() -> tuple[Notebook, ...]:
-    """Return all built notebooks, week by week, in order."""
+    """Return all built notebooks in the order of the course."""
     return tuple(read(p) for folder in week_folders(ROOT) for p in sorted(folder.glob("*.ipynb")))
 
 

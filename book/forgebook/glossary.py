@@ -1,4 +1,4 @@
-"""Add links from the glossary to the notebook sections that introduce each term."""
+"""Add links to the glossary, from each term to the notebook sections that introduce it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ _FILTER = (
 
 
 def names(heading: str) -> list[str]:
-    """Return, in lower case, the forms of a heading that may occur in bold, such as `sector,
-    sectors`."""
+    """Return, in lower case, the forms of a glossary heading that may occur in bold, such as
+    `sector` and `sectors`.
+    """
     words = [w.strip().lower() for w in re.split(r"[,()]", re.sub(r"[`*]", "", heading))]
     return [form for w in words if w for form in (w, f"{w}s", f"{w}es")]
 
 
 def where(heading: str) -> list[tuple[str, str]]:
-    """Return links to the sections that have the term in bold, in order: title and address."""
+    """Return the (title, address) of each section that contains the term in bold, in order."""
     wanted = set(names(heading))
     found = []
     for nb in notebooks():
@@ -38,8 +39,9 @@ def where(heading: str) -> list[tuple[str, str]]:
 
 
 def with_links(text: str) -> str:
-    """Return the glossary from A to Z, with a line of links at the end of each term. (In its
-    source, terms are in groups, each after the terms on which it is based.)"""
+    """Return the glossary from A to Z, with a line of links at the end of each term. (In the
+    source, terms are in groups, and each term follows those on which it is based.)
+    """
     head, *parts = _TERM.split(_GROUP.sub("", text))
     terms = dict(zip(parts[::2], (body.strip() for body in parts[1::2]), strict=True))
     out, letters = [], []

@@ -22,7 +22,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of an operator along a dimension; `results` contains only these rows."""
+    """The rows for an operator along a dimension; `results` contains only these rows."""
 
     op: str
     dim: int
@@ -39,7 +39,9 @@ class Group:
         return f"forgekit.ops.{self.op}({of}{along})"
 
     def cases(self) -> dict[Case, dict[str, SuiteRow]]:
-        """Map case -> contender -> row, ordered from few to many elements."""
+        """Map each case, in ascending order of the number of elements, to a map from contender to
+        row.
+        """
         found: dict[Case, dict[str, SuiteRow]] = {}
         ordered = sorted(self.results.rows, key=lambda r: (r.case.elements, r.case.shape))
         for row in sorted(ordered, key=lambda r: DTYPES.index(r.case.dtype)):
@@ -51,7 +53,7 @@ class Group:
 
 
 def groups(results: SuiteResults) -> list[Group]:
-    """Return the operators of a run, in its order."""
+    """Return one group per operator and dimension, in the run's order."""
     keys = dict.fromkeys((row.case.op, row.case.dim) for row in results.rows)
     return [
         Group(op, dim, replace(results, rows=[

@@ -1,5 +1,4 @@
-"""Write formulas as MathML, which every current browser renders itself, without scripts or a
-network."""
+"""Write formulas as MathML, which every current browser renders without scripts or a network."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ __all__ = ["register"]
 
 
 def register(app: Any) -> None:
-    """Make Sphinx write formulas as MathML, with docutils' own converter."""
+    """Register functions that write formulas as MathML with docutils' converter."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.config.html_math_renderer_name = "mathml"
 

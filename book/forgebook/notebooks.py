@@ -1,4 +1,4 @@
-"""Prepare a stored notebook for the page: folded outputs, and descriptions of pictures."""
+"""Prepare a stored notebook for the book: fold outputs, and describe pictures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["asked", "described", "linked", "named", "prepared"]
 
 _MENTION = re.compile(r"(?<![\[`])`(\d\d_\w+)`(?![\]`])")
 _PAGE = re.compile(r"(?<![\[`])`book/(\w+)\.md`(?![\]`])")
-_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # starts a separate line
+_PROMISES = re.compile(r"\n(?=\*\*You (?:will|need))")  # each begins a new line
 _HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
-# forgekit's text colours, which must suit both white and black pages -> the book's, which depend on
-# the page.
+# Maps forgekit's text colours, which must suit both white and black pages, to the book's, which
+# depend on the page.
 _READABLE = {
     "#009e73": "color:var(--forge-right)",
     "#d55e00": "color:var(--forge-wrong)",
@@ -32,10 +32,10 @@ _FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 
 
 def prepared(text: str, folder: Path) -> str:
-    """Return the notebook in `text`, from `folder`, as the book shows it.
+    """Return the notebook `text`, stored in `folder`, as the book shows it.
 
-    Outputs that JupyterLab folds are folded, predictions get input fields, pictures have
-    descriptions, exercises are boxes with anchors, and names of other notebooks are links.
+    Outputs that JupyterLab folds are folded, predictions have input fields, pictures have
+    descriptions, exercises are in boxes with anchors, and names of other notebooks are links.
     """
     notebook = json.loads(text)
     section, cells = "", []
@@ -61,8 +61,9 @@ def prepared(text: str, folder: Path) -> str:
 
 
 def _boxed(source: str, metadata: dict[str, Any]) -> str:
-    """Enclose an exercise, from below its heading to the end of its solution, in a box with an
-    anchor."""
+    """Add the tags that enclose an exercise, from below its heading to the end of its solution, in
+    a box with an anchor.
+    """
     if metadata.get("part") == "task":
         heading, _, task = source.partition("\n")
         box = f'<div class="exercise">\n\n{task.lstrip()}'
@@ -71,7 +72,7 @@ def _boxed(source: str, metadata: dict[str, Any]) -> str:
 
 
 def asked(code: str) -> Iterator[str]:
-    """Return the predictions that a cell asks for: the questions, and the metrics in words."""
+    """Yield the predictions that a cell requests: questions, and metrics in words."""
     if "fk.predict(" not in code:
         return
     for call in ast.walk(ast.parse(code)):
@@ -81,10 +82,10 @@ def asked(code: str) -> Iterator[str]:
 
 
 def _fields(questions: list[str], name: str) -> dict[str, Any]:
-    """Return a cell in which readers write predictions; forge.js compares them with the answers."""
+    """Return a cell with input fields for predictions, which forge.js compares with the answers."""
     fields = "".join(
         f'<label><span>Your prediction: {html.escape(question)}</span><input maxlength="60" '
-        f'data-asks="{html.escape(question)}" placeholder="kept only in this browser"></label>\n'
+        f'data-asks="{html.escape(question)}" placeholder="stored only in this browser"></label>\n'
         for question in questions
     )
     source = f'<div class="predict">\n{fields}</div>'
@@ -92,8 +93,9 @@ def _fields(questions: list[str], name: str) -> dict[str, Any]:
 
 
 def linked(text: str, folder: Path) -> str:
-    """Return Markdown of a file in `folder` in which names of its notebooks, such as
-    `00_start_here`, and of the book's pages, such as `book/setup.md`, are links."""
+    """Return the Markdown `text` of a file in `folder` with links for the names of the folder's
+    notebooks, such as `00_start_here`, and of the book's pages, such as `book/setup.md`.
+    """
 
     def to(path: Path, mention: re.Match[str]) -> str:
         return f"[{mention[0]}]({Path(os.path.relpath(path, folder)).as_posix()})"
@@ -116,9 +118,10 @@ def linked(text: str, folder: Path) -> str:
 
 
 def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
-    """Return an output whose picture has the output's plain text as its description.
+    """Return an output in which the plain text describes the picture.
 
-    section: the description of a bare matplotlib Figure, which has no text.
+    section: the title of the section, which describes a bare matplotlib Figure, because that has no
+    text.
     """
     data = output.get("data", {})
     if "text/html" in data:
@@ -131,7 +134,7 @@ def described(output: dict[str, Any], section: str = "") -> dict[str, Any]:
     words = re.sub(r"\s*;\s*", "; ", words)
     if words.startswith("<Figure") or not words:
         words = f"Figure for the section “{section}”"
-    if "image/svg+xml" in data:  # inline, so that its colours follow the page's
+    if "image/svg+xml" in data:  # inline, so that the colours follow the page
         picture = named("".join(data["image/svg+xml"]), words)
     else:
         kind = next(k for k in ("image/png", "image/jpeg") if k in data)

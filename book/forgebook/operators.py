@@ -1,4 +1,4 @@
-"""Write recorded runs of `forgekit bench` as Markdown: pictures, means, missed goals, and rows."""
+"""Format recorded runs of `forgekit bench` as Markdown: pictures, means, missed goals, and rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from forgekit.profiling.gpus import gpu_of
 
 __all__ = ["behind", "folded", "markdown", "running_text"]
 
-LARGE_BYTES = 128e6  # from this many bytes on, only bandwidth should matter
-REACHED = 95.0  # percent of the ceiling that such large cases should reach
+LARGE_BYTES = 128e6  # from this size on, only bandwidth should matter
+REACHED = 95.0  # the goal for such cases, in percent of the ceiling
 
 
 def markdown(results: SuiteResults) -> str:
-    """Return a whole run, or an empty text if it was not measured on a GPU."""
+    """Return a whole run as Markdown, or an empty string if it was not measured on a GPU."""
     if not results.machines or results.machines[0].ceiling_gbps is None:
         return ""
     blocks = [_group(group) for group in groups(results)]
@@ -43,7 +43,9 @@ def _group(group: Group) -> str:
 
 
 def running_text(results: SuiteResults) -> str:
-    """Describe the GPU, date and commit, and the ceilings of the runs that contain the rows."""
+    """Describe the GPU, the date and the commit, and the ceilings of the runs that contain the
+    rows.
+    """
     one = results.machines[0]
     names = ("torch", "quack-kernels", "nvidia-cutlass-dsl")
     versions = [f"{name} {one.versions[name]}" for name in names if name in one.versions]
@@ -55,7 +57,7 @@ def running_text(results: SuiteResults) -> str:
 
 
 def _ceilings(results: SuiteResults) -> str:
-    """Return the ceiling of each run, and the data sheet's value if it is known for the GPU."""
+    """Describe the ceiling of each run, and the data sheet's value if the GPU is known."""
     used = sorted({row.machine for row in results.rows if row.machine is not None})
     runs = [results.machines[k] for k in used if results.machines[k].ceiling_gbps]
     if not runs:
@@ -63,7 +65,7 @@ def _ceilings(results: SuiteResults) -> str:
     rates = " and ".join(f"{run.ceiling_gbps:,.0f}" for run in runs)
     text = f" Ceiling: {rates} GB/s" + (f", from {len(runs)} runs" if len(runs) > 1 else "")
     known = gpu_of(runs[0].gpu)
-    return f"{text}; the data sheet promises {known.bandwidth / 1e9:,.0f}." if known else f"{text}."
+    return f"{text}; the data sheet states {known.bandwidth / 1e9:,.0f}." if known else f"{text}."
 
 
 # -- summaries ----------------------------------------------------------------------------
@@ -75,16 +77,16 @@ def _means(group: Group) -> str:
     ]  # fmt: skip
     if not lines:
         return ""
-    head = ["| forgekit against | speedup, geometric mean | minimum | cases that both ran |",
+    head = ["| forgekit against | speedup, geometric mean | minimum |cases that both completed |",
             "|---|---|---|---|"]  # fmt: skip
     return "\n".join(head + lines)
 
 
 def behind(group: Group) -> list[tuple[Case, str, float]]:
-    """Return the cases in which a peer is faster beyond the noise: the case, the fastest such peer,
-    and forgekit's speed relative to it.
+    """Return the cases in which a peer is faster beyond the noise, as (case, fastest such peer,
+    forgekit's speed relative to this peer).
 
-    Beyond the noise: the peer's 80th percentile lies below forgekit's 20th.
+    "Beyond the noise" means that the peer's 80th percentile is below forgekit's 20th.
     """
     found = []
     for case, rows in group.cases().items():
@@ -103,7 +105,7 @@ def behind(group: Group) -> list[tuple[Case, str, float]]:
 
 
 def _not_reached(group: Group) -> str:
-    """List the large sizes that miss the goal, and the cases in which a peer is faster."""
+    """List the large cases that miss the goal, and the cases in which a peer is faster."""
     own = [row for row in group.results.rows if row.contender == "forgekit" and row.timing]
     large = [(row, group.results.percent(row) or 0.0) for row in own
              if row.moved_bytes >= LARGE_BYTES]  # fmt: skip
@@ -128,7 +130,7 @@ def _not_reached(group: Group) -> str:
 
 
 def _left_out(group: Group) -> str:
-    """Describe the types in the run's suite that the run did not measure."""
+    """State which types in the run's suite were not measured."""
     try:
         suite = load_suite(group.results.suite)
     except UsageError:  # a user's own suite
@@ -136,11 +138,11 @@ def _left_out(group: Group) -> str:
     wanted = {case.dtype for case in suite if (case.op, case.dim) == (group.op, group.dim)}
     missing = wanted - {case.dtype for case in group.cases()}
     names = " and ".join(dtype for dtype in DTYPES if dtype in missing)
-    return f"The suite also has {names}, which this run left out." if names else ""
+    return f"The suite also contains {names}, which this run omitted." if names else ""
 
 
 def _by_size(found: Sequence[tuple[Case, str]]) -> str:
-    """Return text such as `8,192 × 8,192 (float16 84 %; bfloat16 86 %), …`."""
+    """Return text such as `8,192 × 8,192 (float16 84 %; bfloat16 86 %), …`, grouped by size."""
     sizes: dict[tuple[int, int], list[str]] = {}
     for case, text in found:
         sizes.setdefault(case.shape, []).append(f"{case.dtype} {text}")
@@ -153,7 +155,7 @@ def _named(case: Case) -> str:
 
 # -- all rows -------------------------------------------------------------------------------------
 def _rows(group: Group) -> str:
-    """Return a folded table, and a note for each peer without a time."""
+    """Return a folded table of all rows, and a note for each contender without a time."""
     names, notes = group.contenders(), _notes(group)
     marks = {key: str(k) for k, key in enumerate(notes, 1)}
     head = ["size", "type", *names, "forgekit, µs (20th to 80th percentile)"]
@@ -187,7 +189,9 @@ _MEANING = {
 
 
 def _notes(group: Group) -> dict[tuple[str, str], str]:
-    """Return a note for each (contender, status): what happened, and the first message."""
+    """Return a note for each (contender, status) that explains the status and quotes the first
+    message.
+    """
     found: dict[tuple[str, str], list[SuiteRow]] = {}
     for row in group.results.rows:
         if row.status != "ok":
@@ -207,15 +211,16 @@ def _host(results: SuiteResults) -> str:
     ]
     return "\n\n".join([
         "### Host time of a call",
-        f"{running_text(results)} Microseconds of CPU time for a call on 64 × 64 elements of "
+        f"{running_text(results)} Microseconds of CPU time per call with 64 × 64 elements of "
         "float16, the best of five series of 2,000 calls.",
         "\n".join([f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|", *lines]),
     ])  # fmt: skip
 
 
 def folded(title: str, head: Iterable[str], rows: Iterable[Iterable[str]], under: str = "") -> str:
-    """Return a table that unfolds when its title is clicked, with a text below it. The
-    cells and `under` are HTML."""
+    """Return a table that unfolds when its title is clicked, with the text `under` below it. The
+    cells and `under` are HTML.
+    """
     heads = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (

@@ -1,6 +1,6 @@
-"""Generate pages while the book is built, by replacing each marker in a .md file with Markdown.
+"""Replace the markers in a .md file with generated Markdown while the book is built.
 
-The marker is a comment that names the content: `<!-- made: exercises -->`.
+A marker is a comment that names the content: `<!-- made: exercises -->`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def is_made(text: str) -> bool:
 
 
 def filled(text: str) -> str:
-    """Return a page with its markers filled and its links to exercises adapted to the book; raise
-    KeyError for an unknown marker."""
+    """Return a page with its markers replaced and its links to exercises adapted to the book. Raise
+    KeyError for an unknown marker.
+    """
     if "<!-- made: glossary -->" in text:
         text = glossary.with_links(text)
     text = _EXERCISE.sub(r"](\1)", text)
@@ -35,14 +36,14 @@ def filled(text: str) -> str:
 
 
 def addressed(text: str, repository: str) -> str:
-    """Return a page with the course's address filled in, if it is known."""
+    """Return a page with the repository's address in place of URL, if the address is known."""
     if not repository:
         return text
     return _IN_PLACE.sub("", _CLONE.sub(rf"\g<1>{repository}", text))
 
 
 def _exercises(_: str) -> str:
-    from forgekit.lessons.exercise import all_exercises  # imports torch and the compiler
+    from forgekit.lessons.exercise import all_exercises  # a slow import
 
     standing = {name: nb for nb in notebooks() for name in nb.exercises}
     blocks, last = [], None
@@ -72,7 +73,7 @@ def _weeks(_: str) -> str:
 
 
 def _picture(week: str) -> str:
-    """Return the picture on a week's own page, with its link adapted to the book's pages."""
+    """Return the picture from the week's README, with its path adapted to the book."""
     found = _PICTURE.search((ROOT / week / "README.md").read_text("utf-8"))
     return found[0].replace("../book/", "") if found else ""
 
@@ -97,7 +98,7 @@ def _table(held: list[Notebook]) -> str:
 
 
 def _playground(_: str) -> str:
-    """Return the playground of `fk.explore`, opened with a matrix cut into tiles."""
+    """Return the playground of `fk.explore`, which initially shows a matrix divided into tiles."""
     from forgekit.layouts import Layout
     from forgekit.viz.explorer.page import playground_html
 
@@ -109,7 +110,7 @@ def _playground(_: str) -> str:
 
 
 def _film(_: str) -> str:
-    """Return the animation of two transposes that `make_pictures.py` has recorded."""
+    """Return the animation of two transposes that `make_pictures.py` wrote."""
     return f"```{{raw}} html\n{(ROOT / 'book/pictures/film.html').read_text('utf-8')}\n```"
 
 

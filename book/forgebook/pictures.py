@@ -1,4 +1,4 @@
-"""Put the book's drawn pictures into the page itself, so that their colours follow the page's."""
+"""Embed the book's drawn pictures in the page, so that their colours follow the page's."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from forgebook.notebooks import named
 
 __all__ = ["InlinePictures"]
 
-_FITS_PX = 600  # a wider picture would be unreadable at half its size, so it scrolls on a phone
+# On a phone, a wider picture scrolls, because it would be unreadable at half its size.
+_FITS_PX = 600
 
 
 class InlinePictures(SphinxTransform):
-    """Replaces each picture from book/pictures with its SVG, named by its alt text."""
+    """Replaces each picture from book/pictures with its SVG, named by the alt text."""
 
     default_priority = 400
 
@@ -41,7 +42,7 @@ class InlinePictures(SphinxTransform):
 
 
 def _named(svg: str, alt: str, number: int) -> str:
-    """Return the SVG with its name, and with ids that are unique on the page."""
+    """Return the SVG with an accessible name and with ids that are unique on the page."""
     svg = re.sub(r'\b(id="|url\(#|href="#)([\w-]+)', rf"\g<1>\g<2>-{number}", svg)
     drawn = named(svg, alt)
     wide = int(re.findall(r'width="(\d+)[\d.]*"', drawn)[0]) > _FITS_PX

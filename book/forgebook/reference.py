@@ -1,4 +1,6 @@
-"""Generate the reference: signatures and docstrings, read from the source without importing it."""
+"""Generate the reference: signatures and docstrings, which are read from the source without
+importing it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ __all__ = ["Item", "examples", "items", "made", "markdown"]
 
 _WIDTH = 88
 _EXAMPLES = ROOT / "book" / "examples"
-# Package below forgekit -> its heading on the page that contains it.
+# Maps a package in forgekit to its heading on the reference page.
 _GROUPS = {
     "tensors": "Tensors",
     "compiling": "Compile",
@@ -31,14 +33,14 @@ _GROUPS = {
 }
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):\s*$")
 _ENTRY = re.compile(r"^(\*{0,2}\w+(?:(?:, | and )\*{0,2}\w+)*): ")
-_NEXT = re.compile(r"(?<=[.;]) (?=\*{0,2}[a-z]\w*(?:, \*{0,2}\w+)*: )")  # on the same line
+_NEXT = re.compile(r"(?<=[.;]) (?=\*{0,2}[a-z]\w*(?:, \*{0,2}\w+)*: )")  # within a line
 
 Definition = ast.FunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
 class Item:
-    """Holds a public name, the module from which its package imports it, and its syntax tree."""
+    """A public name, the module from which its package imports it, and its syntax tree."""
 
     name: str
     module: str
@@ -78,17 +80,17 @@ def _definition(module: str, name: str) -> Item | None:
 
 
 def items(module: str) -> list[Item]:
-    """Return a package's public functions and classes, but not its plain values."""
+    """Return a package's public functions and classes, without its constants."""
     homes = _homes(module)
     found = (_definition(homes.get(name, module), name) for name in _public(module))
-    # Users import a name from its package, which may be above the module that defines it.
+    # Users import a name from a package, which may be above the module that defines the name.
     return [replace(i, module=homes.get(i.name, module)) for i in found if i is not None]
 
 
 def made(what: str) -> str:
-    """Return the reference of a package such as `forgekit.ops` as a list; for `forgekit compiling
-    devices`, the named parts of `forgekit`; for `contents`, the names by page; for `kernel`, the
-    examples' kernel.
+    """Return Markdown for a marker: for a package such as `forgekit.ops`, its reference; for
+    `forgekit compiling devices`, the reference of these parts of `forgekit`; for `contents`, the
+    names on each page; for `kernel`, the examples' kernel.
     """
     if what == "contents":
         return _contents()
@@ -104,8 +106,9 @@ def made(what: str) -> str:
 
 
 def _group(package: str) -> list[Item]:
-    """Return the names of `forgekit` that a package defines: functions first, then the classes of
-    their results."""
+    """Return the names in `forgekit` that a package defines: functions first, then the classes of
+    their results.
+    """
     found = [item for item in items("forgekit") if item.module.split(".")[1] == package]
     return sorted(found, key=lambda item: isinstance(item.node, ast.ClassDef))
 
@@ -117,7 +120,7 @@ def _own(module: str) -> list[Item]:
 
 
 def _contents() -> str:
-    """List the pages by topic, each with its names."""
+    """List the reference pages in order of topic, with the names on each page."""
     lines = []
     contents = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
     for file in re.findall(r"file: (book/reference_\w+)", contents):
@@ -140,7 +143,7 @@ def _contents() -> str:
 
 @functools.cache
 def examples() -> dict[str, str]:
-    """Map each name to its input and output, in doctest's form."""
+    """Map each name to its example, in doctest's form."""
     text = (_EXAMPLES / "examples.md").read_text(encoding="utf-8")
     _, *parts = re.split(r"^### (\w+)\n", text, flags=re.MULTILINE)
     return {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
@@ -154,7 +157,9 @@ def _example(name: str) -> str:
 
 
 def markdown(item: Item, prefix: str) -> str:
-    """Return a heading, the signature, the docstring, an example and, for a class, its members."""
+    """Return the Markdown for an item: a heading, the signature, the docstring, an example and, for
+    a class, its members.
+    """
     node = item.node
     lines = [f"### `{prefix}.{item.name}`\n"]
     if isinstance(node, ast.FunctionDef):
@@ -183,7 +188,7 @@ def _members(item: Item) -> Iterator[str]:
 
 
 def _inherited(item: Item) -> list[ast.stmt]:
-    """Return the members of a class and of its bases, except those that all results share."""
+    """Return the members of a class and its bases, except those that all result classes share."""
     body = list(item.node.body)
     own = {getattr(member, "name", "") for member in body}
     for base in map(ast.unparse, getattr(item.node, "bases", [])):
@@ -211,7 +216,7 @@ def _signature(node: ast.FunctionDef, width: int = _WIDTH) -> str:
 
 
 def _split(arguments: str) -> list[str]:
-    """Split the arguments at commas outside brackets and quotes."""
+    """Split arguments at commas outside brackets and quotes."""
     parts, depth, start, quote = [], 0, 0, ""
     for k, letter in enumerate(arguments):
         if quote:
@@ -229,7 +234,7 @@ def _split(arguments: str) -> list[str]:
 
 
 def _text(docstring: str) -> str:
-    """Convert a docstring to Markdown: sections become lists, indented parts become code."""
+    """Convert a docstring to Markdown, in which sections are lists and indented parts are code."""
     out: list[str] = []
     for block in inspect.cleandoc(docstring).split("\n\n"):
         head, _, rest = block.partition("\n")
@@ -268,7 +273,7 @@ def _section(kind: str, text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text in which only `code` is markup."""
+    """Escape text so that only `code` is markup."""
     parts = re.split(r"(``.+?``|`[^`]+`)", text, flags=re.DOTALL)
     return "".join(
         p if k % 2 else re.sub(r"([\\*_<>\[\]$|{}#~])", r"\\\1", p) for k, p in enumerate(parts)

@@ -1,14 +1,14 @@
-"""Time operators next to peers and a copy in CUDA graphs, on a GPU: few long rows, or drawn shapes.
+"""Time operators, their peers and a copy in CUDA graphs on a GPU.
 
     python -m book.measured.graphs few                  1 to 132 rows of 2^16 to 2^22 elements
     python -m book.measured.graphs drawn --seed 30 --count 200
     python -m book.measured.graphs small                tensors of up to 1 MB
-    python -m book.measured.graphs few --resources      resources of its kernels, without a GPU
+    python -m book.measured.graphs few --resources      resources of the kernels, without a GPU
 
 Calls use rotating buffers that exceed L2 (300 MB, at most 64 sets), so neither the host nor a warm
 cache affects the times. Contenders alternate; a time is the median of seven rounds. The copy moves
-the same number of bytes, half of them reads. Each result is first compared with float64. `--out`
-saves the measurements as JSON.
+the same number of bytes, half of them reads. Each result is first compared with a float64
+reference. `--out` saves the measurements as JSON.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ BYTES, SETS, ROUNDS = 300e6, 64, 7
 OPS = ("softmax", "softmax_backward", "reduce_sum")
 FEW_ROWS = (1, 2, 4, 8, 16, 33, 64, 132)
 LONG = (2**16, 2**18, 300_001, 2**20, 1_000_003, 2**22)
-LARGEST = 2**31  # maximum number of bytes that a drawn case moves
+LARGEST = 2**31  # the maximum number of bytes that a drawn case moves
 
 
 def few() -> Iterator[Case]:
-    """Return cases of few long rows."""
+    """Yield cases with few long rows."""
     for op in OPS:
         for dtype in ("bfloat16", "float32"):
             yield from (Case(op, (m, n), dtype) for n in LONG for m in FEW_ROWS)
 
 
 def small() -> Iterator[Case]:
-    """Return cases of tensors of up to 1 MB."""
+    """Yield cases with tensors of up to 1 MB."""
     for op in OPS:
         for m, n in ((1, 1024), (16, 256), (64, 64), (256, 512), (512, 512), (1000, 257)):
             yield Case(op, (m, n), "bfloat16")
 
 
 def drawn(seed: int, count: int) -> Iterator[Case]:
-    """Draw shapes of every magnitude, from 16 columns to 2^22."""
+    """Yield cases with shapes of every magnitude, from 16 to 2^22 columns."""
     draw = random.Random(seed)
     while count:
         n = round(2 ** draw.uniform(4, 22))
         if draw.random() < 0.6:
-            n = max(16, n // 16 * 16)  # most row lengths in practice are multiples of 16
+            n = max(16, n // 16 * 16)  # in practice, most row lengths are multiples of 16
         m = round(2 ** draw.uniform(0, 20))
         dtype = draw.choice(("bfloat16", "float16", "float32"))
         case = Case(draw.choice(OPS), (m, n), dtype)
@@ -99,8 +99,9 @@ def contenders(case: Case, compiled: bool) -> dict[str, Callable[..., Any]]:
 
 
 def times(case: Case, compiled: bool = False) -> dict[str, Any]:
-    """Return the microseconds of each contender and of the copy, and the reasons for contenders
-    that did not run."""
+    """Return the times of each contender and of the copy in microseconds, and the reasons why
+    contenders did not run.
+    """
     moved = moved_bytes(case)
     sets = max(1, min(SETS, int(BYTES / moved) + 1))
     inputs = [make_inputs(case, torch.device("cuda")) for _ in range(sets)]
@@ -142,11 +143,12 @@ def _graph(call: Callable[..., Any], sets: list[tuple[Any, ...]], calls: int) ->
 
 
 def resources(cases: Iterator[Case], arch: str = "sm_90a") -> list[dict[str, Any]]:
-    """Return the resources of each kernel that serves the cases, from its machine code, without a
-    GPU.
+    """Return the resources of each kernel that the cases use. They are read from the machine code,
+    so no GPU is needed.
 
-    registers: per thread, the maximum over the cases; spilled: bytes per thread; warps: the
-    percentage of a multiprocessor's warps that its blocks fill with that many registers.
+    registers: the maximum number per thread over the cases; spilled: spilled bytes per thread;
+    warps: the percentage of a multiprocessor's warps that can be resident with this number of
+    registers.
     """
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for case in cases:
@@ -201,7 +203,7 @@ def main() -> None:
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
-    """Write a record with one line per row."""
+    """Write data as JSON, with one line per row."""
     parts = []
     for key, value in data.items():
         if isinstance(value, list):

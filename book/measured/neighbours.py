@@ -1,10 +1,10 @@
-"""Time the neighbours of the table's choice of configuration for some rows, on a GPU.
+"""Time configurations that differ slightly from the table's choice for some rows, on a GPU.
 
     python -m book.measured.neighbours softmax 8192x8192 bfloat16
 
-A neighbour has another kernel, or one number of the table's choice halved or doubled, and obeys
-`tests/ops/row_limits.py`. Each neighbour is checked against the reference before it is timed; the
-fastest is printed first.
+A neighbour of the table's choice uses another kernel, or has one number halved or doubled, and
+obeys `tests/ops/row_limits.py`. Each neighbour's result is compared with the reference before it is
+timed; the fastest neighbour is printed first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NUMBERS = ("threads", "rows", "loads", "turns", "cluster", "split")
 
 
 def rows_of(case: Case, clusters: int) -> tuple[RowProblem, RowChoice]:
-    """Return the rows of a case, contiguous and aligned, and the table's choice for them."""
+    """Return a case's rows, assumed contiguous and aligned, and the table's choice for them."""
     op: Any = "sum" if case.op == "reduce_sum" else case.op
     (rows, size), itemsize = case.shape, getattr(torch, case.dtype).itemsize
     vector, unaligned = row_vectors(op, size, (size,), (0,), itemsize, 1)
@@ -41,7 +41,9 @@ def rows_of(case: Case, clusters: int) -> tuple[RowProblem, RowChoice]:
 def neighbours(
     problem: RowProblem, table: RowChoice, *, clusters: int, shared: int
 ) -> list[RowChoice]:
-    """Return the neighbours of the table's choice that can run; limits as in `why_not`."""
+    """Return the neighbours of the table's choice that can run. clusters, shared: limits as in
+    `why_not`.
+    """
     kernels = [k for k in KERNELS[problem.op] if (k == "split") == (table.kernel == "split")]
     changes: list[Any] = [{"kernel": kernel} for kernel in kernels]
     for name in NUMBERS:
@@ -52,8 +54,9 @@ def neighbours(
 
 
 def _fitted(problem: RowProblem, choice: RowChoice) -> RowChoice:
-    """Return the choice with the threads that its loads and cluster require, if a block holds its
-    whole row."""
+    """Return the choice with the number of threads that its loads and cluster require if a block or
+    cluster holds a whole row.
+    """
     c = choice
     if problem.op != "sum" and c.kernel not in ("streaming", "split"):
         vectors = -(-problem.size // c.vector)
@@ -64,7 +67,7 @@ def _fitted(problem: RowProblem, choice: RowChoice) -> RowChoice:
 
 
 def timed(case: Case, choice: RowChoice) -> Timing | str:
-    """Return the time of a choice on the GPU, or the reason why there is none."""
+    """Return the time of a choice on the GPU, or the reason why it was not timed."""
     inputs = make_inputs(case, torch.device("cuda"))
     out = inputs[0].new_full(result_shape(case), float("nan"))
     try:

@@ -1,9 +1,10 @@
-"""Predict times of forgekit's operators on an H200, next to times measured on one.
+"""Predict times of forgekit's operators on an H200, and record them with times measured on one.
 
     python -m book.measured.predicted
 
-It counts each case on the virtual GPU, from a sample of blocks, and writes `predicted_h200.json`.
-It takes some minutes and 4 GB. The times were recorded earlier; CASES names their files.
+The program counts each case on the virtual GPU, using a sample of blocks, and writes
+`predicted_h200.json`. It takes some minutes and 4 GB of memory. The measured times were recorded
+earlier; CASES names their files.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ FILE = FOLDER / "predicted_h200.json"
 GPU, BLOCKS = "H200", 64
 CONSTANTS = calibration(GPU).constants
 
-# File with the measured times -> its cases: operator, shape, type, dimension. The current kernels
-# have the PTX of the timed kernels, except that those of softmax now wait for the previous kernel.
+# Maps a file with measured times to its cases: operator, shape, type, dimension. The current
+# kernels have the same PTX as the timed kernels, except that softmax kernels now wait for the
+# previous kernel.
 CASES: dict[str, tuple[tuple[str, tuple[int, int], str, int], ...]] = {
     "softmax_peers_h200.json": (
         ("softmax", (1000, 1000), "float32", -1),
@@ -65,12 +67,12 @@ CASES: dict[str, tuple[tuple[str, tuple[int, int], str, int], ...]] = {
 
 
 def in_graphs(file: str) -> bool:
-    """Return True if the calls of a file were timed one after another, in CUDA graphs."""
+    """Return True if a file's calls were timed in CUDA graphs, one after another."""
     return file.startswith("softmax_peers")
 
 
 def measured(file: str, op: str, shape: tuple[int, int], dtype: str, dim: int) -> float:
-    """Return the recorded microseconds of a case."""
+    """Return the recorded time of a case in microseconds."""
     for row in json.loads((FOLDER / file).read_text("utf-8"))["rows"]:
         if (row["op"], tuple(row["shape"]), row["dtype"], row.get("dim", -1)) != (
             op, shape, dtype, dim,
@@ -84,8 +86,9 @@ def measured(file: str, op: str, shape: tuple[int, int], dtype: str, dim: int) -
 
 
 def launches(op: str, shape: tuple[int, int], dtype: str, dim: int, blocks: int) -> list[Any]:
-    """Count the kernels that an operator launches; return each launch with the inputs of its
-    time."""
+    """Count the kernels that an operator launches; return each launch with the inputs of the time
+    model.
+    """
     calls: list[tuple[CompiledKernel, tuple[Any, ...]]] = []
 
     def note(kernel: CompiledKernel, *args: Any) -> None:
@@ -103,14 +106,15 @@ def launches(op: str, shape: tuple[int, int], dtype: str, dim: int, blocks: int)
 
 
 def predicted_us(facts: list[Facts], graphs: bool) -> float:
-    """Return the microseconds of an operator's launches; in a graph, even the first launch follows
-    another."""
+    """Predict the time of an operator's launches in microseconds. In a graph, even the first launch
+    follows another.
+    """
     us = microseconds(facts, CONSTANTS)
     return us - CONSTANTS.start_us + AGAIN_US if graphs else us
 
 
 def bound_of(facts: list[Facts], graphs: bool) -> str:
-    """Return the name of the longest bound of an operator's launches."""
+    """Return the name of the longest bound among an operator's launches."""
     whole = Counter[str]({"start": AGAIN_US * len(facts)})
     if not graphs:
         whole["start"] += CONSTANTS.start_us - AGAIN_US
@@ -120,7 +124,7 @@ def bound_of(facts: list[Facts], graphs: bool) -> str:
 
 
 def predictions() -> Iterator[dict[str, Any]]:
-    """Yield the prediction of each case."""
+    """Yield one prediction per case."""
     for file, cases in CASES.items():
         for op, shape, dtype, dim in cases:
             paces = launches(op, shape, dtype, dim, BLOCKS)

@@ -1,7 +1,7 @@
-// Adds what the theme lacks for keyboards and screen readers.
+// Adds support for keyboards and screen readers that the theme lacks.
 "use strict";
 
-// Boxes that scroll sideways can get the focus; the arrow keys then scroll them.
+// Boxes that scroll horizontally can receive the focus, so that the arrow keys scroll them.
 const SCROLLING = ".bd-article pre, .cell_output, .math, .pst-scrollable-table-container, .wide";
 
 function reachable() {
@@ -12,7 +12,7 @@ function reachable() {
   }
 }
 
-// A button's accessible name is its visible text, or hidden text beside its icon.
+// A button's accessible name is its visible text, or hidden text next to its icon.
 function named() {
   for (const button of document.querySelectorAll(".search-button-field")) {
     button.removeAttribute("aria-label");
@@ -51,7 +51,7 @@ function predicting() {
   }
 }
 
-// The line above an opened output, with one entry per question that the output answers or follows.
+// The line above an opened output, with one entry for each question that precedes the output.
 function compared(fold, inputs, stops) {
   const at = stops.indexOf(fold.querySelector("summary"));
   let first = at;

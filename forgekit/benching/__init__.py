@@ -1,4 +1,4 @@
-"""Measure times on a GPU, and counts on the virtual GPU.
+"""Measure times on a GPU, or counts on the virtual GPU.
 
 timing.py, measuring.py                 the measurements
 notebook/      fk.bench and fk.sweep: variants of a kernel side by side

@@ -20,14 +20,14 @@ SECTOR_BYTES = HARDWARE.SECTOR_BYTES
 
 @dataclass(frozen=True)
 class Counters:
-    """The counts of a call; memory counts equal those of Nsight Compute for the same kernels.
+    """The counts of a call. The memory counts equal those of Nsight Compute for the same kernels.
 
     kernels: the number of launches. load, store: requests and 32-byte sectors of global memory
-    (loads include cp.async reads); atomic: requests and sectors of atomic operations and
+    (loads include the reads of cp.async); atomic: requests and sectors of atomic operations and
     reductions. bulk_bytes: bytes of global memory moved by bulk copies, which make no requests.
-    touched_bytes: distinct bytes read plus written, summed over launches. shared_wavefronts:
-    wavefronts of shared memory; bank_conflicts: those that exceed the minimum. warp_instructions,
-    thread_instructions: PTX instructions, counted per warp and per active lane.
+    touched_bytes: distinct bytes that each launch reads or writes, summed over launches.
+    shared_wavefronts: wavefronts of shared memory; bank_conflicts: wavefronts beyond the minimum.
+    warp_instructions, thread_instructions: PTX instructions, counted per warp and per active lane.
     """
 
     kernels: int
@@ -46,8 +46,9 @@ class Counters:
 
     @property
     def global_bytes(self) -> int:
-        """Return the bytes moved between the multiprocessors and global memory: 32 per sector of
-        loads, stores and atomic operations, plus the bytes of bulk copies."""
+        """Return the bytes moved between the multiprocessors and global memory: 32 for each sector
+        that loads, stores and atomic operations request, plus the bytes of bulk copies.
+        """
         sectors = self.load_sectors + self.store_sectors + self.atomic_sectors
         return SECTOR_BYTES * sectors + self.bulk_bytes
 
@@ -68,9 +69,10 @@ class Measured:
 
     moved_bytes: the bytes that the call must move, with each input read once and each output
     written once. timing: the time on a GPU; None on the virtual GPU. counters: the counts on the
-    virtual GPU; None on a GPU, and if the call launched no kernel on the virtual GPU (torch on the
-    CPU, or an empty tensor). predicted: the time predicted from the counts, in microseconds with
-    its interval, if requested. It is not a measurement, and comparisons ignore it.
+    virtual GPU; None on a GPU, or if the call launched no kernel on the virtual GPU (for example,
+    for torch on the CPU or an empty tensor). predicted: if requested, the time predicted from the
+    counts, in microseconds with its interval. A prediction is not a measurement, and comparisons
+    ignore it.
     """
 
     moved_bytes: int
@@ -84,8 +86,9 @@ class Measured:
         return None if self.timing is None else self.timing.gbps(self.moved_bytes)
 
     def percent(self, ceiling_gbps: float) -> float | None:
-        """Return the rate as a percentage of another rate, such as
-        `forgekit.benching.timing.ceiling_gbps()`, or None without a time."""
+        """Return the rate as a percentage of a ceiling, such as
+        `forgekit.benching.timing.ceiling_gbps()`, or None without a time.
+        """
         rate = self.gbps()
         return None if rate is None else 100 * rate / ceiling_gbps
 
@@ -97,8 +100,8 @@ def measure(
     target.
 
     call: a function that starts the work; on the virtual GPU it is called once. moved_bytes: the
-    bytes that it must move, inputs read plus outputs written. repeats: the number of timed calls on
-    a GPU. predict: True to predict the time on the virtual GPU.
+    bytes that the call must move: inputs read plus outputs written. repeats: the number of timed
+    calls on a GPU. predict: True to also predict the time from the virtual GPU's counts.
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.
@@ -115,8 +118,8 @@ def measure(
 
 
 def count_call(call: Callable[[], Any]) -> Counters | None:
-    """Call a function once, without arguments, and count its launches on the virtual GPU. Return
-    None if it launches no kernel there, like torch on the CPU.
+    """Call a function once, without arguments, and return the counts of its launches on the virtual
+    GPU, or None if it launches no kernel there (like torch on the CPU).
 
     Raises:
         KernelError: the virtual GPU stopped a kernel.

@@ -1,5 +1,5 @@
-"""Read times recorded on a GPU, for students without a GPU, from JSON files in the weeks'
-`recorded` folders.
+"""Read times that were recorded on a GPU from JSON files in the weeks' `recorded` folders, for
+students without a GPU.
 
 A file contains `gpu`, `date`, `versions`, `method` (the timing method), `ceiling_gbps` (a
 device-to-device copy of 1 GB in the same run, bytes read plus written) and `rows` with `step`,
@@ -19,8 +19,9 @@ from forgekit.text import Table
 
 @dataclass(frozen=True)
 class RecordedRow:
-    """The time of a step at one size. ms: the median; gbps: the rate in 10^9 bytes per second, with
-    each input read once and each output written once."""
+    """The time of a step at one size. ms: the median; gbps: the rate in 10^9 bytes per second,
+    counting each input read once and each output written once.
+    """
 
     step: str
     shape: tuple[int, ...]
@@ -41,10 +42,10 @@ class Recorded(Shown):
     rows: tuple[RecordedRow, ...]
 
     def row(self, step: str, dtype: str, shape: tuple[int, ...] | None = None) -> RecordedRow:
-        """Return the row of a step at a shape; by default at its first shape.
+        """Return the row for a step and a shape, by default the step's first shape.
 
         Raises:
-            UsageError: the row does not exist.
+            UsageError: there is no such row.
         """
         for r in self.rows:
             if (r.step, r.dtype) == (step, dtype) and shape in (None, r.shape):
@@ -65,7 +66,7 @@ class Recorded(Shown):
 
     @property
     def table(self) -> Table:
-        """Return the table, with one row per step and one column per size and type."""
+        """Return a table with one row per step and one column per size and type."""
         columns = list(dict.fromkeys((r.shape, r.dtype) for r in self.rows))
         cells = {(r.step, r.shape, r.dtype): r for r in self.rows}
         rows = []
@@ -86,7 +87,7 @@ def recorded(name: str) -> Recorded:
     """Return the run recorded for a notebook, such as "week0/07_transpose".
 
     Raises:
-        UsageError: the weeks in or above the current folder, or next to forgekit, contain no such
+        UsageError: no week in or above the current folder, or next to forgekit, contains such a
             run.
     """
     files = recorded_files()

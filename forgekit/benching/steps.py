@@ -7,11 +7,12 @@ keys are names; each value is one of these:
 
 - a `@cute.jit` host function of x and y;
 - a pair of such a function and a function of x and y that returns the specs to compile for;
-- a function with an attribute `calls`: a function of x and y that returns the function to call,
-  such as one that launches several kernels and passes data through temporary memory.
+- a function with an attribute `calls`, a function of x and y that returns the function to call.
+  That function may launch several kernels and pass data through temporary memory.
 
-An operation with two inputs takes both of them instead of x: (dy, y, dx) for `softmax_backward`.
-Every step is checked before it is timed. torch's time for the same operation is also recorded.
+For an operation with two inputs, both take the place of x: (dy, y, dx) for `softmax_backward`. The
+result of every step is checked before the step is timed. torch's time for the same operation is
+also recorded.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from forgekit.devices import current_target
 from forgekit.errors import ForgekitError, PlatformError, UsageError, usage_error
 from forgekit.output_files import check_output, write_output
 
-# Operations that steps compute: maps the name for --op to the name in the suites and the dimension.
+# Maps each operation's name for --op to its name in the suites and its dimension.
 STEP_OPS = {
     "copy": ("copy", -1),
     "transpose": ("copy_transpose", -1),
@@ -55,7 +56,7 @@ def _steps(notebook: Path) -> dict[str, Any]:
     from IPython.core.interactiveshell import InteractiveShell
 
     os.environ.setdefault("FORGEKIT_CHECK", "report")  # as in a notebook
-    sys.path.insert(0, str(notebook.parent.resolve()))  # the import path for the week's helpers
+    sys.path.insert(0, str(notebook.parent.resolve()))  # for importing the week's helpers
     shell = InteractiveShell.instance()
     _, *cells = re.split(r"^# %%", notebook.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for number, cell in enumerate(cells, start=1):
@@ -118,7 +119,7 @@ def _timed(name: str, call: Callable[[], Any], case: Case) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print, and write the JSON."""
+    """Time a notebook's steps, print the times, and write them to a JSON file."""
     parser = argparse.ArgumentParser(prog="python -m forgekit.benching.steps", description=__doc__)
     parser.add_argument("notebook", type=Path)
     parser.add_argument("--op", choices=sorted(STEP_OPS), required=True)

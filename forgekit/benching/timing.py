@@ -1,4 +1,6 @@
-"""Time GPU work with CUDA events and a cold L2 cache, and the copy to which it is compared."""
+"""Time GPU work with CUDA events and a cold L2 cache, and measure the rate of a copy as the
+ceiling.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from forgekit.errors import PlatformError
 # several times the largest L2 cache; a read of this size takes 120 us on an H200
 _FLUSH_BYTES = 512 * 2**20
 _WARMUP, _HOST_CALLS = 5, 2000
-METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"  # for records
+METHOD = f"CUDA events, median; {_FLUSH_BYTES >> 20} MB were read before each call"
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,11 @@ def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
     """Time a call that starts work on the current CUDA stream, with a cold L2 cache.
 
     Each call is preceded by a read of 512 MB, which fills L2. After a write, as in
-    `triton.testing.do_bench`, the call would wait until L2 has written back about 40 MB, 10 us on
-    an H200, and a sum over 134 MB would appear a fifth slower than it is.
+    `triton.testing.do_bench`, the call would wait until L2 has written back about 40 MB. On an H200
+    this takes 10 us, so a sum over 134 MB would appear a fifth slower than it is.
 
     All calls are queued before the first wait, so the times exclude host time if a call's host time
-    is shorter than that read, about 120 us on an H200.
+    is shorter than the preceding read, which takes about 120 us on an H200.
 
     Raises:
         PlatformError: there is no GPU.
@@ -64,7 +66,7 @@ def time_gpu(call: Callable[[], Any], *, repeats: int = 50) -> Timing:
 
 
 def ceiling_gbps(size_bytes: int = 10**9) -> float:
-    """Measure the rate of a device-to-device copy in GB/s, bytes read plus bytes written."""
+    """Measure the rate of a device-to-device copy in GB/s, counting bytes read and written."""
     import torch
 
     x = torch.empty(size_bytes, dtype=torch.int8, device="cuda").zero_()
@@ -87,12 +89,12 @@ def host_us(call: Callable[[], object]) -> float:
 
 def best_ms(call: Callable[[], object], repeats: int) -> float:
     """Time a synchronous call; return the best of `repeats` times in milliseconds."""
-    call()  # one-time work, such as importing modules, is not timed
+    call()  # excludes one-time work, such as importing modules
     return min(timeit.repeat(call, number=1, repeat=repeats)) * 1e3
 
 
 def versions() -> dict[str, str]:
-    """Return the environment of a measurement: the GPU, its driver, and software versions."""
+    """Describe the environment of a measurement: the GPU, its driver, and software versions."""
     import torch
 
     found = {"gpu": torch.cuda.get_device_name(), "cuda": str(torch.version.cuda)}
@@ -100,6 +102,6 @@ def versions() -> dict[str, str]:
 
 
 def package_versions(*names: str) -> dict[str, str]:
-    """Return the versions of forgekit and of the named packages that are installed."""
+    """Return the versions of forgekit and of those named packages that are installed."""
     found = {name: package_version(name) for name in ("forgekit", *names)}
     return {name: version for name, version in found.items() if version}

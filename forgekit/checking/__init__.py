@@ -1,2 +1,3 @@
-"""check(): compare a result with its reference and report the place, size and likely cause of
-errors."""
+"""check(): compare a result with its reference and report the position, size and likely cause of
+errors.
+"""

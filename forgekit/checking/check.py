@@ -1,5 +1,6 @@
-"""check(): compare the result of a kernel with expected values; report the place, size and likely
-cause of each difference."""
+"""check(): compare a kernel's result with the expected values, and report the position, size and
+likely cause of differences.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +31,9 @@ def check(
 ) -> CheckReport:
     """Compare a kernel's result with the expected values, and report the differences.
 
-    In a notebook the report is shown, green or red with a picture, and returned; elsewhere wrong
-    values raise CheckError. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or
-    "report") overrides this.
+    In a notebook, the report is shown in green or red, with a picture, and returned; elsewhere,
+    wrong values raise CheckError. `on_fail` or the environment variable FORGEKIT_CHECK ("raise" or
+    "report") overrides this behaviour.
 
     Args:
         actual, expected: torch tensors on any device, NumPy arrays, or nested lists; of equal
@@ -47,16 +48,16 @@ def check(
         on_fail: "raise" or "report".
         again: a function that computes `actual` again, such as `lambda: run(x, y)`. On the virtual
             GPU the kernel then also runs under adversarial schedules, in which a hidden race gives
-            wrong values; the first failing schedule is reported. On a GPU the kernel only runs
-            again. The function must not add to existing values.
+            wrong values; the first failing schedule is reported. On a GPU, the function is called
+            once more, without adversarial schedules. The function must not add to existing values.
         seeds: the number of adversarial schedules, or a list of their seeds; default 3.
 
     Returns:
         The report; its truth value is True if all values are right.
 
     Raises:
-        CheckError: values are wrong, and this is not a notebook; the error's `report` attribute
-            holds the report.
+        CheckError: values are wrong, and errors are raised (by default, outside notebooks); the
+            error's `report` attribute contains the report.
         UsageError: `actual` and `expected` cannot be compared: their shapes or kinds of dtype
             differ, or they contain complex values.
     """
@@ -85,8 +86,9 @@ def _adversarial(
     compared: Callable[..., CheckReport],
     name: str,
 ) -> CheckReport | None:
-    """Return the report of the first adversarial schedule that gives wrong values; None if all
-    values are right."""
+    """Return the report for the first adversarial schedule that produces wrong values, or None if
+    all values are right.
+    """
     from forgekit import vgpu
     from forgekit.checking.sanitize import seed_numbers
 

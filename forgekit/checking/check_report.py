@@ -1,4 +1,4 @@
-"""Hold the findings of check() as data and format them as plain text."""
+"""Hold the findings of check() as data, and format them as plain text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-# Element codes. If several elements share a cell in a picture, the largest code is drawn.
+# The codes of elements. If several elements share a cell in a picture, it shows the largest code.
 EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The index of a wrong element with its actual and expected values; `place` is text such as
-    `[3, 5]`."""
+    """A wrong element: its index, and its actual and expected values; `place` is the index as text,
+    such as `[3, 5]`.
+    """
 
     index: tuple[int, ...]
     got: float | int | bool
@@ -55,14 +56,14 @@ class CheckReport(Shown):
 
     Attributes:
         name, shape, dtype: the name, shape and dtype (such as `float32`) of `actual`.
-        total, wrong: the numbers of all elements and of wrong elements.
+        total, wrong: the number of elements, and how many of them are wrong.
         rtol, atol: the tolerances used; both are 0 for integers and booleans.
-        worst_absolute, worst_relative: the elements with the largest error, right or wrong; None if
-            all are equal. NaNs and infinities are excluded.
+        worst_absolute, worst_relative: the elements with the largest errors, within the tolerance
+            or not; None if all elements are equal. NaNs and infinities are excluded.
         first: the first wrong elements in row-major order.
         nan_counts, inf_counts: the numbers of NaNs and infinities in (actual, expected).
         hints: facts about the pattern of the mismatches.
-        codes: uint8 array of `shape`: EQUAL, WRONG, MISSING (0 or the integer fill value of
+        codes: a uint8 array of shape `shape`: EQUAL, WRONG, MISSING (0 or the integer fill value of
             fk.empty, so perhaps never written) or NAN (NaN instead of a number).
         tile: the kernel's tile, if given.
         useless: the reason why `expected` is unusable; empty if it is usable.
@@ -95,7 +96,7 @@ class CheckReport(Shown):
 
     @property
     def headline(self) -> str:
-        """Return the report in one line."""
+        """Return a one-line summary."""
         label = f"{self.name}: " if self.name else ""
         if self.total == 0:
             return f"OK  {label}0 elements, shape {self.shape} ({self.dtype})"

@@ -2,11 +2,11 @@
 
 |actual - expected| <= atol + rtol * |expected|, computed in float64. By default both tolerances
 come from the table in `dtypes.py` and depend on the dtype of `actual`. The table's atol suits
-values of about 1 or more; for smaller values it shrinks with the root mean square of `expected` (a
-softmax over 1000 columns has values near 0.001, so an atol of 1e-5 would hide errors of 1 %).
-Integers and booleans must be equal. NaN equals only NaN; infinity equals only infinity of the same
-sign. If every element of `expected` is the fill value of `empty`, no kernel computed `expected`,
-and no element counts as right.
+values of about 1 or more; for smaller values, it is scaled down with the root mean square of
+`expected`. (A softmax over 1000 columns has values near 0.001, so an atol of 1e-5 would hide errors
+of 1 %.) Integers and booleans must be equal. NaN matches only NaN, and infinity only infinity of
+the same sign. If every element of `expected` is the fill value of `empty`, `expected` was never
+computed, and no element counts as right.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from forgekit.tensors import poison
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_CHUNK = 1 << 17  # elements per chunk: their float64 copies stay in the L2 cache
+_CHUNK = 1 << 17  # elements per chunk, whose float64 copies fit in the CPU's L2 cache
 
 
 def compare(
@@ -38,8 +38,7 @@ def compare(
     max_shown: int = 5,
     tile: int | tuple[int, ...] | None = None,
 ) -> CheckReport:
-    """Return the report of `forgekit.check` without showing or raising it; `check` documents the
-    arguments.
+    """Return the report that `forgekit.check` would show or raise; `check` documents the arguments.
 
     Raises:
         UsageError: `actual` and `expected` cannot be compared.
@@ -51,7 +50,7 @@ def compare(
     atol = _scaled_atol(dtype, want) if atol is None else float(atol)
     scan = _Scan(got, want, dtype, rtol, atol)
     useless = _nothing_to_compare(want, want_dtype)
-    if useless and not scan.codes.any():  # neither was ever computed, so they are equal
+    if useless and not scan.codes.any():  # neither array was ever computed, so they are equal
         scan.codes[:] = NAN if dtype.is_float else MISSING
     codes = scan.codes.reshape(got.shape)
     wrong = int(np.count_nonzero(codes))
@@ -77,7 +76,7 @@ def compare(
 
 
 def tile_sizes(tile: object) -> tuple[int, ...] | None:
-    """Return `tile=` as a tuple. Raise UsageError if it is not a tile."""
+    """Return the argument `tile` as a tuple, or raise UsageError if it is invalid."""
     sizes = tile if isinstance(tile, tuple) else (tile,)
     if tile is None:
         return None
@@ -88,8 +87,9 @@ def tile_sizes(tile: object) -> tuple[int, ...] | None:
 
 
 def _read(values: object, like: DType | None, label: str) -> tuple[Array, DType]:
-    """Return the values as an array (bfloat16 and float8 widened to float32), and their original
-    dtype."""
+    """Return the values as an array, with bfloat16 and float8 widened to float32, and their
+    original dtype.
+    """
     needed = "a torch tensor or an array of numbers"
     if values is None:
         remedy = (
@@ -142,7 +142,7 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
 
 
 def _scaled_atol(dtype: DType, want: Array) -> float:
-    """Return `scaled_atol` for the finite expected values."""
+    """Return the default atol, scaled to the finite expected values."""
     if not dtype.is_float:
         return dtype.atol
     square, count = 0.0, 0
@@ -157,7 +157,7 @@ def _scaled_atol(dtype: DType, want: Array) -> float:
 def _nothing_to_compare(want: Array, dtype: DType) -> str:
     """Return the reason why `want` cannot be a reference if every element is the fill value of
     `empty`."""
-    if want.size == 0 or dtype.name == "bool":  # True is the fill value but is also common in masks
+    if want.size == 0 or dtype.name == "bool":  # a mask may contain only True, the fill value
         return ""
     if dtype.is_float:
         if not np.isnan(want.flat[0]) or not np.isnan(want).all():
@@ -179,16 +179,19 @@ def _chunks(size: int) -> list[slice]:
 
 
 def _added(counts: tuple[int, int], *masks: Array) -> tuple[int, int]:
-    """Return the two counts (in got, in want), each increased by the true elements of its mask."""
+    """Return the two counts (in got, in want), each increased by the number of true elements in its
+    mask.
+    """
     got, want = (count + np.count_nonzero(mask) for count, mask in zip(counts, masks, strict=True))
     return int(got), int(want)
 
 
 class _Scan:
-    """Compare both arrays in one pass, chunk by chunk: find the code of every element, and the
-    elements with the largest errors.
+    """A comparison of both arrays in one pass, chunk by chunk, which finds the code of every
+    element and the elements with the largest errors.
 
-    worst_absolute, worst_relative: (error, position). nans, infs: the counts in (got, want).
+    worst_absolute, worst_relative: (error, position). nans, infs: the numbers of NaNs and
+    infinities in (got, want).
     """
 
     def __init__(self, got: Array, want: Array, dtype: DType, rtol: float, atol: float) -> None:
@@ -204,7 +207,7 @@ class _Scan:
     def _chunk(self, got: Array, want: Array, codes: Array, start: int) -> None:
         if not self.dtype.is_float and np.array_equal(got, want):
             return
-        a, e = got.astype(np.float64), want.astype(np.float64)  # signalling NaN: invalid
+        a, e = got.astype(np.float64), want.astype(np.float64)  # a signalling NaN raises "invalid"
         difference, magnitude = np.abs(a - e), np.abs(e)
         if self.dtype.is_float:
             right = difference <= magnitude * self.rtol + self.atol

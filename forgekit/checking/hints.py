@@ -1,8 +1,8 @@
 """Find patterns in wrong values that point to a mistake: rows, columns, tiles; transposed, shifted,
 scaled.
 
-Every hint is a fact about the arrays, never a guess. At most three hints are reported, the most
-specific first.
+Every hint states a fact about the arrays, never a guess. At most three hints are reported, the most
+specific ones first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forgekit.text import plural
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-EITHER = " (never stored, or computed as NaN)"  # NaN, which is the fk.empty fill of floats
+EITHER = " (never stored, or computed as NaN)"  # fk.empty fills float tensors with NaN
 _MAX_HINTS = 3
 _PIECE = 1 << 18
 _MAX_FOR_VALUES = 1 << 25  # above this size, skip the whole-array comparisons
@@ -29,12 +29,12 @@ def hints(
     atol: float,
     tile: tuple[int, ...] | None = None,
 ) -> tuple[str, ...]:
-    """Return facts about the mismatches, as sentences.
+    """Return facts about the mismatches, one sentence each.
 
     Args:
         got, want: actual and expected values, of the same shape.
-        codes: a uint8 array of that shape, nonzero for wrong elements; at least one element must be
-            wrong.
+        codes: a uint8 array of the same shape, nonzero for wrong elements, of which there must be
+            at least one.
         rtol, atol: tolerances for comparing with a transposed or shifted `want`.
         tile: the kernel's tile over the last dimensions.
     """
@@ -46,10 +46,10 @@ def hints(
 
 
 def _close(got: Array, view: Array, rtol: float, atol: float, factor: float | None = None) -> bool:
-    """Return True if `got`, flat, agrees with `view` in row-major order (times `factor`).
+    """Return True if `got`, a flat array, agrees with `view` in row-major order (times `factor`).
 
-    A few elements are compared first, because most views differ; then all elements are compared in
-    pieces, without copying `view`.
+    A few elements are compared first, because most views differ. Then all elements are compared, in
+    chunks, without copying `view`.
     """
     step = max(1, got.size // 4096)
     places = np.arange(0, got.size, step)
@@ -103,8 +103,9 @@ def _rearranged(got: Array, want: Array, rtol: float, atol: float) -> list[str]:
 
 
 def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
-    """Return a hint if `actual` is `expected` times a single factor, for example because a scale is
-    applied twice or not at all."""
+    """Return a hint if `actual` is `expected` times a single factor, for example because the kernel
+    applies a scale twice or not at all.
+    """
     at = int(np.argmax(np.abs(np.where(np.isfinite(expected), expected, 0))))
     a, e = float(flat[at]), float(expected[at])
     if flat.size < 3 or e == 0 or not np.isfinite(a) or a == 0:
@@ -117,11 +118,13 @@ def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
 
 def _formatted(value: np.generic) -> str:
     number = value.item()
-    return f"{number + 0.0:.7g}" if isinstance(number, float) else str(number)  # -0.0 + 0.0 is 0
+    return f"{number + 0.0:.7g}" if isinstance(number, float) else str(number)  # -0.0 + 0.0 is 0.0
 
 
 def _same_everywhere(wrong_values: Array) -> list[str]:
-    """Return a hint if all wrong elements have the same value, as unwritten elements do."""
+    """Return a hint if all wrong elements have the same value, as elements that were never written
+    do.
+    """
     if wrong_values.size < 2:
         return []
     if wrong_values.dtype.kind == "f" and np.isnan(wrong_values).all():
@@ -174,8 +177,9 @@ def _along(what: str, hit: Array) -> list[str]:
 
 
 def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
-    """Describe mismatches at exactly every n-th index (n > 1) after the first; otherwise return an
-    empty list."""
+    """Return a description if the mismatches are at exactly every n-th index (n > 1) from the first
+    one on, otherwise an empty list.
+    """
     places = np.flatnonzero(hit)
     if places.size < 3:
         return []
@@ -190,8 +194,9 @@ def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
 
 
 def _of_tiles(wrong: Array, tile: tuple[int, ...]) -> list[str]:
-    """Count the kernel's tiles with mismatches, and report whether every element of those tiles is
-    wrong."""
+    """Return a hint with the number of the kernel's tiles that contain mismatches, and whether
+    every element of those tiles is wrong.
+    """
     sizes = tile[-wrong.ndim :]
     if not sizes or any(size < 1 for size in sizes):
         return []

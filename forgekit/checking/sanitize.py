@@ -1,8 +1,8 @@
 """sanitize(): run a kernel in several orders and find undefined behaviour.
 
-The sanitizer itself (`forgekit.vgpu.sanitizer`) watches every run on the virtual GPU. This module
-collects its findings instead of raising them and runs the kernel again under adversarial schedules,
-which turn hidden mistakes into wrong numbers.
+The sanitizer itself (`forgekit.vgpu.sanitizer`) observes every run on the virtual GPU. This module
+collects its findings instead of raising them, and runs the kernel again under adversarial
+schedules, which turn hidden mistakes into wrong values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forgekit.vgpu import HARDWARE, Finding
 if TYPE_CHECKING:
     from forgekit.compiling.compiled import CompiledKernel
 
-MOST_SEEDS = 10_000  # runs of the kernel
+MOST_SEEDS = 10_000  # maximum number of adversarial schedules
 SEEDS = 3  # default number of adversarial schedules
 
 
@@ -31,8 +31,8 @@ SEEDS = 3  # default number of adversarial schedules
 class Difference:
     """An output that depends on the order in which threads run.
 
-    seed: the seed of the adversarial schedule; tensor: the argument's name; wrong: the number of
-    its `total` elements that differ by more than rounding from the result in the usual order.
+    seed: the seed of the adversarial schedule; tensor: the output's name; wrong: how many of its
+    `total` elements differ by more than rounding from the result in the usual order.
     """
 
     seed: int
@@ -49,7 +49,7 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class SanitizerReport(Shown):
-    """The findings of the sanitizer; the report's truth value is True if it contains only notes.
+    """The sanitizer's findings; the report's truth value is True if it contains only notes.
 
     Attributes:
         name: the host function's name.
@@ -73,7 +73,7 @@ class SanitizerReport(Shown):
 
     @property
     def headline(self) -> str:
-        """Return `transpose: clean (4 runs)` or `transpose: 2 findings`."""
+        """Return a one-line summary, such as `transpose: clean (4 runs)`."""
         runs = plural(len(self.schedules), "run")
         if not self.findings and not self.differences:
             return f"{self.name}: clean ({runs})"
@@ -110,20 +110,20 @@ def sanitize(
     schedule: str = "default",
     seeds: int | Iterable[int] | None = None,
 ) -> SanitizerReport:
-    """Run a kernel on the virtual GPU and report its mistakes, without raising.
+    """Run a kernel on the virtual GPU and report its mistakes, without raising them as errors.
 
     The kernel runs on copies, so your tensors do not change, and its prints are hidden.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: its arguments, as in a call.
-        schedule: "adversarial" also runs the kernel in adversarial orders, in which asynchronous
-            copies arrive early or late and unwritten memory and registers contain noise, and
-            compares the results.
-        seeds: the number of adversarial orders, or a list of their seeds; default 3.
+        schedule: "adversarial" also runs the kernel under adversarial schedules, in which threads
+            run in other orders, asynchronous copies arrive early or late, and unwritten memory and
+            registers contain noise, and compares the results.
+        seeds: the number of adversarial schedules, or a list of their seeds; default 3.
 
     Raises:
-        UsageError: the kernel is not compiled, the arguments do not fit it, or the schedule is
+        UsageError: the kernel is not compiled, it does not accept the arguments, or the schedule is
             unknown.
         UnsupportedPtxError: the kernel uses PTX that the virtual GPU does not support.
     """
@@ -162,8 +162,9 @@ def seed_numbers(seeds: int | Iterable[int] | None) -> list[int]:
 def in_another_order(
     kernel: CompiledKernel, args: tuple[Any, ...], findings: list[Finding], seed: int
 ) -> tuple[tuple[Any, ...], KernelError | None]:
-    """Run the kernel in an adversarial order on fresh copies and add its findings. Return the
-    arguments after the run, and the error that stopped the kernel, if any."""
+    """Run the kernel under an adversarial schedule on fresh copies of the arguments, and add its
+    findings. Return the arguments after the run, and the error that stopped the kernel, if any.
+    """
     copies: tuple[Any, ...] = ()
     error = None
     try:

@@ -1,1 +1,1 @@
-"""Profile a kernel by Python source line: the cost of its instructions and memory accesses."""
+"""Profile a kernel: count its instructions and memory accesses for each Python source line."""

@@ -1,4 +1,4 @@
-"""The table of GPUs, with the sources of its constants, and functions to look up a GPU."""
+"""A table of GPUs, with the sources of its constants, and functions that look up a GPU."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _ISSUED = 128  # thread instructions per clock and multiprocessor: 4 schedulers 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU's memory system.
+    """A GPU's memory system and peak rates.
 
     bandwidth: peak bandwidth of device memory in bytes per second, from the data sheet.
-    multiprocessors: their number. l2_bytes: the size of L2; None if NVIDIA does not publish it.
-    device: a pattern for the GPU's name in the driver. source: the origin of the numbers.
+    multiprocessors: the number of multiprocessors. l2_bytes: the size of L2; None if NVIDIA does
+    not publish it. device: a regular expression that matches the driver's name for the GPU. source:
+    the source of the numbers.
     fp32_peak: FP32 operations per second without tensor cores (a fused multiply-add counts as two),
-    from the data sheet, at the boost clock (B200: an eighth of HGX B200). fp32_lanes: FP32 lanes
-    per multiprocessor; None if unknown.
+    from the data sheet, at the boost clock (B200: an eighth of HGX B200's value). fp32_lanes: FP32
+    lanes per multiprocessor; None if unknown.
     """
 
     name: str
@@ -44,8 +45,9 @@ class Gpu:
 
     @property
     def instruction_peak(self) -> float | None:
-        """Return the thread instructions per second that the schedulers can issue at the clock rate
-        implied by `fp32_peak`, or None if unknown."""
+        """Return the number of thread instructions per second that the schedulers can issue at the
+        clock rate implied by `fp32_peak`, or None if that rate is unknown.
+        """
         if self.fp32_peak is None or self.fp32_lanes is None:
             return None
         return self.fp32_peak / (2 * self.fp32_lanes) * _ISSUED
@@ -94,7 +96,7 @@ DEFAULT = "H200"
 
 
 def gpu_named(name: str) -> Gpu:
-    """Return the GPU with this name from the table; case and spaces are ignored.
+    """Return the GPU with this name from the table, ignoring case and spaces.
 
     Raises:
         UsageError: no GPU has this name.
@@ -111,7 +113,7 @@ def gpu_named(name: str) -> Gpu:
 
 
 def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
-    """Return the given GPU, or the GPU with that name; for None this machine's GPU, or an H100.
+    """Return the given GPU or the GPU with this name; for None, this machine's GPU or an H200.
 
     Raises:
         UsageError: no GPU has this name.
@@ -122,7 +124,7 @@ def gpu_or_default(chosen: str | Gpu | None) -> Gpu:
 
 
 def gpu_here() -> Gpu | None:
-    """Return this machine's GPU, or None if the table does not list it."""
+    """Return this machine's GPU, or None if the machine has no GPU that the table lists."""
     import torch
 
     if not torch.cuda.is_available():

@@ -1,5 +1,6 @@
-"""Define the metrics, with short name, Nsight Compute's name, unit and meaning, and look them
-up."""
+"""Define the metrics, each with a short name, Nsight Compute's name, a unit and a meaning, and look
+them up.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import Any
 from forgekit.errors import UsageError, brief, usage_error
 from forgekit.vgpu import AccessCounts
 
-# maps a kind of access to (ncu's op, description)
+# Maps each kind of access to its name in ncu's metrics and a description.
 GLOBAL_KINDS = {
     "global_load": ("ld", "loads from global memory, including those of cp.async, as in ncu"),
     "global_store": ("st", "stores to global memory"),
@@ -34,12 +35,11 @@ _SASS_UNIT = "smsp__sass_l1tex_"
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity of a profile.
+    """A quantity that a profile reports.
 
-    name: the short name. ncu: Nsight Compute's name, or "" if ncu has no equivalent (ncu counts
-    machine instructions; this table counts PTX instructions). unit: the unit. meaning: a
-    description. ratio: a derived metric's numerator, denominator and factor, and its value if the
-    denominator is zero.
+    ncu: Nsight Compute's name, or "" if ncu has no equivalent (ncu counts machine instructions, but
+    this table counts PTX instructions). meaning: a description. ratio: for a derived metric, its
+    numerator, denominator and factor, and its value if the denominator is zero.
     """
 
     name: str
@@ -77,7 +77,7 @@ _GENERAL = (
 
 
 def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
-    """Return the metrics of one kind of access: counts and ratios."""
+    """Return the metrics for one kind of access: counts and ratios."""
     in_hardware = not kind.endswith("async")
     prefix = "l1tex__" if in_hardware else _SASS_UNIT
     if kind.startswith("global"):
@@ -93,7 +93,7 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         requests, units, each = "", f"{prefix}data_pipe_lsu_wavefronts_{end}", ""
         counted = "passes over the 32 banks"
         ideal = "passes needed without bank conflicts"
-        # ncu's counter of cp.async conflicts counts data on arrival, so it varies between runs
+        # ncu counts conflicts of cp.async when the data arrives, so its count varies between runs.
         conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_{end}" if in_hardware else ""
         beyond = f"{words}: wavefronts beyond the ideal"
         more, place = (f"{kind}_bank_conflicts", conflicts, unit, beyond), 3
@@ -119,7 +119,7 @@ METRICS: tuple[Metric, ...] = (
 )
 _BY_NAME = {m.name: m for m in METRICS} | {m.ncu: m for m in METRICS if m.ncu}
 
-# maps ncu's machine-code metrics to the closest metrics in this table
+# Maps ncu's metrics of machine code to the closest metrics in this table.
 _MACHINE_CODE = {
     "smsp__inst_executed.sum": "warp_instructions",
     "smsp__thread_inst_executed.sum": "thread_instructions",
@@ -130,7 +130,8 @@ _MACHINE_CODE = {
 
 def metric(name: str) -> Metric:
     """Return the metric with this short name or Nsight Compute name. If there is none, raise
-    UsageError with similar names."""
+    UsageError; its message lists similar names.
+    """
     name = name if isinstance(name, str) else brief(name)
     found = _BY_NAME.get(name)
     if found is not None:
@@ -144,8 +145,9 @@ def metric(name: str) -> Metric:
 
 
 class ByName(ABC):
-    """Provide metrics as items, by short name or Nsight Compute name, and as attributes, by short
-    name."""
+    """A base class that provides metrics as items, by short name or Nsight Compute name, and as
+    attributes, by short name.
+    """
 
     @abstractmethod
     def __getitem__(self, name: str) -> int | float: ...
@@ -166,7 +168,7 @@ class ByName(ABC):
 class Counts(ByName):
     """Counted values, from which every metric is computed.
 
-    accesses: maps a kind of memory access to its cost.
+    accesses: maps each kind of memory access to its counts.
     """
 
     def __init__(
@@ -191,7 +193,9 @@ class Counts(ByName):
         return total([self, other])
 
     def to_dict(self) -> dict[str, int | float]:
-        """Map short names to values, for metrics that are not 0 or derive from a nonzero count."""
+        """Map short names to values, for metrics that are not 0 or that derive from a nonzero
+        count.
+        """
         kinds = (*GLOBAL_KINDS, *SHARED_KINDS)
         there = tuple(f"{k}_" for k in kinds if self.values[f"{k}_requests"])
         return {

@@ -1,13 +1,13 @@
-"""Compute how many blocks a multiprocessor holds, and which resource limits that number."""
+"""Compute how many blocks can be resident on a multiprocessor, and which resource limits them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_QUARTERS = 4  # each quarter has separate warps and registers
+_QUARTERS = 4  # each quarter has its own warps and registers
 _REGISTERS = 65536
-_REGISTERS_UNIT = 256  # registers are allocated to a warp in multiples of this number
-_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # bytes; CUDA reserves 1024 per block
+_REGISTERS_UNIT = 256  # a warp's registers are allocated in multiples of this number
+_SHARED_UNIT, _SHARED_RESERVED = 128, 1024  # in bytes; CUDA reserves 1024 per block
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Multiprocessor:
     shared_bytes: int
 
     def limits(self, threads: int, registers: int, shared_bytes: int) -> dict[str, int]:
-        """Return the number of blocks that each resource allows; the smallest number is the limit.
+        """Map each resource to the number of blocks that it allows; the smallest number is the
+        limit.
 
         threads, shared_bytes: per block; registers: per thread. As in NVIDIA's `cuda_occupancy.h`,
         a warp's registers are allocated from one quarter of the multiprocessor, in units of 256,

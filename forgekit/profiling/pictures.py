@@ -1,4 +1,4 @@
-"""Draw the memory accesses of one line of a profile, with their sectors and banks."""
+"""Draw the memory accesses of one line in a profile, with their sectors and banks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from forgekit.tracing.warp_access import WarpAccesses
 
 @dataclass(frozen=True, repr=False)
 class Pictures(Shown):
-    """Several pictures, one below the other. Iteration yields the pictures; each has `figure` and
-    `summary`."""
+    """Several pictures, shown one below the other. Iteration yields the pictures, which have the
+    attributes `figure` and `summary`.
+    """
 
     all: tuple[WarpAccesses, ...]
 

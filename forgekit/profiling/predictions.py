@@ -1,8 +1,7 @@
-"""Record predictions, which are made before a run and shown next to its counts.
+"""Record the predictions that students make before a run, and show them next to its counts.
 
-Metrics are predicted by name: the next `fk.profile` shows the predictions next to its counts. Any
-other prediction has a question in words, and the notebook supplies the answer. Wrong predictions
-stay in the record.
+Metrics are predicted by name, and the next `fk.profile` answers them. For any other prediction, the
+notebook states a question and supplies the answer. Wrong predictions stay in the record.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ from forgekit.profiling.metrics import Counts, metric
 from forgekit.profiling.predicting.predicted import PredictedTime
 from forgekit.show import Shown
 
-MICROSECONDS = "microseconds"  # the name for predictions of a time, which `Profile.time` answers
+MICROSECONDS = "microseconds"  # the name under which a time is predicted; `Profile.time` answers it
 _TODO = "replace None with your number and run this cell again"
-_LONG = 400  # the maximum characters of a displayed value
+_LONG = 400  # the maximum length of a displayed value, in characters
 _CLOSE = 0.01  # the relative tolerance of a metric or a fraction
 
 
 @dataclass
 class Prediction:
-    """A predicted number or value for a question. answer: None until known; expected: the
-    theoretical value if the answer is a measurement."""
+    """A predicted value for a question. answer: the right value; None until it is known. expected:
+    the theoretical value if the answer is a measurement.
+    """
 
     question: str
     said: Any
@@ -53,7 +53,7 @@ class Prediction:
         return not self.open and any(_same(self.said, a, roughly) for a in answers)
 
     def against(self, answer: Any, expected: Any = None) -> None:
-        """Print and store the prediction with the answer and the theoretical value."""
+        """Store the answer and the theoretical value, and print them next to the prediction."""
         self.answer, self.expected = answer, expected
         _keep(self)
         print(self)
@@ -86,8 +86,7 @@ class Prediction:
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Shown):
-    """A list of predictions; if it is the last expression of a cell, it shows one prediction per
-    line."""
+    """A list of predictions, which a notebook shows on one line each."""
 
     all: tuple[Prediction, ...] = ()
 
@@ -99,7 +98,7 @@ class Predictions(Shown):
 
     @property
     def to_do(self) -> str:
-        """Return a hint if a prediction is missing, else an empty string."""
+        """Return a reminder if a prediction is missing, otherwise an empty string."""
         return _TODO if any(p.open and p.answer is None for p in self.all) else ""
 
 
@@ -119,21 +118,22 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
     `fk.predict(global_load_sectors_per_request=4)` predicts metrics by name; the next `fk.profile`
     shows the predictions next to its counts. `fk.predict(microseconds=20)` predicts a time; the
-    next `.time()` of a profile prints the prediction next to the computed time, and the prediction
-    is right if it is within that time's interval. `fk.predict("blocks", 8).against(blocks)`
-    predicts any other value. None or `...` means that the prediction is still missing. Metrics and
-    fractions are right within 1 %; integers and other values must be equal.
+    next call of a profile's `time()` prints the prediction next to the computed time, and the
+    prediction is right if it is within that time's interval. Any other value is predicted as in
+    `fk.predict("blocks", 8).against(blocks)`. None or `...` means that the prediction is still
+    missing. Predictions of metrics and fractions are right within 1 %; integers and other values
+    must be equal.
 
     Args:
         question, said: a question in words, and the predicted value. numbers: a predicted number
             per metric.
 
     Returns:
-        Predictions for metrics, or one Prediction for a question.
+        Predictions for metrics, or a single Prediction for a question.
 
     Raises:
         UsageError: a metric is unknown (the message lists similar names), a metric's value is not a
-            number, or the call has neither form.
+            number, or the call has neither form or both.
     """
     if (question is None) == (not numbers):
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
@@ -153,14 +153,16 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
 
 def predictions() -> Predictions:
-    """Return this process's predictions with known answers, in the order in which they
-    were first asked."""
+    """Return this process's answered predictions, in the order in which their questions were first
+    asked.
+    """
     return Predictions(tuple(p for several in list(_answered.values()) for p in several))
 
 
 def take(counts: Counts) -> Predictions:
-    """Remove the predictions that are waiting for a profile, and return them with the profile's
-    numbers as answers."""
+    """Return the predictions that are waiting for a profile, with the profile's numbers as answers,
+    and stop waiting.
+    """
     waiting = tuple(p for p in _waiting.all if p.metric != MICROSECONDS)
     _waiting.all = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
     for p in waiting:
@@ -170,7 +172,7 @@ def take(counts: Counts) -> Predictions:
 
 
 def take_time(found: PredictedTime) -> None:
-    """Print and remove the predictions that are waiting for a predicted time."""
+    """Answer and print the predictions that are waiting for a predicted time."""
     if found.us is None or found.high is None:
         return
     waiting = tuple(p for p in _waiting.all if p.metric == MICROSECONDS)
@@ -190,13 +192,14 @@ def _keep(p: Prediction) -> None:
 
 
 def _same(one: Any, other: Any, roughly: bool = False) -> bool:
-    """Return True if the values are equal (a tuple may equal a list), and False if they differ or
-    cannot be compared."""
+    """Return True if the values are equal, where a tuple may equal a list; return False if they
+    differ or cannot be compared.
+    """
     if getattr(one, "is_meta", False) or getattr(other, "is_meta", False):
-        return one is other  # compare no numbers, because torch would need seconds
+        return one is other  # for a meta tensor, torch would need seconds
     try:
         return _equal(one, other, roughly)
-    except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, infinite nesting
+    except (TypeError, ValueError, RuntimeError, ArithmeticError):  # arrays, or infinite nesting
         return False
 
 

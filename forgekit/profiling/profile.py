@@ -1,4 +1,4 @@
-"""profile(): count the cost of each Python line of a kernel on the virtual GPU."""
+"""profile(): count the cost of each Python line in a kernel on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Profile(ProfileData, Shown):
         launches: the launches of kernels, in order, each with its counts.
         lines: the displayed source lines, summed over launches; in source order unless sorted.
         gpu: the GPU whose bandwidth determines the minimum time.
-        predicted: the predictions that `fk.predict` recorded for this profile, with the answers.
-        first_accesses: maps (line, kind), such as "global_load", to the first accesses of the first
-            warps of block 0; empty for a script's profile.
-        call: the kernel, and copies of its arguments from before the call; None for a script's
+        predicted: the predictions that `fk.predict` recorded for this profile, with their answers.
+        first_accesses: maps a line and a kind of access, such as "global_load", to the first
+            accesses by the first warps of block 0; empty for a script's profile.
+        call: the kernel and copies of its arguments, made before the call; None for a script's
             profile.
     """
 
@@ -73,15 +73,14 @@ class Profile(ProfileData, Shown):
         kernel: str | None = None,
         at_least: Mapping[str, float] | None = None,
     ) -> Profile:
-        """Return a profile of selected lines or launches; its totals cover only the selected
-        launches.
+        """Return a profile of selected lines or launches, whose totals cover only these launches.
 
         Args:
             line: a line number or part of a line's text.
-            kind: "global", "shared" or a single kind such as "global_load", to keep lines with such
-                accesses.
-            kernel: the kernel whose launches to keep. at_least: maps a metric to the minimum value
-                of a displayed line.
+            kind: "global", "shared" or a single kind, such as "global_load", to select lines with
+                such accesses.
+            kernel: the kernel whose launches to select. at_least: maps each metric to the minimum
+                value for a displayed line.
 
         Raises:
             UsageError: the metric, kind or kernel is unknown.
@@ -103,7 +102,7 @@ class Profile(ProfileData, Shown):
         return replace(self, lines=lines, launches=launches)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole profile as dicts, lists, numbers and strings."""
+        """Return the profile as dicts, lists, numbers and strings, for JSON."""
         return {
             "name": self.name,
             "gpu": self.gpu.name,
@@ -127,8 +126,9 @@ class Profile(ProfileData, Shown):
 
     @checked()
     def compare(self, other: Profile) -> Comparison:
-        """Compare this profile with another in one table that pairs the lines of each kind of
-        access."""
+        """Compare this profile with another in one table, which pairs lines with the same kind of
+        access.
+        """
         return Comparison(self, other)
 
     @checked()
@@ -186,22 +186,21 @@ def profile(
 
     The kernel runs on copies, so your tensors do not change, and its printed output is hidden.
     Counts are exact and the same in every run; `book/virtual_gpu.md` compares them with a GPU's
-    counters. Counting roughly doubles the run time.
+    counters. Counting roughly doubles the time of a run.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.
         args: the kernel's arguments, as in a call.
         gpu: the name of the GPU (in `forgekit.profiling.gpus.GPUS`) whose bandwidth determines the
             minimum time; by default this machine's GPU, or an H200.
-        blocks: the number of blocks to run per launch, at least 8, if all blocks would take too
-            long: the first, the last, and others drawn from equal intervals between them. The
-            counts are then estimates.
+        blocks: the number of blocks to run per launch, at least 8, if running all blocks would take
+            too long: the first, the last, and one from each of the equal intervals between them.
+            The counts are then estimates.
 
     Raises:
         UsageError: the kernel is not compiled, the arguments do not match its parameters, the GPU
             is unknown, or `blocks` is below 8.
-        KernelError: the virtual GPU stopped the kernel; the cost of an incorrect kernel has no
-            meaning.
+        KernelError: the virtual GPU stopped the kernel, whose counts would have no meaning.
     """
     found = count(kernel, args, gpu, blocks)
     found.predicted = take(found.total)
@@ -212,7 +211,7 @@ def count(
     kernel: CompiledKernel, args: tuple[Any, ...], gpu: str | Gpu | None = None,
     blocks: int | None = None,
 ) -> Profile:  # fmt: skip
-    """Count like `profile`, but do not answer predictions."""
+    """Return the same profile as `profile`, but do not answer predictions."""
     args = bind("profile", kernel, args)
     chosen = gpu_or_default(gpu)
     if blocks is not None:
@@ -237,7 +236,7 @@ def of_call(call: Call, gpu: Gpu | None = None) -> Profile:
 def of_recording(
     name: str, recording: Recording, gpu: Gpu | None = None, *, pace: bool = False
 ) -> Profile:
-    """Return the profile of all recorded launches; pace: as for `launches_of`."""
+    """Return the profile of all recorded launches. pace: as for `launches_of`."""
     launches = launches_of(recording, pace=pace)
     return Profile(name, launches, gpu_or_default(gpu), summed(launches))
 

@@ -1,4 +1,4 @@
-"""The data of a profile: the counts of each launch and line, and values derived from them."""
+"""Hold a profile's data: the counts of each launch and line, and values derived from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FirstFound = dict[tuple[SourceLine | None, str], tuple[WarpAccess, ...]]
 
 @dataclass(eq=False, repr=False)
 class ProfileData(ByName):
-    """Counts of a function's kernels by source line; `Profile` lists the attributes."""
+    """The counts of a function's kernels by source line; `Profile` documents the attributes."""
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
 
@@ -53,19 +53,20 @@ class ProfileData(ByName):
 
     @property
     def worst(self) -> Waste | None:
-        """Return the displayed line with the largest waste and its reason, or None if no line
-        stands out."""
+        """Return the largest waste among the displayed lines, or None if no line stands out."""
         return next(iter(self.findings), None)
 
     @functools.cached_property
     def findings(self) -> list[Waste]:
-        """Return all lines that stand out, the largest waste first."""
+        """Return the waste of all lines that stand out, largest first."""
         shown = {line.key for line in self.lines}
         return [f for f in waste_of(self.all_lines) if f.line.key in shown]
 
     @functools.cached_property
     def tensors(self) -> dict[str, TensorTraffic]:
-        """Map tensor names to the device memory touched; each byte counts once per launch."""
+        """Map each tensor's name to the device memory that was touched. Each byte counts once per
+        launch.
+        """
         result: dict[str, TensorTraffic] = {}
         for t in (t for launch in self.launches for t in launch.tensors.values()):
             old = result.get(t.name, replace(t, read_bytes=0, written_bytes=0))
@@ -75,8 +76,9 @@ class ProfileData(ByName):
 
     @property
     def bytes_touched(self) -> int:
-        """Return the distinct bytes of device memory read plus written, per launch: the minimum
-        traffic."""
+        """Return the minimum traffic: the distinct bytes of device memory read plus those written,
+        summed over launches.
+        """
         return sum(launch.bytes_touched for launch in self.launches)
 
     @property
@@ -87,7 +89,7 @@ class ProfileData(ByName):
     @checked()
     def bound_s(self, gpu: str | Gpu | None = None) -> float:
         """Return the time to move `bytes_touched` at a GPU's peak bandwidth, in seconds. A kernel
-        that touches these bytes cannot be faster unless a cache holds them.
+        that touches these bytes cannot be faster unless a cache contains them.
 
         Raises:
             UsageError: the GPU is not in forgekit.profiling.gpus.GPUS.

@@ -13,8 +13,8 @@ from forgekit.profiling.predicting.facts import Facts, facts_of
 from forgekit.vgpu import AccessCounts, Recording, TensorTraffic
 
 NO_LINE = "(no line)"
-Place = tuple[str, str, int]  # displayed name, file, line
-_PREFIX = "kernel_cutlass_"  # suffix of the compiler's kernel names
+Place = tuple[str, str, int]  # (displayed name, file, line)
+_PREFIX = "kernel_cutlass_"  # the prefix of the compiler's kernel names
 
 
 class _Counted(ByName):
@@ -22,7 +22,7 @@ class _Counted(ByName):
 
     @property
     def accesses(self) -> dict[str, AccessCounts]:
-        """Map each kind of memory access to its cost."""
+        """Map each kind of memory access to its counts."""
         return self.counts.accesses
 
     def __getitem__(self, name: str) -> int | float:
@@ -31,7 +31,7 @@ class _Counted(ByName):
 
 @dataclass(frozen=True, eq=False)
 class ProfiledInstruction(_Counted):
-    """A PTX instruction: its kernel, its text, its PTX line and its Python line."""
+    """A PTX instruction: its kernel, its text, its line in the PTX and its Python line."""
 
     kernel: str
     pc: int
@@ -43,7 +43,7 @@ class ProfiledInstruction(_Counted):
 
 @dataclass(frozen=True, eq=False)
 class ProfiledLine(_Counted):
-    """A Python source line.
+    """A Python source line and its cost.
 
     Attributes:
         source: the line's file, number and text; None for instructions without a line.
@@ -95,15 +95,15 @@ class ProfiledLine(_Counted):
 
 @dataclass(frozen=True, eq=False)
 class Launch(_Counted):
-    """A launch of a kernel.
+    """A launch of a kernel and its cost.
 
     Attributes:
-        kernel: the kernel's name in Python. grid, block, cluster: their dimensions (x, y, z).
+        kernel: the kernel's Python name. grid, block, cluster: the dimensions (x, y, z).
         counts: the counts of the whole launch, also available as the launch's attributes and items;
             lines: the counts by source line;
-        tensors: maps a tensor's name to the device memory touched; shared_bytes: shared memory per
-            block.
-        pace: the inputs of the predicted time, and the counts; None if `Profile.time` must run the
+        tensors: maps each tensor's name to the device memory that was touched; shared_bytes: shared
+            memory per block.
+        pace: the inputs of the time model, and the counts; None if `Profile.time` must run the
             kernel again to obtain them.
         sample: None if all blocks ran. Otherwise counts are estimates: `blocks` of `n_blocks` ran,
             and `disagreement` is the difference between two halves of the sample (0.1: 10 %).
@@ -122,13 +122,14 @@ class Launch(_Counted):
 
     @property
     def bytes_touched(self) -> int:
-        """Return the distinct bytes read plus the distinct bytes written, the minimum traffic."""
+        """Return the minimum traffic: the distinct bytes read plus the distinct bytes written."""
         return int(self["unique_bytes_read"] + self["unique_bytes_written"])
 
 
 def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ...]:
-    """Return each launch's counts by source line; pace: True to add the inputs of the predicted
-    time."""
+    """Return each launch with its counts by source line. pace: True to add the inputs of the time
+    model.
+    """
     launches = []
     counted = recording.counts
     facts: Sequence[Facts | None] = [None] * len(counted)
@@ -161,7 +162,7 @@ def launches_of(recording: Recording, *, pace: bool = False) -> tuple[Launch, ..
 
 
 def kernel_name(mangled: str, first: SourceLine | None) -> str:
-    """Return the name of a kernel in Python, or the compiler's name if there is no source.
+    """Return a kernel's Python name, or the compiler's name if there is no source.
 
     first: the source line of the kernel's first instruction.
     """
@@ -194,8 +195,9 @@ def _by_line(instructions: Iterable[ProfiledInstruction]) -> tuple[ProfiledLine,
 
 
 def _place(source: SourceLine | None) -> Place:
-    """Return a sort key for lines. It begins with the displayed name, so the order does not depend
-    on the location of files; instructions without a line come last."""
+    """Return a sort key for lines that begins with the displayed name, so that the order does not
+    depend on the location of files. Instructions without a line come last.
+    """
     if source is None:
         return "~", "", 0
     name = re.sub(r"\d+", lambda n: n[0].zfill(6), display_path(source.filename))  # cell 9, cell 10

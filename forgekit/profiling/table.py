@@ -1,5 +1,4 @@
-"""Format a profile as text: the table, the line with the largest waste, and the device memory
-touched."""
+"""Format a profile as text: the table, the line with the largest waste, and the memory traffic."""
 
 from __future__ import annotations
 
@@ -31,10 +30,11 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """A row of the table: a line with its first kind of access, or one of the line's other kinds.
+    """A row of the table: a line with its first kind of access, or another kind of access by the
+    same line.
 
     file: the file whose lines begin at this row, if there are several files. worst: the profile's
-    worst finding, if it concerns this line.
+    largest waste, if it occurs at this line.
     """
 
     line: ProfiledLine
@@ -45,7 +45,7 @@ class ProfileRow:
 
     @property
     def wasteful(self) -> bool:
-        """Return True if the worst finding concerns this row."""
+        """Return True if this row shows the profile's largest waste."""
         kind = self.access.kind if self.access else IDLE_LANES
         return self.worst is not None and self.worst.kind == kind
 
@@ -65,7 +65,7 @@ class ProfileRow:
 
 
 def rows(p: ProfileData) -> Iterator[ProfileRow]:
-    """Return the rows of all displayed lines."""
+    """Yield the rows of all displayed lines."""
     several = len({x.source.filename for x in p.lines if x.source}) > 1
     before = None
     for line in p.lines:
@@ -115,8 +115,9 @@ def heading(p: ProfileData) -> str:
 
 
 def sampling(p: ProfileData) -> str:
-    """Return a description of the blocks that ran and of the counts' accuracy, or "" if all blocks
-    ran."""
+    """Describe the sample of blocks that ran and the accuracy of the counts; return "" if all
+    blocks ran.
+    """
     parts = [launch.sample for launch in p.launches if launch.sample is not None]
     if not parts:
         return ""
@@ -130,7 +131,7 @@ def sampling(p: ProfileData) -> str:
 
 
 def traffic(p: ProfileData) -> list[str]:
-    """Return a description of each tensor's memory traffic, and the resulting minimum time."""
+    """Describe each tensor's memory traffic and the resulting minimum time."""
     if not p.launches:
         return []
     parts = []
@@ -153,7 +154,7 @@ def traffic(p: ProfileData) -> list[str]:
 
 
 def verdict(p: ProfileData) -> str:
-    """Return a description of the worst line, with the reason."""
+    """Describe the line with the largest waste, with the reason."""
     if not p.lines:
         return "no lines to show" if p.launches else ""
     finding = p.worst
@@ -166,15 +167,16 @@ def verdict(p: ProfileData) -> str:
 # -- two profiles ---------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """Two profiles in one table, with lines of the same kind of access side by side."""
+    """Two profiles in one table, with lines that have the same kind of access side by side."""
 
     first: ProfileData
     second: ProfileData
 
     @property
     def table(self) -> Table:
-        """Return one row per pair of lines, then the totals; the n-th lines of a kind form a
-        pair."""
+        """Return one row per pair of lines, then the totals. The n-th lines with a kind of access
+        in the two profiles form a pair.
+        """
         pairs = []
         both = [_by_kind(p) for p in (self.first, self.second)]
         for kind in dict.fromkeys([*both[0], *both[1]]):
@@ -193,7 +195,7 @@ class Comparison(Shown):
 
 
 def _by_kind(p: ProfileData) -> dict[str, list[tuple[str, str, str]]]:
-    """Map each kind of access to (source, units per request, units moved) for its lines."""
+    """Map each kind of access to (source, units per request, units moved), once per line."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for row in rows(p):
         if row.access is not None:
@@ -208,7 +210,7 @@ def comparison_html(shown: Comparison) -> str:
 
 # -- plain text ----------------------------------------------------------------------------------
 def as_text(p: ProfileData) -> str:
-    """Format the whole profile in lines of at most 100 columns."""
+    """Format the whole profile as text of at most 100 columns."""
     out = [line for text in (heading(p), sampling(p)) for line in textwrap.wrap(text, WIDTH)]
     if p.lines:
         out += ["", *_table(p)]

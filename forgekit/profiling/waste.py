@@ -1,10 +1,10 @@
-"""Find the lines of a profile that stand out because of their waste, with the reasons.
+"""Find lines in a profile that waste instructions or memory accesses, and state the reasons.
 
 Different kinds of waste are compared in cycles of a multiprocessor. Per cycle, a multiprocessor
 issues four warp instructions, serves one wavefront of shared memory and receives two sectors from
 L2 (NVIDIA H100 Tensor Core GPU Architecture: four schedulers, 128 bytes of shared memory per cycle;
-NVIDIA A100 Tensor Core GPU Architecture: 64 bytes from L2 per cycle). These cycles only rank lines;
-they do not measure time.
+NVIDIA A100 Tensor Core GPU Architecture: 64 bytes from L2 per cycle). These cycles are used only to
+rank lines; they do not measure time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LANES, BANK_BYTES, BANKS = HARDWARE.LANES, HARDWARE.BANK_BYTES, HARDWARE.BANKS
 
 IDLE_LANES = "lanes"
 _ISSUED, _SECTORS = 4, 2  # per cycle
-_WORTH = 0.05  # the fraction of the kernel's cycles below which a line does not stand out
+_WORTH = 0.05  # the minimum fraction of the kernel's cycles for a line to stand out
 
 _VERBS = {
     "load": "load", "store": "store", "atomic": "atomic operation", "reduction": "reduction",
@@ -33,9 +33,9 @@ _VERBS = {
 class Waste:
     """The waste of one line.
 
-    line: the line. kind: the kind of access, such as `global_store`, or `lanes` for idle lanes.
-    share: the fraction of the kernel's cycles, 0 to 1, estimated as in the module's docstring.
-    reason: a sentence.
+    kind: the kind of access, such as `global_store`, or `lanes` for idle lanes. share: the wasted
+    fraction of the kernel's cycles, 0 to 1, estimated as in the module's docstring.
+    reason: the reason for the waste, as a sentence.
     """
 
     line: ProfiledLine
@@ -48,7 +48,7 @@ class Waste:
 
 
 def waste_of(lines: Sequence[ProfiledLine]) -> list[Waste]:
-    """Return the waste of all lines that stand out, the largest share first."""
+    """Return the waste of all lines that stand out, largest share first."""
     whole = sum(_cycles(line) for line in lines)
     found = []
     for line in lines:
@@ -91,7 +91,7 @@ def access_reason(a: AccessCounts) -> str:
 
 
 def _cause(a: AccessCounts) -> str:
-    step = max(a.strides, key=lambda s: (a.strides[s], s is not None), default=None)  # costs most
+    step = max(a.strides, key=lambda s: (a.strides[s], s is not None), default=None)  # most costly
     if step == 0 and a.kind != "global_load":
         return ": its lanes access the same address in turn"
     if step is None:

@@ -1,9 +1,9 @@
-"""Draw pictures. A picture made of cells is a Scene, which becomes SVG and PNG; plots use
-matplotlib.
+"""Draw pictures. A picture that consists of cells is a Scene, which is written as SVG and PNG;
+plots use matplotlib.
 
     runs/       a kernel's accesses: footprint, coalescing, banks, timeline
     layouts/    layouts, thread-value layouts, swizzles, copies, mma
-    explorer/   layouts to hover and step through
+    explorer/   interactive pictures of layouts
     timing/     plots of benchmarks: bars, lines over sizes, rooflines; their style
     report_pages.py, profile_page.py        the HTML of other results
     mismatch.py                             the positions of wrong values

@@ -1,5 +1,6 @@
-"""Draw a tensor's elements as cells. Long 1-D tensors wrap, a cell may cover several elements, and
-isolated cells get a ring."""
+"""Draw a tensor's elements as cells. Long 1-D tensors are wrapped, a cell may cover several
+elements, and circles mark isolated cells.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +12,21 @@ from forgekit.viz.grid import Block
 from forgekit.viz.palette import WRONG
 from forgekit.viz.scene import Array, Item, Label, Pixels, Rect, moved, text_width
 
-# position, in elements from the first element's edge, and the text there
+# A tick's position, in elements from the edge of the first element, and its label.
 Ticks = Sequence[tuple[float, str]]
 
 _MOST = 256  # maximum cells along an axis; on longer axes, a cell covers several elements
-# The length of an axis, in cells, from which a few cells are easily overlooked; maximum rings.
+# On an axis of at least this number of cells, a few cells are easily overlooked. The maximum number
+# of circles.
 _LARGE, _MOST_RINGS = 64, 12
-_RING = 7.0  # px
+_RING = 7.0  # in px
 _TICK = 10.5  # font size in px
 
 
 def wrapped_width(size: int) -> int:
-    """Return the number of elements per row of a 1-D tensor: a power of two that makes the picture
-    wider than it is high."""
+    """Return the number of elements per row in the picture of a 1-D tensor: a power of two for
+    which the picture is wider than high.
+    """
     width = 32
     while width * width < 4 * size:
         width *= 2
@@ -31,7 +34,7 @@ def wrapped_width(size: int) -> int:
 
 
 def cell_steps(rows: int, columns: int) -> tuple[int, int]:
-    """Return the number of elements that share a cell, down and across."""
+    """Return the numbers of rows and of columns that share a cell."""
     return -(-rows // _MOST), -(-columns // _MOST)
 
 
@@ -41,8 +44,9 @@ def reduced(
     steps: tuple[int, int],
     of: Callable[[Array], Array] = lambda strip: strip,
 ) -> Array:
-    """Return one number per cell. It is computed strip by strip, because there may be millions of
-    values."""
+    """Return one number per cell, computed one strip at a time, because there may be millions of
+    values.
+    """
     rows = []
     for start in range(0, len(values), steps[0]):
         strip = of(values[start : start + steps[0]])
@@ -55,14 +59,15 @@ def cell_items(
     numbers: Array, colours: Sequence[str | None], steps: tuple[int, int],
     cell: tuple[float, float],
 ) -> list[Item]:  # fmt: skip
-    """Return the cells, given as indices into `colours`, in a frame. cell: the width and height of
-    an element in px."""
+    """Return the cells, whose colours `numbers` selects from `colours`, in a frame. cell: the width
+    and height of an element in px.
+    """
     high, wide = numbers.shape[0] * steps[0] * cell[1], numbers.shape[1] * steps[1] * cell[0]
     return [Pixels(0, 0, wide, high, numbers, colours), Rect(0, 0, wide, high, None, "rule")]
 
 
 def rings(cells: Array, steps: tuple[int, int], cell: tuple[float, float]) -> list[Item]:
-    """Return circles around the True cells, if these are few and easily overlooked."""
+    """Return circles around the cells that are True, if these are few and easily overlooked."""
     hit = np.argwhere(cells)
     if max(cells.shape) < _LARGE or not 0 < len(hit) <= _MOST_RINGS:
         return []
@@ -77,9 +82,9 @@ def panel(
 ) -> Block:  # fmt: skip
     """Return a block of cells with text above them and labelled axes.
 
-    heads: lines of text, with x relative to the left edge of the cells; items: items relative to
-    the upper-left corner of the cells; size: the size of all cells together in px; x, y: the name
-    of each axis, and its ticks; cell: the size of an element in px.
+    heads: lines of text, with x relative to the left edge of the cells; items: the cells, relative
+    to their upper-left corner; size: the width and height of the grid of cells in px; x, y: the
+    name of each axis, and its ticks; cell: the width and height of an element in px.
     """
     longest = max((text_width(text, _TICK) for _, text in y[1]), default=0.0)
     left = longest + 8 if y[1] else 2.0

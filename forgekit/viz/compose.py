@@ -14,8 +14,9 @@ _LEAST, _PAGE = 340.0, 1040.0  # minimum and maximum width of the content in px
 
 
 def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
-    """Arrange grids side by side. If a grid is large, place overviews above and enlarged corners
-    below."""
+    """Arrange grids side by side. If one of them is large, draw overviews in a first row and
+    enlarged corners in a second row.
+    """
     if not any(g.is_large for g in grids):
         return _wrapped([g.block() for g in grids])
     overviews = [g.overview() if g.is_large else g.block() for g in grids]
@@ -26,8 +27,7 @@ def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
 
 
 def _wrapped(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Arrange blocks in rows that are not wider than a page, with the maximum number of blocks per
-    row."""
+    """Arrange blocks in as few rows as possible, none of them wider than a page."""
     rows: list[list[Block]] = [[]]
     for block in blocks:
         if rows[-1] and sum(b.width + _GAP for b in rows[-1]) + block.width > _PAGE:
@@ -50,10 +50,10 @@ def compose(
 ) -> Scene:
     """Compose the whole picture.
 
-    title: a layout in CuTe's notation or, if `plain`, text; lines: texts below the title; alarms:
-    errors; rows: the grids, where None leaves a place empty; swatches, notes: the legend at the
-    bottom; words: a text equivalent of the picture; aligned: in this number of rows, counted from
-    the top, the cells of the blocks in a column begin at the same x.
+    title: a layout in CuTe's notation or, if `plain`, text; lines: lines of text below the title;
+    rows: the grids, where None leaves a position empty; words: a text equivalent of the picture;
+    swatches, notes: the legend at the bottom; aligned: the number of rows, from the top, in which
+    the cells of the blocks in a column begin at the same x; alarms: error messages.
     """
     places, body_width, body_height = _place(rows, aligned)
     legend_width = max((_swatch_width(s) for s in swatches), default=0.0)

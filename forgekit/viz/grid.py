@@ -1,5 +1,6 @@
-"""Turn a grid of cells, with axes and borders, into items of a scene. A large grid becomes an
-overview."""
+"""Convert a grid of cells, with axes and borders, to items of a scene. A large grid is drawn as an
+overview.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +37,11 @@ class Content:
 class Axis:
     """An axis of a grid.
 
-    levels: lists of (first cell, cell after the last, text), from the level next to the grid
+    levels: lists of (first cell, cell after the last, text), from the level next to the cells
     outwards.
 
-    borders: maps a cell at which groups of modes meet to the weight (1, 2, …) of the line before
-    it.
+    borders: maps the first cell of each group in a nested mode to the weight (1, 2, …) of the line
+    before it.
     """
 
     levels: tuple[tuple[tuple[int, int, str], ...], ...]
@@ -52,7 +53,7 @@ class Axis:
 
 
 def plain_axis(size: int, step: int = 1) -> Axis:
-    """Return an axis that numbers the cells 0, 1, 2, …, or in larger steps."""
+    """Return an axis that numbers the cells 0, step, 2 step, …"""
     return Axis((tuple((i, i + 1, str(i * step)) for i in range(size)),))
 
 
@@ -72,8 +73,9 @@ def nested_axis(shape: Any) -> Axis:
 
 
 def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, float]:
-    """Return the width and height of a cell in px: larger in small pictures, smaller in wide
-    pictures."""
+    """Return the width and height of a cell in px. Cells are larger in small pictures and smaller
+    in wide pictures. longest: the number of characters in the longest text.
+    """
     wide = (29.0 if columns <= 32 else 25.0) if lines == 1 else 30.0
     side = 40.0 if columns <= 8 else 36.0 if columns <= 16 else wide
     return max(side, longest * 6.0 + 6.0), side
@@ -83,7 +85,7 @@ def cell_size(columns: int, longest: int, *, lines: int = 1) -> tuple[float, flo
 class Block:
     """Items positioned relative to the block's upper-left corner.
 
-    left, top: the position of the first cell, by which grids are aligned.
+    left, top: the position of the first cell, used to align grids.
     """
 
     name: str
@@ -102,10 +104,9 @@ class Grid:
     """A grid of cells.
 
     name: the panel's name; content: returns the content of the cell at (row, column); group:
-    returns the key that the cells of a group share. Between neighbours with different groups there
-    is a line: heavy if the first entries of the keys differ, otherwise fine. caption, note: lines
-    of text above the grid, bold and plain; cell: the size of a cell in px; frame: the colour of the
-    frame.
+    returns a cell's group. A line separates neighbours in different groups: it is heavy if the
+    first entries of the groups differ, otherwise fine. caption, note: lines of text above the grid,
+    bold and plain; cell: the width and height of a cell in px; frame: the colour of the frame.
     """
 
     name: str
@@ -163,8 +164,9 @@ class Grid:
     # -- lines --------------------------------------------------------------------------------
     def _group_lines(self, left: float, top: float, cell: tuple[float, float],
                      weights: tuple[float, float]) -> list[Item]:  # fmt: skip
-        """Return lines between neighbours of different groups, one line per run. weights: the line
-        widths for equal and for different first entries of the groups."""
+        """Return lines between neighbours in different groups, one line per run. weights: the line
+        widths for groups with equal and with different first entries.
+        """
         if self.group is None:
             return []
         width, height = cell
@@ -186,7 +188,7 @@ class Grid:
         return items
 
     def _axis_lines(self, left: float, top: float) -> list[Item]:
-        """Draw the borders of nested modes. Outer borders are heavier."""
+        """Return the borders of nested modes, with heavier lines for outer borders."""
         width, height = self.cell
         right, bottom = left + self.columns * width, top + self.rows * height
         rows = [(top + row * height, w) for row, w in self.row_axis.borders.items()]
@@ -220,7 +222,9 @@ class Grid:
 
     # -- large grids --------------------------------------------------------------------------
     def corner(self) -> Grid:
-        """Return the upper-left part of the grid, which is drawn in full next to an overview."""
+        """Return the upper-left part of the grid, whose cells are drawn individually next to an
+        overview.
+        """
         rows, columns = (8, 16) if self.columns > 2 * self.rows else (16, 8)
         rows, columns = min(rows, self.rows), min(columns, self.columns)
         cell = max(self.cell[0], 34.0), max(self.cell[1], 30.0)
@@ -233,16 +237,16 @@ class Grid:
         )  # fmt: skip
 
     def dot(self) -> tuple[float, float]:
-        """Return the width and height of a cell in an overview in px; the cell is square unless it
-        would be too thin."""
+        """Return the width and height, in px, of a cell in an overview. The cell is square unless
+        it would be too thin.
+        """
         side = min(_OVERVIEW_PX * 1.4 / self.columns, _OVERVIEW_PX / self.rows, 10.0)
         sizes = (min(max(side, _LEAST_PX / n), 10.0) for n in (self.columns, self.rows))
         wide, high = (max(math.floor(size * 2) / 2, 0.5) for size in sizes)
         return wide, high
 
     def overview(self, dot: tuple[float, float] | None = None) -> Block:
-        """Return the grid with cells as coloured dots, and a frame around the corner that is drawn
-        in full."""
+        """Return the grid with coloured dots as cells, and a frame around `corner`."""
         wide, high = dot or self.dot()
         top = _CAPTION * bool(self.caption or self.note) + _LEVEL
         left = text_width("0" * len(str(self.rows)), _TICK) + 8
@@ -267,8 +271,7 @@ class Grid:
 
 
 def ticks(size: int, most: int = 8) -> range:
-    """Return at most `most` ticks at multiples of a power of two, because most tile sizes are
-    powers of two."""
+    """Return at most `most` ticks, at multiples of a power of two, like most tile sizes."""
     step = 1
     while size > step * most:
         step *= 2
@@ -298,7 +301,7 @@ def _text_size(contents: list[Content], width: float, height: float) -> float:
 
 
 def runs(values: Iterable[Any]) -> list[tuple[int, int, Any]]:
-    """Return the runs of equal entries, as (start, end, entry)."""
+    """Return the runs of equal values as (start, end, value)."""
     found, start = [], 0
     for value, same in itertools.groupby(values):
         end = start + len(list(same))

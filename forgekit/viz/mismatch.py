@@ -1,5 +1,6 @@
-"""Draw the elements at which two tensors differ, with one cell per element or per block of
-elements, coloured by the kind of error."""
+"""Draw the elements at which two tensors differ, with one cell per element or per group of
+elements, coloured by the kind of error.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from forgekit.viz.grid import ticks
 from forgekit.viz.palette import UNTOUCHED, WRONG
 from forgekit.viz.scene import Array, Item, Line, Rect, Scene, Swatch
 
-_COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last is for _BEYOND
+_COLOURS = ("quiet", WRONG, UNTOUCHED, "nan", None)  # by code; the last one is for _BEYOND
 _LABELS = ("equal", "wrong value", "0 or never written", "NaN")
 _BEYOND = -1  # code of a cell after the end of a wrapped 1-D tensor
-_MAX_GRID = 32  # maximum cells along an axis that lines separate
+_MAX_GRID = 32  # maximum cells along an axis for lines between cells
 _MAX_TILE_LINES = 64
-# The maximum number of frames; the minimum size of a frame, as a fraction of the picture's size.
+# The maximum number of frames, and the minimum size of a frame as a fraction of the picture's size.
 _MAX_FRAMES, _LEAST_FRAME = 256, 0.012
-_CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px: element; limits of the longer side
+_CELL, _LEAST, _MOST = 27.0, 250.0, 480.0  # px per element; limits of the longer side
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,8 +51,8 @@ def mismatch_map(
     """Draw the elements at which `actual` and `expected` differ.
 
     A 2-D tensor is drawn directly, a 1-D tensor in rows whose width the axis states; the leading
-    dimensions of other tensors are merged. A cell that covers a block of elements has the colour of
-    its worst element.
+    dimensions of other tensors are merged. A cell that covers several elements has the colour of
+    the worst one.
 
     Args:
         report_or_actual: a CheckReport, or the actual values, compared as `check` does.
@@ -108,11 +109,12 @@ def draw(shown: Mismatches) -> Scene:
 def _tiles(
     codes: Array, tile: tuple[int, ...], cell: tuple[float, float]
 ) -> tuple[list[Item], str]:
-    """Return thin borders of the kernel's tiles and frames around tiles with mismatches, and the
-    number of these tiles as text, such as `2 of 8 tiles`. A 1-D tensor gets no borders, because
-    each row of its picture is a tile or contains few tiles."""
+    """Return thin borders of the kernel's tiles, frames around tiles with mismatches, and the
+    number of these tiles as text, such as `2 of 8 tiles`. The tiles of a 1-D tensor get no borders,
+    because each row of the picture is a tile or contains few tiles.
+    """
     rows = codes.reshape(-1, codes.shape[-1]) if codes.ndim > 1 else codes.reshape(1, -1)
-    # The rows of each matrix; no tile extends into the next matrix.
+    # The number of rows per matrix. No tile extends into the next matrix.
     each = max(codes.shape[-2], 1) if codes.ndim > 1 else 1
     high = tile[-2] if len(tile) > 1 and codes.ndim > 1 else each
     tops = [s + k for s in range(0, len(rows), each) for k in range(0, each, high or each)]
@@ -134,7 +136,7 @@ def _tiles(
     bottoms, rights = [*tops[1:], down], [*lefts[1:], across]
     for i, k in hit:
         columns, lines = rights[k] - lefts[k], bottoms[i] - tops[i]
-        if min(columns / across, lines / down) >= _LEAST_FRAME:  # smaller ones hide the tile
+        if min(columns / across, lines / down) >= _LEAST_FRAME:  # smaller frames hide the tile
             items.append(Rect(lefts[k] * wide, tops[i] * high_px, columns * wide,
                               lines * high_px, None, "ink", 2, sort="wrong tile"))  # fmt: skip
     return items, counted
@@ -167,8 +169,9 @@ def _as_grid(codes: Array, tile: tuple[int, ...] | None) -> tuple[Array, str, st
 
 
 def _size(rows: int, columns: int) -> tuple[float, float]:
-    """Return the width and height of all cells together in px, close to the tensor's
-    proportions."""
+    """Return the width and height of the grid of cells in px, approximately in the tensor's
+    proportions.
+    """
     long_side = min(_MOST, max(_LEAST, _CELL * max(rows, columns)))
     ratio = min(max(rows / columns, 0.12), 2.0)
     wide, high = (long_side, long_side * ratio) if ratio <= 1 else (long_side / ratio, long_side)

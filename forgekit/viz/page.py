@@ -1,5 +1,5 @@
-"""Write HTML that a script makes interactive. Until the script runs, or if it may not run, the HTML
-shows a static picture.
+"""Write HTML that a script makes interactive. Before the script runs, or if scripts are disabled,
+the HTML shows a static picture.
 
 The HTML is self-contained: it needs no network and no kernel. JupyterLab removes scripts and their
 contents from an untrusted notebook.
@@ -22,13 +22,12 @@ _PNG = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=]+")
 
 
 def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str = "") -> str:
-    """Return `still` in an element of the class `kind`, with a script that refers to the element as
-    `root`. This element encloses the script or, in a notebook that runs scripts elsewhere, is the
-    next element whose script has not started.
+    """Return `still` in an element with the class `kind` together with scripts, which refer to the
+    element as `root`. `root` is the element that encloses the scripts or, in a notebook that runs
+    scripts elsewhere, the next element whose scripts have not started.
 
-    The element's name is derived from the script and its data without their PNGs, and not from the
-    static picture, because the bytes of a PNG depend on fonts, on Pillow and on the processor.
-    label: an accessible name for the element.
+    The element's name is derived from the scripts and their data, but not from PNGs, whose bytes
+    depend on the fonts, on Pillow and on the processor. label: an accessible name for the element.
     """
     named_after = _PNG.sub("", scripts)
     name = f"{kind}-" + hashlib.sha256(named_after.encode()).hexdigest()[:10]
@@ -48,7 +47,7 @@ def fragment(kind: str, still: str, scripts: str, *, label: str = "", style: str
 
 
 def in_script(value: object) -> str:
-    """Return a value as JSON in which no characters can end the script early."""
+    """Return a value as JSON without characters that could end a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     for character in "<>\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -56,8 +55,10 @@ def in_script(value: object) -> str:
 
 
 def packed(value: Any) -> Any:
-    """Return the payload with long lists of integers as runs [first, step, count, ...] if that is
-    shorter, because most layouts have regular offsets. `unpacked` in shared.js reverses this."""
+    """Return the value with lists of integers as runs [first, step, count, ...] where these are
+    shorter, as they are for the regular offsets of most layouts. `unpacked` in shared.js reverses
+    this.
+    """
     if isinstance(value, dict):
         return {key: packed(entry) for key, entry in value.items()}
     if not isinstance(value, list):
@@ -92,8 +93,9 @@ def img_tag(png: bytes, alt: str, width_px: float | None = None) -> str:
 
 
 def write_page(path: Any, title: str, body: str) -> None:
-    """Write a fragment as a complete HTML page to a file. Raise UsageError if that is
-    impossible."""
+    """Write a fragment as a complete HTML page to a file. Raise UsageError if the file cannot be
+    written.
+    """
     write_output("output file", path, (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -104,8 +106,9 @@ def write_page(path: Any, title: str, body: str) -> None:
 
 
 def living(png: bytes, drawn: str, alt: str, width_px: float) -> str:
-    """Return a PNG that a script replaces with HTML in the page's colours. The HTML's fk-scroll
-    element can scroll."""
+    """Return HTML with a PNG that a script replaces with `drawn`, which adapts to the page's
+    colours and may be scrolled.
+    """
     for character, escaped in (("\\", "\\\\"), ("`", "\\`"), ("${", "\\${"), ("</", "<\\/")):
         drawn = drawn.replace(character, escaped)
     scripts = (

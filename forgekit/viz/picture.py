@@ -1,5 +1,6 @@
-"""Write a picture as a file, or as a notebook's output: SVG in the page's colours, and a PNG if
-scripts do not run."""
+"""Write a picture to a file or to a notebook's output: as SVG in the page's colours, or as a PNG if
+scripts do not run.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _STYLE = (
     ".fk-card{background:var(--fk-card);color:var(--fk-dim);border:1px solid var(--fk-rim);"
     "border-radius:8px;padding:14px 18px;width:fit-content;min-width:min(100%,24rem);"
     f"max-width:100%;box-sizing:border-box;font:12px/1.5 {SANS}}}"
-    ".fk-card .fk-texts{width:0;min-width:100%}"  # as wide as the cells, even if texts are wider
+    ".fk-card .fk-texts{width:0;min-width:100%}"  # no wider than the cells
     ".fk-card .fk-texts p{margin:0 0 2px;overflow-wrap:anywhere}"
     ".fk-card p.alarm{color:var(--fk-alarm)}"
     ".fk-card p.title{font-size:14.5px;font-weight:600;color:var(--fk-ink)}"
@@ -33,7 +34,7 @@ def picture_svg(shown: Picture) -> str:
 
 
 def picture_png(shown: Picture) -> bytes:
-    """Return a PNG with two pixels per CSS pixel, or 1.5 for a large picture."""
+    """Return a PNG with 2 pixels per CSS pixel, or 1.5 if the picture is large."""
     scene = shown.scene
     return png_bytes(scene, 1.5 if scene.width * scene.height > _LARGE else 2.0)
 
@@ -49,8 +50,7 @@ def pictures_html(shown: Iterable[Picture]) -> str:
 
 
 def _card(scene: Scene) -> str:
-    """Return the picture with its texts as HTML. The texts wrap on a narrow page; only the cells
-    scroll."""
+    """Return the picture as HTML. On a narrow page, the text wraps, and only the cells scroll."""
     layout = "" if scene.plain else " layout"
     head = [f'<p class="title{layout}">{escape(scene.title)}</p>']
     head += [f'<p class="{role}">{escape(text)}</p>' for text, role in scene.lines]
@@ -60,8 +60,7 @@ def _card(scene: Scene) -> str:
         shape = f'<svg {width} height="16" style="flex:none">{drawn(swatch.items(1, 1))}</svg>'
         keys.append(f"<span>{shape * bool(swatch.fills)}{escape(swatch.text)}</span>")
     foot = [f"<p>{escape(text)}</p>" for text in scene.notes]
-    # These texts are hidden from screen readers, because the picture's accessible name contains
-    # them.
+    # This text is hidden from screen readers, because the picture's accessible name contains it.
     return (
         f'<div class="fk-picture fk-card"><style>{_STYLE}</style>'
         f'<div class="fk-texts" aria-hidden="true">{"".join(head)}</div>'
@@ -72,10 +71,10 @@ def _card(scene: Scene) -> str:
 
 
 class LayoutPicture(Picture):
-    """A picture. The last expression of a cell shows it; `print` shows its text.
+    """A picture, which a notebook displays; `print` prints it as text.
 
     Attributes:
-        scene: the drawing, as data.
+        scene: the drawing as data.
     """
 
     def __init__(self, scene: Scene) -> None:

@@ -16,7 +16,7 @@ _BAR_PX = 260
 
 
 def predicted_html(p: PredictedTime) -> str:
-    """Return the prediction as HTML. Its bars are striped, because they are not measurements."""
+    """Return the prediction as HTML, with striped bars, because it is not a measurement."""
     head, colon, rest = p.headline.partition(": ")
     parts = [f'<div style="margin:4px 0 6px"><b>{escape(head)}</b>{escape(colon + rest)}</div>']
     if p.us is not None:

@@ -1,8 +1,8 @@
 """Show a profile in a notebook: its table, and the accesses of the clicked line.
 
-The HTML contains the first accesses of each line; `profile.js` draws them. Without scripts, the
-page shows a picture of the line that wastes the most bytes or wavefronts, and describes all
-included accesses in words.
+The HTML contains the first accesses of each line, which `profile.js` draws. If scripts do not run,
+the page shows a picture of the line that wastes the most bytes or wavefronts, and describes all of
+these accesses in words.
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ def _shown(accesses: tuple[WarpAccess, ...], kind: str) -> WarpAccesses:
 
 
 def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
-    """Return the data of a line's accesses. texts: maps each text to its number, so that equal
-    texts are stored once."""
+    """Return the data for a line's accesses. texts: maps each text to its number, so that equal
+    texts are stored only once.
+    """
     accesses = p.first_accesses[site]
     shown = _shown(accesses, site[1])
     block = next(launch.block for launch in p.launches
@@ -117,8 +118,9 @@ def _site(p: Profile, site: Site, texts: dict[str, int]) -> dict[str, Any]:
 
 
 def _elements(a: WarpAccess) -> list[Any]:
-    """Return the tensor's name and the lanes' coordinates, mode by mode; if there are several
-    tensors, return a name per lane."""
+    """Return the tensor's name and the lanes' coordinates, mode by mode. If the lanes access
+    several tensors, return one name per lane.
+    """
     found = [_ELEMENT.fullmatch(text) for text in a.element]
     names = {m[1] for m in found if m}
     if len(names) != 1 or any(m is None for m, on in zip(found, a.active, strict=True) if on):

@@ -28,12 +28,13 @@ from forgekit.viz.scene import (
     hatch_lines,
 )
 
-_NARROW = 0.92  # because DejaVu is wider than the fonts of most pages
+_NARROW = 0.92  # narrows DejaVu, which is wider than most pages' fonts
 
 
 def png_bytes(scene: Scene, scale: float = 2.0, colours: int = 256) -> bytes:
-    """Return a PNG for a light page, with `scale` pixels per CSS pixel. The same library versions
-    produce the same bytes."""
+    """Return a PNG for a light page, with `scale` pixels per CSS pixel. With the same library
+    versions, equal scenes give equal bytes.
+    """
     size = (round(scene.width * scale), round(scene.height * scale))
     image = Image.new("RGB", size, PAPER)
     draw = Draw(image)
@@ -54,7 +55,7 @@ def small_png(image: Image.Image, colours: int = 256) -> bytes:
 
 @functools.lru_cache(maxsize=128)
 def _font(pixels: float, bold: bool, mono: bool) -> Any:
-    import matplotlib  # a slow import, which only texts need
+    import matplotlib  # a slow import that only text needs
 
     name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
     path = os.path.join(matplotlib.get_data_path(), "fonts", "ttf", name)
@@ -107,8 +108,9 @@ def _hatch(draw: ImageDraw, box: Cell | Rect, colour: str, s: float) -> None:
 
 
 def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, int, int, int]:
-    """Return the first and the last pixel of a box, such that neighbouring boxes touch but do not
-    overlap."""
+    """Return the coordinates of a box's first and last pixel. Neighbouring boxes touch but do not
+    overlap.
+    """
     left, top = round(item.x * s), round(item.y * s)
     right, bottom = item.x + (item.width - gap), item.y + (item.height - gap)
     return left, top, max(round(right * s) - 1, left), max(round(bottom * s) - 1, top)
@@ -117,7 +119,7 @@ def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, i
 def _line(draw: ImageDraw, line: Line, s: float) -> None:
     colour, thick = _light(line.stroke), max(round(line.width * s), 1)
     x1, y1, x2, y2 = (v * s for v in (line.x1, line.y1, line.x2, line.y2))
-    if x1 == x2:  # a box, because a line drawn by Pillow can be a pixel off
+    if x1 == x2:  # because a line drawn by Pillow may be one pixel off
         left = round(x1 - thick / 2)
         draw.rectangle((left, round(y1), left + thick - 1, round(y2)), colour)
     elif y1 == y2:

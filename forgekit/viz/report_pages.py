@@ -1,4 +1,4 @@
-"""Show a check, the sanitizer's report and predictions in a notebook."""
+"""Show check reports, sanitizer reports and predictions in a notebook."""
 
 from __future__ import annotations
 

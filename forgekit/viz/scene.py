@@ -1,5 +1,5 @@
-"""Describe a picture as data: items with their positions in CSS pixels. `svg` and `raster` turn a
-picture into files.
+"""Describe a picture as data: items with positions in CSS pixels. The modules `svg` and `raster`
+write these data as SVG and PNG.
 
 A colour is `#RRGGBB`, which is the same on every page, or a role in `palette.THEME` such as "ink",
 whose colour differs on a dark page. `sort` is the meaning of an item; it is not drawn.
@@ -21,8 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Rect:
-    """A rectangle: filled if `fill` is given, with a border if `stroke` is given, and hatched if
-    `hatch` is given."""
+    """A rectangle, which may have a fill, a border (`stroke`) and hatching."""
 
     x: float
     y: float
@@ -50,7 +49,7 @@ class Line:
 @dataclass(frozen=True)
 class Label:
     """A line of text. y: the vertical middle of the line; anchor: start, middle or end. Upright
-    text reads from bottom to top, and (x, y) is its middle.
+    text runs from bottom to top, with its middle at (x, y).
     """
 
     x: float
@@ -67,11 +66,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Cell:
-    """A square of a grid with up to two lines of text.
+    """A cell of a grid, with up to two lines of text.
 
     size: the font size in px; corner: small text in the upper-right corner; hatched: True for a
-    cell that no thread holds; data: the meaning of the cell, which is written as `data-…`
-    attributes.
+    cell that no thread holds; data: the cell's meaning, written as `data-…` attributes.
     """
 
     x: float
@@ -88,8 +86,9 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """Many small cells without text. numbers: the cells' indices into `colours`, (rows, columns). A
-    colour of None is transparent."""
+    """Many small cells without text. numbers: the cells' indices into `colours`, an array of shape
+    (rows, columns). The colour None is transparent.
+    """
 
     x: float
     y: float
@@ -133,7 +132,7 @@ class Swatch:
 
 @dataclass(frozen=True)
 class Panel:
-    """Items that belong together, such as one matrix; `name` becomes `data-panel`."""
+    """Items that belong together, such as one matrix; `name` is written as `data-panel`."""
 
     name: str
     items: tuple[Item, ...]
@@ -141,11 +140,11 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A whole picture: the size in px, the title and a text equivalent.
+    """A whole picture: its size in px, its title and a text equivalent.
 
-    body: the rectangle that contains the cells, (x, y, width, height); plain: True if the title is
-    not a layout; lines: the texts below the title, with their roles; swatches, notes: the legend;
-    panels: the items of the whole picture, including its texts.
+    body: the rectangle (x, y, width, height) that contains the cells; plain: True if the title is
+    not a layout; lines: the lines below the title, with their roles; swatches, notes: the legend;
+    panels: all items of the picture, including its text.
     """
 
     width: float
@@ -161,7 +160,9 @@ class Scene:
 
 
 def text_width(text: str, size: float, mono: bool = False) -> float:
-    """Estimate the width of text in px; the estimate slightly exceeds the width in most fonts."""
+    """Return an estimate of the width of text in px, which slightly exceeds the width in most
+    fonts.
+    """
     return len(text) * size * (0.61 if mono else 0.58)
 
 
@@ -196,7 +197,7 @@ def cell_texts(cell: Cell) -> list[Label]:
 
 
 def hatch_lines(box: Cell | Rect) -> list[tuple[float, float, float, float]]:
-    """Return hatching strokes across a box, from lower left to upper right, as (x1, y1, x2, y2)."""
+    """Return the strokes that hatch a box, from lower left to upper right, as (x1, y1, x2, y2)."""
     lines, reach = [], _HATCH / 2
     while reach < box.width + box.height:
         x1, x2 = max(reach - box.height, 0.0), min(reach, box.width)

@@ -1,5 +1,6 @@
-"""Write a Scene as SVG. Equal scenes give equal bytes; there are no ids, dates or external
-references."""
+"""Write a Scene as SVG. Equal scenes give equal bytes, because the SVG contains no ids, dates or
+external references.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ from forgekit.viz.scene import (
 SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _BASELINE = 0.35  # distance from the middle of a line to its baseline, in units of the font size
-_LEAST = 0.88  # on a page narrower than this fraction of the width, the picture scrolls
-_NARROW = 360.0  # px; a picture of this width fits on every page
+_LEAST = 0.88  # the picture shrinks to this fraction of its width, then scrolls
+_NARROW = 360.0  # in px; a picture of this width fits on every page
 
 
 def _style() -> str:
-    # Renderers without CSS variables use the attribute next to the class, which contains the light
-    # page's colour.
+    # A renderer without CSS variables uses the attribute next to the class, which contains the
+    # colour for a light page.
     light, dark = variables(THEME)
     light += "--fk-on-light:inline;--fk-on-dark:none"
     dark += "--fk-on-light:none;--fk-on-dark:inline"
@@ -45,9 +46,9 @@ def _style() -> str:
 
 
 def svg_text(scene: Scene, *, body: bool = False) -> str:
-    """Return an SVG document. Cells have `data-…` attributes.
+    """Return a scene as an SVG document, in which cells have `data-…` attributes.
 
-    body: True omits the texts that the page itself contains.
+    body: True to omit the text that the surrounding HTML contains.
     """
     shown = [p for p in scene.panels if not body or p.name not in ("heading", "legend")]
     parts = [f"<g data-panel={quoteattr(p.name)}>\n{drawn(p.items, named=not body)}\n</g>"
@@ -57,9 +58,9 @@ def svg_text(scene: Scene, *, body: bool = False) -> str:
 
 
 def drawn(items: Iterable[Item], *, named: bool = False) -> str:
-    """Return the items as SVG, in order. Attributes that neighbours share are written once.
+    """Return the items as SVG, in order. Attributes that consecutive items share are written once.
 
-    named: True adds the meaning of each cell as attributes.
+    named: True to add the meaning of each cell as attributes.
     """
     parts = []
     for common, alike in itertools.groupby(items, _common):
@@ -71,9 +72,9 @@ def drawn(items: Iterable[Item], *, named: bool = False) -> str:
 def responsive(
     box: tuple[float, float, float, float], words: str, body: str, title: str = ""
 ) -> str:
-    """Return an SVG document that shrinks with the page, down to a readable size.
+    """Return an SVG document that shrinks with the page, but remains readable.
 
-    box: the visible part, (x, y, width, height); words: a text equivalent.
+    box: the visible part (x, y, width, height); words: a text equivalent.
     """
     *_, width, height = box
     least = width * (_LEAST if width > _NARROW else 0.0)
@@ -88,8 +89,9 @@ def responsive(
 
 
 def _common(item: Item) -> str:
-    """Return the element that encloses an item and similar neighbours, with % in place of these
-    items; an empty string if there is no such element."""
+    """Return the element that encloses an item and similar consecutive items, with % in place of
+    these items, or an empty string if the item needs no such element.
+    """
     match item:
         case Cell():
             return f'<g fill="{INK}" text-anchor="middle">%</g>'
@@ -107,13 +109,13 @@ def _common(item: Item) -> str:
 
 
 def _number(value: float) -> str:
-    # Python 3.12 sums floats more accurately than 3.11, so sums that differ in the last bit must
-    # round to the same text.
+    # Python 3.12 sums floats more accurately than 3.11, so numbers that differ in the last bit must
+    # give the same text.
     return f"{value + 1e-7:.2f}".rstrip("0").rstrip(".") or "0"
 
 
 def _paint(fill: str | None, stroke: str | None = None, width: float = 1.0) -> str:
-    """Return attributes for fixed colours, and classes for the page's colours."""
+    """Return attributes for fixed colours, and a class for colours that depend on the page."""
     classes, out = [], ""
     for attribute, suffix, colour in (("fill", "", fill), ("stroke", "-s", stroke)):
         if colour is None:
@@ -187,8 +189,9 @@ def _strokes(box: Cell | Rect, colour: str) -> str:
 
 
 def _pixels(pixels: Pixels) -> str:
-    """Return one image for all pages, or one image per theme (light, dark) if the colours depend on
-    the theme."""
+    """Return one image for all pages, or one image each for light and dark pages if the colours
+    depend on the page.
+    """
     themed = any(colour in THEME for colour in pixels.colours if colour)
     n, out = _number, []
     size = (

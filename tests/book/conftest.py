@@ -26,20 +26,21 @@ REPOSITORY = "https://github.com/OWNER/NAME"
 AXE = "4.14.1"
 AXE_SHA256 = "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745"
 
-sys.path.insert(0, str(ROOT / "book"))  # where Sphinx also finds forgebook
+sys.path.insert(0, str(ROOT / "book"))  # as in the book's build, for importing forgebook
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with the built pages: FORGEKIT_BOOK_SITE, or a new build by `forgekit
-    book`."""
+    """Return the folder with the built pages: FORGEKIT_BOOK_SITE if set, otherwise a new build by
+    `forgekit book`.
+    """
     if given := os.environ.get("FORGEKIT_BOOK_SITE"):
         return Path(given).resolve()
     if importlib.util.find_spec("jupyter_book") is None:
         pytest.skip("Jupyter Book is missing: uv sync --extra book")
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if worker else base) / "book"  # shared by all workers
+    folder = (base.parent if worker else base) / "book"  # all workers share this folder
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -54,7 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def pages(site: Path) -> dict[str, Page]:
-    """Map each path below the site to the parsed page."""
+    """Map each page's path, relative to the site, to the parsed page."""
     return {f.relative_to(site).as_posix(): Page.read(f) for f in sorted(site.rglob("*.html"))
             if "_static" not in f.relative_to(site).parts}  # fmt: skip
 
@@ -66,7 +67,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    """Return the site's address, which is reachable only on this machine."""
+    """Yield the address of a server for the site, which only this machine can reach."""
     handler = functools.partial(_Quiet, directory=str(site))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -76,8 +77,9 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """Return axe-core's script: FORGEKIT_AXE, or a download from npm that the user's cache
-    keeps."""
+    """Return axe-core's script, from the file FORGEKIT_AXE or from npm, cached in the user's cache
+    folder.
+    """
     if given := os.environ.get("FORGEKIT_AXE"):
         return Path(given).read_text(encoding="utf-8")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "forgekit-tests"

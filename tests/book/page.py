@@ -14,7 +14,7 @@ FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "shortcut"}
 
 @dataclass
 class Page(HTMLParser):
-    """The content of a page. headings: (level, text); pictures: (kind, alt); styles: CSS text."""
+    """A parsed page. headings: pairs (level, text); pictures: pairs (kind, alt); styles: CSS."""
 
     path: Path
     ids: set[str] = field(default_factory=set)
@@ -28,7 +28,7 @@ class Page(HTMLParser):
     title: str = ""
     language: str = ""
     _open: str = ""
-    _unseen: int = 0  # depth of <div> inside a print-only part
+    _unseen: int = 0  # nesting depth of <div> in a print-only part
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Page(HTMLParser):
 
 
 def target(page: str, link: str) -> tuple[str, str] | None:
-    """Return (page, anchor) of a link's target below the site; None if the link leaves the site."""
+    """Return the (page, anchor) to which a link leads, or None if it leads outside the site."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return None

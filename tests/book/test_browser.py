@@ -1,5 +1,4 @@
-"""Test the built site in headless Chromium: looks, themes, search, folds, explorer,
-accessibility."""
+"""Test the built site in headless Chromium: layout, themes, search, folds, accessibility."""
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ LOOKED_AT = ("book/index.html", WHY, LAYOUTS, "book/benchmarks.html", "book/arch
 MORE = ("book/reference_check.html", "book/glossary.html", "book/exercises.html", "book/setup.html",
         "search.html", PLAYGROUND)  # fmt: skip
 
-# Transitions are off, so colours do not change while they are read.
+# Transitions are disabled, so that colours do not change while they are read.
 STILL = {"reduced_motion": "reduce"}
 
 
 @pytest.fixture
 def visit(browser: Any, address: str) -> Iterator[Open]:
-    """Open a page; fail on any error and on any request to another host."""
+    """Yield a function that opens a page and fails on any error or request to another host."""
     faults: list[str] = []
     contexts = []
 
@@ -50,7 +49,7 @@ def visit(browser: Any, address: str) -> Iterator[Open]:
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_screenshots(visit: Open, tmp_path: Path, width: int, scheme: str) -> None:
-    """FORGEKIT_SHOTS names a folder that keeps the screenshots for viewing."""
+    """FORGEKIT_SHOTS names a folder in which to keep the screenshots."""
     folder = Path(os.environ.get("FORGEKIT_SHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     for name in LOOKED_AT:
@@ -88,7 +87,7 @@ OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre
 
 
 def test_code_fits_its_cell(visit: Open, pages: dict[str, Page], address: str) -> None:
-    """Lines may have 100 columns, which is ruff's limit."""
+    """Lines may have up to 100 columns, ruff's limit."""
     page = visit("book/index.html", width=1280)
     names = [name for name in pages if name.startswith("week0")]
     assert names
@@ -102,7 +101,7 @@ def test_dark_mode(visit: Open) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     cell = "getComputedStyle(document.querySelector('svg.forge .cell, svg.forge rect')).fill"
     light = page.evaluate(ground), page.evaluate(cell)
-    for _ in range(3):  # the button cycles: system, light, dark
+    for _ in range(3):  # the button cycles through system, light and dark
         page.locator("button.theme-switch-button:visible").first.click()
         if page.locator("html[data-theme=dark]").count():
             break
@@ -117,7 +116,7 @@ def test_search_finds_a_word(visit: Open) -> None:
     field.fill("wavefront")
     field.press("Enter")
     page.wait_for_url("**/search.html?q=wavefront*")
-    # Results are added one by one.
+    # The page adds results one by one.
     page.locator(
         "#search-results a", has_text="Find out why a kernel is slow or wrong"
     ).first.wait_for()
@@ -133,7 +132,7 @@ def test_search_shows_the_text_and_the_section_first(visit: Open) -> None:
 
 
 def test_paper_has_folded_outputs_and_whole_lines(visit: Open) -> None:
-    page = visit(WHY, width=700)  # an A4 sheet without its margins
+    page = visit(WHY, width=700)  # the width of an A4 sheet without margins
     page.emulate_media(media="print")
     hidden = "all => all.filter(x => !x.checkVisibility({contentVisibilityAuto: true})).length"
     assert page.locator("details .output, details pre").count() > 10
@@ -144,7 +143,7 @@ def test_paper_has_folded_outputs_and_whole_lines(visit: Open) -> None:
 
 
 def test_code_is_85_percent_of_prose(visit: Open) -> None:
-    """`test_code_fits_its_cell` checks the other limit: 100 columns at 1,280 pixels."""
+    """`test_code_fits_its_cell` checks that the code is small enough."""
     page = visit(WHY)
     size = "x => parseFloat(getComputedStyle(x).fontSize)"
     code, prose = (page.locator(f"article {x}").first.evaluate(size) for x in ("pre", "p"))
@@ -153,7 +152,7 @@ def test_code_is_85_percent_of_prose(visit: Open) -> None:
 
 def test_bars_have_a_ceiling_and_grey_peers(visit: Open) -> None:
     page = visit("book/benchmarks.html")
-    assert page.evaluate("document.documentElement.scrollHeight") < 20_000  # once 32,662
+    assert page.evaluate("document.documentElement.scrollHeight") < 20_000  # it was once 32,662
     assert not [h for h in page.locator("article h3").all_inner_texts() if "h200" in h.lower()]
     table = page.locator("table.bars[style]").first
     line = "x => getComputedStyle(x, '::before').borderLeftStyle"
@@ -190,7 +189,7 @@ def test_a_prediction_stays_hidden(visit: Open) -> None:
     assert not fold.locator(".cell_output, .output").first.is_visible()
     question = "global load sectors per request"
     page.get_by_label(f"Your prediction: {question}").fill("12")
-    page.reload()  # the prediction is kept
+    page.reload()  # the page keeps the prediction
     page.get_by_label(f"Your prediction: {question}").press("Enter")
     page.keyboard.press("Enter")
     assert fold.locator(".output").first.is_visible()
@@ -254,7 +253,7 @@ def test_the_playground_marks_an_element_in_every_picture(visit: Open) -> None:
     page.get_by_role("grid", name="Layout").locator("td[tabindex='0']").focus()
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-    assert page.locator("td.pg-on").count() == 3  # (0,4), (1,0) and offset 4 of the memory
+    assert page.locator("td.pg-on").count() == 3  # (0,4), (1,0), and offset 4 in the memory picture
     assert page.locator("#pg-say").inner_text().startswith("(0,4), index 16: offset 4, byte 16")
     page.get_by_label("Offset → coordinates").fill("4")
     assert page.locator("#pg-offset-is").inner_text() == "(1,0) (0,4)"
@@ -278,8 +277,7 @@ RUN_AXE = """async ([unseen, options]) => {
     return found.violations.filter((v) => ["serious", "critical"].includes(v.impact))
         .map((v) => v.id + ": " + v.nodes.slice(0, 4).map((n) => n.target.join(" ")).join(" | "));
 }"""
-# Not checked here: pictures, whose names test_pages.py checks, and rows that resemble the first
-# two.
+# Pictures, whose names test_pages.py checks, and rows like the first two are not checked here.
 ALIKE = ["svg[role=img]", "[role=row]:not(:first-child)", "tr:nth-child(n+3)"]
 CONTRAST = "color-contrast"
 
@@ -300,7 +298,7 @@ def violations(browser: Any, axe: str, addresses: list[str], scheme: str, *optio
 def test_accessibility(browser: Any, address: str, pages: dict[str, Page], axe: str) -> None:
     """axe-core finds no serious or critical violation (colours: see below).
 
-    The check takes seconds per page, so it covers one page of each kind, or all with
+    The check takes seconds per page, so it covers one page of each kind, or all pages if
     FORGEKIT_AXE_ALL=1.
     """
     names = [name for name in pages if name != "index.html"]  # index.html redirects immediately

@@ -1,5 +1,6 @@
-"""Test that the reference's examples print the text below them, and the weeks' pages their stated
-results."""
+"""Test that the reference's examples print the text below them, and that code on the weeks' pages
+gives the stated results.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ KERNEL = ROOT / "book" / "examples" / "kernel.py"
 
 
 def test_the_examples_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples run in order and in the same namespace, as if typed one after another."""
+    """The examples run in order and in one namespace, as if typed one after another."""
     monkeypatch.setenv("FORGEKIT_PROGRESS", str(tmp_path))
     monkeypatch.setattr(predictions, "_answered", {})
     spec = importlib.util.spec_from_file_location("example_kernel", KERNEL)
@@ -56,7 +57,7 @@ def test_an_example_on_the_page_has_nothing_of_doctest() -> None:
 
 # -- suggestions on the pages of weeks 1 and 2 ---------------------------------------------
 def tried(week: str) -> Any:
-    """Return the value of the last line of the page's code, on the virtual GPU."""
+    """Run the code on a week's page on the virtual GPU; return the value of its last line."""
     (code,) = re.findall(
         r"^```python\n(.+?)^```", (ROOT / week / "README.md").read_text("utf-8"), re.M | re.S
     )
@@ -87,7 +88,7 @@ def test_it_counts_what_the_page_says(
     assert fewer / more == pytest.approx(share, abs=0.005)
 
 
-# -- the walk from a failing grade to the fix ---------------------------------------------------
+# -- the steps from a failing grade to the fix --------------------------------------------------
 def test_week_0_shows_the_output_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     e = fk.exercise("week0/lower_triangle")

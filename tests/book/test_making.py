@@ -1,4 +1,4 @@
-"""Test the parts of the pages without Sphinx: notebooks, glossary, reference, benchmarks."""
+"""Test generated parts of the pages without Sphinx: notebooks, glossary, reference, benchmarks."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-# Terms that no notebook introduces, with the reasons.
+# Maps each term that no notebook introduces to the reason.
 ELSEWHERE = {
     "reduction": "week 1, whose title it is",
     **dict.fromkeys(("ceiling", "cold"), "the page with the benchmarks"),
@@ -159,7 +159,7 @@ def test_the_reference_has_all_public_names() -> None:
     assert names == set(forgekit.__all__) - {
         "device",
         "target",
-    }  # values; the page names them
+    }  # these are values, which the page's text mentions
     assert {item.name for item in reference.items("forgekit.layouts")} >= {
         "zipped_divide",
         "Layout",

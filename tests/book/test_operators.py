@@ -1,4 +1,4 @@
-"""Test the recorded runs of the operators on the benchmarks page, with made-up results."""
+"""Test the part of the benchmarks page about recorded runs of operators, with made-up results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def results(*rows: SuiteRow) -> SuiteResults:
 def test_what_is_not_reached_is_said() -> None:
     text = operators.markdown(
         results(
-            row(LARGE, "forgekit", 0.25),  # 800 GB/s of 1000
+            row(LARGE, "forgekit", 0.25),  # 800 of 1,000 GB/s
             row(LARGE, "torch", 0.2),
             row(SMALL, "forgekit", 0.1, 4000),
             row(SMALL, "torch", 0.099, 4000),  # within the noise
@@ -63,14 +63,14 @@ def test_each_run_has_its_ceiling() -> None:
     two = replace(two, machines=[known, replace(known, ceiling_gbps=4100.0)])
     lost = replace(row(SMALL, "forgekit", 0.2), status="error", timing=None, machine=None)
     two = replace(two, rows=[*two.rows, lost])
-    words = "Ceiling: 4,200 and 4,100 GB/s, from 2 runs; the data sheet promises 4,800."
+    words = "Ceiling: 4,200 and 4,100 GB/s, from 2 runs; the data sheet states 4,800."
     assert words in operators.running_text(two)
     assert "Ceiling: 1,000 GB/s." in operators.running_text(results(row(LARGE, "forgekit", 0.2)))
 
 
 def test_what_the_run_left_out_is_said() -> None:
     text = operators.markdown(results(row(LARGE, "forgekit", 0.2), row(SMALL, "forgekit", 0.1)))
-    assert "The suite also has float16, which this run left out." in text
+    assert "The suite also contains float16, which this run omitted." in text
     own = replace(results(row(LARGE, "forgekit", 0.2)), suite="mine.toml")
     assert "left out" not in operators.markdown(own)
 
@@ -91,8 +91,7 @@ def test_a_peer_without_a_time_has_a_note() -> None:
 
 
 def test_a_contender_keeps_its_colour() -> None:
-    """A contender's colour stays the same even in the picture of a type for which another contender
-    has no time."""
+    """A contender has the same colour even in a picture in which another contender has no times."""
     wrong = SuiteRow(SMALL, "torch", "wrong", 1, error="x", machine=0)
     text = operators.markdown(
         results(

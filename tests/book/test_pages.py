@@ -1,4 +1,4 @@
-"""Test the built pages: nothing is broken, missing, or loaded from elsewhere."""
+"""Test that on the built pages nothing is broken, missing, or loaded from another host."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def pages_text(pages: Pages, name: str) -> str:
 
 def test_pages_have_names_and_a_language(pages: Pages) -> None:
     titles = [page.title for page in pages.values()]
-    assert all(titles) and len(set(titles)) >= len(titles) - 1  # two pages share the book's title
+    assert all(titles) and len(set(titles)) >= len(titles) - 1  # two pages have the book's title
     assert {page.language for page in pages.values()} == {"en"}
     assert [(name, page.twice) for name, page in pages.items() if page.twice] == []
 
@@ -234,7 +234,7 @@ def test_no_paths_of_this_machine(site: Path) -> None:
 
 
 def test_tables_have_headings() -> None:
-    """`| | |` above `|---|---|` makes a table whose columns lack names."""
+    """A table that begins with `| | |` has columns without names."""
     bare = re.compile(r"^\|[|\s]*\|\n\|[-:|\s]+\|$", re.MULTILINE)
     texts = [*(ROOT / "book").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("week*/README.md")]
     assert [f.name for f in texts if bare.search(f.read_text(encoding="utf-8"))] == []

@@ -21,12 +21,13 @@ ELSEWHERE = (
     "_build/",
     "source/",
     "results.json",
-)  # in generated names, or as a placeholder
+)  # parts of generated names, and placeholders
 
 
 def known() -> set[str]:
-    """Return every file and folder by each end of its path (`c.py`, `b/c.py`, `a/b/c.py`), and
-    exercises by their names."""
+    """Return all ends of the paths of files and folders (`c.py`, `b/c.py`, `a/b/c.py`), and the
+    names of exercises.
+    """
     there = [p for folder in FOLDERS for top in ROOT.glob(folder) for p in (top, *top.rglob("*"))]
     found = set()
     for path in [*there, *ROOT.glob("*.*")]:

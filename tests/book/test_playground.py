@@ -27,9 +27,9 @@ from tests.book.conftest import ROOT
 from tests.layouts.generate import Choices
 
 SCRIPT = ROOT / "forgekit" / "viz" / "explorer" / "layouts.js"
-CASES, SHOWN = 10_000, 8  # the number of cases; coordinates of each case, spread over its size
+CASES, SHOWN = 10_000, 8  # the number of cases, and of coordinates per case
 
-# A case's result, coordinates and offsets, coverage and conflicts; or its error.
+# Computes a case's result, coordinates, offsets, coverage and conflicts, or its error.
 COMPUTE = """(cases, shown) => cases.map(([name, a, b, bits]) => {
   try {
     const by = b === null ? null : read(b);
@@ -51,7 +51,9 @@ COMPUTE = """(cases, shown) => cases.map(([name, a, b, bits]) => {
 
 @pytest.fixture(scope="session")
 def compute(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Run COMPUTE with the page's own scripts, in Node.js or, without it, in the browser."""
+    """Return a function that runs COMPUTE with the page's scripts, in Node.js if it is installed,
+    otherwise in the browser.
+    """
     source = SCRIPT.read_text(encoding="utf-8")
     if node := shutil.which("node"):
 
@@ -89,7 +91,7 @@ def a_case(draw: Choices) -> tuple[str, Any, Any, int]:
 
 
 def a_second(draw: Choices, name: str, a: Any) -> Any:
-    """Return an operation's further arguments, besides its layout."""
+    """Draw the second argument of an operation, whose first argument is the layout `a`."""
     if name in ("", "right_inverse", "left_inverse"):
         return None
     if name == "coalesce":
@@ -152,8 +154,9 @@ def random_cases() -> list[tuple[str, Any, Any, int]]:
 
 
 def fault(message: str) -> str:
-    """Return a message's "got" and "needed" parts in a common spelling; the page has its own
-    remedies."""
+    """Return a message's "got" and "needed" parts in a common spelling, without the remedy, which
+    differs on the page.
+    """
     words = message.partition(";")[0].replace(" ", "").replace("None", "_")
     return words.replace(",)", ")")
 

@@ -1,5 +1,6 @@
-"""Test the predicted times on the page about the virtual GPU: each number comes from the recorded
-data."""
+"""Test the predicted times on the page about the virtual GPU: each number follows from recorded
+data.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +42,9 @@ def test_a_changed_number_is_noticed() -> None:
 
 
 def test_no_other_number_is_on_it() -> None:
-    """The listed numbers are part of the text itself; the last ones come from a run of `forgekit
-    calibrate`."""
+    """The listed numbers are written by hand; the last ones come from a run of `forgekit
+    calibrate`.
+    """
     left = re.sub(r"(<!-- numbers: \w+ -->).*?<!-- /numbers -->", "", SECTION, flags=re.DOTALL)
     known = ("blocks=256", "counts 256 blocks", "H200", "L4", "3-norm", "10 %", "costs 1 µs", "L2",
              "L1", "Week 1's", "All 16", "16 %", "2009", "2024", "107 s",
@@ -56,7 +58,7 @@ def test_no_other_number_is_on_it() -> None:
 
 
 def test_the_error_that_is_stated() -> None:
-    """The test computes it in a different way from the page."""
+    """The test computes the error in a different way from the page."""
     n = len(ERRORS)
     half = ERRORS[n // 2]  # n is odd
     within = sum(e <= 0.35 for e in ERRORS) / n
@@ -125,7 +127,9 @@ def test_all_operators_are_there() -> None:
 @pytest.mark.parametrize("p", [p for p in CASES if max(p["shape"]) <= 1000],
                          ids=lambda p: p["op"])  # fmt: skip
 def test_small_operators_are_counted_as_then(p: dict[str, Any]) -> None:
-    """If this test fails, count all operators again with `python -m book.measured.predicted`."""
+    """If this test fails, run `python -m book.measured.predicted`, which counts all operators
+    again.
+    """
     case = p["op"], tuple(p["shape"]), p["dtype"], p["dim"]
     paces = operators.launches(*case, predicted_times.operators()["blocks"])
     assert json.loads(json.dumps([f.to_dict() for f, _ in paces])) == p["facts"]
@@ -133,7 +137,7 @@ def test_small_operators_are_counted_as_then(p: dict[str, Any]) -> None:
 
 # -- the picture -------------------------------------------------------------------------------
 def test_the_picture_is_that_of_the_data() -> None:
-    """If this test fails, draw the picture again with `uv run python book/make_pictures.py`."""
+    """If this test fails, run `uv run python book/make_pictures.py` to draw the picture again."""
     text = PICTURE.read_text("utf-8")
     assert text == predicted_times.drawn()
     words = re.findall(r"<title>([^<]+): measured ([\d.,]+) µs, predicted ([\d.,]+) µs", text)
@@ -143,7 +147,7 @@ def test_the_picture_is_that_of_the_data() -> None:
 def test_held_out_kernels_have_a_shape_of_their_own() -> None:
     text = PICTURE.read_text("utf-8")
     held_out = re.findall(r'<path class="sheet-s" fill="#CC79A7"', text)
-    assert len(held_out) == len(TIMES) + 1  # the legend contains one more triangle
+    assert len(held_out) == len(TIMES) + 1  # one more triangle is in the legend
     assert text.count("<circle ") == len(predicted_times.samples()) - len(TIMES) + 1
     points = re.findall(r'<circle [^>]*cx="([\d.]+)" cy="([\d.]+)"', text)
     assert all(0 < float(n) < 450 for point in points for n in point)

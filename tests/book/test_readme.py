@@ -21,7 +21,7 @@ def test_it_is_short() -> None:
 
 
 def test_its_numbers_are_the_recorded_ones() -> None:
-    """If this test fails, write the numbers again with `uv run python book/make_readme.py`."""
+    """If this test fails, run `uv run python book/make_readme.py` to write the numbers again."""
     for name, blocks in make_readme.FILES.items():
         text = (ROOT / name).read_text("utf-8")
         assert re.findall(r"<!-- numbers: (\w+) -->", text) == list(blocks)

@@ -1,5 +1,6 @@
-"""Test that the pages correctly state what the virtual GPU refuses, and which of NVIDIA's examples
-it runs."""
+"""Test that the pages correctly state which instructions the virtual GPU refuses, and which of
+NVIDIA's examples it runs.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ from tests.vgpu.test_refusals import BOXES, FOUR, HEAD, HELD, SIGNAL, WGMMA
 PAGES = {
     p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8")
     for p in (*ROOT.glob("*.md"), *ROOT.glob("[bw]*/*.md"), *ROOT.glob("week*/[0-9]*.py"))
-    if p.name != "CHANGELOG.md"  # about earlier versions
+    if p.name != "CHANGELOG.md"  # which describes earlier versions
 }
 MAP = "[%rd0, {{{}}}]"
-# Text on a page -> the refused instruction.
+# Maps text on a page to the refused instruction.
 REFUSED = {
     "(`.im2col`)": f"{BOXES}.3d.shared::cta.global.im2col.{SIGNAL} [%r1], "
     f"{MAP.format('%r1, %r1, %r1')}, [%r2]",
@@ -43,12 +44,12 @@ REFUSED = {
     "`ldmatrix` of elements of 8 bits": "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 "
     "{%r1, %r1}, [%r1]",
 }
-load(f"{HEAD}ret;\n}}\n")  # importing it registers all opcodes
+load(f"{HEAD}ret;\n}}\n")  # imports the module that registers all opcodes
 ROOTS = {name.partition(".")[0] for name in REGISTRY} | {"tcgen05", "im2col", "gather4", "scatter4"}
 
 
 def unspecified(text: str) -> list[str]:
-    """Return instructions that a text calls refused without using a text of REFUSED."""
+    """Return the instructions that a text calls refused but that are not in REFUSED."""
     text = " ".join(re.sub(r"^# ?", "", text, flags=re.MULTILINE).split())
     found = []
     for sentence in re.split(r"(?<=[.?!])\s|\|", text):
@@ -79,7 +80,9 @@ def test_a_stale_sentence_is_noticed() -> None:
 
 
 def test_examples_to_try_ran() -> None:
-    """Each command on the page runs a script, with arguments, that the corpus lists as right."""
+    """Each command on the page runs a script, with arguments, that the corpus of examples lists as
+    right.
+    """
     page = PAGES["book/what_you_can_do_now.md"]
     said = re.findall(
         r"`uv run forgekit run cutlass/examples/python/CuTeDSL/(\S+\.py) ?(.*?)`", page

@@ -1,5 +1,6 @@
-"""Test that GitHub Actions workflows and GitHub's other files parse, and that they call existing
-commands."""
+"""Test that the workflows for GitHub Actions and GitHub's other files parse, and that the commands
+in them exist.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +48,9 @@ def test_shape(path: Path) -> None:
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step)
             assert re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+(\.\d+\.\d+)?", step.get("uses", "a/b@v1"))
-            # Since version 8, this action has no tags such as `v8`.
+            # Since version 8, this action has no major-version tags such as `v8`.
             assert not re.fullmatch(r"astral-sh/setup-uv@v([89]|\d\d+)", step.get("uses", ""))
-            # Text from a pull request or a form must not become part of a command.
+            # Text from a pull request or a form must not be inserted into a command.
             assert "github.event" not in step.get("run", "") and "inputs" not in step.get("run", "")
 
 
@@ -130,7 +131,7 @@ def test_a_release_needs_a_dated_section(tmp_path: Path, head: str, ok: bool) ->
 
 
 def test_the_changelog_has_its_form() -> None:
-    """Versions and groups appear in the required order, with each entry on one line."""
+    """Versions and groups are in the required order, and each entry is on one line."""
     lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
     heads = [line for line in lines if line.startswith("## ")]
     assert all(re.fullmatch(r"## \[(Unreleased\]|[\d.]+\] - \d{4}-\d\d-\d\d)", h) for h in heads)

@@ -1,4 +1,4 @@
-"""Provide checks for tests of pictures: texts, drawn items, nothing beyond the edge."""
+"""Provide functions that find a picture's texts and drawn items, and check its legibility."""
 
 import functools
 import inspect
@@ -16,7 +16,7 @@ from forgekit.viz.scene import Label, Line, Pixels, Rect, text_width
 
 
 def line_of(module, text):
-    """Return the number of the only line of a module that contains a text."""
+    """Return the number of the only line in a module's source that contains a text."""
     lines = inspect.getsource(module).split("\n")
     (number,) = [i for i, line in enumerate(lines, 1) if text in line]
     return number
@@ -30,8 +30,9 @@ def items(shown, kind, panel=None):
 
 @functools.cache
 def drawn_texts(figure):
-    """Return the Text objects that a reader sees, with their positions; ticks beyond the axes are
-    not drawn."""
+    """Return the visible Text objects with their positions. Labels of ticks beyond the axes are not
+    drawn.
+    """
     found = []
     with mock.patch.object(Text, "draw", lambda self, renderer: found.append(self)):
         FigureCanvasAgg(figure).draw()
@@ -39,7 +40,7 @@ def drawn_texts(figure):
 
 
 def texts(shown, sort=None, panel=None):
-    """Return the texts; if `sort` is given, only those of that sort."""
+    """Return the texts in a picture; if `sort` is given, only those with this `sort`."""
     if isinstance(shown, Figure):
         return [t.get_text() for t in drawn_texts(shown) if sort in (None, t.get_gid())]
     return [t.text for t in items(shown, Label, panel) if sort in (None, t.sort)]
@@ -52,13 +53,17 @@ def boxes(shown, sort):
 
 
 def pixels(shown, panel=None):
-    """Return the colours of a map's cells, (rows, columns); None for transparent cells."""
+    """Return the colours of a map's cells as an array of shape (rows, columns), with None for
+    transparent cells.
+    """
     (only,) = items(shown, Pixels, panel)
     return np.array([*only.colours], object)[only.numbers]
 
 
 def assert_legible(shown):
-    """Check that all texts are on the page (800 pixels), do not overlap, and are not too small."""
+    """Assert that all texts are within the page (800 pixels), do not overlap, and are not too
+    small.
+    """
     if isinstance(shown, Figure):
         names, extents, page, least = _of_figure(shown)
     else:
@@ -96,14 +101,14 @@ def _of_figure(figure):
 
 
 def luminance(colour):
-    """Return WCAG 2's relative luminance: 0 is black, 1 is white."""
+    """Return a colour's relative luminance by WCAG 2, from 0 (black) to 1 (white)."""
     channels = [v / 255 for v in bytes.fromhex(colour[1:])]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast(one, other):
-    """Return WCAG 2's contrast ratio, from 1 to 21."""
+    """Return the contrast ratio of two colours by WCAG 2, from 1 to 21."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
@@ -118,7 +123,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @functools.lru_cache(maxsize=8)
 def panels(svg: str) -> dict[str, ET.Element]:
-    """Map each panel's name to its group, in order."""
+    """Map each panel's name to its SVG group, in order."""
     return {g.get("data-panel") or "": g for g in ET.fromstring(svg) if g.tag == f"{SVG}g"}
 
 
@@ -127,7 +132,7 @@ def panel(picture: LayoutPicture, name: str) -> ET.Element:
 
 
 def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, str], list[str]]]:
-    """Return (data of a cell, its texts) for a panel's cells."""
+    """Return a (data, texts) pair for each cell of a panel."""
     return [
         ({k.removeprefix("data-"): v for k, v in g.attrib.items()},
          [text.text or "" for text in g.iter(f"{SVG}text")])
@@ -136,7 +141,7 @@ def cells(picture: LayoutPicture, name: str = "layout") -> list[tuple[dict[str, 
 
 
 def places(picture: LayoutPicture, name: str = "layout") -> dict[tuple[int, int], str]:
-    """Map (row, column) on the page to the first text of that cell."""
+    """Map each cell's (row, column) in the picture to the cell's first text."""
     found = []
     for g in panel(picture, name).iter(f"{SVG}g"):
         if "data-coord" in g.attrib:

@@ -27,7 +27,7 @@ def transposed(pad, **options):
 
 
 def loaded(index, vector=1, dtype=torch.float32):
-    """Return the view of a load from shared memory with these indices, in vectors."""
+    """Return fk.banks' result for a load from shared memory at these vector indices."""
     index = [*index] + [-1] * (64 - len(index))
     y, i = fk.empty(64 * vector, dtype=dtype), torch.tensor(index, dtype=torch.int32)
     sure = {"align": vector * y.itemsize, "divisible": {0: vector}} if vector > 1 else {}

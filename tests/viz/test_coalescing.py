@@ -28,7 +28,7 @@ def naive():
 
 
 def gathered(index, vector=1, dtype=torch.float32, offset=0, **options):
-    """Return the view of a gather's load with these indices."""
+    """Return fk.coalescing's result for the load of a gather with these indices."""
     index = [*index] + [-1] * (64 - len(index))
     size = max(8192, (max(index) + 1) * vector)
     x = torch.ones(size + offset, dtype=dtype)[offset:]
@@ -181,7 +181,7 @@ def test_a_kernel_that_fails_and_what_stays(naive, capsys):
     assert shown.notes[0].startswith("stopped: Out of bounds: warp_kernels.py, line ")
     assert shown.notes[-1] == "The picture shows the accesses up to the error."
     assert "stopped: Out of bounds" in " ".join(texts(shown))
-    nothing = fk.coalescing(run, x, y, block=1, line=12345)  # no thread reached this line
+    nothing = fk.coalescing(run, x, y, block=1, line=12345)  # no thread executes this line
     assert nothing.accesses == () and nothing.headline == "overrun: no access to global memory"
     assert "stopped" in repr(nothing) and "up to the error" not in repr(nothing)
     assert_legible(nothing)
@@ -210,7 +210,7 @@ def test_a_row_for_each_line_of_memory():
     shown = gathered([40 * i for i in range(32)])
     assert [len(boxes(shown, g)) for g in ("used", "sector", "not touched")] == [32, 32, 96]
     wasted = {(p.fill, p.stroke) for p in boxes(shown, "sector")}
-    assert wasted == {("waste", WRONG)}  # orange means only waste
+    assert wasted == {("waste", WRONG)}  # orange is used only for waste
     assert not any(p.fill for p in boxes(shown, "not touched"))
     full = boxes(gathered(range(32)), "sector")
     assert len(full) == 4 and WRONG not in {p.stroke for p in full}

@@ -1,4 +1,4 @@
-"""Test the explorer: its steps against forgekit.layouts, and its page as text."""
+"""Test the explorer: its steps, compared with forgekit.layouts, and the text of its page."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def test_bad_input_is_refused(args: Any, options: dict[str, Any], message: str) 
 
 
 def test_a_composition_that_is_none_is_refused() -> None:
-    # Like CuTe's, forgekit's composition does not check strides smaller than a size; the picture
-    # would be wrong.
+    # Like CuTe's, forgekit's composition does not check strides smaller than a size, for which the
+    # picture would be wrong.
     with pytest.raises(UsageError, match="which is another function"):
         fk.explore(Layout((4, 6), (6, 1)), tv=Layout((4, 2), (3, 12)))
 
@@ -134,7 +134,8 @@ def test_page_stands_alone_and_is_deterministic(tmp_path: Path) -> None:
     html = fk.explore(MATRIX, tv=TV).html
     assert html == fk.explore(MATRIX, tv=TV).html
     assert not re.search(r"(src|href)=[\"'](?!data:)|url\(|@import|fetch\(", html)
-    assert html.count("<script>") == 1 and html.count("</script>") == 2  # the other is packed
+    # The other script is compressed.
+    assert html.count("<script>") == 1 and html.count("</script>") == 2
     assert re.search(r'<img alt="[^"]+" style="[^"]+" src="data:image/png;base64,', html)
     assert "<details><summary>In words</summary>" in html
     with pytest.raises(UsageError, match="needed a writable file"):

@@ -1,5 +1,4 @@
-"""Test the explorer in a real browser, from its file: pointer, keys, touch, sliders, themes, a
-phone."""
+"""Test the explorer's file in a real browser: pointer, keys, touch, sliders, themes, a phone."""
 
 from __future__ import annotations
 
@@ -26,14 +25,14 @@ Open = Callable[..., Any]
 
 @pytest.fixture
 def visit(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Open an explorer from its file; fail on any error or network request."""
+    """Yield a function that opens an explorer's file and fails on any error or network request."""
     faults: list[str] = []
     contexts = []
 
     def open_page(*parts: Any, width: int = 1000, **options: Any) -> Any:
         file = tmp_path / f"page{len(contexts)}.html"
         parts[0].save(file)
-        if len(parts) > 1:  # several on one page, as in a notebook
+        if len(parts) > 1:  # several explorers on one page, as in a notebook
             more = "".join(part.html for part in parts[1:])
             file.write_text(file.read_text().replace("</body>", more + "</body>"))
         context = browser.new_context(viewport={"width": width, "height": 844}, **options)
@@ -149,7 +148,7 @@ def test_keys(visit: Open) -> None:
     assert said(page).startswith("(1,31)")
     page.keyboard.press("ArrowRight")
     assert said(page).startswith("(1,31)")
-    page.keyboard.press("Enter")  # Enter selects the cell, and the focus stays
+    page.keyboard.press("Enter")  # Enter selects the cell, which keeps the focus
     assert "tidA[(7,(_,_))]" in page.locator(".pg-step").inner_text()
     assert page.evaluate("document.activeElement.dataset.key") == "63"
     page.get_by_role("combobox", name="Thread", exact=True).focus()
@@ -159,7 +158,7 @@ def test_keys(visit: Open) -> None:
 
 
 def test_tiles_beyond_the_tensor_hold_none_of_its_other_elements(visit: Open) -> None:
-    # row 10 of a tile has the offset of row 0, one column further
+    # Row 10 of a tile has the same offset as row 0 in the next column.
     layout = Layout((10, 12), (1, 10))
     page = visit(fk.explore(layout, tile=(4, 8)))
     page.get_by_role("button", name="2 zipped_divide").click()
@@ -169,7 +168,7 @@ def test_tiles_beyond_the_tensor_hold_none_of_its_other_elements(visit: Open) ->
 
 
 def banks_of(page: Any) -> list[str]:
-    """Return offsets and banks from the cells of a 32 × 32 picture, row by row."""
+    """Return the offsets and banks in the cells of a 32 × 32 picture, row by row."""
     found = page.get_by_role("grid", name="Layout").locator("td[tabindex]")
     return list(found.evaluate_all("all => all.map((c) => [...c.childNodes]"
                                    ".map((x) => x.textContent).join(' '))"))  # fmt: skip
@@ -278,7 +277,7 @@ def test_values_of_make_layout_tv_may_be_a_shape(visit: Open) -> None:
 
 @pytest.fixture(scope="module")
 def functions(browser: Any) -> Iterator[Any]:
-    """Return a page with the functions of the playground's scripts."""
+    """Yield a page that has loaded the playground's functions."""
     page = browser.new_page()
     for package, names in (
         ("forgekit.viz", ["shared.js"]),
@@ -326,7 +325,7 @@ def test_themes(visit: Open) -> None:
     page.locator(".pg form").wait_for()
     colour = "getComputedStyle(document.querySelector('.pg')).backgroundColor"
     assert page.evaluate(colour) == "rgb(27, 29, 33)"
-    page.evaluate("document.body.dataset.jpThemeLight = 'true'")  # JupyterLab's theme wins
+    page.evaluate("document.body.dataset.jpThemeLight = 'true'")  # takes precedence
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
 
 
@@ -352,8 +351,9 @@ def test_without_scripts(visit: Open) -> None:
 
 
 def test_large_layouts_are_told_and_shown_whole(visit: Open) -> None:
-    """At 32 × 32, there is no scroll box and no colour step within a row, and sizes have groups of
-    three digits."""
+    """A 32 × 32 layout needs no scroll box, has no colour step within a row, and has sizes with
+    grouped digits.
+    """
     page = visit(fk.explore("(32,32):(32,1)"))
     assert "1,024 elements. It spans 1,024 elements" in page.locator(".pg ul").inner_text()
     for box in page.locator(".pg-scroll").all():
@@ -362,7 +362,7 @@ def test_large_layouts_are_told_and_shown_whole(visit: Open) -> None:
     cells = page.get_by_role("grid", name="Layout").locator("td[tabindex]")
     colours = np.array(cells.evaluate_all(read))
     steps = np.abs(np.diff(colours.reshape(32, 32, -1), axis=1)).max()
-    assert 0 < steps * (255 if colours.max() <= 1 else 1) < 2  # color(srgb r g b), or rgb()
+    assert 0 < steps * (255 if colours.max() <= 1 else 1) < 2  # color(srgb r g b) or rgb()
     page.get_by_role("textbox", name="Layout", exact=True).fill("(128,4096):(4096,1)")
     assert "the first 64 × 64 of 128 × 4,096" in page.locator(".pg figcaption").first.inner_text()
 

@@ -92,7 +92,7 @@ def counts(shown, name, column="count"):
 
 
 def places(shown, panel):
-    """Map (column, row) to the panel's cells."""
+    """Map (column, row) to a panel's cells."""
     found = items(shown, Cell, panel)
     return {(int(dict(c.data)["column"]), int(dict(c.data)["row"])): c for c in found}
 
@@ -142,7 +142,7 @@ def test_copy_by_several_blocks_with_a_predicate():
     assert (shown.by, shown.grid, shown.block) == ("block", (8, 1, 1), (128, 1, 1))
     words = "1,000 of 1,000 elements read, each once, by 1,000 threads; 24 threads accessed none"
     assert shown.describe("mX") == words and words in texts(shown)
-    assert pixels(shown, "mX").shape == (16, 64)  # a map, coloured by block
+    assert pixels(shown, "mX").shape == (16, 64)  # a map without labels, coloured by block
     flat = pixels(shown, "mX").reshape(-1)
     assert None not in flat[:1000] and set(flat[1000:]) == {None}
     colours = [*flat[:1000:128]]
@@ -172,7 +172,7 @@ def test_one_missing_element_of_many_is_ringed():
     shown = copied(300_000, 256, last=299_999)
     colours = pixels(shown, "mY")
     assert max(colours.shape) <= 256
-    assert len(boxes(shown, "ring")) == 2  # counts of mX and of mY
+    assert len(boxes(shown, "ring")) == 2  # one for the counts of mX and one for those of mY
     whole = {block_colour(k) for k in range(8)}
     partly = [c for c in colours.reshape(-1) if c is not None and c not in whole]
     assert partly == [mix(block_colour(3), UNTOUCHED, 0.5)]  # block 1,171
@@ -322,8 +322,9 @@ def test_arguments_that_are_not_contiguous():
 
 
 def test_a_large_tensor_costs_little_memory():
-    """With 1 Mi touched elements per tensor, there are few int64 copies of the data, and none for
-    pictures."""
+    """With 1 Mi touched elements per tensor, few int64 copies of the data exist, and none for
+    pictures.
+    """
     import tracemalloc
 
     x, y = fk.empty(1024, 1024), fk.empty(1024, 1024)
@@ -336,7 +337,7 @@ def test_a_large_tensor_costs_little_memory():
     finally:
         tracemalloc.stop()
     assert shown.touched["mX"]["loads"].min() == shown.touched["mY"]["stores"].min() == 1
-    assert peak < 100 * x.numel()  # bytes; measured 79, formerly 249
+    assert peak < 100 * x.numel()  # in bytes; measured: 79 per element, formerly 249
 
 
 def test_a_tensor_too_large_for_a_picture_is_refused_before_the_run():
@@ -350,7 +351,7 @@ def test_out_of_bounds_is_kept_and_shown():
     shown = copied(1000, 128, last=1024)
     assert isinstance(shown.error, MemoryAccessError) and "mX[1000]" in str(shown.error)
     assert shown.error.__traceback__ is None
-    for name in ("mX", "mY"):  # the blocks before the wrong one
+    for name in ("mX", "mY"):  # elements that the blocks before the wrong one touch
         assert counts(shown, name) == [1] * 896 + [0] * 104
     notes = shown.notes
     assert re.fullmatch(

@@ -91,8 +91,9 @@ CUT = """all => all.filter((text) => {
 def test_it_fits_and_follows_the_page(
     visit: Any, made: Any, kind: str, width: int, theme: str, card: str
 ) -> None:
-    """Even at the last setting, nothing scrolls sideways or is cut off, and no text is too
-    small."""
+    """Even at the last setting, nothing scrolls horizontally or is cut off, and no text is too
+    small.
+    """
     assert len(made[kind].html) < 60_000
     page = visit(made[kind], width)
     page.evaluate(f"document.body.dataset.theme = '{theme}'")
@@ -241,7 +242,7 @@ def test_the_film_plays(visit: Any, made: Any) -> None:
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("Number(document.querySelector('.fk-idea input').value) > 8")
     page.get_by_role("button", name="Pause").click()
-    assert page.locator("[data-used='4']").count() > 0  # naive's sectors
+    assert page.locator("[data-used='4']").count() > 0  # sectors in the naive kernel
 
 
 def test_bytes_in_flight_meet_the_ceiling(visit: Any, made: Any) -> None:
@@ -256,8 +257,9 @@ def test_bytes_in_flight_meet_the_ceiling(visit: Any, made: Any) -> None:
 
 
 def test_a_multiprocessor_is_filled_as_cuda_fills_it(visit: Any, made: Any) -> None:
-    """The golden file holds the results of cuda_occupancy.h from NVIDIA's CUDA 13.0 for registers,
-    threads and bytes; the script must compute the same."""
+    """The script must compute the same results as cuda_occupancy.h from CUDA 13.0, which the golden
+    file records for combinations of registers, threads and bytes.
+    """
     page = visit(made["multiprocessor"])
     assert told(page).startswith(
         "6 blocks per multiprocessor: 48 of 64 warps (75 %). Limited by reg"

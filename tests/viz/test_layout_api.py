@@ -28,7 +28,7 @@ from forgekit.viz.svg import svg_text
 TV = Layout((32, 4))
 C, A, B = Layout((32, 4)), Layout((32, 8)), Layout((32, 4))
 
-# Names and arguments of cute-viz 0.1.0, commit 92320ed.
+# The names and arguments of cute-viz 0.1.0, commit 92320ed.
 CUTE_VIZ = {
     "render_layout_svg": "layout, output_file, flatten_hierarchical=True",
     "render_swizzle_layout_svg": "layout, output_file",
@@ -90,7 +90,7 @@ def test_render_writes_what_display_shows(
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return the argument of IPython's display()."""
+    """Return a list that collects the arguments of IPython's display()."""
     found: list[Any] = []
     display = "IPython.display.display"
     monkeypatch.setattr(display, lambda *objects, **options: found.extend(objects))
@@ -132,7 +132,9 @@ def test_a_notebook_gets_a_png_that_a_script_makes_an_svg() -> None:
 
 
 def test_a_name_depends_on_what_is_drawn_and_on_no_pngs_bytes() -> None:
-    """Pillow's zlib-ng compresses differently with other vector instructions, and on arm64."""
+    """The compressed bytes from Pillow's zlib-ng depend on the vector instructions, and differ on
+    arm64.
+    """
 
     def name(png: bytes, data: str, text: str) -> str:
         drawn = f'<svg><image href="data:image/png;base64,{data}"/><text>{text}</text></svg>'
@@ -216,7 +218,7 @@ def test_its_cells_say_what_cute_vizs_say(case: str, tmp_path: Path) -> None:
 
     draw()
     ours, theirs = (cells(tmp_path / f"{name}.svg") for name in ("forgekit", "cute-viz"))
-    if kind == "swizzle_layout":  # under the offset, its bank
+    if kind == "swizzle_layout":  # the bank is below the offset
         ours = [text.partition("b")[0] for text in ours]
     assert len(theirs) > 7 and ours == theirs
 

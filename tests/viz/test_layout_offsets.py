@@ -18,7 +18,7 @@ TABLE = [[0, 1, 2], [8, 9, 10]]
 
 
 def cells_of(picture: Any) -> list[Any]:
-    """Return the drawn table: cells at their relative positions, and an overview's dots."""
+    """Return a drawn table's cells at their relative positions, and an overview's dots."""
     items = [item for panel in picture.scene.panels for item in panel.items]
     cells = [item for item in items if isinstance(item, Cell)]
     left, top = min(cell.x for cell in cells), min(cell.y for cell in cells)

@@ -64,7 +64,7 @@ def test_cells_carry_cutes_own_offsets(shape: Any, stride: Any, flatten: bool) -
     for data, _ in drawn:
         assert data["coord"] == str(ours.coordinate(int(data["index"]))).replace(" ", "")
     again = draw_layout((shape, stride), flatten_hierarchical=flatten)
-    assert again.svg == picture.svg  # the same from tuples, and in every call
+    assert again.svg == picture.svg  # tuples give the same picture, and so does each call
 
 
 def test_mode_0_runs_down_and_mode_1_across() -> None:
@@ -103,7 +103,7 @@ def test_nested_modes_have_their_coordinates_on_the_axes_and_borders() -> None:
         return sum(isinstance(item, Line) and item.stroke == INK
                    for p in picture.scene.panels for item in p.items)  # fmt: skip
 
-    assert borders(nested) - borders(flat) == 2  # before the second and the third group
+    assert borders(nested) - borders(flat) == 2  # the borders before the second and the third group
 
 
 def test_further_modes_get_a_grid_each() -> None:
@@ -174,7 +174,7 @@ def test_the_svg_is_self_contained_and_named() -> None:
 
 
 def test_colours_stand_out_in_light_and_in_dark() -> None:
-    """WCAG 2 requires a contrast of 4.5 for text and 3 for marks, against their background."""
+    """WCAG 2 requires a contrast ratio with the background of 4.5 for text and of 3 for marks."""
     on_cells = [*(f(k) for f in (thread_colour, block_colour, bank_colour) for k in range(32)),
                 *(offset_colour(k, 32) for k in range(32)), NOTHING, UNTOUCHED, WRONG]  # fmt: skip
     assert min(contrast(INK, fill) for fill in on_cells) > 4.5
@@ -186,7 +186,7 @@ def test_colours_stand_out_in_light_and_in_dark() -> None:
             marks = [role["rule"], role["focus"], role["nan"], WRONG]
             assert min(contrast(mark, role[ground]) for mark in marks) > 3
         assert min(contrast(c, role["card"]) for c in (UNTOUCHED, *SERIES)) > 3
-        assert contrast(WRONG, role["waste"]) > 3  # the edge of waste
+        assert contrast(WRONG, role["waste"]) > 3  # the border of waste
     assert len({thread_colour(t) for t in range(32)}) == 32
     assert thread_colour(5) == thread_colour(37)
 
@@ -227,7 +227,7 @@ def test_swizzled_cells_carry_cutes_offset_and_its_bank(swizzle: tuple[int, int,
         (Layout((32, 32), (32, 1)), 16, "no conflict", "16-way conflict"),
         (Layout((32, 32), (34, 1)), 16, "no conflict", "no conflict"),
         (Layout((32, 32), (32, 1)), 64, "no conflict", "16-way conflict"),
-        (Layout((32, 32), (0, 1)), 32, "no conflict", "no conflict"),  # one word for all lanes
+        (Layout((32, 32), (0, 1)), 32, "no conflict", "no conflict"),  # all lanes read one word
         (ComposedLayout(Swizzle(5, 0, 5), 0, Layout((32, 32), (32, 1))), 32, "no conflict",
          "no conflict (32-way conflict without the swizzle)"),
         (ComposedLayout(Swizzle(3, 2, 3), 0, Layout((8, 32), (32, 1))), 32, "no conflict",
@@ -242,13 +242,13 @@ def test_conflicts_of_a_row_and_a_column(layout: Any, bits: int, row: str, colum
 def test_a_tensor_brings_its_element_width_and_the_swizzle_of_its_pointer() -> None:
     text = "tensor<ptr<f16, smem, align<128>, S<3,4,3>> o (8,64):(64,1)>"
     first = {data["coord"]: data for data, _ in cells(draw_swizzle_layout(text))}
-    # bytes 128 … of row 1 are XORed with 16: elements 8 on
+    # The byte offset 128, at which row 1 begins, is XORed with 16 bytes, which are 8 elements.
     assert first["(1,0)"]["offset"] == str(64 + 8) and first["(1,0)"]["bank"] == "4"
     assert "at a pointer whose byte addresses use S<3,4,3>" in draw_swizzle_layout(text).title
 
 
 # -- bad input --------------------------------------------------------------------------------
-BANKS = {"element_bits": None}  # lines of the picture of shared memory
+BANKS = {"element_bits": None}  # the lines that a picture of banks shows
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""Test pictures of thread-value layouts, tiled copies and MMAs: elements are where CuTe's layouts
-place them."""
+"""Test pictures of thread-value layouts, tiled copies and MMAs against the positions in CuTe's
+layouts.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def pair(text: str) -> tuple[int, int]:
 
 
 def drawn(picture: LayoutPicture, panel: str) -> Holders:
-    """Map each coordinate to the (thread, value) pairs that its cell names, and check the texts."""
+    """Check the texts of a panel's cells; map each coordinate to the (thread, value) pairs in its
+    cell.
+    """
     found: Holders = {}
     for data, texts in cells(picture, panel):
         holders = data.get("holders", "")
@@ -56,8 +59,7 @@ def drawn(picture: LayoutPicture, panel: str) -> Holders:
 
 
 def cutes(layout: Any, tile: tuple[int, int]) -> Holders:
-    """Compute the same map with CuTe: compose the layout with the tile's identity tensor, value by
-    value."""
+    """Compute the same map with CuTe, by composing the layout with the tile's identity tensor."""
     tensor = cute.composition(cute.make_identity_tensor(tile), layout)
     found: Holders = defaultdict(list)
     for thread in range(cute.size(tensor, mode=[0])):
@@ -68,7 +70,9 @@ def cutes(layout: Any, tile: tuple[int, int]) -> Holders:
 
 
 def assert_held(corner: Holders, layout: Any, tile: tuple[int, int], times: int) -> None:
-    """Check with CuTe that the threads named in a corner hold their elements, and count these."""
+    """Assert with CuTe that the threads named in a corner hold its elements, and that the number of
+    elements is right.
+    """
     tensor = cute.composition(cute.make_identity_tensor(tile), layout)
     assert corner
     for place, pairs in corner.items():
@@ -79,7 +83,7 @@ TV_LAYOUTS = [
     (((2, 2, 2), (2, 2, 2)), ((1, 16, 4), (8, 2, 32)), (8, 8)),
     (((8, 4), 4), ((16, 1), 4), (4, 32)),
     ((32, 4), (1, 32), (16, 8)),
-    # pairs of threads hold the same elements, and half of the elements have no thread
+    # Pairs of threads hold the same elements, and no thread holds the other half.
     (((4, 2), 2), ((1, 0), 4), (4, 4)),
     ((4, (2, 2)), (1, (4, 0)), (4, 2)),  # a thread holds an element twice
 ]
@@ -158,7 +162,7 @@ def test_a_tiled_copy_shows_source_and_destination(kind: str) -> None:
         found["picture"] = draw_tiled_copy(copy, tile)
         found["source"] = cutes(copy.layout_src_tv_tiled, tile)
         found["destination"] = cutes(copy.layout_dst_tv_tiled, tile)
-        # as in cute-viz, through coordinate tensors
+        # Coordinate tensors are used, as in cute-viz.
         tensors = tidfrg_S(copy, tile), tidfrg_D(copy, tile)
         found["again"] = draw_copy_layout(*tensors, tile)
 
@@ -169,7 +173,7 @@ def test_a_tiled_copy_shows_source_and_destination(kind: str) -> None:
 
 
 def partitioned(copy: Any, tile: tuple[int, int]) -> dict[tuple[int, int], int]:
-    """Map each coordinate to its thread in CuTe's partition of the whole tile."""
+    """Map each coordinate to the thread that holds it in CuTe's partition of the whole tile."""
     coords = cute.make_identity_tensor(tile)
     found = {}
     for thread in range(32):
@@ -229,7 +233,7 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
                 assert rect is not None
                 where = float(rect.attrib["x"]), float(rect.attrib["y"])
                 at[(group.get("data-panel"), pair(g.attrib["data-coord"]))] = where
-    for m in range(16):  # a row of A is level with C's row, and a column of B is above C's column
+    for m in range(16):  # rows of A are next to C's rows, and columns of B above C's columns
         for n in range(8):
             c, a, b = at["C", (m, n)], at["A", (m, 3)], at["B", (n, 5)]
             assert a[1] == c[1] and a[0] < c[0]
@@ -238,7 +242,7 @@ def test_b_stands_above_c_with_k_running_down(k: int) -> None:
 
 
 def test_a_warpgroup_holds_the_accumulator_and_a() -> None:
-    """wgmma has 128 threads; each is assigned all of B, which is in shared memory."""
+    """A wgmma has 128 threads; each is assigned all of B, because B is in shared memory."""
     with cute_context(), forgekit.vgpu.installed("sm_90a"):
         K, held = cute.nvgpu.OperandMajorMode.K, cute.nvgpu.warpgroup.OperandSource.RMEM
         op = cute.nvgpu.warpgroup.MmaF16BF16Op(Float16, Float32, (64, 16, 16), held, K, K)

@@ -16,7 +16,7 @@ EQUAL, WRONG, MISSING, NAN, BEYOND = 0, 1, 2, 3, -1
 
 
 def spoiled(*shape, **places):
-    """Return tensors that differ at the places (wrong, missing, nan), for `compare`."""
+    """Return actual and expected tensors that differ at the given places (wrong, missing, nan)."""
     expected = torch.arange(1.0, np.prod(shape) + 1).reshape(shape)
     actual = expected.clone()
     for name, value in (("wrong", -5.0), ("missing", 0.0), ("nan", float("nan"))):
@@ -86,7 +86,8 @@ def test_large_tensors_keep_every_mismatch():
     assert found[25, 50] == WRONG and found[255, 255] == MISSING
     assert texts(shown, "axis")[0] == "column; one cell is 4 × 4 elements"
     assert len(boxes(shown, "ring")) == 2
-    shown = cells(mismatch_map(*spoiled(300, 1000, wrong=[(299, 999)])))  # blocks do not divide
+    # The cells do not divide the tensor evenly.
+    shown = cells(mismatch_map(*spoiled(300, 1000, wrong=[(299, 999)])))
     assert shown.shape == (150, 250) and shown[-1, -1] == WRONG and (shown != 0).sum() == 1
     shown = cells(mismatch_map(*spoiled(1_000_001, missing=[-1])))
     assert shown[shown > 0].tolist() == [MISSING] and max(shown.shape) <= 256
@@ -98,13 +99,15 @@ def test_the_worst_of_a_block_wins():
 
 
 def borders(shown):
-    """Return the number of tile borders drawn across, and down; empty if none are expected."""
+    """Return the numbers of horizontal and of vertical tile borders, or an empty result without
+    borders.
+    """
     found = boxes(shown, "tile")
     return sorted([sum(b.y1 == b.y2 for b in found), sum(b.x1 == b.x2 for b in found)])
 
 
 def frames(shown):
-    """Return (row, column, rows, columns) of the frames around tiles with mismatches."""
+    """Return (row, column, rows, columns) for each frame around a tile with mismatches."""
     (area,) = items(shown, Pixels)
     cell = area.height / len(area.numbers), area.width / area.numbers.shape[1]
     return [((f.y - area.y) / cell[0], (f.x - area.x) / cell[1], f.height / cell[0],

@@ -37,12 +37,12 @@ def opened(browser: Any, html: str, **options: Any) -> Any:
 def test_colours_follow_the_page(browser: Any, page_html: str) -> None:
     page = opened(browser, page_html, color_scheme="light")
     assert page.locator("img").count() == 0
-    assert page.get_by_role("img").count() == 3  # including equal pictures
+    assert page.get_by_role("img").count() == 3  # equal pictures count separately
     card = "getComputedStyle(document.querySelector('.fk-card')).backgroundColor"
     drawn = "[...document.querySelectorAll('image')].map((i) => getComputedStyle(i).display)"
     assert page.evaluate(card) == "rgb(255, 255, 255)"
-    assert page.evaluate(drawn) == ["inline", "none"]  # colours of the NaN map on light pages
-    page.evaluate("document.body.dataset.jpThemeLight = 'false'")  # regardless of the system
+    assert page.evaluate(drawn) == ["inline", "none"]  # the NaN map's colours on light pages
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")  # overrides the system's
     assert page.evaluate(card) == "rgb(27, 29, 33)"
     assert page.evaluate(drawn) == ["none", "inline"]
     page.close()
@@ -57,7 +57,7 @@ def test_a_phone_scrolls_what_it_cannot_show(browser: Any, page_html: str) -> No
     assert narrow.get_attribute("tabindex") is None
     wide.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
     page.wait_for_function("!document.querySelector('.fk-scroll').style.maskImage")
-    title = page.locator(".fk-card p").first  # texts wrap instead of scrolling
+    title = page.locator(".fk-card p").first  # the text wraps instead of scrolling
     assert title.bounding_box()["width"] < 380
     page.close()
 
@@ -82,7 +82,7 @@ def test_a_line_of_the_profile_opens_its_picture(browser: Any, profile: fk.Profi
     assert buttons.all_inner_texts() == ["global load", "shared store", "shared load",
                                          "global store"]  # fmt: skip
     assert not view.is_visible() and page.locator("img").count() == 0
-    page.locator("tr.fk-has").nth(2).click(position={"x": 90, "y": 8})  # anywhere on the row
+    page.locator("tr.fk-has").nth(2).click(position={"x": 90, "y": 8})  # anywhere in the row
     assert "32 wavefronts, 1 would do: all 32 lanes in bank 0" in view.inner_text()
     page.locator(".cell").nth(5).hover()
     assert "lane 5 · thread (5, 0, 0) of block 0 · bytes 640–643 of shared memory, bank 0" in (

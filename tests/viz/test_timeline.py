@@ -121,12 +121,15 @@ def test_loops_within_a_loop():
     assert [c.gap for c in columns if c.gap] == ["3–29"] * 2 and len(notes) == 1
     assert "loop from line" in repr(long) and "30 iterations" in repr(long)
     upright = {t.upright for t in items(long, Label) if t.sort == "line number"}
-    assert upright == {False, True}  # columns are narrow, numbers wide
+    assert upright == {
+        False,
+        True,
+    }  # narrow columns have upright text, because the numbers are wide
     assert_legible(long)
 
 
 class Predicated(BlockTimeline):
-    """Behave as if three lanes executed `@%p ld.global`, and none executed `@%p st.global`."""
+    """Acts as if three lanes executed `@%p ld.global`, and none executed `@%p st.global`."""
 
     def on_run(self, m, start, stop, mask):
         if self._touched:
@@ -150,7 +153,7 @@ def test_warps_that_come_early_wait():
     assert meeting.early.tolist() == [0, 1]
     since = meeting.since[:, 0]
     assert since[0] < since[1] < since[2] == meeting.step
-    assert shown.splits == ()  # warps take different paths, but each warp's lanes stay together
+    assert shown.splits == ()  # warps take different paths, but the lanes of each warp do not
     iterations = [s.loops[0][1] for s in shown.steps if s.does == "load"]
     assert iterations == [1, 2, 3]
     loads = [s.warps.tolist() for s in shown.steps if s.does == "load"]

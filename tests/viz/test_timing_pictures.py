@@ -58,7 +58,7 @@ RUN = recorded("week0/07_transpose")
 
 
 def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Benchmark:
-    """Make a benchmark. rows: name -> Measured, or the reason for its failure."""
+    """Make a benchmark. rows: maps a name to a Measured or to the reason for its absence."""
     outcomes = tuple(
         VariantOutcome(name, None, m) if isinstance(m, str) else VariantOutcome(name, m)
         for name, m in rows.items()
@@ -73,7 +73,7 @@ def benchmark(rows: dict[str, Any], kind: str = "virtual", **change: Any) -> Ben
 
 
 def sweep(rows: dict[str, Any], sizes: list[int], kind: str = "virtual", **change: Any) -> Sweep:
-    """Make a sweep with one such benchmark per size; rows must be functions of the size."""
+    """Make a sweep, one benchmark per size. rows: maps a name to a function of the size."""
     found = [
         benchmark({k: m(n) if callable(m) else m for k, m in rows.items()}, kind, **change)
         for n in sizes
@@ -93,7 +93,7 @@ def labels(axis: Any) -> list[str]:
 def test_rates_beside_the_ceiling() -> None:
     shown = benchmark(TIMES, "gpu").plot()
     bars = {b.get_facecolor(): b.get_width() for b in boxes(shown.figure, "bar")}
-    assert len(bars) == 5  # each has its own colour
+    assert len(bars) == 5  # every bar has a different colour
     widths = list(bars.values())
     assert widths == pytest.approx([widths[0] * rate / 534 for rate in RATES.values()])
     words = said(shown.figure)
@@ -166,7 +166,7 @@ def test_lines_of_times(sizes: list[int]) -> None:
     assert lines["padded"].get_ydata() == pytest.approx([100 * 1676 / 4218] * len(sizes))
     looks = [(lines[name].get_color(), lines[name].get_marker()) for name in RATES]
     assert len({c for c, _ in looks}) == len({m for _, m in looks}) == 5
-    assert len(axes.collections) == 5  # bands
+    assert len(axes.collections) == 5  # one band per line
     assert "ceiling" in lines and set(RATES) <= set(texts(figure, "name"))
     assert "N of N×N float32" in texts(figure, "unit")
     assert_legible(figure)
@@ -243,7 +243,9 @@ def test_a_roofline_of_counts_is_a_bound() -> None:
 
 
 def test_rooflines_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match="roofline: got times, needed counts; count within"):
+    with pytest.raises(
+        UsageError, match=r"roofline: got times, needed counts; run bench\(\) within"
+    ):
         benchmark(TIMES, "gpu").roofline()
     with pytest.raises(UsageError, match="roofline: got none, needed a variant with counts"):
         benchmark({"torch": Measured(MOVED)}).roofline()
@@ -271,7 +273,7 @@ def test_a_notebook_gets_a_png_with_words() -> None:
     root = ET.fromstring(shown.svg)
     assert root.get("aria-label") == shown.alt
     drawn = shown.svg[shown.svg.index("</style>") :]
-    assert "var(--fk-dim," in drawn and "DejaVu" not in drawn  # the page's colours and letters
+    assert "var(--fk-dim," in drawn and "DejaVu" not in drawn  # the page's colours and fonts
     assert f": {TEXT}" not in drawn and f": {TEXT.lower()}" not in drawn
 
 

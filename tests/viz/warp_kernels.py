@@ -1,4 +1,4 @@
-"""Define kernels with known pictures: transposes, loops, branches, an overrun."""
+"""Define kernels whose pictures are known: transposes, loops, branches, an overrun."""
 
 import cutlass
 from cutlass import Float32, Int32, cute
@@ -45,7 +45,7 @@ def tiled(mX: cute.Tensor, mY: cute.Tensor, pad: cutlass.Constexpr):
 
 @cute.kernel
 def halves_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Half of each warp loops three times, the other half loads once."""
+    """Half of each warp runs a loop three times; the other half loads once."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(64), 16)
     if tidx % 32 < 16:
@@ -66,7 +66,7 @@ def halves(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.kernel
 def late_kernel(mX: cute.Tensor, mY: cute.Tensor, extra: cutlass.Int32):
-    """Warp w loops w + extra times, then all threads meet."""
+    """Warp w runs a loop w + extra times; then all threads meet at a barrier."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = cute.arch.warp_idx()
     total = Float32(0.0)
@@ -83,7 +83,7 @@ def late(mX: cute.Tensor, mY: cute.Tensor, extra: cutlass.Int32):
 
 @cute.kernel
 def reduce_kernel(mX: cute.Tensor, mY: cute.Tensor):
-    """Row sums by shuffles; lane 0 of each warp adds to the result."""
+    """Sum rows by shuffles; lane 0 of each warp adds its sum to the result."""
     tidx, _, _ = cute.arch.thread_idx()
     row, _, _ = cute.arch.block_idx()
     total = mX[row, tidx]
@@ -180,7 +180,7 @@ def triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def triangle(mX: cute.Tensor, mY: cute.Tensor):
-    """y[i] = x[0] + … + x[i], one block."""
+    """Compute y[i] = x[0] + … + x[i] with one block."""
     triangle_kernel(mX, mY).launch(grid=(1, 1, 1), block=(mX.shape[0], 1, 1))
 
 

@@ -3,8 +3,8 @@
     fk.bench({"naive": a, "padded": b, "torch": lambda x, y: x.T.contiguous()}, x, y)
     fk.sweep(variants, lambda n: (fk.randn(n, n), fk.empty(n, n)), [256, 512, 1024]).plot()
 
-On a GPU they report median times with a cold L2 cache, and compare them with the time of a copy. On
-the virtual GPU they report exact counts and predicted times, next to the times of a recorded run.
+On a GPU, they report median times with a cold L2 cache, relative to the time of a copy. On the
+virtual GPU, they report exact counts and predicted times, next to the times of a recorded run.
 """
 
 from __future__ import annotations
@@ -51,26 +51,28 @@ def bench(
 ) -> Benchmark:
     """Measure variants of a computation on the same arguments.
 
-    On a GPU each variant is timed with CUDA events, with L2 flushed before each call; the median is
-    reported. The ceiling is measured in the same run. On the virtual GPU each variant runs once,
-    without the sanitizer; its launches are counted, and its time is predicted from these counts. A
-    function that launches no kernel there, such as a torch function on the CPU, is listed as "not
-    counted here". A variant that raises an exception or returns a wrong result is not measured; the
-    table states the reason, and the other variants are still measured. If no variant can be
-    measured, the first error is raised.
+    On a GPU, each variant is timed with CUDA events, with L2 flushed before each call; the median
+    is reported. The ceiling, the rate of a copy, is measured in the same run. On the virtual GPU
+    each variant runs once, without the sanitizer; its launches are counted, and its time is
+    predicted from these counts. A function that launches no kernel there, such as a torch function
+    on the CPU, is listed as "not counted here". A variant that raises an exception or returns a
+    wrong result is not measured; the table states the reason, and the other variants are still
+    measured. If no variant can be measured, the first error is raised.
 
     Args:
-        variants: a dict that maps names to compiled kernels, or to functions of the arguments.
+        variants: a dict that maps names to compiled kernels or to functions that take the
+            arguments.
         args: the arguments of each variant.
         moved_bytes: the bytes that a call must move, as a number or a function of the arguments; by
-            default the bytes of each tensor among the arguments, plus those of the result if every
-            variant returns one.
+            default the bytes of each tensor argument, plus those of the result if every variant
+            returns one.
         reference: the expected result, or a function of the arguments that returns it, computed
-            before any variant runs. A variant's result is the tensor that it returns, or else its
-            last tensor argument, which is filled with NaN (as by `fk.empty`) before the call.
+            before any variant runs. A variant's result is the tensor that it returns; if it returns
+            none, the result is its last tensor argument, which is filled with NaN (as by
+            `fk.empty`) before the call.
         rtol, atol: tolerances, as for `fk.check`.
-        recorded: a recorded run, or its name, to show next to the counts. Its steps with the
-            variants' names and the first tensor's dtype are shown.
+        recorded: a recorded run, or its name. The times of its steps that have the variants' names
+            and the first tensor's dtype are shown next to the counts.
         repeats: the number of timed calls on a GPU.
 
     Raises:
@@ -128,21 +130,21 @@ def sweep(
     axis: str = "size",
     **options: Any,
 ) -> Sweep:
-    """Run `bench` at each of several sizes.
+    """Run `bench` for each of several sizes.
 
     Args:
-        variants: as for `bench`, or a function of the arguments that returns such a dict, for
-            kernels that are compiled per size.
-        make_arguments: a function of a size that returns the arguments, as a tuple or one tensor.
-        sizes: integers, or tuples of integers such as (rows, columns); tuples are ordered by their
-            products.
-        axis: the meaning of a size, shown in the plot and the table, such as "N of N×N float32".
-        options: options of `bench`; `reference` and `moved_bytes` must be functions of the
-            arguments.
+        variants: as for `bench`; or, for kernels that are compiled per size, a function of the
+            arguments that returns such a dict.
+        make_arguments: a function that takes a size and returns the arguments, as a tuple or one
+            tensor.
+        sizes: integers, or tuples of integers such as (rows, columns). The plot orders tuples by
+            their products.
+        axis: a label for the sizes in the plot and the table, such as "N of N×N float32".
+        options: options of `bench`, except that `reference` and `moved_bytes` must be functions.
 
     Raises:
-        UsageError: there are no sizes, an option does not exist, or `bench` raises it.
-        Exception: `bench` raises it because no variant can be measured at some size.
+        UsageError: there are no sizes, an option does not exist, or `bench` raises UsageError.
+        Exception: at one of the sizes, no variant can be measured.
     """
     wanted = _sizes(sizes)
     for name in ("reference", "moved_bytes"):
@@ -196,7 +198,7 @@ def _moved(given: Number | None, args: tuple[Any, ...]) -> int | None:
 
 
 def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
-    """Return the expected result in memory that no argument shares."""
+    """Return the expected result, in memory that it does not share with any argument."""
     value = reference(*args) if callable(reference) else reference
     if value is None and reference is not None:
         needed = "the expected tensor, or a function that returns it"
@@ -208,6 +210,6 @@ def _expected(reference: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _ceiling() -> float:
-    """Measure the rate of a copy in GB/s; the copy has 1 GB if memory allows."""
+    """Measure the rate of a copy in GB/s. The copy moves 1 GB if memory allows."""
     free, _ = torch.cuda.mem_get_info()
     return ceiling_gbps(min(10**9, free // 4))

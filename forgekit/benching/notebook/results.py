@@ -1,5 +1,4 @@
-"""The results of `fk.bench` and `fk.sweep`: their data, and the quantities, tables and texts
-computed from the data."""
+"""Hold the results of `fk.bench` and `fk.sweep` as data, and format them as tables and text."""
 
 from __future__ import annotations
 
@@ -21,15 +20,16 @@ Size = int | tuple[int, ...]
 
 NOT_COUNTED = "not counted here"
 _NONE = "–"
-_SHORT, _SHORT_NAME = 44, 28  # maximum characters of a reason in a table, and of a name
+_SHORT, _SHORT_NAME = 44, 28  # maximum length of a reason in a table, and of a name, in characters
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A quantity reported for each variant.
 
-    title: the name, including the unit. value: a function of the measurement and the ceiling in
-    GB/s that returns a number, or None. digits: the number of digits after the decimal point.
+    title: the name, including the unit. value: a function that takes the measurement and the
+    ceiling in GB/s and returns a number or None. digits: the number of digits after the decimal
+    point.
     """
 
     name: str
@@ -72,8 +72,9 @@ TIMED = (PERCENT, Quantity("gbps", "GB/s", lambda m, top: m.gbps(), 0))
 
 
 def at_percentile(m: Measured, which: str) -> Measured:
-    """Return a copy of the measurement whose median is the 20th ("low") or 80th ("high") percentile
-    of the times."""
+    """Return a copy of the measurement in which the 20th ("low") or 80th ("high") percentile of the
+    times replaces the median.
+    """
     assert m.timing is not None
     time = m.timing.p20_ms if which == "low" else m.timing.p80_ms
     return Measured(m.moved_bytes, Timing(time, time, time))
@@ -82,7 +83,7 @@ def at_percentile(m: Measured, which: str) -> Measured:
 # -- results --------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class VariantOutcome:
-    """A variant's cost, or None and the reason why the variant was not measured."""
+    """The outcome of a variant: its cost, or None and the reason why it was not measured."""
 
     name: str
     measured: Measured | None
@@ -94,13 +95,15 @@ class Benchmark(Shown):
     """Variants of a computation, measured in the same run; a notebook shows them as a table.
 
     Attributes:
-        outcomes: one per variant, in the given order; `b["naive"]` is that variant's Measured.
+        outcomes: one VariantOutcome per variant, in the given order; `b["naive"]` is the cost of
+            the variant "naive".
         kind: "gpu" (times) or "virtual" (counts). where: the target's name.
-        arguments: text with sizes and types; shape, dtype: the first tensor's.
+        arguments: text that gives the arguments' sizes and types; shape, dtype: those of the first
+            tensor.
         moved_bytes: the bytes that a call must move; moved_given: True if the user passed them.
-        ceiling_gbps: the rate of a copy in the same run; None on the virtual GPU.
+        ceiling_gbps: the rate of a copy in the same run, in GB/s; None on the virtual GPU.
         checked: True if the results were compared with a reference.
-        recorded: times recorded on a GPU, or None. date: the date of the run.
+        recorded: times recorded on a GPU, or None. date: the date of the measurement.
     """
 
     outcomes: tuple[VariantOutcome, ...]
@@ -120,7 +123,7 @@ class Benchmark(Shown):
         """Return the cost of a variant.
 
         Raises:
-            UsageError: no variant has this name, or the variant failed.
+            UsageError: no variant has this name, or the variant was not measured.
         """
         by_name = {o.name: o for o in self.outcomes}
         found = by_name.get(name) if isinstance(name, str) else None
@@ -139,7 +142,9 @@ class Benchmark(Shown):
     # -- recorded times -------------------------------------------------------------------------
     @property
     def recorded_shape(self) -> tuple[int, ...] | None:
-        """Return the recorded shape to show: the first tensor's, or the largest with its dtype."""
+        """Return the recorded shape to show: the first tensor's shape if it was recorded, otherwise
+        the largest one with the first tensor's dtype.
+        """
         names = {o.name for o in self.outcomes}
         rows = self.recorded.rows if self.recorded is not None else ()
         shapes = {r.shape for r in rows if r.step in names and r.dtype == self.dtype}
@@ -148,7 +153,7 @@ class Benchmark(Shown):
         return max(shapes, key=lambda s: (math.prod(s), s), default=None)
 
     def recorded_row(self, name: str) -> RecordedRow | None:
-        """Return the recorded time of a variant: the step with the same name and dtype."""
+        """Return the recorded row of the step with the variant's name and dtype, or None."""
         rows = self.recorded.rows if self.recorded is not None else ()
         wanted = name, self.dtype, self.recorded_shape
         return next((r for r in rows if (r.step, r.dtype, r.shape) == wanted), None)
@@ -156,18 +161,18 @@ class Benchmark(Shown):
     # -- text -------------------------------------------------------------------------------------
     @property
     def headline(self) -> str:
-        """Describe where, when and what was measured."""
+        """Return a line that states the target, the date and the arguments."""
         return f"{self.place}: {self.arguments}"
 
     @property
     def place(self) -> str:
-        """Name the target and, for a GPU, the date. (Counts do not depend on the date.)"""
+        """Return the target's name and, for a GPU, the date, on which counts do not depend."""
         timed = self.kind == "gpu"
         return f"{self.where}, {self.date}" if timed else f"Counted on the {self.where}"
 
     @property
     def notes(self) -> list[str]:
-        """Explain the numbers and the missing numbers."""
+        """Explain the numbers, and why any are missing."""
         return notes([self])
 
     @property
@@ -185,9 +190,9 @@ class Benchmark(Shown):
         """Draw instructions per second over PTX instructions per byte, with the limits of an H200's
         memory bandwidth and issue rate.
 
-        Each point is a bound, not a measurement: the data sheet's limit for a kernel that executes
-        these instructions and moves these bytes. Recorded rates are below this bound. Source:
-        Williams, Waterman, Patterson, "Roofline" (2009).
+        Each point is a bound, not a measurement: the highest rate that the data sheet allows for a
+        kernel that executes these instructions and moves these bytes. Recorded rates are lower.
+        Source: Williams, Waterman, Patterson, "Roofline" (2009).
 
         Raises:
             UsageError: there are no counts, as on a GPU.
@@ -200,8 +205,8 @@ class Sweep(Shown):
     """Variants measured at several sizes; a notebook shows them as tables.
 
     Attributes:
-        sizes: the sizes, in the given order. benchmarks: one Benchmark per size. axis: the meaning
-            of a size, for the plot's axis.
+        sizes: the sizes, in the given order. benchmarks: one Benchmark per size. axis: the label of
+            the plot's size axis.
     """
 
     sizes: tuple[Size, ...]
@@ -225,8 +230,9 @@ class Sweep(Shown):
         return f"{b.place}: {plural(len(self.sizes), 'size')}, {b.dtype}, moving {moved}"
 
     def __getitem__(self, length: Size) -> Benchmark:
-        """Return the Benchmark of a size. Raise UsageError if the sweep does not contain the
-        size."""
+        """Return the Benchmark for a size. Raise UsageError if the sweep does not contain this
+        size.
+        """
         if length in self.sizes:
             return self.benchmarks[self.sizes.index(length)]
         known = ", ".join(map(str, self.sizes))
@@ -239,7 +245,7 @@ class Sweep(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """Explain the numbers and the missing numbers."""
+        """Explain the numbers, and why any are missing."""
         return notes(self.benchmarks, self.sizes)
 
     @property
@@ -249,8 +255,9 @@ class Sweep(Shown):
         return "\n".join([self.headline, "", *itertools.chain(*found), *self.notes])
 
     def plot(self) -> Picture:
-        """Draw one line per variant over the sizes: on a GPU the percentage of the ceiling, with a
-        band from the 20th to the 80th percentile; on the virtual GPU all counts."""
+        """Draw one line per variant across the sizes: on a GPU, the percentage of the ceiling, with
+        a band from the 20th to the 80th percentile; on the virtual GPU, all counts.
+        """
         return draw(self, "lines")
 
 
@@ -264,7 +271,7 @@ _HEADS = {
 
 
 def columns(b: Benchmark) -> Table:
-    """Return the table of a benchmark of one size, including recorded times if there are any."""
+    """Return a benchmark's table, including recorded times if there are any."""
     cells_of = _timed if b.kind == "gpu" else _counted
     there = b.recorded if b.recorded_shape is not None else None
     heads, rows = _HEADS[b.kind] + _predicted_heads(b), []
@@ -281,7 +288,7 @@ def columns(b: Benchmark) -> Table:
 
 
 def reason(o: VariantOutcome) -> str:
-    """State briefly why a variant has no numbers."""
+    """Return a short reason why a variant has no numbers."""
     if not o.failed:
         return NOT_COUNTED
     return o.failed if len(o.failed) <= _SHORT else f"{o.failed.split(':')[0]}; see below"
@@ -307,13 +314,15 @@ def _counted(o: VariantOutcome, b: Benchmark) -> tuple[str, ...]:
 
 # -- predicted times ----------------------------------------------------------------------------
 def _predicted(b: Benchmark) -> dict[str, PredictedTime]:
-    """Map each variant to its predicted time, or to the result that states why there is none."""
+    """Map each counted variant to its PredictedTime, which may state reasons instead of a time."""
     found = {o.name: o.measured.predicted for o in b.outcomes if o.measured is not None}
     return {name: p for name, p in found.items() if p is not None}
 
 
 def _predicted_heads(b: Benchmark) -> tuple[str, ...]:
-    """Return the column heading, such as `predicted µs on an H200`, if there are counts."""
+    """Return the column heading, such as `predicted µs on an H200`; without counts, return an empty
+    tuple.
+    """
     return tuple(f"predicted µs on {p.place}" for p in [*_predicted(b).values()][:1])
 
 
@@ -322,7 +331,7 @@ def _predicted_text(m: Measured | None) -> str:
 
 
 def _predicted_notes(benchmarks: Sequence[Benchmark]) -> list[str]:
-    """Explain the predicted times and the missing times."""
+    """Explain the predicted times, and why any are missing."""
     found = [item for b in benchmarks for item in _predicted(b).items()]
     if not found:
         return []
@@ -347,8 +356,9 @@ def recorded_title(b: Benchmark) -> str:
 
 
 def sweep_columns(s: Sweep) -> list[tuple[str, Table]]:
-    """Return the title and the table of each quantity, with one row per size and one column per
-    variant."""
+    """Return a title and a table for each quantity, with one row per size and one column per
+    variant.
+    """
     here: Sequence[Quantity] = TIMED if s.kind == "gpu" else COUNTED
     tables = [(q.title, _sweep_table(s, functools.partial(_quantity, q))) for q in here]
     titles = dict.fromkeys(head for b in s.benchmarks for head in _predicted_heads(b))
@@ -375,7 +385,7 @@ def size_text(size: Size) -> str:
 # -- notes below the table
 # --------------------------------------------------------------------------
 def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[str]:
-    """Explain the numbers and the missing numbers of a benchmark, or of a sweep over sizes."""
+    """Explain the numbers of a benchmark or of a sweep over sizes, and why any are missing."""
     b = benchmarks[0]
     source = "as given" if b.moved_given else "each tensor read or written once"
     needed = "the bytes needed" if sizes else size(b.moved_bytes)
@@ -401,8 +411,7 @@ def notes(benchmarks: Sequence[Benchmark], sizes: Sequence[Size] = ()) -> list[s
 
 
 def _missing(benchmarks: Sequence[Benchmark], sizes: Sequence[Size]) -> list[str]:
-    """List the variants without numbers, with the reasons; for a sweep, the first reason per
-    variant."""
+    """List the variants without numbers and the reason for each; for a sweep, the first reason."""
     failed: dict[str, tuple[str, list[str]]] = {}
     uncounted: dict[str, None] = {}
     for k, b in enumerate(benchmarks):

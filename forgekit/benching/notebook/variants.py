@@ -1,4 +1,4 @@
-"""Run a variant of a benchmark: check its result, then measure it."""
+"""Check a variant's result, then measure the variant."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _CHUNK = 2**26  # elements per chunk of a comparison
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The data that all variants share. tensors: the tensors in args. expected: the expected
-    result, or None."""
+    """The data that all variants share. tensors: the tensors in `args`. expected: the expected
+    result, or None if there is no reference.
+    """
 
     args: tuple[Any, ...]
     tensors: tuple[torch.Tensor, ...]
@@ -34,7 +35,7 @@ class Plan:
 
 
 def failed(error: Exception) -> str:
-    """Explain why a variant was not measured."""
+    """Return the reason why a variant was not measured."""
     if isinstance(error, CheckError):
         report = error.report
         return f"wrong result: {report.wrong:,} of {report.total:,} elements differ"
@@ -61,8 +62,9 @@ def check_variants(variants: object) -> None:
 
 
 def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
-    """Raise UsageError for a tensor that is not on the target's device: its times would be
-    meaningless, and its work would not be counted."""
+    """Raise UsageError for a tensor that is not on the target's device, because times would be
+    meaningless and counts incomplete.
+    """
     for tensor in tensors:
         if tensor.dim() and HOST.real_device(tensor) != target.torch_device.type:
             device = target.torch_device.type
@@ -78,7 +80,7 @@ def run_variant(
     returns (0 if the variant writes to an argument).
 
     Raises:
-        Exception: the variant's error; the last argument is then restored.
+        Exception: the variant's error, after the last argument has been restored.
         CheckError: the variant's result is wrong.
         UsageError: the variant was compiled for another kind of target, or has no result.
     """
@@ -121,15 +123,15 @@ def _checked_and_measured(
 
 # -- results --------------------------------------------------------------------------------------
 def _poison(call: object, plan: Plan) -> None:
-    """Overwrite the results of other variants in a compiled kernel's output."""
+    """Overwrite a compiled kernel's output, so that no other variant's result is left in it."""
     writes = isinstance(call, CompiledKernel)  # a compiled kernel returns None
     if plan.expected is not None and writes and len(plan.tensors) > 1:
         plan.tensors[-1].fill_(poison(plan.tensors[-1].dtype))
 
 
 def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None:
-    """Compare the tensor that a variant returned, or else the one it wrote to, with the expected
-    tensor.
+    """Compare the tensor that a variant returned, or, if it returned none, the tensor that it wrote
+    to, with the expected tensor.
 
     Raises:
         CheckError: the result is wrong.
@@ -156,8 +158,8 @@ def _check(name: str, result: Any, call: Callable[..., Any], plan: Plan) -> None
 
 def _plainly_right(actual: torch.Tensor, expected: Any, rtol: float | None) -> bool:
     """Return True if all values are within the relative tolerance. This test runs on the device,
-    because `compare` would take seconds for a large result. If it returns False, `compare`
-    decides."""
+    because `compare` would take seconds for a large result; `compare` runs only if this test fails.
+    """
     if not isinstance(expected, torch.Tensor) or actual.shape != expected.shape:
         return False
     if actual.device != expected.device or actual.dtype != expected.dtype:
@@ -178,8 +180,9 @@ def _shares(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> bool:
 
 # -- bytes ----------------------------------------------------------------------------------------
 def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> int:
-    """Return the bytes of all tensors among the arguments, each counted once, plus the bytes of a
-    new tensor if every variant that ran returns one."""
+    """Return the bytes of all distinct tensor arguments, plus the bytes of a new tensor if every
+    variant that ran returns one.
+    """
     seen: dict[tuple[str, int, int], int] = {}
     for tensor in (a for a in args if isinstance(a, torch.Tensor)):
         reached = _reached(tensor)
@@ -188,6 +191,8 @@ def moved_by_default(args: tuple[Any, ...], returned_bytes: Sequence[int]) -> in
 
 
 def _reached(tensor: torch.Tensor) -> int:
-    """Return the bytes of distinct elements; a dimension with stride 0 counts as one element."""
+    """Return the bytes of a tensor's distinct elements; a dimension with stride 0 counts as one
+    element.
+    """
     sizes = zip(tensor.shape, tensor.stride(), strict=True)
     return math.prod(n if step or not n else 1 for n, step in sizes) * tensor.element_size()

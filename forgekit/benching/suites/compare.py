@@ -1,11 +1,12 @@
-"""Compare the results of two runs of a suite, row by row, and find rows that became slower.
+"""Compare the results of two suite runs, row by row, and find the rows that became slower.
 
 A timed row is slower if its median is longer by more than the threshold *and* its 20th percentile
-is above the baseline's 80th percentile, because overlapping ranges count as noise. The virtual
-GPU's counters have no noise, so a row is slower if one of `COUNTED` rose by more than the
-threshold. Only forgekit's rows that occur in both runs are compared. A row also counts as slower if
-it was correct and is now wrong, fails, or launches no kernel. The report includes the change in the
-peers' times: if they changed too, the machine changed.
+is above the baseline's 80th percentile, because a difference between overlapping ranges counts as
+noise. The virtual GPU's counters have no noise, so a row is slower if one of the counters in
+`COUNTED` rose by more than the threshold. Only those of forgekit's rows that occur in both runs are
+compared. A row also counts as slower if it was correct and is now wrong, fails, or launches no
+kernel. The report includes the change in the peers' times, because such a change indicates a
+difference between the machines.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ COUNTED = ("load_sectors", "store_sectors", "atomic_sectors", "bulk_bytes", "sha
 @dataclass(frozen=True)
 class Change:
     """A row that became slower or faster. percent: the change in time, or in the counter that
-    increased most; positive for an increase, infinite for a row that now fails."""
+    increased most; it is positive for an increase, and infinite for a row that now fails."""
 
     row: SuiteRow
     percent: float
@@ -39,8 +40,10 @@ class Change:
 @dataclass(frozen=True)
 class Comparison:
     """The comparison of two runs. compared: the number of rows in both runs; new, gone: the numbers
-    of forgekit's rows in only one of the runs; slower, faster: the changed rows, largest change
-    first; peers_percent: the median change in the peers' times, or None without peers."""
+    of forgekit's rows only in the results and only in the baseline; slower, faster: the changed
+    rows, largest change first; peers_percent: the median change in the peers' times, or None
+    without peers.
+    """
 
     results: SuiteResults
     baseline: SuiteResults
@@ -53,7 +56,7 @@ class Comparison:
     peers_percent: float | None
 
     def lines(self) -> list[str]:
-        """Return the lines of the report, with the worst row first."""
+        """Return the report's lines, with the worst row first."""
         timed = any(machine.device == "gpu" for machine in self.baseline.machines)
         lines = [
             f"{plural(self.compared, 'row')} compared with the baseline of {self.baseline.date} "
@@ -80,8 +83,9 @@ class Comparison:
 def check_baseline(
     baseline: SuiteResults, gpus: Iterable[str], keys: Iterable[Key] | None, suite: str
 ) -> None:
-    """Raise UsageError if a baseline has no row to compare, because it was measured on a GPU that
-    is not in `gpus` or contains no row in `keys`. Otherwise a gate would always pass."""
+    """Raise UsageError if a baseline was measured on a GPU that is not in `gpus`, or contains no
+    row in `keys`. Nothing would be compared, so a check against this baseline would always pass.
+    """
     for gpu in gpus:
         if baseline.gpus != (gpu,):
             got = f"a baseline from {' and '.join(baseline.gpus) or 'no machine'}"
@@ -95,7 +99,7 @@ def check_baseline(
 
 
 def compare(results: SuiteResults, baseline: SuiteResults, threshold_percent: float) -> Comparison:
-    """Compare results with the baseline, by the rules in the module's docstring."""
+    """Compare results with the baseline by the rules in the module's docstring."""
     before = {row.key: row for row in baseline.rows if row.status == "ok"}
     now = {row.key: row for row in results.rows if row.status != "skipped"}
     both = [(row, before[key]) for key, row in now.items() if key in before]

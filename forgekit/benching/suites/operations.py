@@ -1,8 +1,8 @@
-"""Define the operators of the suites: inputs, minimum traffic, result and check.
+"""Define the suites' operators: their inputs, minimum traffic, results and checks.
 
 A result is correct if it satisfies `forgekit.check`'s rule with the tolerances in `dtypes.py`. This
-module applies the rule with torch on the device, part by part, because a result may have 2^31
-elements. The reference is `forgekit.ref`, applied to the same inputs in float64.
+module applies the rule with torch on the device, one slice at a time, because a result may have
+2^31 elements. The reference is `forgekit.ref`, applied to the same inputs in float64.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from forgekit.dtypes import dtype_info
 
 _EXACT = ("copy", "copy_transpose")
 _PART = 2**25  # elements per chunk: 256 MB in float64
-_COPIES = 6  # peak memory of a comparison, in bytes per element of a part
+_COPIES = 6  # float64 copies of a chunk in memory at the peak of a comparison
 _RESERVE = 512 * 2**20  # the buffer that flushes the L2 cache, plus the compiler's memory
 
 
 @dataclass(frozen=True)
 class BenchedOp:
-    """An operator of the suites. inputs: the number of inputs; torch(*inputs, dim): computes the
-    result with the usual torch expression."""
+    """An operator in the suites. inputs: the number of inputs; torch(*inputs, dim): a function that
+    computes the result with the usual torch expression.
+    """
 
     inputs: int
     torch: Callable[..., Tensor]
@@ -51,9 +52,10 @@ BENCHED_OPS = {
 
 
 def make_inputs(case: Case, device: torch.device) -> tuple[Tensor, ...]:
-    """Return normally distributed inputs, the same at each call; for softmax_backward, the gradient
-    and a softmax y. The values are drawn on the device, in the inputs' type, because there may be
-    billions of values."""
+    """Return normally distributed inputs, the same for each call; for softmax_backward, the
+    gradient and a softmax y. The values are drawn on the device, in the inputs' type, because there
+    may be billions of them.
+    """
     dtype = getattr(torch, case.dtype)
 
     def drawn(seed: int) -> Tensor:
@@ -76,7 +78,7 @@ def result_shape(case: Case) -> tuple[int, ...]:
 
 
 def moved_bytes(case: Case) -> int:
-    """Return the bytes moved if each input is read once and the output is written once."""
+    """Return the minimum traffic in bytes: each input read once and the output written once."""
     inputs = BENCHED_OPS[case.op].inputs * case.elements
     return (inputs + math.prod(result_shape(case))) * getattr(torch, case.dtype).itemsize
 
@@ -88,7 +90,7 @@ def memory_needed(case: Case) -> int:
 
 
 def lacking_memory(case: Case, target: Target) -> str:
-    """Return a message if memory is too small for a case, else an empty string."""
+    """Return a message if the device lacks memory for a case, otherwise an empty string."""
     if target.kind != "gpu":
         return ""
     torch.cuda.empty_cache()
@@ -112,7 +114,8 @@ def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | N
         at = int(error.argmax())
         value = float(error.flatten()[at])
         if value > worst[0]:
-            index = [int(i) for i in np.unravel_index(at, actual.shape)]  # torch's imports sympy
+            # torch.unravel_index would import sympy
+            index = [int(i) for i in np.unravel_index(at, actual.shape)]
             index[_result_axis(case)] += start
             got, needed = float(actual.flatten()[at]), float(expected.flatten()[at])
             worst = value, f"the worst is at {index}: got {got:.6g}, expected {needed:.6g}"
@@ -122,7 +125,7 @@ def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | N
 def _parts(
     case: Case, inputs: tuple[Tensor, ...], result: Tensor
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """Yield (start, part of the result, its reference) for each independent slice."""
+    """Yield (start, slice of the result, its reference) for each independent slice."""
     axis = 1 if case.dim == 0 else 0
     step = max(_PART * case.shape[axis] // case.elements, 1)
     for start in range(0, case.shape[axis], step):
@@ -136,7 +139,7 @@ def _parts(
 
 
 def _result_axis(case: Case) -> int:
-    """Return the result's dimension along which it is divided into parts."""
+    """Return the dimension along which the result is divided into slices."""
     if case.op == "reduce_sum":
         return 0
     return int(case.op == "copy_transpose" or case.dim == 0)

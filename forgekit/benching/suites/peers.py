@@ -1,4 +1,4 @@
-"""Define the contenders: forgekit's operators, by backend and variant, and their peers."""
+"""Define the contenders: forgekit's operators, for each backend and variant, and their peers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ Inputs = tuple[Tensor, ...]
 
 
 class AbsentError(Exception):
-    """The error of a contender that cannot be measured; its message states the reason."""
+    """Raised for a contender that cannot be measured; the message states the reason."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """An implementation to measure. name: its name in the tables. own: True for forgekit.
-    prepare(case, inputs): returns a function that computes the case, or raises AbsentError."""
+    """An implementation to measure. name: its name in the tables. own: True for one of forgekit's.
+    prepare(case, inputs): returns a function that computes the case, or raises AbsentError.
+    """
 
     name: str
     own: bool

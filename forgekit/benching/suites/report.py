@@ -1,4 +1,4 @@
-"""Write the results of a suite as Markdown: a heading, and one table per operator."""
+"""Format a suite's results as Markdown: a heading, and one table per operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forgekit.text import Table
 
 
 def markdown(results: SuiteResults) -> str:
-    """Return all results: a heading, and one table per operator and dimension."""
+    """Return all results as Markdown: a heading, and one table per operator and dimension."""
     parts = [headline(results)]
     groups: dict[tuple[str, int], list[SuiteRow]] = {}
     for row in results.rows:
@@ -98,7 +98,7 @@ def _rate(results: SuiteResults, row: SuiteRow | None) -> str:
         return "–"
     if row.gbps is None:
         return row.status
-    percent = results.percent(row)  # a no-break space, because cells are narrow
+    percent = results.percent(row)  # a no-break space keeps the two numbers in one line
     share = "" if percent is None else f"\u00a0({percent:.0f}\u00a0%)"
     return f"{row.gbps:,.0f}{share}" if row.gbps >= 10 else f"{row.gbps:.2g}{share}"
 
@@ -119,8 +119,9 @@ def _ratio(own: SuiteRow | None, peer: SuiteRow | None) -> float | None:
 
 
 def geometric_means(rows: Sequence[SuiteRow]) -> dict[tuple[str, str], tuple[float, float, int]]:
-    """Map (forgekit's contender, peer) to the speedup's geometric mean, its minimum, and the number
-    of cases in which both contenders were timed."""
+    """Map (forgekit's contender, peer) to the geometric mean of the speedups, the smallest speedup,
+    and the number of cases in which both contenders were timed.
+    """
     cases = _by_case(rows).values()
     found = {}
     for own, peer in itertools.product(*_contenders(rows)):
@@ -172,7 +173,7 @@ def _host(results: SuiteResults) -> list[str]:
 
 
 def _trouble(results: SuiteResults) -> list[str]:
-    """Return a list of the wrong and failed rows and the omitted cases."""
+    """Return a section that lists the wrong and failed rows and the omitted cases."""
     lines = []
     for row in results.rows:
         if row.status != "ok":

@@ -1,4 +1,4 @@
-"""The results of a suite, and their JSON file (schema "forgekit-bench", version 1).
+"""Hold a suite's results, and read and write their JSON file (schema "forgekit-bench", version 1).
 
 schema, version   "forgekit-bench", 1
 suite             the suite's name
@@ -8,13 +8,13 @@ left_out          sentences about cases that were not measured, with reasons
 machines          one entry per measuring process:
   device          "gpu" or "virtual"
   gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
-  versions        package -> version
+  versions        a map from packages to versions
   ceiling_gbps    GB/s of a copy of 1 GB in the same process, read plus written; null if virtual
-host_us           operator -> contender -> microseconds of host time; {} unless --host-times
+host_us           microseconds of host time by operator and contender; {} unless --host-times
 rows              one entry per case and contender, in the suite's order:
   op, shape, dtype, dim, contender
   status          "ok"; "wrong": the result is wrong, and was not timed; "error"; "skipped"
-  error           the error, or why it was skipped; null if the status is "ok"
+  error           the error, or the reason for skipping; null if the status is "ok"
   moved_bytes     each input read once, each output written once
   timing          on a GPU: median_ms, p20_ms, p80_ms, of calls with a cold L2 cache; or null
   counters        on the virtual GPU: the fields of forgekit.benching.measuring.Counters; or null
@@ -53,7 +53,7 @@ def is_own(contender: str) -> bool:
 
 @dataclass(frozen=True)
 class MachineInfo:
-    """The machine and process that measured a row; the module's docstring explains the fields."""
+    """The machine and process that measured rows; the module's docstring explains the fields."""
 
     device: str
     gpu: str
@@ -93,7 +93,7 @@ class SuiteRow:
 
 @dataclass
 class SuiteResults:
-    """The results of a suite, to which measurements are added."""
+    """The results of a suite, which `add` extends while the suite runs."""
 
     suite: str
     date: str
@@ -120,12 +120,14 @@ class SuiteResults:
         return tuple(dict.fromkeys(machine.gpu for machine in self.machines))
 
     def percent(self, row: SuiteRow) -> float | None:
-        """Return a row's rate as a percentage of its machine's ceiling."""
+        """Return a row's rate as a percentage of its machine's ceiling, or None if either is
+        unknown.
+        """
         ceiling = None if row.machine is None else self.machines[row.machine].ceiling_gbps
         return 100 * row.gbps / ceiling if row.gbps is not None and ceiling else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results in the schema of the module's docstring."""
+        """Return the results as a dict with the schema in the module's docstring."""
         return {
             "schema": SCHEMA,
             "version": VERSION,
@@ -184,9 +186,9 @@ _fields = functools.cache(get_type_hints)  # maps a dataclass to the types of it
 
 
 def _read(kind: Any, value: Any, name: str) -> Any:
-    """Convert a JSON value to a type; raise KeyError, TypeError or ValueError if it is invalid.
+    """Convert a JSON value to a type, or raise KeyError, TypeError or ValueError if it is invalid.
 
-    A row's JSON also holds the fields of its case.
+    The JSON object for a row also contains the fields of its case.
     """
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         fields = _fields(kind).items()
@@ -205,8 +207,9 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def _fits(kind: Any, value: Any, name: str) -> bool:
-    """Return True for a nonblank string, a bool, or a nonnegative int; a float, such as a time or a
-    rate, must be positive."""
+    """Return True if a JSON scalar has the type and is valid: strings must not be blank, integers
+    must not be negative, and floats, which are times and rates, must be positive.
+    """
     if name in _KNOWN:
         return value in _KNOWN[name]
     if kind is str:
@@ -233,5 +236,5 @@ def read_results(file: Path) -> SuiteResults:
 
 
 def write_results(results: SuiteResults, file: Path) -> None:
-    """Write results to the file of --out; an existing file is replaced atomically."""
+    """Write results to a file, which is replaced atomically if it exists."""
     write_output("--out", file, json.dumps(results.to_dict(), indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Run the cases of a suite, and check each result before timing it.
 
-`run_case` is the only function that measures: in this process, on a Dask worker or on Modal.
+All measurements, in this process, on a Dask worker or on Modal, are made by `run_case`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from forgekit.benching.suites.suite import Case
 from forgekit.benching.timing import ceiling_gbps, host_us, package_versions
 from forgekit.devices import Target, gpu_report, use_target
 
-# maximum elements of a case on the virtual GPU, which counts them in about a second
+# The virtual GPU counts a case of this size in about a second, and skips larger cases.
 VIRTUAL_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a suite run. backends, variants, peers: see `peers.contenders`. device, arch:
-    the arguments of `fk.use_target`; None for its defaults."""
+    """The options of a suite run. backends, variants, peers: as for `peers.contenders`. device,
+    arch: the arguments of `fk.use_target`; None selects its defaults.
+    """
 
     backends: tuple[str, ...] = ("kernel",)
     variants: tuple[str, ...] = ()
@@ -54,9 +55,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """The result of a case. machine: None if the process never responded. too_large: True if the
+    """The outcome of a case. machine: None if the process never responded. too_large: True if the
     case is too large for the virtual GPU and was not run. lost: the reason why this process can no
-    longer use the GPU, or an empty string."""
+    longer use the GPU; empty if it can.
+    """
 
     rows: tuple[SuiteRow, ...]
     machine: MachineInfo | None
@@ -84,7 +86,7 @@ def run_case(case: Case, settings: Settings) -> CaseOutcome:
 
 
 def _unmeasured(case: Case, settings: Settings, status: str, why: str) -> tuple[SuiteRow, ...]:
-    """Return the rows of a case for which no contender was measured."""
+    """Return the rows for a case in which no contender was measured."""
     moved = moved_bytes(case)
     return tuple(SuiteRow(case, c.name, status, moved, error=why) for c in settings.contenders())
 
@@ -116,7 +118,7 @@ def _measured(
     case: Case, contender: Contender, inputs: tuple[Tensor, ...], repeats: int
 ) -> SuiteRow:
     call, moved = contender.prepare(case, inputs), moved_bytes(case)
-    # The allocator reuses the most recently freed memory, which still holds a correct result.
+    # Otherwise, the allocator would reuse freed memory that still contains a correct result.
     inputs[0].new_full(result_shape(case), float("nan"))
     if wrong := why_wrong(case, inputs, call()):
         return SuiteRow(case, contender.name, "wrong", moved, error=wrong)
@@ -125,7 +127,7 @@ def _measured(
 
 
 def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) -> None:
-    """Add the host time per call for 64×64 float16 elements, in microseconds, to the results."""
+    """Add the host time per call with 64×64 float16 elements, in microseconds, to the results."""
     with use_target(settings.device, settings.arch) as target:
         machine = machine_info(target)
         for op in ops:
@@ -141,14 +143,14 @@ def measure_host(results: SuiteResults, ops: Sequence[str], settings: Settings) 
 
 
 def new_results(suite: str) -> SuiteResults:
-    """Return SuiteResults without rows, for today's date and the current commit."""
+    """Return SuiteResults without rows, with today's date and the current commit."""
     return SuiteResults(suite, datetime.date.today().isoformat(), _commit())
 
 
 def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, CaseOutcome]]:
     """Yield (index, outcome) for each case, in order, in this process.
 
-    A case that breaks the GPU's context ends the run; the remaining rows report the broken context.
+    A case that breaks the GPU's context ends the run; the rows of the remaining cases state this.
     """
     lost: CaseOutcome | None = None
     for index, case in enumerate(cases):
@@ -174,7 +176,8 @@ def merge(
     total: int | None = None,
     out: Path | None = None,
 ) -> SuiteResults:
-    """Fill `results` in the suite's order from outcomes in any order; Ctrl-C stops the run early.
+    """Fill `results` in the suite's order from outcomes that arrive in any order; Ctrl-C stops the
+    run early.
 
     total: the number of outcomes, for the progress bar. out: a file that is updated after each
     outcome.
@@ -204,7 +207,8 @@ def _fill(results: SuiteResults, found: dict[int, CaseOutcome]) -> None:
 
 def exit_status(results: SuiteResults) -> int:
     """Return 130 if the run was interrupted, 1 if one of forgekit's results was wrong or failed,
-    else 0."""
+    otherwise 0.
+    """
     if any(row.own and row.status in ("wrong", "error") for row in results.rows):
         return 1
     return 130 if results.interrupted else 0
@@ -213,7 +217,7 @@ def exit_status(results: SuiteResults) -> int:
 # -- this process's machine ------------------------------------------------------------------------
 @functools.lru_cache
 def machine_info(target: Target) -> MachineInfo:
-    """Describe this process and its GPU; measure the ceiling once."""
+    """Describe this process and its GPU; the first call measures the ceiling."""
     packages = package_versions("torch", "nvidia-cutlass-dsl", "triton", "quack-kernels")
     versions = {"python": platform.python_version(), **packages}
     if target.kind == "virtual":
@@ -239,7 +243,7 @@ def _commit() -> str | None:
 
 
 def error_line(error: BaseException) -> str:
-    """Return an error in one line."""
+    """Return the type and message of an error in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = lines[0] if lines else "no message"
     return f"{type(error).__name__}: {said}"[:400]

@@ -1,15 +1,14 @@
-"""Distribute independent pieces of work, such as the cases of a suite, to Dask workers, one per
-GPU.
+"""Distribute independent items of work, such as the cases of a suite, to Dask workers, one per GPU.
 
     --scheduler local:2                    two local workers, which use GPUs 0 and 1 if present
     --scheduler tcp://10.0.0.5:8786        workers waiting at this address
 
-A worker is a process with one thread, so two pieces of work never share a GPU:
+A worker is a process with one thread, so two items never share a GPU:
 
     dask scheduler
     CUDA_VISIBLE_DEVICES=0 dask worker tcp://10.0.0.5:8786 --nworkers 1 --nthreads 1
 
-Dask passes the work of a lost worker to another worker. This module needs the extra `remote`.
+If a worker is lost, Dask passes its item to another worker. This module needs the extra `remote`.
 """
 
 from __future__ import annotations
@@ -35,12 +34,13 @@ Result = TypeVar("Result")
 _WAIT_S = 60  # seconds to wait for workers, which import torch
 _CONNECT_S = 10
 
-_lost = False  # True if this worker can no longer use its GPU
+_lost = False  # True once this worker can no longer use its GPU
 
 
 def check_scheduler(scheduler: str) -> None:
-    """Raise UsageError for a scheduler that is neither `local:N` nor an address, or for more
-    workers than GPUs. Raise PlatformError without Dask."""
+    """Raise UsageError if a scheduler is neither `local:N` nor an address, or if N exceeds the
+    number of GPUs. Raise PlatformError if Dask is not installed.
+    """
     count = local_workers(scheduler)
     if count is None and not re.fullmatch(r"tcp://[^\s/]+:\d+", scheduler):
         needed, remedy = "local:2 or tcp://host:8786", "copy the address from `dask scheduler`"
@@ -63,8 +63,7 @@ def check_scheduler(scheduler: str) -> None:
 
 
 def local_workers(scheduler: str) -> int | None:
-    """Return the number of workers that `local:N` starts here, or None for an address, where
-    workers are already waiting."""
+    """Return N for `local:N`, or None for the address of a scheduler."""
     found = re.fullmatch(r"local:([1-9]\d*)", scheduler)
     return int(found[1]) if found else None
 
@@ -79,11 +78,11 @@ def spread(
     """Yield (index, result) of `function` for each item, in the order of completion.
 
     function: a module-level function that workers can import. scheduler: `local:N` or an address.
-    failed(item, error): returns the result if `function` raises an exception, or if three workers
-    were lost while running the item.
+    failed(item, error): returns the item's result if `function` raises an exception, or if three
+    workers were lost while running the item.
 
     Raises:
-        UsageError, PlatformError: as for `check_scheduler`; also if the scheduler does not answer,
+        UsageError, PlatformError: as for `check_scheduler`; also if the scheduler does not respond
             or a worker has several threads.
     """
     check_scheduler(scheduler)
@@ -99,7 +98,7 @@ def spread(
                     result = future.result()
                 except Exception as error:
                     result = failed(items[index], error)
-                future.release()  # otherwise Dask would compute it again if its worker were lost
+                future.release()  # otherwise Dask would repeat the item if its worker were lost
                 yield index, result
         finally:
             client.cancel(futures)
@@ -129,7 +128,9 @@ def _client(scheduler: str) -> Iterator[Client]:
 
 
 def _cluster(count: int) -> Any:
-    """Start local workers, each with its own GPU if there are GPUs; Dask replaces lost workers."""
+    """Start local workers, each with its own GPU if the machine has any; Dask replaces lost
+    workers.
+    """
     from distributed import Nanny, Scheduler, SpecCluster
 
     quiet = {"dashboard": False, "silence_logs": logging.CRITICAL}
@@ -155,8 +156,9 @@ def _environment(number: int) -> dict[str, str]:
 
 
 def run_case_here(piece: tuple[Case, Settings]) -> CaseOutcome:
-    """Run `run_case` on a worker. A worker that has lost its GPU's context exits at the next case;
-    Dask starts a new process, and another worker runs this case."""
+    """Run `run_case` on a worker. A worker whose GPU context broke exits at the next case; Dask
+    then starts a new process and passes the case to another worker.
+    """
     global _lost
     from forgekit.benching.suites.running import run_case
 

@@ -1,8 +1,8 @@
-"""Read suites, the sizes and types at which operators are measured, from TOML files in `suites/`.
+"""Read suites, which define the sizes and types to measure, from TOML files in this folder.
 
 A suite is a list of groups. A group has `ops`, `dtypes`, `why`, and either `shapes` or the two
-lists `M` and `N`, which are combined to all pairs. `dim`, by default -1, is the dimension of a sum
-or a softmax. A suite outside this folder is named by its path.
+lists `M` and `N`, which are combined into all pairs. `dim`, by default -1, is the dimension of a
+sum or a softmax. A suite outside this folder is selected by its path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 
 from forgekit.errors import brief, usage_error
 
-OPERATORS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")  # without torch
+# Repeated here, because this module must not import torch.
+OPERATORS = ("copy_transpose", "reduce_sum", "softmax", "softmax_backward")
 DTYPES = ("float16", "bfloat16", "float32")
 
 _FOLDER = Path(__file__).parent
@@ -24,7 +25,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Case:
-    """An operator at one size and type; dim: -1 or 0, ignored for a transpose."""
+    """An operator with one size and type. dim: -1 or 0, ignored for a transpose."""
 
     op: str
     shape: tuple[int, int]
@@ -83,8 +84,9 @@ _GROUP = (
 
 
 def _cases(group: Any) -> list[Case]:
-    """Return the cases of a group. If the group is malformed, raise one of the errors that
-    `load_suite` handles."""
+    """Return the cases of a group, or raise one of the errors that `load_suite` handles if the
+    group is malformed.
+    """
     g = {"dim": -1, "why": "", **group}
     shapes = list(g["shapes"] if "shapes" in g else itertools.product(g["M"], g["N"]))
     keys = {"ops", "dtypes", "dim", "why", *(["shapes"] if "shapes" in g else ["M", "N"])}
@@ -114,7 +116,8 @@ def select(
     cases: Iterable[Case], *, ops: Sequence[str] = (), dtypes: Sequence[str] = ()
 ) -> list[Case]:
     """Return the cases with these operators and types; an empty sequence selects all. Raise
-    UsageError if no case is left."""
+    UsageError if no case matches.
+    """
     chosen = [c for c in cases if c.op in (ops or OPERATORS) and c.dtype in (dtypes or DTYPES)]
     if not chosen:
         got = f"--op {','.join(ops) or 'all'} --dtype {','.join(dtypes) or 'all'}"

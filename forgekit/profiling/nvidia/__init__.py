@@ -1,2 +1,1 @@
-"""Find and run NVIDIA's tools (ncu, nsys, compute-sanitizer), and convert their reports to
-tables."""
+"""Find and run NVIDIA's tools (ncu, nsys, compute-sanitizer), and tabulate their reports."""

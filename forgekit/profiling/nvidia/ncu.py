@@ -1,4 +1,4 @@
-"""Run a command under Nsight Compute: choose the metrics, and tabulate the command's kernels."""
+"""Run a command under Nsight Compute, and tabulate the metrics of its kernels."""
 
 from __future__ import annotations
 
@@ -34,17 +34,19 @@ METRICS = {
     "registers": "launch__registers_per_thread",
 }
 DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
-# Metrics requested by name. The sections add the others, whose names depend on the architecture.
+# The metrics that are requested by name. ncu's sections add metrics whose names depend on the
+# architecture.
 _COLLECTED = [name for name in METRICS.values() if name.startswith(("gpu__", "l1tex__"))]
 _STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active\.ratio")
-_AT_WORK = "selected"  # not a stall: the warp's instruction is issued
+_AT_WORK = "selected"  # not a stall: the warp issues an instruction
 
 
 # -- a run ----------------------------------------------------------------------------------------
 class Run(NamedTuple):
-    """The result of a run. report: ncu's report file, in a separate folder; rows: the report's raw
-    page, one dict per launch, with values as ncu writes them, in base units; log: ncu's log;
-    status: the command's exit status if the command failed (command_failed), otherwise ncu's."""
+    """The result of a run. report: ncu's report file, in a new folder. rows: the report's raw page,
+    one dict per launch, with values as ncu writes them, in base units. log: the text of ncu's log.
+    status: the command's exit status if the command failed (command_failed), otherwise ncu's.
+    """
 
     report: Path
     rows: list[dict[str, str]]
@@ -54,8 +56,9 @@ class Run(NamedTuple):
 
 
 def run(ncu: str, command: Sequence[str], *options: str, quiet: bool = False) -> Run:
-    """Run `command` under ncu with the options of `options_of`, and read the report; quiet: send
-    the command's output to stderr. Raise ForgekitError if ncu cannot read its report."""
+    """Run `command` under ncu with the options from `options_of`, and read the report. quiet: True
+    to send the command's output to stderr. Raise ForgekitError if ncu cannot read its report.
+    """
     folder = Path(tempfile.mkdtemp(prefix="forgekit-ncu-"))
     report, log = folder / "profile.ncu-rep", folder / "ncu.log"
     files = ("--export", str(report), "--log-file", str(log))
@@ -76,10 +79,11 @@ def options_of(
     count: int | None = None,
     full: bool = False,
 ) -> list[str]:
-    """Return ncu's options to measure launches of kernels whose names match a pattern. skip, count:
-    the launches to skip, and then to measure (None: all). metrics: metrics to collect instead of
-    the table's. full: True to collect all sections and the source. The GPU's clock is not
-    locked."""
+    """Return ncu's options for measuring launches of kernels whose names match a pattern. skip: the
+    number of launches to skip. count: the number of launches to measure after them (None: all).
+    metrics: metrics to collect instead of the default ones. full: True to collect all sections and
+    the source. The GPU's clock is not locked.
+    """
     line = ["--clock-control", "none", "--target-processes", "all"]
     line += ["--kernel-name-base", "function", "--kernel-name", f"regex:{kernel}"]
     line += ["--launch-skip", str(skip)] if skip else []
@@ -93,7 +97,7 @@ def options_of(
 
 
 def launches(text: str) -> list[dict[str, str]]:
-    """Parse ncu's raw page in CSV format into rows, without ncu's other output and the units."""
+    """Parse ncu's raw page, in CSV format; omit the row of units and ncu's other output."""
     _, start, page = text.partition('"ID",')
     table = csv.DictReader(line for line in (start + page).splitlines() if line.startswith('"'))
     return [row for row in table if row["ID"].isdigit()]
@@ -105,9 +109,9 @@ def kernels(rows: Sequence[dict[str, str]], asked: Sequence[str] = ()) -> list[d
     medians over the launches.
 
     function: the kernel's Python name. name, grid, block: as ncu writes them. launches: the number
-    of launches. The keys of METRICS, and dram_gbps, the DRAM reads and writes in 10^9 bytes per
-    second: None if ncu does not report them. stalls: maps a reason for waiting to the percentage of
-    a warp's time, the largest first. metrics: the requested metrics, by ncu's names.
+    of launches. The keys of METRICS, and dram_gbps (DRAM reads plus writes in 10^9 bytes per
+    second): None if ncu does not report the value. stalls: maps each reason for waiting to a
+    percentage of a warp's time, the largest first. metrics: the requested metrics, by ncu's names.
     """
     groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
@@ -178,8 +182,9 @@ COLUMNS = {
 
 
 def as_table(found: Sequence[dict[str, Any]], asked: Sequence[str] = ()) -> str:
-    """Format the kernels as text of at most 100 columns; asked: the metrics to show instead of the
-    default metrics."""
+    """Format the kernels as text of at most 100 columns. asked: the metrics to show instead of the
+    default ones.
+    """
     if asked:
         return "\n\n".join(map(_metrics, found))
     rows = [[show(k[field]) for field, (_, show) in COLUMNS.items()] for k in found]
@@ -213,8 +218,9 @@ def _metrics(k: dict[str, Any]) -> str:
 
 # -- reasons for a missing report ------------------------------------------------------------------
 def explain(log: str, kernel: str) -> ForgekitError:
-    """Return the error that explains, from ncu's log, why there is no report. kernel: the requested
-    name pattern."""
+    """Return an error that explains why there is no report, according to ncu's log. kernel: the
+    requested name pattern.
+    """
     if "ERR_NVGPUCTRPERM" in log:
         needed = "the permission to read the GPU's performance counters"
         remedy = (

@@ -13,13 +13,13 @@ from forgekit.errors import ForgekitError
 from forgekit.profiling.nvidia.tools import ask, number, short_name, watch
 from forgekit.text import Table, seconds, shortened
 
-# A row: function (the Python name), name, count, total_ns, median_ns, percent (of the table's
-# total).
+# The keys of a row: function (the Python name), name, count, total_ns, median_ns, and percent (of
+# the table's total).
 Tables = dict[str, list[dict[str, Any]]]
 
 PROFILE = ("--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node")
-# Maps a table to its report, the count column (which identifies the table in the output of
-# `nsys stats`), the heading of the names, and the text for an empty table.
+# Maps each table to its report, its count column (which identifies the table in the output of `nsys
+# stats`), the heading for the names, and the text for an empty table.
 TABLES = {
     "kernels": ("cuda_gpu_kern_sum", "Instances", "kernel", "No kernel ran on the GPU."),
     "api": (
@@ -35,9 +35,9 @@ NAME_WIDTH = 50
 
 
 def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path, int, Tables]:
-    """Run `command` under nsys; return the report in a new folder, the exit status and the tables.
-    quiet: True to send the command's output to stderr. Raise ForgekitError if there is no readable
-    report."""
+    """Run `command` under nsys. Return the path of the report, in a new folder, the exit status and
+    the tables. quiet: True to send the command's output to stderr. Raise ForgekitError if there is
+    no readable report."""
     report = Path(tempfile.mkdtemp(prefix="forgekit-nsys-"), "profile.nsys-rep")
     status = watch([nsys, "profile", *PROFILE, f"--output={report}", *command], quiet=quiet)
     if not report.exists():
@@ -54,8 +54,9 @@ def run(nsys: str, command: Sequence[str], *, quiet: bool = False) -> tuple[Path
 
 
 def summaries(text: str) -> Tables:
-    """Parse the CSV tables in the output of `nsys stats`; sort each by total time, the longest
-    first."""
+    """Parse the CSV tables in the output of `nsys stats`, and sort each by total time, longest
+    first.
+    """
     found: Tables = {table: [] for table in TABLES}
     for part in re.split(r"(?m)^(?=Time \(%\),)", text)[1:]:
         for row in csv.DictReader(part.splitlines()):

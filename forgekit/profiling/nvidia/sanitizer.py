@@ -20,26 +20,26 @@ TOOLS = {
     "initcheck": "reads of unwritten global memory",
     "synccheck": "misused barriers",
 }
-# PyTorch places tensors in larger allocations, so these two tools do not know a tensor's end.
+# PyTorch places tensors in larger allocations, so these two tools do not know where a tensor ends.
 _BY_ALLOCATION = ("memcheck", "initcheck")
 TEXT_WIDTH = 76
 NO_CACHING = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 
 _SAID = re.compile(r"(?m)^========= ?(.*?) *$")
-# Matches the tool's messages about its run rather than about a kernel.
+# Matches messages about the tool's own run, not about a kernel.
 _TALK = re.compile(
     r"COMPUTE-SANITIZER|(ERROR|RACECHECK|LEAK) SUMMARY|Target application|Error: process didn"
 )
 _TROUBLE = re.compile(r"^(?:Internal|Fatal|Error: (?!Race|process didn))|not supported")
-# matches `at NAME+0x80 in FILE:177`, or `at NAME+0x80`
+# Matches `at NAME+0x80 in FILE:177` or `at NAME+0x80`.
 _PLACE = re.compile(r".*\bat (.+?)\+0x\w+(?: in (\S.*?):(\d+))?")
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one tool. errors: the number of errors; None if the log does not contain it.
+    """The result of one tool. errors: the number of errors; None if the log does not state it.
     status: the run's exit status. kind: the first error, in the tool's words. kernel, file, line:
-    the place of the first error; None if not reported.
+    the location of the first error; None if the tool does not report it.
     """
 
     tool: str
@@ -55,8 +55,9 @@ class Result:
 def run(
     sanitizer: str, command: Sequence[str], tool: str, *, logs: Path, quiet: bool = False
 ) -> Result:
-    """Run `command` under one tool, which writes its log to the folder `logs`. quiet: True to send
-    the command's output to stderr. Raise ForgekitError if the tool failed."""
+    """Run `command` under one tool, whose log is written to the folder `logs`. quiet: True to send
+    the command's output to stderr. Raise ForgekitError if the tool fails.
+    """
     log = logs / f"{tool}.txt"
     line = [sanitizer, "--tool", tool, "--target-processes", "all", "--show-backtrace", "no"]
     whole = tool in _BY_ALLOCATION and NO_CACHING not in os.environ
@@ -71,7 +72,7 @@ def run(
 
 
 def result(tool: str, log: str, status: int) -> Result:
-    """Parse a log of compute-sanitizer; status: the exit status of that run."""
+    """Parse a log of compute-sanitizer. status: the exit status of the logged run."""
     said = _SAID.findall(log)
     sums = "\n".join(text for text in said if "SUMMARY: " in text)
     totals = [int(n) for n in re.findall(r"(?m)^ERROR SUMMARY: (\d+) errors?$", sums)]

@@ -1,4 +1,4 @@
-"""Find NVIDIA's tools and run commands under them; explain how to install missing tools."""
+"""Find NVIDIA's tools, run commands under them, and explain how to install missing tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _STDERR = 2  # a file descriptor, because sys.stderr may not be a file
 @dataclass(frozen=True)
 class Tool:
     """An NVIDIA program: its command, its product name, patterns of folders to search if it is not
-    on PATH, installation instructions, and the alternative on machines without the program."""
+    on PATH, installation instructions, and an alternative for machines without it.
+    """
 
     name: str
     product: str
@@ -57,11 +58,12 @@ SANITIZER = Tool(
 
 
 def find(tool: Tool) -> str | None:
-    """Return the tool's path: on PATH, below CUDA_HOME, or the newest version in its usual
-    folders."""
+    """Return the tool's path, or None: on PATH, under CUDA_HOME, or the newest version in the
+    tool's usual folders.
+    """
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
-    for pattern in tool.places:  # compare version numbers; the newest comes first
+    for pattern in tool.places:  # the highest version number comes first
         found = sorted(glob.glob(pattern), key=lambda path: [*map(int, re.findall(r"\d+", path))])
         folders += reversed(found)
     return shutil.which(tool.name, path=os.pathsep.join(folders))
@@ -79,8 +81,9 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """Return the tool's path. If it cannot run, raise PlatformError, which names everything that is
-    missing (the tool, a GPU)."""
+    """Return the tool's path. If the tool cannot run, raise PlatformError; its message names all
+    that is missing (the tool, a GPU).
+    """
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:
         return path
@@ -99,10 +102,10 @@ def require(tool: Tool) -> str:
 
 
 def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> int:
-    """Run a command under a tool; return the exit status (128 + n for signal n).
+    """Run a command line that begins with a tool; return the exit status (128 + n for signal n).
 
-    The command uses this terminal, and its kernels run on the GPU. quiet: True to send its output
-    to stderr. environment: additional environment variables.
+    The command uses this terminal. quiet: True to send its output to stderr. environment:
+    additional environment variables.
     """
     sys.stdout.flush()
     variables = os.environ | {"FORGEKIT_DEVICE": "gpu"} | environment
@@ -111,8 +114,9 @@ def watch(line: Sequence[str], *, quiet: bool = False, **environment: str) -> in
 
 
 def ask(line: Sequence[str]) -> str:
-    """Run a tool and return its output, with numbers in the format of the C locale. Raise
-    ForgekitError if it fails."""
+    """Run a tool in the C locale, which determines the format of numbers, and return its output.
+    Raise ForgekitError if the tool fails.
+    """
     variables = os.environ | {"LC_ALL": "C"}
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", env=variables)
     if done.returncode:
@@ -123,7 +127,7 @@ def ask(line: Sequence[str]) -> str:
 
 # -- parsing their output --------------------------------------------------------------------------
 def short_name(kernel: str) -> str:
-    """Return a kernel's Python name; CuTe DSL names it `kernel_cutlass_NAME_TYPES_0`."""
+    """Return a kernel's Python name from CuTe DSL's name, `kernel_cutlass_NAME_TYPES_0`."""
     if not kernel.startswith("kernel_cutlass_"):
         return kernel.removeprefix("void ")
     plain = re.split(r"_tensorptr|_object_at_", kernel.removeprefix("kernel_cutlass_"))[0]
@@ -131,8 +135,9 @@ def short_name(kernel: str) -> str:
 
 
 def number(text: str | None) -> float | None:
-    """Convert text such as `2,560` to 2560.0; return None if there is no number (`n/a`, `nan`, an
-    empty text)."""
+    """Convert text such as `2,560` to a float; return None for text without a number (`n/a`, `nan`,
+    or an empty string).
+    """
     try:
         value = float((text or "").replace(",", ""))
     except ValueError:

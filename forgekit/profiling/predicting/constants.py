@@ -1,4 +1,4 @@
-"""Read and write files of a GPU's constants, which are measured or derived from a data sheet."""
+"""Read and write files with a GPU's constants, which are measured or derived from a data sheet."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NAMES = tuple(f.name for f in fields(Constants))
 class Calibration:
     """The constants for predicted times on a GPU.
 
-    gpu: the GPU's name. measured: a description of the measurement, with place and date; "" if the
-    constants derive from the data sheet. factors: maps a bound, or "all", to the factor within
-    which nine of ten predictions match the measured time.
+    gpu: the GPU's name. measured: a description of the measurement, with its machine and date; ""
+    if the constants are derived from the data sheet. factors: maps a bound, or "all", to the factor
+    within which nine of ten predictions match the measured time.
     """
 
     gpu: str
@@ -33,11 +33,11 @@ class Calibration:
 
 
 def calibration(gpu: str | Gpu | None = None) -> Calibration:
-    """Return the calibration of a GPU in `forgekit.profiling.gpus`, or of a file written by
-    `forgekit calibrate`.
+    """Return the calibration for a GPU in `forgekit.profiling.gpus`, or the one in a file written
+    by `forgekit calibrate`.
 
-    A GPU without a file gets the constants of an H200, scaled by its data sheet's bandwidth,
-    multiprocessors, clock and L2.
+    A GPU without a file in the folder `gpus` gets the constants of an H200, scaled to the
+    bandwidth, multiprocessors, clock and L2 in its data sheet.
 
     Raises:
         UsageError: the GPU is unknown, or the file cannot be read or is not a calibration.
@@ -61,7 +61,7 @@ def calibration(gpu: str | Gpu | None = None) -> Calibration:
 def as_toml(found: Calibration) -> str:
     """Return a calibration in TOML format."""
     lines = [
-        "# Constants of the model of time; forgekit/profiling/predicting/model.py explains them.",
+        "# Constants of the time model; forgekit/profiling/predicting/model.py explains them.",
         f'gpu = "{found.gpu}"',
         f'measured = "{found.measured}"',
         "",

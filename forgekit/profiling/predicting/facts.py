@@ -1,4 +1,4 @@
-"""Collect the inputs of a predicted time: counted numbers, without measurements."""
+"""Collect the inputs of the time model, all of which are counts rather than measurements."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of one launch.
+    """The counts of one launch from which the model predicts its time.
 
     blocks: the number of blocks; threads: threads per block; cluster: blocks per cluster;
     registers: registers per thread, or None if the machine code is unknown; shared_bytes: bytes per
     block.
 
-    slots: maps a pipe to warp instructions of machine code (`forgekit.vgpu.counters.waits`);
-    issued: their sum. waits: maps a reason to the total cycles that warps wait. fmas: multiply-adds
-    of tensor cores. longest: instructions of the longest observed block, relative to an average
-    block. warps: the total number of warps.
+    slots: maps each pipe to a number of machine-code warp instructions
+    (`forgekit.vgpu.counters.waits`); issued: their sum. waits: maps each reason to the total number
+    of cycles that warps wait. fmas: multiply-adds of tensor cores. longest: the instructions of the
+    longest observed block, relative to an average block. warps: the total number of warps.
 
     requests, sectors, ideal: map a kind of access to its number of requests, sectors and ideal
     sectors (for shared memory, wavefronts instead of sectors). loads, stores, atomics: sectors that
     remain if each multiprocessor's cache serves repeated accesses by a block; near_loads,
-    near_stores: the part of them that remains if L2 serves sectors shared by neighbours.
-    warp_loads: sectors without repeated loads by a warp. atomic_sectors: distinct sectors of the
-    observed blocks. read_sectors, written_sectors: distinct sectors of device memory; read_pairs,
-    written_pairs: distinct 64-byte pairs, the smallest transfer. bulk_bytes: bytes moved by bulk
-    copies.
+    near_stores: the number of these sectors that remains if L2 serves the sectors that neighbouring
+    blocks share. warp_loads: sectors loaded, without a warp's repeated loads. atomic_sectors:
+    distinct sectors of the observed blocks. read_sectors, written_sectors: distinct sectors of
+    device memory; read_pairs, written_pairs: distinct 64-byte pairs, the smallest transfer.
+    bulk_bytes: bytes moved by bulk copies.
 
     beyond: descriptions of operations that no calibration kernel uses. sample: the fraction of
-    blocks that were counted; disagreement: the relative difference between two halves of the
+    blocks that were counted; disagreement: the relative difference between the two halves of the
     sample.
     """
 
@@ -76,7 +76,7 @@ class Facts:
         return asdict(self)
 
 
-# Opcodes and state spaces that no calibration kernel uses, with their descriptions.
+# Maps opcodes and state spaces that no calibration kernel uses to descriptions.
 _BEYOND = {
     "wgmma": "it uses wgmma",
     "bulk": "it uses bulk copies",
@@ -86,7 +86,7 @@ _BEYOND = {
 
 
 def facts_of(recording: Recording) -> list[Facts]:
-    """Return the facts of each launch of a recording."""
+    """Return the facts of each launch in a recording."""
     return [_facts(*both) for both in zip(recording.counts, recording.shared, strict=True)]
 
 
@@ -98,7 +98,7 @@ def _facts(found: Any, shared: Any) -> Facts:
     fmas = issued = 0.0
     for pc, times in enumerate(found.warp_instructions):
         step = found.steps[pc]
-        checked = code.instructions[pc].opcode[0] == "div"  # an FCHK follows the reciprocal
+        checked = code.instructions[pc].opcode[0] == "div"  # a division also executes an FCHK
         slots[step.pipe] += times * ((1 + checked) if step.pipe == "special" else step.slots)
         issued += times * step.slots
         if times and step.pipe != "control":

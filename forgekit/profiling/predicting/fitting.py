@@ -1,4 +1,4 @@
-"""Fit the constants of a GPU to measured times."""
+"""Fit the model's constants for a GPU to measured times."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from forgekit.profiling.predicting.model import BOUNDS, Constants, bounds, micro
 
 HELD_OUT = 3  # every third kernel is held out
 _FIRST_STEP, _SHRINK, _ROUNDS = 0.3, 0.65, 9
-_FEW, _FEW_KINDS = 12, 3  # samples, and kinds of kernels, needed for a bound's own interval
-_FAR_OFF = 1.0  # the maximum error, as a logarithm
+_FEW, _FEW_KINDS = 12, 3  # minimum samples and kinds of kernels for a bound's own interval
+_FAR_OFF = 1.0  # errors are capped at this logarithm
 
 # Constants from data sheets and the programming guide are not fitted.
 KNOWN = ("multiprocessors", "clock", "shared_kb", "shared", "issue", "fp32", "fp64", "special",
@@ -25,7 +25,7 @@ class Sample:
 
     case: str
     kind: str
-    number: int  # the number of the case
+    number: int  # the index of the case
     facts: tuple[Facts, ...]
     us: float
 
@@ -36,9 +36,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The errors of predicted times: the median and the 90th percentile of the relative errors; the
-    fraction within 35 %; and the fraction of pairs predicted in the right order, among pairs that
-    differ by 25 %."""
+    """The accuracy of predicted times: the median and the 90th percentile of the relative errors;
+    the fraction of predictions within 35 %; and, among pairs of times that differ by at least 25 %,
+    the fraction predicted in the right order.
+    """
 
     count: int
     median: float
@@ -48,8 +49,9 @@ class Accuracy:
 
 
 def fit(samples: Sequence[Sample], start: Constants) -> Constants:
-    """Fit the constants that are not in KNOWN to the samples, one after another, in shrinking
-    steps."""
+    """Fit the constants that are not in KNOWN to the samples, one after another, with shrinking
+    step sizes.
+    """
     names = [f for f in start.__dataclass_fields__ if f not in KNOWN]
     best, least, step = start, _loss(samples, start), _FIRST_STEP
     for _ in range(_ROUNDS):
@@ -66,7 +68,7 @@ def fit(samples: Sequence[Sample], start: Constants) -> Constants:
 
 
 def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
-    """Return the errors of predicted times relative to measured times."""
+    """Compare predicted with measured times."""
     found = [(s.us, microseconds(s.facts, gpu)) for s in samples]
     errors = sorted(relative(us, predicted) for us, predicted in found)
     pairs = [(a, b) for i, a in enumerate(found) for b in found[:i]
@@ -79,8 +81,9 @@ def accuracy(samples: Sequence[Sample], gpu: Constants) -> Accuracy:
 
 
 def relative(us: float, predicted: float) -> float:
-    """Return the relative difference of two times: 0.25 if one is 1.25 times as long as the
-    other."""
+    """Return the relative difference between two times: 0.25 if one is 1.25 times as long as the
+    other.
+    """
     return math.exp(abs(math.log(predicted / us))) - 1
 
 
@@ -88,7 +91,7 @@ def interval(samples: Sequence[Sample], gpu: Constants) -> dict[str, float]:
     """Map each bound to the factor within which nine of ten predictions with this bound match the
     measured times; "all" covers all predictions.
 
-    Bounds with few samples, or with samples of few kinds, are omitted.
+    Bounds with few samples, or with few kinds of kernels, are omitted.
     """
     errors: dict[str, list[float]] = {"all": []}
     kinds: dict[str, set[str]] = {"all": {s.kind for s in samples}}

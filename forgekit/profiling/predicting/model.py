@@ -1,12 +1,12 @@
 """Predict the time of a launch on a GPU from its counts.
 
-A kernel is bound by the resource that it keeps busy longest: device memory, caches, issue slots,
-block launches, or waiting. Each bound is work divided by rate. The time is the 3-norm of the bounds
-plus the start of the launch, so two equal bounds take longer than one of them alone (S. Williams,
-A. Waterman, D. Patterson, "Roofline", 2009, uses the maximum). Waiting follows Little's law,
-applied to the resident blocks; a block takes as long as its warps wait, as in S. Hong and H. Kim,
-"An analytical model for a GPU architecture with memory-level and thread-level parallelism
-awareness", 2009.
+A kernel is bound by the resource that it keeps busy longest (device memory, caches, issue slots,
+block launches) or by waiting. Each bound is work divided by rate. The predicted time is the 3-norm
+of the bounds plus the time to start the launch, so two equal bounds give a longer time than one of
+them alone (S. Williams, A. Waterman, D. Patterson, "Roofline", 2009, uses the maximum). The time
+spent waiting follows from Little's law, applied to the resident blocks; a block takes as long as
+its warps wait, as in S. Hong and H. Kim, "An analytical model for a GPU architecture with
+memory-level and thread-level parallelism awareness", 2009.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forgekit.profiling.predicting.facts import Facts
 
 SECTOR, PAIR, LINE_SECTORS = 32, 64, 4
 _NORM = 3.0
-AGAIN_US = 1.0  # for a launch that directly follows another
+AGAIN_US = 1.0  # start-up time of a launch that directly follows another
 
 # Limits per multiprocessor for compute capabilities 8.0 to 10.0: CUDA C++ Programming Guide.
 _WARPS, _BLOCKS = 64, 32
@@ -49,13 +49,13 @@ _PIPES = ("fp32", "int", "fp64", "special", "shuffle", "barrier")
 
 @dataclass(frozen=True)
 class Constants:
-    """The model's constants of a GPU, stored in files in `forgekit/profiling/predicting/gpus`.
+    """The model's constants for a GPU, stored in files in `forgekit/profiling/predicting/gpus`.
 
-    multiprocessors: their number; clock: in GHz; shared_kb: kB of shared memory per multiprocessor;
-    start_us: the time to start a launch; blocks: blocks started per ns; cluster_blocks: blocks in
-    clusters started per ns. dram, l2: bandwidths in TB/s. l2_mb: the MB of L2 that serve repeated
-    accesses; far, far_stores: bytes moved per byte of loads and stores that miss. partial: the
-    extra cost of partly written sectors.
+    multiprocessors: the number of multiprocessors; clock: the clock rate in GHz; shared_kb: kB of
+    shared memory per multiprocessor; start_us: the time to start a launch; blocks: blocks started
+    per ns; cluster_blocks: blocks in clusters started per ns. dram, l2: bandwidths in TB/s. l2_mb:
+    the capacity of L2, in MB, for repeated accesses; far, far_stores: bytes moved per byte of loads
+    and stores that miss. partial: the extra cost of partly written sectors.
 
     Rates per clock and multiprocessor: lines: lines through L1 (a scattered sector counts as
     `scattered` lines); shared: shared-memory wavefronts; issue, fp32, int, fp64, special, shuffle,
@@ -63,7 +63,7 @@ class Constants:
     512 bytes per ns.
 
     Waiting: latency, l2_latency: relative to a nominal 600 cycles; waits: the factor for the other
-    waits of `forgekit.vgpu.counters.waits`; serial: cycles per line in a warp; block_cycles: cycles
+    waits in `forgekit.vgpu.counters.waits`; serial: cycles per line in a warp; block_cycles: cycles
     per warp of a block; uneven: the fraction of the longest block's excess that counts.
     """
 
@@ -100,19 +100,20 @@ class Constants:
 
 
 def resident_blocks(f: Facts, gpu: Constants) -> int:
-    """Return the number of resident blocks per multiprocessor, at least 1. If a kernel's registers
-    are unknown, assume REGISTERS per thread."""
+    """Return the number of blocks, at least 1, that can be resident on a multiprocessor. If a
+    kernel's register count is unknown, assume REGISTERS per thread.
+    """
     multiprocessor = Multiprocessor(_WARPS, _BLOCKS, int(gpu.shared_kb * 1024))
     limits = multiprocessor.limits(f.threads, f.registers or REGISTERS, f.shared_bytes)
     return max(1, min(limits.values()))
 
 
 def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
-    """Return each bound in BOUNDS by name, in microseconds."""
+    """Map each name in BOUNDS to its bound in microseconds."""
     clock = gpu.clock * 1e3  # cycles per us
     room = gpu.multiprocessors * resident_blocks(f, gpu)
     busy = float(gpu.multiprocessors)
-    if f.blocks <= room:  # some multiprocessors run one block more than others
+    if f.blocks <= room:  # some multiprocessors run one more block than others
         busy = f.blocks / -(-f.blocks // gpu.multiprocessors)
     stored = f.sectors.get("global_store", 0)
     whole = f.ideal.get("global_store", 0) / stored if stored else 1.0
@@ -143,23 +144,24 @@ def bounds(f: Facts, gpu: Constants) -> dict[str, float]:
 
 
 def microseconds(facts: Sequence[Facts], gpu: Constants) -> float:
-    """Predict the time of consecutive launches in microseconds."""
+    """Predict the total time of consecutive launches in microseconds."""
     return sum((gpu.start_us if k == 0 else AGAIN_US) + combined(bounds(f, gpu))
                for k, f in enumerate(facts))  # fmt: skip
 
 
 def combined(of: Mapping[str, float]) -> float:
-    """Return the time of work that uses several resources at the same time: the 3-norm of their
-    times."""
+    """Return the time for work that uses several resources at the same time: the 3-norm of the
+    resources' times.
+    """
     most = max(of.values(), default=0.0)
     return most * sum((v / most) ** _NORM for v in of.values()) ** (1 / _NORM) if most else 0.0
 
 
 def _device_memory(f: Facts, gpu: Constants, together: int) -> tuple[float, float]:
-    """Return the bytes moved, and the fraction of loads that miss L2.
+    """Return the bytes that device memory moves, and the fraction of loads that miss L2.
 
-    together: the number of blocks that run at the same time. Bytes that they share are moved once;
-    later accesses by other blocks hit if L2 can still hold the bytes.
+    together: the number of blocks that run at the same time. Bytes that these blocks share are
+    moved once; later accesses by other blocks hit if the bytes still fit in L2.
     """
     read, written = f.read_sectors * SECTOR, f.written_sectors * SECTOR
     rounds = f.blocks / together * SECTOR
@@ -177,11 +179,11 @@ def _missing(size: float, gpu: Constants) -> float:
 
 
 def _union(each: float, near: float, all_: float, together: int, neighbours: int = 16) -> float:
-    """Estimate the distinct sectors of blocks that run together; the model is that each block draws
-    its sectors at random from a pool.
+    """Estimate the number of distinct sectors that blocks running together access, by a model in
+    which each block draws its sectors at random from a pool.
 
-    each: sectors of one block. near, all_: sectors of the whole launch; near counts sectors that 16
-    neighbours share once, and all_ counts them once per block. The ratio of near and all_
+    each: sectors of one block. near, all_: sectors of the whole launch; near counts a sector that
+    16 neighbours share only once, and all_ counts it once per block. The ratio of near to all_
     determines the size of the pool.
     """
     if each <= 0 or near >= all_ * (1 - 1e-6):
@@ -197,15 +199,16 @@ def _union(each: float, near: float, all_: float, together: int, neighbours: int
 
 
 def _atomics(f: Facts) -> float:
-    """Return the number of passes of atomic operations that are serialised on the same 512
-    bytes."""
+    """Return the number of passes by atomic operations that are serialised because they access the
+    same 512 bytes.
+    """
     kinds = ("global_reduction", "global_atomic")
     requests, units, ideal = (
         sum(of.get(kind, 0) for kind in kinds) for of in (f.requests, f.sectors, f.ideal)
     )
-    if units <= 1.05 * ideal:  # neighbouring addresses: one line per pass
+    if units <= 1.05 * ideal:  # neighbouring addresses need one pass per cache line
         passes = max(requests, units / LINE_SECTORS)
-    elif ideal <= 1.5 * requests:  # one address: one lane per pass
+    elif ideal <= 1.5 * requests:  # a single address needs one pass per lane
         passes = units
     else:
         passes = 0.4 * units
@@ -213,8 +216,9 @@ def _atomics(f: Facts) -> float:
 
 
 def _cycles_of_a_warp(f: Facts, gpu: Constants, missed: float, lines: float) -> float:
-    """Return the cycles from the first to the last instruction of a block that runs alone on its
-    multiprocessor."""
+    """Return the number of cycles from the first to the last instruction of a block that runs alone
+    on its multiprocessor.
+    """
     asked = f.sectors.get("global_load", 0) + f.sectors.get("global_async", 0)
     new = min(f.warp_loads / asked, 1.0) if asked else 1.0  # the fraction that misses L1
     latency = (gpu.latency * missed + gpu.l2_latency * (1 - missed)) * new

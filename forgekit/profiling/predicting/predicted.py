@@ -23,28 +23,29 @@ from forgekit.text import plural
 if TYPE_CHECKING:
     from forgekit.profiling.gpus import Gpu
 
-# the maximum difference between two halves of a sample for which a time is predicted
+# No time is predicted if the two halves of a sample differ by more than this fraction.
 DISAGREEMENT = 0.1
-_LEAST_SHARE = 0.02  # the fraction of the longest bound below which a bound is hidden
+_LEAST_SHARE = 0.02  # hide bounds below this fraction of the longest bound
 _BAR, _LINES = 24, 3
 
 
 @dataclass(eq=False, repr=False)
 class PredictedTime(Shown):
-    """The predicted time of a profile's launches on a GPU. It is not measured.
+    """The predicted time for a profile's launches on a GPU. It is not a measurement.
 
     Attributes:
-        name: the host function's name. gpu: the GPU's name. measured: a description of the
-            measurement of the constants; "" if they derive only from a data sheet.
+        name: the host function's name. gpu: the GPU's name. measured: how the constants were
+            measured; "" if they were scaled to a data sheet.
         us: the time in microseconds; None if the prediction is unreliable, for the reasons in
             `reasons`.
-        low, high: the interval for nine of ten predictions with the same bound; None if `us` is
-            None.
-        bounds: maps the name of a bound to its time in microseconds, the longest first.
+        low, high: the limits of the interval that contains nine of ten measured times with the same
+            longest bound; None if `us` is None.
+        bounds: maps each bound's name to its time in microseconds, the longest first.
         without: the time without the longest bound, in microseconds; None if `us` is None.
         lines: (source line, its fraction of the longest bound), the largest first.
         sampled: a description of the sample; "" if all blocks were counted.
-        assumed: a description of the values assumed for unknown facts; "" if all facts are known.
+        assumed: a description of the values that were assumed because the actual ones are unknown;
+            "" if none were assumed.
     """
 
     name: str
@@ -62,13 +63,14 @@ class PredictedTime(Shown):
 
     @property
     def bound(self) -> str:
-        """Return the name of the longest bound, such as "dram"; "" if there is no launch."""
+        """Return the name of the longest bound, such as "dram", or "" if there is no launch."""
         return next(iter(self.bounds), "")
 
     @property
     def us_text(self) -> str:
-        """Return text such as `12.3 (9.9 to 15.3)`, the microseconds and the interval, or "–"
-        without a prediction."""
+        """Return the time and the interval in microseconds, such as `12.3 (9.9 to 15.3)`, or "–"
+        without a prediction.
+        """
         if self.us is None:
             return "–"
         return f"{_us(self.us)} ({_us(self.low)} to {_us(self.high)})"
@@ -95,21 +97,20 @@ class PredictedTime(Shown):
 
     @property
     def uncalibrated(self) -> str:
-        """Return the origin of the constants if they were not fitted to this GPU, or "" if they
-        were."""
+        """Return a note if the constants were not fitted to this GPU, otherwise ""."""
         if self.measured:
             return ""
         return f"not calibrated: an H200's constants, scaled by the {self.gpu}'s data sheet"
 
     @property
     def shown(self) -> list[tuple[str, float]]:
-        """Return the bounds that pictures and texts show."""
+        """Return the bounds that pictures and text show."""
         most = self.bounds.get(self.bound, 0.0)
         return [(k, v) for k, v in self.bounds.items() if v >= _LEAST_SHARE * most]
 
     @property
     def notes(self) -> list[str]:
-        """Return the lines of text after the headline."""
+        """Return the lines of text that follow the bounds."""
         last = [text for text in (self.assumed, self.sampled) if text]
         if self.us is None:
             return last
@@ -131,7 +132,7 @@ class PredictedTime(Shown):
         return "\n".join([self.headline, *bars, *(f"  {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole prediction as dicts, lists, numbers and strings."""
+        """Return the prediction as dicts, lists, numbers and strings, for JSON."""
         return {"gpu": self.gpu, "predicted_us": self.us, "low_us": self.low, "high_us": self.high,
                 "bound": self.bound, "bounds_us": self.bounds, "without_bound_us": self.without,
                 "calibrated": self.measured, "reasons": list(self.reasons),
@@ -143,8 +144,8 @@ def predicted_time(
 ) -> PredictedTime:
     """Predict the time of consecutive launches.
 
-    launches: pairs of facts and counts (`forgekit.vgpu`); the counts determine the fractions of
-    lines.
+    launches: pairs of facts and counts (`forgekit.vgpu`); the counts determine each line's fraction
+    of the longest bound.
     """
     found = calibration(gpu)
     facts = [f for f, _ in launches]
@@ -211,7 +212,7 @@ _ACCESSES = {"dram": "global_", "l2": "global_", "l1": "global_", "shared": "sha
 
 
 def _weight(bound: str, counts: Any, pc: int, times: int) -> float:
-    """Return an instruction's contribution to a bound, in any unit."""
+    """Return an instruction's contribution to a bound, in an arbitrary unit."""
     step = counts.steps[pc]
     if bound == "latency":
         return float(times * step.cycles)

@@ -22,10 +22,10 @@ _SPACES = ("gmem", "smem")
 
 
 class Explorer(Shown):
-    """The result of `explore`. The last line of a cell shows it; `print` shows its text.
+    """The result of `explore`, which a notebook displays; `print` prints it as text.
 
     Attributes:
-        data: the playground's initial state, a dictionary that the HTML contains as JSON.
+        data: the playground's initial state, a dict that the HTML contains as JSON.
     """
 
     def __init__(self, data: dict[str, Any], layout: Layout | ComposedLayout) -> None:
@@ -34,8 +34,7 @@ class Explorer(Shown):
 
     @functools.cached_property
     def summary(self) -> str:
-        """Return a description of the steps and their layouts, for the first tile and the first
-        thread."""
+        """Describe the steps and their layouts, for the first tile and the first thread."""
         lines = [f"Layout {self.data['layout']}, {self.data['bits']}-bit elements"]
         steps = self.data["steps"]
         for number, step in enumerate(steps, 1):
@@ -65,15 +64,15 @@ def explore(
     """Open the layout playground, which shows a layout's offsets, tiles, threads and banks.
 
     Hover, tap or use the arrow keys to see an element's coordinate, offset, bank, 32-byte sector
-    and 128-byte line; the first element is assumed to be at the start of a line. The layout, the
-    operation and the tiler can be edited in their fields.
+    and 128-byte line; the first element is assumed to be at the start of a line. The reader can
+    edit the layout, the operation and the tiler.
 
     Args:
-        layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
-            a tuple (shape, stride), with up to 65,536 elements.
-        tile: the tiler for the zipped_divide step, such as (8, 16).
-        tv: a thread-value layout over the tile (without a tile, over the whole layout), for the
-            composition and thread steps; or the result of make_layout_tv, which includes its tile.
+        layout: a CuTe layout (during tracing), a forgekit layout, a tensor, a layout as CuTe prints
+            it, or a tuple (shape, stride), with up to 65,536 elements.
+        tile: the tiler of the zipped_divide step, such as (8, 16).
+        tv: for the composition and thread steps, a thread-value layout over the tile (without a
+            tile, over the whole layout); or the result of make_layout_tv, which includes its tile.
         dtype: the element type, such as "float16", torch.float16 or cutlass.Float16; by default the
             tensor's element type, or float32.
         memory: "smem" shows banks, sliders for padding or swizzling, and the bank conflicts of a
@@ -114,7 +113,7 @@ def _bits(dtype: Any, own: str | None) -> int:
     name = (dtype if isinstance(dtype, str) else brief(dtype)).removeprefix("torch.")
     if match := _WIDTH.fullmatch(name):
         return int(match[1])
-    from forgekit.dtypes import dtype_info  # imports torch, which is slow
+    from forgekit.dtypes import dtype_info  # importing torch takes seconds
 
     return dtype_info(dtype).bits
 

@@ -1,8 +1,8 @@
 """Write the playground as an HTML fragment: a script, a style sheet, and a static picture for pages
-that run no scripts.
+that do not run scripts.
 
-The script and the style sheet make up most of the fragment and are the same in every fragment, so
-they are compressed to a third of their size. The browser unpacks them without a network.
+The script and the style sheet, which are the same in every fragment and make up most of it, are
+compressed to a third of their size. The browser unpacks them without a network.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.raster import png_bytes
 
 _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
-_RAMP = 7  # number of offset colours in the page, which interpolates between them
-# The maximum number of cells of the static picture; the rows and columns that it shows of a larger
-# layout.
+_RAMP = 7  # number of offset colours, between which the page interpolates
+# The maximum number of cells in the static picture; the rows and columns of a larger layout that it
+# shows.
 _MOST_DRAWN, _CORNER = 128, 8
 _STILL = (
     "This picture is static, because the page runs no scripts. In JupyterLab, trust the notebook."
@@ -51,10 +51,10 @@ root.append(words);
 
 
 def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words: str) -> str:
-    """Return the playground as HTML. data: the values of the fields, and the steps, if any.
+    """Return the playground as HTML. data: the values of the input fields, and the steps, if any.
 
-    `layout` is drawn and `words` is shown if scripts do not run. If `data["address"]` is True, the
-    URL keeps the input.
+    layout: drawn if scripts do not run. words: shown if scripts do not run. If `data["address"]` is
+    True, the page stores the input in its URL.
     """
     picture, part = _still(layout, data)
     name, code = _module()
@@ -70,8 +70,9 @@ def playground_html(data: dict[str, Any], layout: Layout | ComposedLayout, words
 
 @functools.cache
 def _module() -> tuple[str, str]:
-    """Return the playground's global name, which contains a digest of its text, and the compressed
-    text."""
+    """Return the name of the script's global function, which contains a digest of the script, and
+    the compressed script.
+    """
     scripts = f"{script('forgekit.viz', 'shared.js')}\n{script(__package__, *_SCRIPTS)}"
     text = f"{scripts}\nconst FK_STYLE={json.dumps(_style())};"
     name = "fkPlayground_" + hashlib.sha256(text.encode()).hexdigest()[:10]
@@ -81,8 +82,9 @@ def _module() -> tuple[str, str]:
 
 
 def _still(layout: Layout | ComposedLayout, data: dict[str, Any]) -> tuple[LayoutPicture, str]:
-    """Return a picture of a layout or of a large layout's corner, and text that names the drawn
-    part."""
+    """Return a picture of a layout or, if it is large, of its corner, and text that states which
+    part is drawn.
+    """
     part = ""
     if layout.rank == 2 and layout.size() > _MOST_DRAWN:
         rows, columns = (min(layout.size(i), _CORNER) for i in range(2))

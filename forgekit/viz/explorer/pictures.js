@@ -14,8 +14,8 @@ function fkTable(a) {
     top: (c) => text(coordinate(c, wide)) };
 }
 
-// Offset -> [tile, copy or thread; element within it], for a layout whose modes describe these
-// groups.
+// Maps an offset to [tile, copy or thread; element within it], for a layout whose modes describe
+// these groups.
 function fkGroups({ op, a, by, result, start }) {
   let kind = "", pairs = null, turn = false, inside = () => true;
   if (op.endsWith("divide")) {
@@ -57,7 +57,7 @@ function fkInside(a, by, divide) {
   }
 }
 
-// Offset -> indices, for a layout with integer offsets that is not too large.
+// Maps an offset to its indices, for a layout with integer offsets that is not too large.
 function fkHeld(a, start) {
   const count = sizeOf(a);
   if (count > COUNTED || !Number.isInteger(offsetAt(a, 0))) return null;

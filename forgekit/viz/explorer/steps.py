@@ -1,9 +1,9 @@
 """Build the playground's steps: a tensor, zipped_divide, one tile, composition with a TV layout,
 and one thread.
 
-A step applies one of the playground's operations to the previous result, and has a text. The page
-fills the fields `{tile}`, `{thread}` and `{begin}` (the offset at which the tile or the thread
-begins) of the text with the current choice.
+A step applies one of the playground's operations to the previous result, and has a text. In the
+text, the page replaces `{tile}` and `{thread}` with the selected tile and thread, and `{begin}`
+with the offset at which the tile or the thread begins.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def _is_pair(tv: Any) -> bool:
 
 def _step(name: str, code: str, result: Any, modes: str, words: str, *,
           op: str = "", by: str = "", colour: str = "", begin: Any = 0) -> Step:  # fmt: skip
-    """Build a step. op, by: the values of the playground's fields; result: the result of the
-    operation; code, modes: the step and the modes of its result in CuTe; begin: the offset of the
-    first tile or of thread 0.
+    """Build a step. code: the step in CuTe; result: the result of the operation; modes: names for
+    the result's modes; op, by: the values of the playground's fields for the operation and the
+    tiler; begin: the offset of the first tile or of thread 0.
     """
     return {"name": name, "code": code, "result": str(result), "modes": modes, "words": words,
             "op": op, "by": by, "colour": colour, "begin": text(begin)}  # fmt: skip
@@ -63,8 +63,9 @@ def _first(layout: Layout | ComposedLayout) -> Step:
 
 
 def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
-    """Return the step that shows banks; its text states the bank conflicts of a warp that reads a
-    column or a row."""
+    """Return the step that shows banks. Its text states the bank conflicts when a warp reads a
+    column or a row.
+    """
     words = (
         "Shared memory has 32 banks of 4 bytes; lanes that need different words of one bank wait "
         "for each other: pad the rows or swizzle and watch the banks."

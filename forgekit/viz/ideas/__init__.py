@@ -1,10 +1,10 @@
-"""Draw interactive pictures, one per idea: shuffles, the online softmax, traffic, bytes in flight,
-and the capacity of a multiprocessor.
+"""Draw interactive pictures, each of one idea: shuffles, the online softmax, traffic, bytes in
+flight, and the capacity of a multiprocessor.
 
 Each picture consists of plain SVG and a script: 18 to 32 kB, including the data and a static
-picture, with no downloads. In contrast, anywidget needs a running kernel, or a widget manager that
-the page downloads. With d3, every output would contain the library, for scales and joins that take
-ten lines here. Without scripts, the static picture shows the same facts.
+picture, without downloads. In contrast, anywidget needs a running kernel, or a widget manager that
+the page downloads. With d3, every output would contain the library, whose scales and joins take
+only ten lines here. If scripts do not run, the static picture shows the same facts.
 """
 
 from forgekit.viz.ideas.flight import bytes_in_flight, pipeline

@@ -23,11 +23,11 @@ def bytes_in_flight(
     points: Mapping[str, tuple[float, float]], *, latency_ns: float, ceiling_gbps: float,
     gpu: str = "H200",
 ) -> Idea:  # fmt: skip
-    """Show Little's law: the speed that bytes in flight allow, up to memory's ceiling.
+    """Show Little's law: the bytes in flight limit the speed, up to the memory's ceiling.
 
     points: maps a name to (bytes in flight per multiprocessor, recorded GB/s); latency_ns: the
-    latency of a load, the initial setting of the slider; ceiling_gbps: the speed of a copy in the
-    same run; gpu: the GPU that determines the number of multiprocessors.
+    latency of a load in ns, the initial value of the slider; ceiling_gbps: the speed of a copy in
+    the same run; gpu: the GPU, which determines the number of multiprocessors.
 
     Raises UsageError if the latency or the ceiling is not positive, or the GPU is unknown.
 
@@ -68,11 +68,11 @@ def bytes_in_flight(
 
 @checked()
 def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
-    """Show when cp.async copies are in flight while a warp works.
+    """Show when copies by cp.async are in flight while a warp works.
 
     timelines: maps a name to a result of `fk.timeline`, for example for kernels with one and with
-    two buffers. The order of events is taken from the run; sliders set the duration of a copy and
-    of an instruction.
+    two buffers. The run determines the order of events; sliders set the duration of a copy and of
+    an instruction.
 
     Raises UsageError for a timeline without asynchronous copies.
     """
@@ -107,8 +107,8 @@ def pipeline(timelines: Mapping[str, Timeline]) -> Idea:
 
 def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
     """Return the steps of warp 0: ("copy", 0) for a committed group, ("empty", 0) for a group
-    without copies, ("wait", number of groups left) and ("work", number of instructions). A wait
-    whose source line contains no number waits for the next group.
+    without copies, ("wait", number of groups that may remain in flight) and ("work", number of
+    instructions). A wait whose source line contains no number waits for the oldest group.
     """
     found: list[tuple[str, int]] = []
     copies = committed = waits = 0
@@ -137,10 +137,11 @@ def _program(name: str, line: Timeline) -> list[tuple[str, int]]:
 def run(
     program: list[tuple[str, int]], copy_ns: float, work_ns: float
 ) -> list[tuple[str, float, float]]:
-    """Return (kind, begin, end) of each copy, wait and stretch of work, with times in ns, in the
-    order in which they begin."""
+    """Return (kind, begin, end) for each copy, wait and stretch of work, with times in ns, in the
+    order in which they begin.
+    """
     now = 0.0
-    pending: list[float] = []  # the arrival time of each group in flight
+    pending: list[float] = []  # when each group in flight arrives
     found: list[tuple[str, float, float]] = []
     for kind, number in program:
         if kind == "copy":

@@ -30,7 +30,7 @@ function fkIdea(root, d, make) {
       controls.append(el("label", {}, name, input, output));
       return { input, to(k) { input.value = k; tell(k, true); } };
     },
-    // A group of buttons of which one is pressed.
+    // A group of buttons, exactly one of which is pressed.
     choice(label, names, set) {
       const buttons = names.map((name, k) => el("button", { type: "button", "aria-pressed": String(k === 0),
         onclick: () => choose(buttons, set, k) }, name));

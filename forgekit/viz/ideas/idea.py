@@ -1,5 +1,4 @@
-"""Provide the parts that all interactive pictures share: the static picture, the script and the
-text."""
+"""Define what all interactive pictures have: a static picture, a script and a text."""
 
 from __future__ import annotations
 
@@ -23,14 +22,15 @@ from forgekit.viz.timing.style import CSS_PIXELS, SERIES, STYLE, WIDTH, figure_p
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Idea(Shown):
-    """An interactive picture of one idea. The last expression of a cell shows it.
+    """An interactive picture of one idea, which a notebook displays.
 
     Attributes:
-        kind: the name of the script.
-        title, note: the texts above and below the picture.
+        kind: the picture's name, which selects its script.
+        title, note: the text above and below the picture.
         data: the script's input.
         words: a text equivalent of the static picture.
-        draw: draws the static picture on a figure with a height of `height` inches.
+        draw: a function that draws the static picture on a figure; height: the figure's height in
+            inches.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Idea(Shown):
 
     @functools.cached_property
     def png(self) -> bytes:
-        """Return the static picture."""
+        """Return the static picture as a PNG."""
         with matplotlib.rc_context(STYLE):
             figure = page(self.title, [self.note], self.height)
             self.draw(figure)
@@ -55,7 +55,7 @@ class Idea(Shown):
 
     @functools.cached_property
     def html(self) -> str:
-        """Return a self-contained HTML fragment; equal pictures give equal text."""
+        """Return a self-contained HTML fragment, which is the same for equal pictures."""
         given = {**self.data, "title": self.title, "note": self.note, "words": self.words}
         scripts = "\n".join([
             script("forgekit.viz", "shared.js"),

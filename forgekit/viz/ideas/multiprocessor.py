@@ -1,4 +1,4 @@
-"""Draw the blocks that fit on a multiprocessor before one of its resources is exhausted."""
+"""Draw the blocks that fit on a multiprocessor, until one of its resources is exhausted."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ def fill_multiprocessor(
     profile: Any = None, *, threads: int = 128, registers: int = 32, shared_bytes: int = 0,
     arch: str = "sm_90",
 ) -> Idea:  # fmt: skip
-    """Show the number of a kernel's blocks that fit on a multiprocessor, and the resource that
-    limits it.
+    """Show how many of a kernel's blocks fit on a multiprocessor, and which resource limits them.
 
-    profile: an `fk.Profile` whose first launch determines threads and shared memory; without a
-    profile, pass these as arguments. threads: the number per block; registers: the number per
-    thread, such as a compiled kernel's `registers`; shared_bytes: the shared memory per block;
-    arch: "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or "sm_120". The reader can change these four
-    values in the picture.
+    profile: an `fk.Profile`, whose first launch overrides `threads` and `shared_bytes`. threads:
+    threads per block; registers: registers per thread, such as a compiled kernel's `registers`;
+    shared_bytes: bytes of shared memory per block; arch: "sm_80", "sm_86", "sm_89", "sm_90",
+    "sm_100" or "sm_120". The reader can change the last four values in the picture.
 
-    Raises UsageError for any other architecture, or for a block that exceeds the architecture's
+    Raises UsageError if the architecture is none of these, or if a block exceeds the architecture's
     limits.
     """
     if arch not in MULTIPROCESSORS:

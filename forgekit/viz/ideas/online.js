@@ -92,7 +92,7 @@ function fk_online(t, d) {
     svg.append(t.line(stairs, { style: "stroke:var(--fk-series4);stroke-width:2", "data-stairs": "" }), t.line(`M${LEFT} ${base}H${W - 8}`));
     x.forEach((v, k) => svg.append(t.rect(px(k) - 4, py(v) - 4, 8, 8, "var(--fk-series0)", { rx: 4, class: k === s.at ? "on" : "", "data-x": k })));
     x.forEach((v, k) => svg.append(t.rect(px(k) - room / n / 2, py(v) - 22, room / n, 44, "transparent", { class: "move", "data-hit": k })));
-    // The range of float32, from its least to its largest number. A naive sum leaves this range; s
+    // The range of float32, from its smallest to its largest number. A naive sum leaves this range; s
     // does not.
     const line = base + 26, bad = naive(), lx = (v) => LEFT + (Math.log10(Math.min(Math.max(v, 1e-45), 4e38)) + 45) / 83.6 * room;
     svg.append(t.line(`M${LEFT} ${line}H${W - 8}`));

@@ -1,5 +1,6 @@
-"""Draw the online softmax of a few numbers that the reader can drag: the maximum, the sum, the
-factors and the reduction tree."""
+"""Draw the online softmax of a few numbers, which the reader can drag: the maximum, the sum, the
+factors and the reduction tree.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ _MOST, _LEAF = 64, 8
 
 @checked()
 def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
-    """Show how m, the maximum so far, and s, the sum of exp(x - m), change along a row.
+    """Show how m, the maximum so far, and s, the sum of exp(x - m) so far, change along a row.
 
-    values: up to 64 finite numbers, such as the first values of a kernel's row.
+    values: up to 64 finite numbers, such as the first values in a row of a kernel's input.
 
-    Raises UsageError if there are no values or too many, or if a number is not finite.
+    Raises UsageError if there are no values or more than 64, or if a value is not finite.
     """
     row = [float(v) for v in values]
     if not 0 < len(row) <= _MOST or not all(map(math.isfinite, row)):

@@ -1,4 +1,4 @@
-"""Animate the bytes, used and unused, that two kernels move from memory to a multiprocessor."""
+"""Animate the used and unused bytes that kernels move between memory and a multiprocessor."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FRAMES = 24  # accesses per kernel in the animation
 
 @checked()
 def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
-    """Show the bytes that warps request and the sectors that are moved to serve them, for one or
-    two kernels.
+    """Show the bytes that warps request, and the sectors that memory moves to serve the requests,
+    for one or two kernels.
 
     profiles: maps a name to a result of `fk.profile`, for one or two kernels. The animation shows
     the first global accesses of block 0; the counters at its end cover the whole run.
 
-    Raises UsageError if there are no profiles or more than two, or if a kernel has no global
-    access.
+    Raises UsageError if there are no profiles or more than two, or if a kernel does not access
+    global memory.
     """
     if not 1 <= len(profiles) <= 2:
         raise usage_error(
@@ -58,8 +58,9 @@ def traffic_film(profiles: Mapping[str, Profile]) -> Idea:
 
 
 def _film(name: str, p: Profile) -> dict[str, Any]:
-    """Return the animation of a kernel: for each access, the source line and the bytes used in each
-    sector."""
+    """Return the data of a kernel's animation: for each access, the source line and the bytes used
+    in each sector.
+    """
     found = [a for accesses in p.first_accesses.values() for a in accesses if a.element[a.lanes[0]]]
     if not found:
         raise usage_error(f"profiles[{name!r}]", "no access to global memory",

@@ -1,4 +1,4 @@
-"""Animate shuffle sums: the numbers that each lane's sum contains after each step."""
+"""Animate sums by shuffles: after each step, the lanes whose numbers each lane's sum contains."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from forgekit.errors import usage_error
 from forgekit.viz.ideas.idea import Idea
 from forgekit.viz.palette import WRONG, thread_colour
 
-# [step][lane][k]: the number of times that the sum of `lane` contains the number of lane k.
+# counts[step][lane][k]: how many times the sum in `lane` contains lane k's number.
 Counts = list[list[list[int]]]
 
 
 @checked()
 def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) -> Idea:
-    """Show the numbers that each lane's sum contains after each shuffle and addition.
+    """Show which lanes' numbers each lane's sum contains after each shuffle and addition.
 
-    sources: maps the name of a method to one list per step: the source lanes of lanes 0, 1, … A
-    kernel that shuffles the lane number produces such lists. The default is CuTe's three shuffles
-    with offsets 16, 8, 4, 2 and 1. The reader can reverse the order of the steps.
+    sources: maps the name of a method to one list per step, which contains the source lanes of
+    lanes 0, 1, … A kernel that shuffles lane numbers produces such a list. The default is CuTe's
+    three shuffles with offsets 16, 8, 4, 2 and 1. The reader can reverse the order of the steps.
 
-    Raises UsageError for a step that does not contain one existing source lane per lane.
+    Raises UsageError if a step does not contain one existing source lane per lane.
     """
     sources = cute_shuffles() if sources is None else sources
     lanes = len(next(iter(sources.values()))[0]) if sources else 0
@@ -60,8 +60,9 @@ def shuffle_steps(sources: Mapping[str, Sequence[Sequence[int]]] | None = None) 
 
 
 def cute_shuffles() -> dict[str, list[list[int]]]:
-    """Return the source lane of each lane in the shuffles bfly, down and up. A lane without a
-    source keeps its own value."""
+    """Return the source lane of each lane in the shuffles bfly, down and up. The source of a lane
+    that would read outside the warp is the lane itself.
+    """
     offsets, lanes = (16, 8, 4, 2, 1), range(32)
     return {
         "butterfly": [[lane ^ k for lane in lanes] for k in offsets],
@@ -71,8 +72,9 @@ def cute_shuffles() -> dict[str, list[list[int]]]:
 
 
 def counts(steps: Sequence[Sequence[int]]) -> Counts:
-    """Return the number of times that each lane's sum contains each lane's number, before the first
-    step and after each step."""
+    """Return how many times each lane's sum contains each lane's number, before the first step and
+    after each step.
+    """
     lanes = len(steps[0])
     held = [[[int(k == lane) for k in range(lanes)] for lane in range(lanes)]]
     for step in steps:
@@ -83,8 +85,7 @@ def counts(steps: Sequence[Sequence[int]]) -> Counts:
 
 
 def _words(name: str, held: Counts) -> list[str]:
-    """Return text such as `butterfly, after 2 shuffles: 4 lanes' numbers in each lane, none
-    twice`."""
+    """Describe each step, such as `butterfly, after 2 shuffles: …`."""
     lines: list[Any] = []
     for step, of_lanes in enumerate(held):
         different = sorted({sum(map(bool, of_lane)) for of_lane in of_lanes})

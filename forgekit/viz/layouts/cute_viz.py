@@ -1,9 +1,9 @@
-"""Provide cute-viz's functions: `render_…` writes a picture to a file, `display_…` shows it in a
-notebook (even from the body of a @cute.jit function during tracing).
+"""Provide cute-viz's functions: `render_…` writes a picture to a file, and `display_…` shows it in
+a notebook (even from the body of a @cute.jit function during tracing).
 
 The names and arguments are those of https://github.com/NTT123/cute-viz, so its tutorials work
-unchanged; forgekit adds the arguments after a `*`. The pictures are those of the `draw_…`
-functions.
+unchanged; forgekit's additional arguments are keyword-only. The `draw_…` functions draw the
+pictures.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _REMEDY = (
 
 
 def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Callable[..., None]:
-    """Return a function with this cute-viz name that writes or shows the picture of `draw`. file:
-    the name of the path argument; "" to show the picture."""
+    """Return a function with this cute-viz name that writes or shows the picture that `draw`
+    returns. file: the name of the path argument, or "" to show the picture.
+    """
     signature = _signature(draw, file)
     places = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
 
@@ -57,8 +58,9 @@ def _named(name: str, draw: Callable[..., LayoutPicture], file: str = "") -> Cal
 
 
 def _signature(draw: Callable[..., LayoutPicture], file: str) -> inspect.Signature:
-    """Return the parameters in cute-viz's order: those of `draw`, the path, and then forgekit's
-    additions."""
+    """Return a signature with the parameters in cute-viz's order: those of `draw`, the path, and
+    then forgekit's additions.
+    """
     own = [*inspect.signature(draw).parameters.values()]
     needed = [p for p in own if p.default is p.empty]
     usual = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in own
@@ -105,13 +107,13 @@ display_tiled_mma = _named("display_tiled_mma", draw_tiled_mma)
 
 @checked()
 def display_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> None:
-    """Show the picture of `draw_mma_from_layouts` in a notebook."""
+    """Show the picture that `draw_mma_from_layouts` returns in a notebook."""
     _show(draw_mma_from_layouts(layoutC, layoutA, layoutB, tile_mnk))
 
 
 @checked()
 def display_offsets(table: Any, *, title: str = "offsets") -> None:
-    """Show the picture of `draw_offsets` in a notebook."""
+    """Show the picture that `draw_offsets` returns in a notebook."""
     _show(draw_offsets(table, title=title))
 
 
@@ -129,7 +131,7 @@ def display_svg(file_path: Path) -> None:
 
 
 def _show(picture: LayoutPicture | dict[str, str]) -> None:
-    """Show the picture in a notebook; outside a notebook, print its text."""
+    """Show a picture in a notebook; outside a notebook, print it as text."""
     raw = isinstance(picture, dict)
     try:
         from IPython.display import display

@@ -1,4 +1,4 @@
-"""Draw layouts and tables of offsets: the offset of every coordinate, as a bar, grids or tiles.
+"""Draw the offset of every coordinate in a layout or a table, as a bar, grids or tiles.
 
 A cell's colour shows its element's position in memory, from light (first) to dark (last).
 """
@@ -26,8 +26,8 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Array, Swatch
 
 _NEUTRAL = "#E8F1F8"  # colour of a cell that shows a coordinate
-MOST_SPELT = 64  # maximum number of cells that a description lists individually
-_BAR = 32  # cells per row for a one-mode layout
+MOST_SPELT = 64  # maximum number of cells that a description lists one by one
+_BAR = 32  # cells per row for a layout with one mode
 _MOST_PANELS = 64
 _TILES_NOTE = "inside a heavy frame: mode 0, a tile; the frames themselves: mode 1, the tiles"
 _AXES_NOTE = "beside the cells: the innermost entry of each mode; further out: its outer entries"
@@ -37,15 +37,15 @@ _BIGGEST = np.iinfo(np.int64).max
 
 @checked()
 def draw_layout(layout: Any, *, flatten_hierarchical: bool = True) -> LayoutPicture:
-    """Draw the offset of every coordinate. Mode 0 runs down and mode 1 across; each coordinate of
-    the other modes has its own grid.
+    """Draw the offset of every coordinate in a layout. Mode 0 runs down and mode 1 across; each
+    coordinate of the other modes has its own grid.
 
     Args:
-        layout: CuTe's (while it is traced) or forgekit's layout, a tensor, CuTe's printed text, or
-            a tuple (shape, stride).
+        layout: a CuTe layout (during tracing), a forgekit layout, a tensor, a layout as CuTe prints
+            it, or a tuple (shape, stride).
         flatten_hierarchical: False shows nested modes, with their coordinates on the axes and a
-            border around each group. If both modes are nested pairs, mode 0 is drawn as a tile and
-            mode 1 as the tiles' index, as after zipped_divide.
+            border around each group. If both modes are nested pairs, as after zipped_divide, mode 0
+            is drawn as a tile and mode 1 as the tile's position.
 
     Raises:
         UsageError: `layout` is not a layout, has dynamic modes, or has more than 65,536 cells.
@@ -77,7 +77,7 @@ def _axis(shape: Any, nested: bool) -> Axis:
 
 
 def _bar_grid(cells: Cells, nested: bool) -> Grid:
-    """Draw a single mode as a bar, which is broken into rows if it is long."""
+    """Draw a single mode as a bar, split into rows if it is long."""
     size = len(cells.offsets)
     columns = min(size, _BAR)
     rows = -(-size // _BAR)
@@ -118,7 +118,7 @@ def _slices(cells: Cells, nested: bool) -> list[Grid]:
 
 
 def _tiles_grid(cells: Cells) -> Grid:
-    """Draw the matrix before zipped_divide, with each tile at its position in the matrix."""
+    """Draw the matrix that zipped_divide divided, with each tile at its position."""
     inner, outer = parts(cells.layout.shape)
     tile_rows, tile_columns = map(product, inner)
     grid_rows, grid_columns = map(product, outer)
@@ -140,8 +140,8 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
     """Draw a table of offsets like `draw_layout`, but with `title` in place of the layout.
 
     Args:
-        table: rows of integers: nested lists or tuples, or a two-dimensional array.
-        title: replaces the layout at the top of the picture.
+        table: rows of integers, as nested lists or tuples, or as a two-dimensional array.
+        title: the text at the top of the picture.
 
     Raises:
         UsageError: the table does not consist of rows of integers, its rows differ in length, or it
@@ -149,7 +149,7 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
     """
     offsets = read_offsets(table)
     rows, columns = offsets.shape
-    coordinates = Layout((rows, columns))  # the layout only supplies a cell's (row, column)
+    coordinates = Layout((rows, columns))  # used only for each cell's (row, column)
     cells = Cells(coordinates, offsets.reshape(-1, order="F"))
     grid = Grid("layout", rows, columns, lambda i, j: cells.content(i + j * rows),
                 plain_axis(rows), plain_axis(columns),
@@ -161,8 +161,9 @@ def draw_offsets(table: Any, *, title: str = "offsets") -> LayoutPicture:
 
 
 def read_offsets(table: Any, what: str = "table of offsets") -> Array:
-    """Return the table as an array of shape (rows, columns). Raise UsageError if `table` is not a
-    table of integers, or is too large."""
+    """Return the table as an array of shape (rows, columns). Raise UsageError if `table` does not
+    consist of rows of integers or is too large.
+    """
     cells = table.size if isinstance(table, np.ndarray) else 0
     if hasattr(table, "is_nested"):  # a tensor
         cells = dense(what, table).numel()
@@ -192,7 +193,7 @@ def read_offsets(table: Any, what: str = "table of offsets") -> Array:
 
 # -- the texts of cells and descriptions -------------------------------------------------------
 class Cells:
-    """The texts of cells, by linear index.
+    """A layout's cells, whose texts are selected by linear index.
 
     offsets: the result of `reading.offsets_of`; span: the lowest and the highest offset, or None if
     the offsets are coordinates.
@@ -230,15 +231,16 @@ class Cells:
         return max(len(self.text(i)) for i in extremes)
 
     def described(self) -> list[str]:
-        """Return text such as `size 64, cosize 64: each offset from 0 to 63 once`."""
+        """Describe the layout: `size 64, cosize 64: each offset from 0 to 63 once`."""
         head = f"size {self.layout.size():,}, cosize {self.layout.cosize():,}"
         if self.span is None:
             return [f"{head}: offsets are coordinates"]
         return [f"{head}: {describe_offsets(self.offsets)}"]
 
     def spelt_out(self) -> str:
-        """Return text that lists each coordinate with its offset, or no text if there are too
-        many."""
+        """Return text that lists each coordinate with its offset, or an empty string if there are
+        too many.
+        """
         if len(self.offsets) > MOST_SPELT:
             return ""
         form = "{}" if self.span else "({})"
@@ -248,8 +250,9 @@ class Cells:
 
 
 def describe_offsets(offsets: Array) -> str:
-    """Return text such as `each offset from 0 to 63 once`: the range of the offsets, and the number
-    of shared or unused offsets."""
+    """Describe the range of the offsets and the number of shared or unused offsets, for example as
+    `each offset from 0 to 63 once`.
+    """
     found, size = np.unique(offsets), offsets.size
     low, high = int(found[0]), int(found[-1])
     if len(found) < size:

@@ -1,7 +1,7 @@
 """Read layouts, thread-value layouts, tilers and tiles into NumPy tables for drawing.
 
 Inputs are CuTe's own objects (while a @cute.jit function is traced), forgekit's objects, or plain
-tuples; `forgekit.layouts.of` tells them apart.
+tuples, all of which `forgekit.layouts.of` accepts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from forgekit.layouts.layout import flat_modes
 from forgekit.layouts.tuples import flat, has_dynamic, text
 from forgekit.viz.scene import Array
 
-MOST_CELLS = 65_536  # 256 × 256; a larger overview takes seconds, and shows no more detail
+MOST_CELLS = 65_536  # 256 × 256; a larger overview takes seconds without showing more
 
 
 def read_layout(value: Any, what: str = "layout") -> Layout | ComposedLayout:
-    """Return a layout that can be drawn: a layout without unknown modes. Raise UsageError for any
-    other value."""
+    """Return the value as a layout. Raise UsageError if it is not a layout or has dynamic modes."""
     layout = read(value).layout
     if not layout.is_static:
         remedy = "draw it for a fixed size: forgekit.layouts.Layout((64, 32), (32, 1)), for example"
@@ -39,8 +38,9 @@ def _require_drawable(what: str, size: int, most: int = MOST_CELLS) -> None:
 
 
 def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayout, Array]:
-    """Return a layout and the offset of each linear index. For a coordinate tensor, offsets are
-    counted from its origin."""
+    """Return a layout and the offset of each linear index. The offsets of a coordinate tensor are
+    relative to its first coordinate.
+    """
     layout = read_layout(value, what)
     offsets, origin = offsets_of(layout), read(value).origin
     if has_dynamic(origin):
@@ -54,8 +54,9 @@ def read_table(value: Any, what: str = "layout") -> tuple[Layout | ComposedLayou
 
 
 def offsets_of(layout: Layout | ComposedLayout) -> Array:
-    """Return the offset of each linear index (the leftmost mode varies fastest). The shape is
-    (size,), or (size, rank of the coordinates) for a layout whose offsets are coordinates."""
+    """Return the offset of each linear index (the leftmost mode varies fastest), with shape (size,)
+    or, for a layout whose offsets are coordinates, (size, rank of the coordinates).
+    """
     size = layout.size()
     _require_drawable(f"layout {layout}", size)
     if isinstance(layout, ComposedLayout):
@@ -66,7 +67,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
         rows = [flat(layout(i)) for i in range(size)]
         return _widened(rows, max(map(len, rows)))
     if 0 < len(modes) < len(leaves):
-        layout(size - 1)  # raises an error for a mixture of coordinates and integers
+        layout(size - 1)  # raises an error if coordinates and integers are mixed
     table = np.zeros((size, 1 + max((mode[0] for mode in modes), default=0)), np.int64)
     index = np.arange(size)
     for extent, stride in leaves:
@@ -77,7 +78,7 @@ def offsets_of(layout: Layout | ComposedLayout) -> Array:
 
 
 def _widened(rows: Any, width: int) -> Array:
-    """Return rows of numbers, padded with zeros on the right to `width`."""
+    """Return rows of numbers, padded on the right with zeros to `width` numbers."""
     out = np.zeros((len(rows), width), np.int64)
     for i, row in enumerate(rows):
         out[i, : len(row)] = row
@@ -113,9 +114,9 @@ class ThreadValues:
     """A thread-value layout within a tile of rows and columns.
 
     pattern: the rows and columns that the layout covers; the tile repeats this pattern. coords:
-    each value's row and column within the pattern, (threads, values, 2). holders: maps (row,
-    column) of the pattern to the (thread, value) pairs of that element. meant: the tile for which
-    the layout was made, if its shape differs.
+    each value's row and column within the pattern, an array of shape (threads, values, 2). holders:
+    maps a (row, column) within the pattern to the (thread, value) pairs that hold this element.
+    meant: the tile for which the layout was made, if that tile has another shape.
     """
 
     layout: str
@@ -148,8 +149,7 @@ class ThreadValues:
         return self.pattern[0] * self.pattern[1] - len(self.holders)
 
     def at(self, row: int, column: int) -> list[tuple[int, int]]:
-        """Return the (thread, value) pairs of an element of the tile; an empty list if no thread
-        holds the element."""
+        """Return the (thread, value) pairs that hold an element of the tile, or an empty list."""
         return self.holders.get((row % self.pattern[0], column % self.pattern[1]), [])
 
 
@@ -159,9 +159,9 @@ def read_thread_values(
     """Read a (thread, value) layout over a tile of (rows, columns).
 
     The layout's offsets are coordinates, or linear indices of the tile (the row index varies
-    fastest). With `pattern`, the tiler of a tiled copy or MMA, they are indices of the pattern,
+    fastest). With `pattern`, the tiler of a tiled copy or MMA, they are indices of this pattern,
     which the tile repeats. Raises UsageError if the layout lacks a thread mode or a value mode, or
-    a value is outside the tile.
+    if a value is outside the tile.
     """
     layout, offsets = read_table(value, what)
     if layout.rank < 2:
@@ -196,8 +196,9 @@ def read_thread_values(
 
 
 def _pattern(pattern: tuple[int, ...], tile: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the part of the tile that the layout covers. As in cute-viz, the layout covers the
-    whole of a tile with the same number of elements but a different shape."""
+    """Return the part of the tile that the layout covers. As in cute-viz, this is the whole tile if
+    it has the same number of elements but a different shape.
+    """
     if all(t % p == 0 for t, p in zip(tile, pattern, strict=True)):
         return pattern
     if math.prod(tile) == math.prod(pattern):

@@ -1,10 +1,10 @@
-"""Draw the shared-memory banks of a layout, and compute the bank conflicts of a warp that reads a
-row or a column.
+"""Draw a layout's shared-memory banks, and compute the bank conflicts when a warp reads a row or a
+column.
 
-There are 32 banks of 4 bytes; a bank's number is the byte address divided by 4, modulo 32. Lanes
-that need different words of the same bank are served one after another; lanes that need the same
-word are served together. Loads wider than 4 bytes per lane are served in groups of lanes that
-together need 128 bytes. (CUDA C++ Programming Guide, shared memory.)
+There are 32 banks, each 4 bytes wide; an address is in bank (byte address / 4) mod 32. Lanes that
+need different words of the same bank are served one after another; lanes that need the same word
+are served together. Loads wider than 4 bytes per lane are served in groups of lanes that together
+need 128 bytes. (CUDA C++ Programming Guide, shared memory.)
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _WIDTHS = (4, 8, 16, 32, 64, 128)
 
 @checked()
 def draw_swizzle_layout(layout: Any, *, element_bits: int | None = None) -> LayoutPicture:
-    """Draw each element's offset and bank in shared memory, and report the conflicts of a warp that
-    reads a row or a column.
+    """Draw each element's offset and bank in shared memory, and report the bank conflicts when a
+    warp reads a row or a column.
 
     Args:
         layout: a layout of rank 1 or 2, with or without a swizzle; offsets are in elements.
@@ -126,10 +126,10 @@ def bank_of(offset: int, element_bits: int) -> int:
 
 
 def conflict_ways(offsets: Array, element_bits: int) -> int:
-    """Return the maximum number of words per bank that a group of lanes reads if lane i reads the
-    element at offsets[i]; 1 means no conflict.
+    """Return the maximum number of words that a group of lanes reads from a bank if lane i reads
+    the element at offsets[i]; 1 means no conflict.
 
-    If there are more than 32 elements, several warps read them.
+    More than 32 elements are read by several warps.
     """
     lanes = max(min(_WARP, _SERVED_BITS // element_bits), 1)
     each = max(element_bits // BANK_BITS, 1)  # words per element

@@ -1,4 +1,4 @@
-"""Draw CuTe's tiled copies and MMAs: the threads that hold each element of their tiles."""
+"""Draw CuTe's tiled copies and MMAs: which threads hold each element of their tiles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Item, Label, text_width
 
 _SIZE, _LEAST = 11.5, 270.0  # font size and minimum width of the layouts' text in px
-_MOST_ACROSS, _MOST_DOWN = 40, 64  # maximum cells of adjacent matrices that are drawn individually
+_MOST_ACROSS, _MOST_DOWN = 40, 64  # maximum cells, across and down, to draw individually
 
 
 @checked()
 def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
-    """Draw the source and destination of a `cute.TiledCopy`, inside the function that makes it.
+    """Draw the source and destination of a `cute.TiledCopy`. Call this function inside the
+    @cute.jit function that creates the copy.
 
-    A tile that is a multiple of the copy's tiler repeats the pattern, as in CuTe.
+    A tile that is a multiple of the copy's tiler repeats the copy's pattern, as in CuTe.
 
     Raises:
         UsageError: the argument is not a tiled copy, its trace has ended, or the tile is not a
@@ -37,8 +38,9 @@ def draw_tiled_copy(tiled_copy: Any, tile_mn: Any) -> LayoutPicture:
 
 @checked()
 def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
-    """Draw A, B and C of a `cute.TiledMma`, inside the function that makes it. A row of A and a
-    column of B meet at their element of C. Raises the same errors as `draw_tiled_copy`.
+    """Draw A, B and C of a `cute.TiledMma`. Call this function inside the @cute.jit function that
+    creates the MMA. A row of A and a column of B meet at their element of C. Raises the same errors
+    as `draw_tiled_copy`.
     """
     made = "cute.make_tiled_mma(op, atom_layout_mnk)"
     _require("tiled_mma", tiled_mma, "tv_layout_C_tiled", f"a tiled MMA, such as {made}")
@@ -48,7 +50,7 @@ def draw_tiled_mma(tiled_mma: Any, tile_mnk: Any) -> LayoutPicture:
 
 
 def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's name, as CUTLASS's
-    """Return a tensor that maps (thread, value) of the source of a tiled copy to coordinates in the
+    """Return a tensor that maps (thread, value) in a tiled copy's source to coordinates in the
     tile.
 
     Call this function in the body of a @cute.jit function. Raises UsageError if the argument is not
@@ -59,7 +61,7 @@ def tidfrg_S(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802 - cute-viz's n
 
 
 def tidfrg_D(tiled_copy: Any, tile_mn: Any) -> Any:  # noqa: N802
-    """Return the same tensor as `tidfrg_S`, but for the destination."""
+    """Return the corresponding tensor for the destination; see `tidfrg_S`."""
     _require("tiled_copy", tiled_copy, "layout_dst_tv_tiled", "a tiled copy")
     return _coordinates(tiled_copy.layout_dst_tv_tiled, tile_mn)
 
@@ -71,8 +73,10 @@ def _coordinates(layout: Any, tile_mn: Any) -> Any:
 
 
 def _require(what: str, value: Any, attribute: str, needed: str) -> None:
-    """Refuse an object that is not the expected CuTe object, or whose trace has ended. At the end
-    of a trace, CuTe frees the object's memory, and reading it would crash the process."""
+    """Raise UsageError if an object is not the expected CuTe object, or if its trace has ended. At
+    the end of a trace, CuTe frees the object's memory, so reading the object would crash the
+    process.
+    """
     if not hasattr(type(value), attribute):
         remedy = "draw layouts themselves with draw_layout or draw_tv_layout"
         raise usage_error(what, type(value).__name__, needed, remedy)
@@ -86,8 +90,9 @@ def _require(what: str, value: Any, attribute: str, needed: str) -> None:
 # -- the picture of an MMA ------------------------------------------------------------------------
 @checked()
 def draw_mma_from_layouts(layoutC: Any, layoutA: Any, layoutB: Any, tile_mnk: Any) -> LayoutPicture:
-    """Draw the picture of `draw_tiled_mma` from the thread-value layouts of C (M, N), A (M, K) and
-    B (N, K)."""
+    """Draw the same picture as `draw_tiled_mma`, from the matrices' thread-value layouts: C has the
+    shape (M, N), A (M, K) and B (N, K).
+    """
     return _draw_mma((layoutC, layoutA, layoutB), tile_mnk)
 
 
@@ -95,7 +100,7 @@ def _draw_mma(
     layouts: tuple[Any, Any, Any], tile_mnk: Any, covers: tuple[int, ...] | None = None
 ) -> LayoutPicture:
     """Draw the matrices. layouts: the layouts of C (M × N), A (M × K) and B (N × K); covers: the
-    sizes that the layouts cover, which the tile may repeat."""
+    sizes (M, N, K) of the pattern that the layouts cover and that the tile may repeat."""
     m, n, k = read_tile(tile_mnk, 3, "tile_mnk")
     cm, cn, ck = covers or (m, n, k)
     c = read_thread_values(layouts[0], (m, n), "layout of C", (cm, cn))
@@ -132,7 +137,7 @@ def _rows(
 
 
 def _layouts_block(width: float, named: dict[str, ThreadValues]) -> Block:
-    """List the thread-value layouts in the free corner of the picture."""
+    """Return a list of the thread-value layouts for the picture's free corner."""
     width = max(width, _LEAST)
     letters = int((width - 24) / text_width("0", _SIZE, mono=True))
     items: list[Item] = [Label(0, 8, "Thread-value layouts", 13, "ink", bold=True)]

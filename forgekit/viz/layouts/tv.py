@@ -1,4 +1,4 @@
-"""Draw thread-value layouts: each element's thread and value number."""
+"""Draw thread-value layouts: the thread that holds each element, and the value's number."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from forgekit.viz.picture import LayoutPicture
 from forgekit.viz.scene import Swatch
 
 _WARP = 32
-_MOST_THREADS, _MOST_VALUES = 32, 16  # maximum size of the drawn table
+_MOST_THREADS, _MOST_VALUES = 32, 16  # maximum rows and columns of the drawn table
 _MOST_SPELT = 64  # maximum number of values that a description lists
 
 
 @checked()
 def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPicture:
-    """Draw the thread that holds each element of a tile, and the element's value number.
+    """Draw the thread that holds each element of a tile, and the number of the thread's value.
 
     Args:
         layout: maps ((threads),(values)) to linear indices of the tile (the row index varies
-            fastest) or to coordinates (tidfrg_S).
-        tile_mn: the rows and columns, as in the result of make_layout_tv.
+            fastest) or, like tidfrg_S, to coordinates.
+        tile_mn: the tile's rows and columns, as in the result of make_layout_tv.
         both: True also shows the reverse mapping, from (thread, value) to coordinates.
 
     Raises:
@@ -57,7 +57,7 @@ def draw_copy_layout(layout_s: Any, layout_d: Any, tile_mn: Any) -> LayoutPictur
 def draw_copy(
     source: Any, target: Any, tile_mn: Any, pattern: tuple[int, ...] | None = None
 ) -> LayoutPicture:
-    """Draw a copy. Its layouts may cover a pattern that the tile repeats."""
+    """Draw a copy whose layouts may cover a pattern that the tile repeats."""
     tile = read_tile(tile_mn, 2, "tile_mn")
     s = read_thread_values(source, tile, "source layout", pattern)
     d = read_thread_values(target, tile, "destination layout", pattern)
@@ -87,8 +87,9 @@ def draw_copy(
 
 # -- words --------------------------------------------------------------------------------------
 def describe(tv: ThreadValues) -> list[str]:
-    """Return lines that describe the threads, the values, the tile, and any shared, omitted or
-    repeated elements."""
+    """Return lines that describe the threads, the values and the tile, and elements that several
+    threads or no thread holds.
+    """
     rows, columns = tv.tile
     lines = [f"{plural(tv.threads, 'thread')} × {plural(tv.values, 'value')} "
              f"over a tile of {rows} × {columns}"]  # fmt: skip
@@ -109,7 +110,7 @@ def describe(tv: ThreadValues) -> list[str]:
 
 
 def spell_out(tv: ThreadValues) -> str:
-    """Return text that lists the elements of the first threads, for the description."""
+    """Return text that lists the elements that the first threads hold."""
     shown = min(tv.threads, max(_MOST_SPELT // max(tv.values, 1), 1))
     parts = []
     for thread in range(shown):
@@ -175,8 +176,9 @@ def tile_grid(
 
 
 def _table_grid(tv: ThreadValues) -> Grid:
-    """Return a table of coordinates with one row per thread and one column per value. Below a wide
-    tile, the table is transposed."""
+    """Return a table of coordinates with one row per thread and one column per value. A table below
+    a wide tile is transposed.
+    """
     threads, values = min(tv.threads, _MOST_THREADS), min(tv.values, _MOST_VALUES)
     whole = (threads, values) == (tv.threads, tv.values)
 

@@ -1,2 +1,3 @@
-"""Draw a kernel's run: the elements, sectors and banks that the kernel touched, and the order of
-execution."""
+"""Draw a kernel's run: the elements, sectors and banks that the kernel accessed, and the order of
+execution.
+"""

@@ -1,4 +1,4 @@
-"""Choose the colours of a footprint picture, and write the legend of its colours and numbers."""
+"""Choose the colours of a footprint picture, and write the legend for its colours and numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from forgekit.tracing.observe import LANES, Array
 from forgekit.viz.palette import UNTOUCHED, WRONG, block_colour, mix, offset_colour, thread_colour
 from forgekit.viz.scene import Swatch
 
-_FEW = 8  # maximum number of blocks, warps or counts with separate colours
+_FEW = 8  # maximum number of hues for blocks, warps or counts
 _SHADES = 96  # number of colours in a scale
 
 
 def often(found: dict[str, Array]) -> Array:
-    """Return the number of reads or the number of writes of each element, whichever is larger, so
-    that an in-place update counts once."""
+    """Return, for each element, the larger of the number of reads and the number of writes, so that
+    an in-place update counts once.
+    """
     return np.maximum(found["loads"], found["stores"] + found["atomics"])
 
 
@@ -29,11 +30,12 @@ def keys(fp: Footprint, name: str) -> Array:
 
 
 class Colours:
-    """The colours of blocks, warps, threads or counts: hues for blocks, warps and few counts,
-    otherwise a scale.
+    """The colours of blocks, warps, threads or counts: a hue for each block, warp or count if there
+    are few counts, otherwise a scale.
 
-    all: the colours; then each colour mixed with grey, for partly untouched cells; then the colour
-    of untouched elements; then None, for cells after the end. key: the legend of the first colours.
+    all: the colours, then each colour mixed with grey, for partly untouched cells, then the colour
+    of untouched elements, and then None, for cells after the tensor's end. key: the legend for the
+    colours.
     """
 
     def __init__(self, fp: Footprint) -> None:
@@ -67,8 +69,9 @@ class Colours:
         self.all: list[str | None] = [*own, *(mix(c, UNTOUCHED, 0.5) for c in own), UNTOUCHED, None]
 
     def numbers(self, keys: Array, share: Array | float = 1.0) -> Array:
-        """Return indices into `all` for keys (-1: untouched, -2: after the end). share: the touched
-        fraction of a cell."""
+        """Return indices into `all` for keys (-1: untouched, -2: after the tensor's end). share:
+        the touched fraction of each cell.
+        """
         place = self.place(np.maximum(keys, 0))
         place = np.where(np.less(share, 1), place + self.own, place)
         return np.where(keys >= 0, place, len(self.all) - np.where(keys == -1, 2, 1))
@@ -76,7 +79,7 @@ class Colours:
     def legend(self, fp: Footprint, labelled: list[dict[str, Array]]) -> tuple[list[Swatch], str]:
         """Return swatches and text that explain the colours and numbers.
 
-        labelled: the entries of `fp.touched` whose cells have labels.
+        labelled: the values of `fp.touched` for tensors whose cells are labelled.
         """
         found, swatches, note = [*fp.touched.values()], [], ""
         if any(f["count"].any() for f in found) and (
@@ -105,8 +108,9 @@ def meaning(fp: Footprint) -> str:
 
 
 def _numbered(size: tuple[int, int, int]) -> str:
-    """Return the formula of a linear index, such as `(x + 32 y)`, if there is more than one
-    dimension."""
+    """Return the formula for a linear index, such as `(x + 32 y)`, if there is more than one
+    dimension.
+    """
     terms = [f"{step} {axis}" if step > 1 else axis
              for axis, n, step in zip("xyz", size, (1, size[0], size[0] * size[1]), strict=True)
              if n > 1]  # fmt: skip

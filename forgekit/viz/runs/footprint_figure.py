@@ -1,5 +1,6 @@
-"""Draw a Footprint, with one panel per tensor and one cell per element or per few elements,
-coloured by thread."""
+"""Draw a Footprint, with one panel per tensor and one cell per element or per group of elements,
+coloured by block, warp, thread or count.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.footprint_colours import Colours, keys, meaning, often
 from forgekit.viz.scene import Array, Cell, Item, Label, Line, Rect, Scene, text_width, wrap
 
-_MAX_STRIP = 64  # maximum number of elements of a 1-D tensor with labelled cells
-_MAX_SIDE = 16  # maximum number of rows or columns of a picture with labels
+_MAX_STRIP = 64  # maximum elements of a 1-D tensor for labels in its cells
+_MAX_SIDE = 16  # maximum rows or columns for labels in the cells
 
-# Pixels.
+# In pixels:
 _CELL = 42.0
 _SQUARE, _STRIP = 316.0, 640.0  # width of the cells of a 2-D tensor, and of a long 1-D tensor
 _PAGE, _TEXT = 760.0, 12.0
@@ -30,8 +31,9 @@ _LEAST = 6.0  # minimum distance between block borders
 
 @dataclass(frozen=True)
 class _Panel:
-    """The layout of a tensor in the picture. beyond: the number of cells after its end in the last
-    row."""
+    """The layout of a tensor's cells in the picture. beyond: the number of cells in the last row
+    after the tensor's end.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -40,7 +42,7 @@ class _Panel:
     labelled: bool
     x_label: str
     y_label: str
-    width: float  # width of the cells, px
+    width: float  # width of the grid of cells in px
     height: float
 
     @property
@@ -106,7 +108,7 @@ def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int, str, str]:
     if not total:
         return 1, 1, "", ""
     if len(shape) > 1:
-        # no room for another label
+        # There is no room for another label.
         labels = {2: ("column", "row"), 3: ("column k; in row i, j", "")}
         merged = "column", "row (leading modes merged)"
         return total // shape[-1], shape[-1], *labels.get(len(shape), merged)
@@ -161,8 +163,9 @@ def _map(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
 
 
 def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) -> list[Item]:
-    """Return lines between the elements of different blocks if the borders are straight, and block
-    numbers between the lines if there is room."""
+    """Return the borders between the elements of different blocks if these borders are straight,
+    and the blocks' numbers if there is room.
+    """
     wide, high = p.cell[0] * steps[1], p.cell[1] * steps[0]
     rows = (np.flatnonzero((cells[1:] != cells[:-1]).mean(axis=1) > 0.5) + 1).tolist()
     columns = (np.flatnonzero((cells[:, 1:] != cells[:, :-1]).mean(axis=0) > 0.5) + 1).tolist()
@@ -188,8 +191,9 @@ def _groups(p: _Panel, cells: Array, steps: tuple[int, int], *, numbered: bool) 
 
 
 def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
-    """Return each cell with its first thread, the number of touches if it exceeds 1, and a frame if
-    it was written repeatedly."""
+    """Return the cells, each with the first thread that touched it, the number of touches if there
+    were several, and a frame if it was written more than once.
+    """
     found = fp.touched[p.name]
     thread, block = (p.spread(found[c], -2) for c in ("thread", "block"))
     fills = colours.numbers(p.spread(keys(fp, p.name), -2))
@@ -199,7 +203,7 @@ def _labelled_cells(p: _Panel, fp: Footprint, colours: Colours) -> list[Item]:
         who = f"{block[y, x]},{thread[y, x]}" if fp.many_blocks else f"{thread[y, x]}"
         texts[y, x] = (who, *([f"×{times[y, x]:,}"] if times[y, x] > 1 else ()))
     size = _letters([*texts.values()], p.cell)
-    if size < _SMALL:  # write the block number above the thread number
+    if size < _SMALL:  # put the block's number above the thread's number
         texts = {at: (*who.split(","), *more) for at, (who, *more) in texts.items()}
         size = _letters([*texts.values()], p.cell)
     wide, high = p.cell

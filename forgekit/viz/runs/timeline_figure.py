@@ -1,5 +1,6 @@
-"""Draw a Timeline: a row is a warp with its 32 lanes, a column is a step, and a dark line is a
-barrier."""
+"""Draw a Timeline: each row is a warp with its 32 lanes, each column is a step, and a dark line is
+a barrier.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
 
-# Okabe and Ito's hues on which dark text is readable. A barrier has the colour of the page's text.
+# Those of Okabe and Ito's hues on which dark text is readable. A barrier has the colour of the
+# page's text.
 _COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",
             "shared": "#56B4E9", "global": "#009E73", "async copy": "#9AD5CA",
             "barrier": "ink"}  # fmt: skip
@@ -27,14 +29,14 @@ _NAMES = {"compute": "arithmetic", "shared": "shared memory", "global": "global 
           "async copy": "asynchronous copy", "warp-wide": "warp-wide (shuffle, vote)"}  # fmt: skip
 _SIGNS = {"load": "↓", "store": "↑", "atomic": "±"}
 
-_MOST_LINES = 16  # maximum source lines below the picture
-MOST = 60  # maximum columns of a picture
-_FIRST = 2  # iterations of a long loop that are drawn, in addition to the last iteration
+_MOST_LINES = 16  # maximum number of source lines below the picture
+MOST = 60  # maximum number of columns
+_FIRST = 2  # number of iterations of a long loop drawn before the last one
 
-# Pixels.
+# In pixels:
 _LEFT, _WIDTH = 75.0, 760.0
 _WIDEST, _LEAST = 40.0, 3.0  # maximum width of a column; minimum height of a bar
-_ROWS = 250.0  # approximate height of all warps together
+_ROWS = 250.0  # approximate total height of the warps
 _LOOP = 19.0  # height of a loop's bracket
 _SMALL = 9.5  # font size
 _GAP = 2.6  # width, in columns, of a gap for omitted iterations
@@ -42,8 +44,9 @@ _GAP = 2.6  # width, in columns, of a gap for omitted iterations
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Steps drawn as one column. first, last: the numbers of the first and the last step; gap: the
-    text for omitted steps."""
+    """Steps that are drawn as one column. first, last: the numbers of the first and last step; gap:
+    the text in place of omitted steps.
+    """
 
     source: SourceLine | None
     kind: str
@@ -174,7 +177,7 @@ class _Picture:
             self.items.append(Rect(x, top, width, high, _COLOURS[column.kind], sort=column.kind))
 
     def _lane_names(self, warp: int) -> None:
-        """Write the lanes' numbers if only a part of the warp executes a step."""
+        """Write the numbers of the lanes that execute a step if some lanes of the warp do not."""
         part = [[] if c.gap or c.kind == "barrier" or c.lanes[warp].all()
                 else np.flatnonzero(c.lanes[warp]).tolist() for c in self.columns]  # fmt: skip
         for first, end, lanes in runs(part):
@@ -188,8 +191,9 @@ class _Picture:
                            fill=INK if inside else "dim", sort="lanes")  # fmt: skip
 
     def _room(self, warp: int, lanes: list[int]) -> tuple[float, bool]:
-        """Return the y of a place in a warp's row with room for the lanes' numbers, and True if the
-        place is on the lanes' bars. Return 0 and False if there is no room."""
+        """Return the y coordinate at which a warp's row has room for the lanes' numbers, and True
+        if this is on the lanes' bars. Return 0 and False if there is no room.
+        """
         above, below = lanes[0], LANES - 1 - lanes[-1]
         if self.row * max(above, below) / LANES >= 11:
             lane = (LANES + lanes[-1] + 1) / 2 if below >= above else above / 2
@@ -252,7 +256,7 @@ def _fits(number: str, left: float, right: float) -> bool:
 
 # -- fewer columns: fold loops, merge steps, drop the last steps ---------------------
 def columns_of(shown: Timeline) -> tuple[list[Column], list[str]]:
-    """Return the columns, and texts about omitted steps."""
+    """Return the columns, and notes about merged or omitted steps."""
     columns = [Column(s.source, s.kind, s.does, s.lanes, s.loops, i, i)
                for i, s in enumerate(shown.steps)]  # fmt: skip
     notes: list[str] = []
@@ -299,7 +303,9 @@ def _merge(columns: list[Column], alike: Callable[[Column, Column], bool]) -> li
 
 
 def _fold(columns: list[Column], depth: int) -> list[Column]:
-    """Keep only the first iterations and the last iteration of each loop at this depth."""
+    """Return the columns with only the first iterations and the last iteration of each loop at this
+    depth.
+    """
     result: list[Column] = []
     for at, end in _loop_runs(columns, depth):
         run = columns[at:end]
@@ -318,8 +324,9 @@ def _fold(columns: list[Column], depth: int) -> list[Column]:
 
 
 def _loop_runs(columns: list[Column], depth: int) -> list[tuple[int, int]]:
-    """Return the ranges of columns within one execution of a loop at this depth, or outside all
-    such loops."""
+    """Return ranges of columns, each within one execution of a loop at this depth or outside such
+    loops.
+    """
 
     def key(c: Column) -> object:
         return (c.loops[:depth], c.loops[depth][0]) if len(c.loops) > depth else None

@@ -1,7 +1,8 @@
-"""Draw Coalescing and BankConflicts: one panel per warp access, and a key to the lanes' colours
+"""Draw Coalescing and BankConflicts: one panel per warp access, with a key to the lanes' colours
 below.
 
-A row is a 128-byte line of memory or a wavefront. A cell is the request of one or more lanes.
+Each row is a 128-byte line of memory or a wavefront, and each cell is the request of one or more
+lanes.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from forgekit.viz.scene import Array, Item, Label, Rect, Scene, Swatch, fitting,
 
 BANKS, SECTOR_BYTES, BANK_BYTES = HARDWARE.BANKS, HARDWARE.SECTOR_BYTES, HARDWARE.BANK_BYTES
 
-Asked = list[tuple[int, Array]]  # byte offset in a line of memory, and the requesting lanes
+Asked = list[tuple[int, Array]]  # pairs of a byte offset in a memory line and the requesting lanes
 
 _MOST_ROWS, _MOST_OF_SEVERAL = 32, 9
-_HEAD, _TAIL = 6, 2  # rows drawn before and after any omitted rows
+_HEAD, _TAIL = 6, 2  # the numbers of rows drawn before and after omitted rows
 
-# In pixels: the width of a panel, the width of the text column to the left of the rows, the height
-# of a row, the usual and the minimum font size, and the width of the right column, which states the
-# distance between lines of memory.
+# In px: the width of a panel, the width of the text to the left of the rows, the height of a row,
+# the usual and the minimum font size, and the width of the text to the right, which states the
+# distance between memory lines.
 _WIDTH, _LEFT, _HIGH, _SMALL, _LEAST, _RIGHT = 760.0, 112.0, 17.0, 9.5, 8.0, 66.0
 _BYTE = (_WIDTH - _LEFT - _RIGHT) / (LINE_BYTES + 3)
 _BANK = (_WIDTH - _LEFT) / BANKS
-_BREAK, _BETWEEN = 6.0, 10.0  # space between distant lines, and between passes
+_BREAK, _BETWEEN = 6.0, 10.0  # space between distant memory lines, and between passes
 
 _SECTORS = (
     Swatch(tuple(thread_colour(lane) for lane in range(0, 32, 4)), "requested (coloured by lane)"),
@@ -49,10 +50,10 @@ _TIMES = "×n: n lanes request the same word and share it"
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of an access.
+    """A row in the panel of an access.
 
-    label: the text to the left of the row; items: the content, positioned as if the row were at the
-    top; gap: the space above the row; after: the text to the right, if the row above is drawn.
+    label: the text to the left; items: the content, positioned as if the row were at the top; gap:
+    the space above; after: the text to the right, which is drawn only if the row above is drawn.
     """
 
     label: str
@@ -65,9 +66,9 @@ def _panel(
     access: WarpAccess, title: str, details: str, head: list[Item], rows: list[_Row], called: str,
     *, several: bool, foldable: bool = True,
 ) -> Block:  # fmt: skip
-    """Return the panel of an access.
+    """Return the panel for an access.
 
-    head: items above the rows, positioned as if at the top; called: the plural name of the rows;
+    head: items above the rows, positioned as if at the top; called: the plural noun for the rows;
     foldable: True if rows in the middle may be omitted.
     """
     texts = [Label(0, 8, text, 13, "ink", bold=True, sort="panel title")
@@ -105,14 +106,15 @@ def _side_label(text: str, y: float, size: float = _SMALL, sort: str = "") -> La
 
 
 def _lane_label(x: float, width: float, choices: Sequence[str]) -> Label:
-    """Return a label with the first of a cell's possible texts that fits, centred."""
+    """Return a centred label with the first of a cell's possible texts that fits."""
     text, size = _fitting(choices, width)
     return Label(x + width / 2, _HIGH / 2, text, size, INK, "middle", sort="lane")
 
 
 def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
     """Return the first text that fits a width, and its font size: the usual size if possible,
-    else the minimum size."""
+    otherwise the minimum size.
+    """
     for size in (_SMALL, _LEAST):
         if text := fitting(choices, width, size):
             break
@@ -120,8 +122,9 @@ def _fitting(choices: Sequence[str], width: float) -> tuple[str, float]:
 
 
 def _lanes(shown: WarpAccesses) -> int:
-    """Return the number of lanes over which the colours are distributed: all lanes up to the last
-    lane that takes part in an access."""
+    """Return the number of lanes that the colours must distinguish: the highest number of a lane in
+    any access, plus 1.
+    """
     return max((int(np.flatnonzero(a.active)[-1]) + 1 for a in shown.accesses), default=32)
 
 
@@ -188,7 +191,9 @@ def _lines(access: WarpAccess, of_lanes: int) -> list[_Row]:
 
 
 def _sectors(cells: Asked, width: int) -> list[Item]:
-    """Return the sectors of a line; a sector is orange if more bytes are moved than requested."""
+    """Return the sectors of a memory line. A sector is orange if more bytes are moved than
+    requested.
+    """
     items: list[Item] = []
     for sector in range(LINE_BYTES // SECTOR_BYTES):
         used = sum(at // SECTOR_BYTES == sector for at, _ in cells) * width
@@ -202,8 +207,9 @@ def _sectors(cells: Asked, width: int) -> list[Item]:
 
 
 def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
-    """Return the lanes' requests. Neighbouring cells share a text if a single cell has no room for
-    its text."""
+    """Return the lanes' requests as cells. Neighbouring cells share a text if it does not fit in a
+    single cell.
+    """
     gap = min(1.2, 0.12 * width * _BYTE)
     items: list[Item] = []
     runs: list[Asked] = []
@@ -224,15 +230,18 @@ def _lanes_of(cells: Asked, width: int, of_lanes: int) -> list[Item]:
 
 
 def _names(cells: Asked) -> tuple[str, ...]:
-    """Return possible texts for neighbouring cells: their lanes, or the number of lanes that share
-    them."""
+    """Return possible texts for neighbouring cells: their lanes' numbers, or the number of these
+    lanes.
+    """
     lanes = np.concatenate([lanes for _, lanes in cells])
     names = spans(sorted(lanes.tolist()))
     return (names, f"×{len(lanes)}") if len(lanes) > len(cells) else (names,)
 
 
 def _x(byte: int) -> float:
-    """Return the x at which a byte of a line is drawn. There are small gaps between sectors."""
+    """Return the x coordinate at which a byte of a memory line is drawn, with small gaps between
+    sectors.
+    """
     return _LEFT + byte * _BYTE + byte // SECTOR_BYTES * _BYTE
 
 
@@ -244,7 +253,7 @@ def draw_banks(shown: BankConflicts) -> Scene:
     panels, notes = [], [_WAVEFRONTS]
     for access, use in zip(shown.accesses, shown.uses, strict=True):
         cells = [lanes for p in use.passes for words in p.words.values() for _, lanes in words]
-        wide = max(access.width // BANK_BYTES, 1)  # number of neighbouring banks that a lane needs
+        wide = max(access.width // BANK_BYTES, 1)  # number of adjacent banks that a lane needs
         named = all(_fitting((spans(lanes),), wide * _BANK)[0] for lanes in cells)
         if not named and any(len(lanes) > 1 for lanes in cells):
             notes = [_WAVEFRONTS, _TIMES]
@@ -257,10 +266,10 @@ def draw_banks(shown: BankConflicts) -> Scene:
 
 
 def _wavefronts(use: BankUse, wide: int, named: bool, of_lanes: int) -> list[_Row]:
-    """Return the rows of the wavefronts of all passes.
+    """Return one row per wavefront, for all passes.
 
-    named: True writes the lanes of each cell, False the number of lanes; of_lanes: the number of
-    lanes over which the colours are distributed.
+    named: True to label a cell with its lanes' numbers, False with the number of lanes; of_lanes:
+    the number of lanes that the colours must distinguish.
     """
     rows: list[_Row] = []
     for part in use.passes:

@@ -1,1 +1,1 @@
-"""Draw benchmarks: bars for one size, lines over sizes, and rooflines."""
+"""Draw benchmarks: bars for a single size, lines across sizes, and rooflines."""

@@ -1,5 +1,6 @@
-"""Draw a single-size benchmark as bars: rates relative to the ceiling, or counts and recorded
-rates."""
+"""Draw a benchmark of a single size as bars: rates relative to the ceiling, or counts and recorded
+rates.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from forgekit.benching.notebook.results import COUNTED, Benchmark, reason
 from forgekit.viz.timing.chart import MARK, SMALL_LINE, beside, look, page, tidy, wrapped
 from forgekit.viz.timing.style import TEXT, WIDTH, TimingPicture, styled
 
-# inches: height of a bar, height of a line of a name, width of a small digit
+# In inches: the height of a bar, the height of a line in a name, and the width of a small digit.
 _BAR, _LINE, _LETTER = 0.17, 0.165, 0.075
 
 
@@ -24,8 +25,9 @@ def bars(b: Benchmark) -> TimingPicture:
 
 
 class _Rows:
-    """One row per variant, as high as the lines of its name. middles: the middles of the rows, in
-    inches from the top."""
+    """The rows of the variants, each as high as its name. middles: the vertical middles of the
+    rows, in inches from the top.
+    """
 
     def __init__(self, b: Benchmark) -> None:
         self.b = b
@@ -54,7 +56,7 @@ class _Rows:
 
 # -- counts ---------------------------------------------------------------------------------------
 def _counts(b: Benchmark) -> Figure:
-    """Draw the virtual GPU's counts and a GPU's recorded rates, with one panel per quantity."""
+    """Draw the virtual GPU's counts and recorded rates, with one panel per quantity."""
     rows, titles, recorded = _Rows(b), [q.title for q in COUNTED], b.recorded
     if recorded is not None and b.recorded_shape is not None:
         gpu = recorded.gpu.removeprefix("NVIDIA ")
@@ -96,8 +98,9 @@ def _draw_panel(
     axes: Axes, rows: _Rows, inches: float, values: Sequence[float | None], texts: Sequence[str],
     most: float, mark: float | None, *, hollow: bool = False,
 ) -> None:  # fmt: skip
-    """Draw bars with texts. most: the value of a full bar; mark: the value at which a line crosses
-    all bars."""
+    """Draw bars with text. most: the value at which a bar has its full length; mark: the value at
+    which a line crosses all bars.
+    """
     room = 1 - (_LETTER * max(map(len, texts)) + 0.06) / inches
     axes.set_xlim(0, most / max(room, 0.2))
     for value, text, y, colour in zip(values, texts, rows.middles, rows.colours, strict=True):

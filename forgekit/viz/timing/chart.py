@@ -1,5 +1,6 @@
-"""Provide the parts that benchmark pictures share: the page, a look per variant, and labels that do
-not overlap."""
+"""Provide the parts that benchmark pictures share: the page, a marker and colour per variant, and
+labels that do not overlap.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +24,19 @@ _MARKERS = "os^DvPX"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)))
 MARK: tuple[Any, ...] = (0, (2, 2))  # dash pattern of a reference line
 SMALL_LINE = 0.147  # height of a line of small text in inches
-_LETTERS = 126  # letters per inch at a font size of 1 point
+_LETTERS = 126  # characters per inch at a font size of 1 point
 
 
 def look(index: int, count: int) -> dict[str, Any]:
-    """Return the look of variant `index` of `count`, as arguments of `Axes.plot`. Each variant has
-    a different marker, and a thinner line than earlier variants, so that all coinciding lines stay
-    visible."""
+    """Return the style of variant `index` out of `count`, as arguments of `Axes.plot`. Each variant
+    has a different marker, and a thinner line than earlier variants, so that coinciding lines stay
+    visible.
+    """
     share = index / max(count - 1, 1)
     again, hue = divmod(index, len(SERIES))
     return {
         "color": SERIES[hue],
-        # When the colours repeat, the markers shift, so no combination occurs twice.
+        # When the colours repeat, the markers shift, so no combination of the two occurs twice.
         "marker": _MARKERS[(index + again) % len(_MARKERS)],
         "linestyle": _DASHES[again % len(_DASHES)],
         "linewidth": 4.2 - 2.8 * share,
@@ -44,8 +46,9 @@ def look(index: int, count: int) -> dict[str, Any]:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> list[str]:
-    """Split text into lines that are at most `inches` wide at this font size. Long words are
-    split."""
+    """Split text, including long words, into lines that are at most `inches` wide at this font
+    size.
+    """
     letters = max(int(inches * _LETTERS / size), 6)
     return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
 
@@ -96,7 +99,8 @@ def log_ticks(axis: Axis) -> None:
 
 def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches: float) -> None:
     """Set ticks at the sizes on a logarithmic axis with a length of about `inches`. Label every
-    tick or, counted from the last, every second, third, …, so that no labels touch."""
+    tick or, so that labels do not touch, every second, third, … tick, counted from the last one.
+    """
     logs = [math.log2(p) for p in places]
     margin = 0.04 * (logs[-1] - logs[0]) or 1.0
     scale = inches / (logs[-1] - logs[0] + 2 * margin)
@@ -120,8 +124,8 @@ def size_ticks(axes: Axes, places: Sequence[float], words: Sequence[str], inches
 class Name:
     """A label to the right of axes.
 
-    lines: the lines of the text; x, y: the labelled point, in the units of the axes; look: the look
-    of the labelled line, None for a limit; dotted: True draws a dotted line to the point.
+    lines: the lines of text; x, y: the labelled point, in the units of the axes; look: the style of
+    the labelled line, or None for a limit; dotted: True to draw a dotted line to the point.
     """
 
     lines: Sequence[str]
@@ -158,8 +162,9 @@ def key(axes: Axes, x: float, y: float, style: dict[str, Any], **options: Any) -
 def apart(
     wanted: Sequence[float], heights: Sequence[float], low: float, high: float
 ) -> list[float]:
-    """Return centres near `wanted` for labels with these heights, without overlap, and within [low,
-    high] if there is room. Neighbours that would touch move as a group."""
+    """Return centres near `wanted` for labels with these heights, such that labels do not overlap
+    and, if there is room, are within [low, high]. Neighbours that would touch move as a group.
+    """
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     groups: list[tuple[list[int], float, float]] = []  # members, height, start
     for i in order:

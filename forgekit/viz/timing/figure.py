@@ -1,4 +1,4 @@
-"""Draw the plot of a lesson in the style and colours of the course's other pictures."""
+"""Draw a lesson's plot in the style and colours of the course's other pictures."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ def figure(
     note: str = "",
     width: float = WIDTH,
 ) -> Any:
-    """Provide matplotlib axes, then show the plot in the page's colours.
+    """Return a context manager that provides matplotlib axes, and then shows the plot in the page's
+    colours.
 
         with fk.figure("Errors grow with n", "A line from 1 at n = 2 to 30 at 1,024.") as axes:
             axes.loglog(lengths, errors)
 
-    title, note: text above and below the axes; alt: a description for readers who cannot see the
-    picture; height: the height of the axes in inches; panels: the number of axes side by side,
-    which the block receives as a list if there are more than one; width: the width of the picture
-    in inches; a phone shows 4.2 inches without scrolling. If the block raises, nothing is shown.
+    title, note: the text above and below the axes; alt: a description for readers who cannot see
+    the picture; height: the height of the axes in inches; panels: the number of axes side by side,
+    which the block receives as a list if there are several; width: the width of the picture in
+    inches (a phone shows 4.2 inches without scrolling). If the block raises an exception, nothing
+    is shown.
 
     Raises UsageError if `alt` is empty or a number is outside its limits.
     """

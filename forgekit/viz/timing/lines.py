@@ -1,5 +1,6 @@
-"""Draw a sweep over sizes as lines: rates with a percentile band, relative to the ceiling, or
-counts."""
+"""Draw a sweep over sizes as lines: rates relative to the ceiling, with a percentile band, or
+counts.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from forgekit.benching.notebook.results import (
 from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import SMALL, TEXT, WIDTH, TimingPicture, styled
 
-# Inches.
+# In inches, except the number of charts per row:
 _HEIGHT, _LABELS = 3.4, 1.55  # one large chart: height of the axes; width of the names to the right
 _COLUMNS, _CHART = 3, 2.2  # several small charts: number per row; height of a chart with its axes
 
@@ -37,7 +38,7 @@ def _places(s: Sweep) -> list[float]:
 
 
 def _values(s: Sweep, q: Quantity, name: str, percentile: str = "") -> list[float]:
-    """Return a variant's value at each size; NaN for a missing value."""
+    """Return a variant's value at each size, with NaN for a missing value."""
     found = []
     for m, b in zip(s.measured(name), s.benchmarks, strict=True):
         m = at_percentile(m, percentile) if m is not None and percentile else m
@@ -98,7 +99,7 @@ def _rates(s: Sweep) -> Figure:
 
 # -- several small charts -------------------------------------------------------------------------
 def _several(s: Sweep) -> Figure:
-    """Draw all counts and recorded rates as small charts below a common key."""
+    """Draw all counts and the recorded rates as small charts below a common key."""
     b, inches = s.benchmarks[-1], WIDTH / _COLUMNS - 0.6
     titles = [q.title for q in COUNTED]
     if b.recorded is not None and b.recorded_shape is not None:

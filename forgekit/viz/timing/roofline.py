@@ -1,8 +1,8 @@
-"""Draw a roofline: instructions per second against instructions per byte, and the bounds.
+"""Draw a roofline plot: instructions per second against instructions per byte, and the bounds.
 
 Source: Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model for
-Multicore Architectures", CACM 52(4), 2009; with instructions in place of float operations: Ding,
-Williams, "An Instruction Roofline Model for GPUs", PMBS 2019.
+Multicore Architectures", CACM 52(4), 2009; with instructions instead of floating-point operations:
+Ding, Williams, "An Instruction Roofline Model for GPUs", PMBS 2019.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forgekit.profiling.gpus import DEFAULT, GPUS, Gpu
 from forgekit.viz.timing import chart
 from forgekit.viz.timing.style import TEXT, TimingPicture, styled
 
-_LABELS, _HEIGHT = 1.75, 3.7  # inches
+_LABELS, _HEIGHT = 1.75, 3.7  # in inches
 _UNIT = "PTX instructions"
 
 
@@ -29,9 +29,9 @@ _UNIT = "PTX instructions"
 class _Point:
     """A variant.
 
-    index: the number of the variant; intensity: instructions per byte; rate: the maximum number of
-    instructions per second that the GPU would allow; recorded: the number of instructions per
-    second at a recorded rate.
+    index: the variant's index; intensity: instructions per byte; rate: the highest number of
+    instructions per second that the GPU allows; recorded: the number of instructions per second at
+    the recorded rate, or None.
     """
 
     name: str
@@ -47,7 +47,7 @@ def roofline(b: Benchmark) -> TimingPicture:
     points = [p for k, o in enumerate(b.outcomes) if (p := _point(b, k, o, gpu)) is not None]
     if not points:
         got, needed = ("times", "counts") if b.kind == "gpu" else ("none", "a variant with counts")
-        remedy = 'count within `with fk.use_target("virtual")`; the table names other causes'
+        remedy = 'run bench() within `with fk.use_target("virtual")`; the table gives other reasons'
         raise usage_error("roofline", got, needed, remedy)
     words = [f"Upper bounds on an {gpu.name}: {b.arguments}"]
     for p in points:
@@ -83,14 +83,14 @@ def _point(b: Benchmark, index: int, o: VariantOutcome, gpu: Gpu) -> _Point | No
     operations = m.counters.thread_instructions
     intensity = operations / m.counters.touched_bytes
     row = b.recorded_row(o.name)
-    # The number of instructions per required byte hardly depends on the size, so use this number
+    # The number of instructions per required byte hardly depends on the size, so it is also used
     # for the recorded size.
     recorded = row.gbps * 1e9 * operations / m.moved_bytes if row is not None else None
     return _Point(o.name, index, intensity, _bound(gpu, intensity), recorded)
 
 
 def _number(rate: float) -> str:
-    """Return a rate in units of 10⁹, with at least three significant digits."""
+    """Format a rate in units of 10⁹ with at least three significant digits."""
     value = rate / 1e9
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 

@@ -1,4 +1,6 @@
-"""Style plots with axes, in the fonts and colours of all pictures, for light and dark pages."""
+"""Style matplotlib plots with the fonts and colours of the other pictures, for light and dark
+pages.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ from forgekit.viz.raster import small_png
 from forgekit.viz.svg import SANS, responsive
 
 TEXT, INK = THEME["dim"][0], THEME["ink"][0]
-# Visible on light and dark pages. Orange is missing, because it means waste.
+# Colours that are visible on light and dark pages. Orange is excluded, because it means waste.
 SERIES = ("#0072B2", "#009E73", "#C4609A", "#2E9BD6", "#7A6FBF", "#8C7A2B", "#5B8C2A")
-SMALL = 8.0  # points
-WIDTH = 8.3  # inches; 797 CSS pixels
+SMALL = 8.0  # in points
+WIDTH = 8.3  # in inches; 797 CSS pixels
 _DPI, CSS_PIXELS = 144, 96  # pixels per inch in the PNG and on the page
 
-# Print a `$` in a name or a message as a `$`.
+# Print the `$` in names and messages literally.
 STYLE: Any = {
     "font.size": SMALL, "text.color": TEXT, "text.parse_math": False,
     "axes.titlesize": SMALL, "axes.titlecolor": TEXT, "axes.titlelocation": "left",
@@ -41,8 +43,9 @@ styled = matplotlib.rc_context(STYLE)  # a decorator for functions that draw
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimingPicture(Picture):
-    """A picture with axes. figure: the matplotlib figure; words: text with all facts and numbers
-    that the figure shows."""
+    """A matplotlib picture. figure: the figure; words: text that contains all facts and numbers in
+    the figure.
+    """
 
     figure: Figure
     words: str
@@ -84,13 +87,14 @@ def figure_png(figure: Figure, dpi: int) -> bytes:
 
 
 def figure_svg(figure: Figure, key: str) -> str:
-    """Return a figure as SVG, with unique ids and with text as text. Equal figures give equal
-    bytes."""
+    """Return a figure as SVG, with unique ids and with text as text elements. Equal figures give
+    equal bytes.
+    """
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": key, "svg.fonttype": "none"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
-    # Some names in matplotlib's SVG depend on memory addresses.
+    # Some ids in matplotlib's SVG depend on memory addresses.
     made = dict.fromkeys(re.findall(r'\bid="([mp][0-9a-f]{10})"', svg))
     for number, name in enumerate(made):
         svg = svg.replace(name, f"{name[0]}{number}")
@@ -106,6 +110,6 @@ def figure_svg(figure: Figure, key: str) -> str:
 
 
 def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
-    """Draw text with its top at (x, y) inches."""
+    """Draw text with its top at (x, y), in inches."""
     width, height = figure.get_size_inches()
     figure.text(x / width, y / height, text, va="top", **style)

@@ -1,8 +1,8 @@
-"""Draw the results of a suite: one panel per operator and type, one line per size.
+"""Draw a suite's results, with one panel per operator and type, and one line per size.
 
 On a GPU, a point is a percentage of the ceiling, with a bar from the 20th to the 80th percentile;
 on the virtual GPU, it is the number of bytes moved, relative to the minimum. The picture is
-readable on white and on black.
+readable on white and on black backgrounds.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from forgekit.viz.timing.style import SERIES, TEXT, styled, text_at
 Points = list[tuple[SuiteRow, float]]
 
 FORMATS = (".png", ".svg")
-# Known contenders have the same colour in every picture; other contenders get the remaining
-# colours, in order.
+# Known contenders have the same colour in every picture; other contenders get the remaining colours
+# in order.
 _STYLES = {"forgekit": (SERIES[0], "o"), "torch": (SERIES[1], "s"),
            "torch.compile": (SERIES[2], "^"), "quack": (SERIES[3], "D")}  # fmt: skip
-_OTHERS = SERIES[4:], "vPX<>phd8*"  # colours and markers are cycled, which gives 30 pairs
+_OTHERS = SERIES[4:], "vPX<>phd8*"  # cycling both gives 30 pairs of a colour and a marker
 _LINE, _TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 0.19, 0.26, 0.5, 1.25, 0.15, 0.2  # inches
 _PANEL, _HEAD = 2.6, 0.66
 
@@ -55,7 +55,7 @@ def save(results: SuiteResults, file: Path) -> bool:
 
 @styled
 def draw(results: SuiteResults) -> Figure | None:
-    """Return the picture, or None if no row has a time or a count."""
+    """Return the picture, or None if no row has times or counts."""
     points = [(row, value) for row in results.rows if (value := _value(results, row)) is not None]
     if not points:
         return None
@@ -90,7 +90,7 @@ def draw(results: SuiteResults) -> Figure | None:
 
 
 def _shapes(band: dict[str, Points]) -> list[tuple[int, int]]:
-    """Return the sizes of an operator's rows, in ascending order of the number of elements."""
+    """Return the sizes of an operator's rows in ascending order of their number of elements."""
     found = {row.case.shape for points in band.values() for row, _ in points}
     return sorted(found, key=lambda shape: (shape[0] * shape[1], shape))
 

@@ -24,8 +24,9 @@ def recorded_html(r: Recorded) -> str:
 
 
 def _tables(headline: str, parts: Sequence[tuple[str, Table]], below: Sequence[str]) -> str:
-    """Return tables as HTML, with a headline above and notes below. Several tables appear side by
-    side, with titles."""
+    """Return tables as HTML, with a headline above and notes below. Several tables have titles, and
+    appear side by side.
+    """
     bodies = []
     for title, table in parts:
         head = f'<div style="margin:6px 0 2px;font-weight:600">{escape(title)}</div>'

@@ -47,7 +47,7 @@ def compute_kernel(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr,
 @cute.jit
 def compute(mX: cute.Tensor, mY: cute.Tensor, what: cutlass.Constexpr, times: cutlass.Constexpr,
             chains: cutlass.Constexpr, threads: cutlass.Constexpr):  # fmt: skip
-    """Compute mY[i] from mX[i] by `times` operations in each of `chains` independent chains."""
+    """Compute mY[i] from mX[i] with `times` operations in each of `chains` independent chains."""
     compute_kernel(mX, mY, what, times, chains, threads).launch(
         grid=(cute.ceil_div(cute.size(mX), threads), 1, 1), block=(threads, 1, 1)
     )
@@ -69,8 +69,9 @@ def diverge_kernel(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr,
 
 @cute.jit
 def diverge(mX: cute.Tensor, mY: cute.Tensor, ways: cutlass.Constexpr, times: cutlass.Constexpr):
-    """Loop a lane-dependent number of times, at most `times`, with `ways` different numbers per
-    warp."""
+    """Run a loop whose trip count, at most `times`, has `ways` different values among a warp's
+    lanes.
+    """
     diverge_kernel(mX, mY, ways, times).launch(
         grid=(cute.ceil_div(cute.size(mX), 128), 1, 1), block=(128, 1, 1)
     )
@@ -86,7 +87,7 @@ def triangle_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def triangle(mX: cute.Tensor, mY: cute.Tensor):
-    """Store the lower triangle of mY = 2 mX of shape (M, M), one block per row."""
+    """Store the lower triangle of mY = 2 mX, both of shape (M, M), with one block per row."""
     triangle_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
 
 
@@ -107,7 +108,7 @@ def registers_kernel(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
 
 @cute.jit
 def registers(mX: cute.Tensor, mY: cute.Tensor, held: cutlass.Constexpr):
-    """Hold a given number of elements per thread in registers until their sum is known."""
+    """Keep `held` elements per thread in registers until their sum is known."""
     registers_kernel(mX, mY, held).launch(
         grid=(cute.size(mX) // (128 * held), 1, 1), block=(128, 1, 1)
     )
@@ -127,7 +128,7 @@ def product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
 
 @cute.jit
 def product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
-    """Compute mC = mA mB, one element per thread, with all operands read from global memory."""
+    """Compute mC = mA mB with one element per thread and without shared memory."""
     product_kernel(mA, mB, mC).launch(
         grid=(mC.shape[1] // 16, mC.shape[0] // 16, 1), block=(16, 16, 1)
     )
@@ -187,8 +188,9 @@ def tensor_product_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor,
 
 @cute.jit
 def tensor_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tile: cutlass.Constexpr):
-    """Compute mC = mA mB^T on tensor cores, four warps per tile, with operands from global
-    memory."""
+    """Compute mC = mA mB^T on tensor cores with four warps per tile, which load operands from
+    global memory.
+    """
     op = warp.MmaF16BF16Op(cutlass.Float16, Float32, (16, 8, 16))
     tiled = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)))
     tensor_product_kernel(mA, mB, mC, tiled, tile).launch(
@@ -197,7 +199,7 @@ def tensor_product(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, tile: cutl
 
 
 def matrices(dtype: torch.dtype = torch.float32):
-    """Return a function of a size m that makes A, B and C, each of shape (m, m)."""
+    """Return a function of m that makes A, B and C, each of shape (m, m)."""
     return lambda m: (
         torch.ones(m, m, dtype=dtype),
         torch.ones(m, m, dtype=dtype),

@@ -1,4 +1,4 @@
-"""A calibration kernel: its host function, its options, and arguments of three sizes."""
+"""Define a calibration kernel: its host function, its options, and arguments of three sizes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ class Case:
     sizes: tuple[int, ...] = field(default=(2**18, 2**22, 2**25))
 
     def compile(self, compiler: Callable[..., Any], **where: Any) -> Any:
-        """Compile the kernel with `forgekit.compile` for all of its sizes; where: device and
-        arch."""
+        """Compile the kernel once for all of its sizes. where: the arguments `device` and `arch` of
+        `forgekit.compile`.
+        """
         specs = [_spec(x) for x in self.make(self.sizes[0])]
         return compiler(self.run, *specs, *self.options, **where)
 
@@ -48,8 +49,9 @@ def pair(dtype: torch.dtype = torch.float32) -> Callable[[int], tuple[torch.Tens
 
 
 def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return a function that makes x and y; the tensor accessed with a stride is `stride` times as
-    long."""
+    """Return a function of n that makes x and y. The tensor that the kernel accesses with a stride
+    (x if `reads`, otherwise y) is `stride` times as long as the other tensor.
+    """
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         few, many = n // stride, n
@@ -59,8 +61,9 @@ def spread(stride: int, *, reads: bool) -> Callable[[int], tuple[torch.Tensor, .
 
 
 def rows(columns: int, out: int = 0) -> Callable[[int], tuple[torch.Tensor, ...]]:
-    """Return a function of n that makes x of shape (n / columns, columns), and y of the same shape
-    if `out` is set, else with one element per row."""
+    """Return a function of n that makes x of shape (n / columns, columns), and y, of the same shape
+    if `out` is set, otherwise with one element per row.
+    """
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         m = max(n // columns, 1)
@@ -78,7 +81,7 @@ def square(n: int) -> tuple[torch.Tensor, ...]:
 
 
 def permuted(n: int) -> torch.Tensor:
-    """Return the integers below n, a power of two, in a fixed order without a pattern."""
+    """Return a fixed, patternless permutation of the integers below n, a power of two."""
     x, half = torch.arange(n, dtype=torch.int64), (n.bit_length() - 1) // 2
     # from xxHash; odd, so all products modulo n differ
     for odd in (2654435761, 2246822519, 3266489917):

@@ -1,5 +1,4 @@
-"""Calibration kernels that move data: copies, strides, gathers, transposes, launches of few
-blocks."""
+"""Calibration kernels that move data: copies, strides, gathers, transposes, and small grids."""
 
 import cutlass
 import cutlass.cute as cute
@@ -69,7 +68,7 @@ def read_kernel(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr,
 
 @cute.jit
 def read(mX: cute.Tensor, mY: cute.Tensor, vector: cutlass.Constexpr, loads: cutlass.Constexpr):
-    """Read mX; the store's condition is never true."""
+    """Read mX without writing: the condition of the store is never true."""
     read_kernel(mX, mY, vector, loads).launch(
         grid=(cute.ceil_div(cute.size(mX), 256 * vector * loads), 1, 1), block=(256, 1, 1)
     )
@@ -164,7 +163,8 @@ def gather(mX: cute.Tensor, mI: cute.Tensor, mY: cute.Tensor, scatters: cutlass.
 
 def scattered(window: int):
     """Return a function of n that makes x, i and y, each with n elements; i permutes the elements
-    in each window of `window` elements (0: in all elements)."""
+    within each window of `window` elements (0: a single window).
+    """
 
     def make(n: int) -> tuple[torch.Tensor, ...]:
         size = min(window or n, n)
@@ -188,7 +188,7 @@ def chase_kernel(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
 
 @cute.jit
 def chase(mI: cute.Tensor, mY: cute.Tensor, steps: cutlass.Constexpr):
-    """Follow the indices mI for a number of steps; each load waits for the previous load."""
+    """Follow the indices in mI for `steps` steps; each load waits for the previous one."""
     chase_kernel(mI, mY, steps).launch(
         grid=(cute.ceil_div(cute.size(mY), 128), 1, 1), block=(128, 1, 1)
     )
@@ -219,7 +219,7 @@ def transpose_kernel(mX: cute.Tensor, mY: cute.Tensor, reads_rows: cutlass.Const
 
 @cute.jit
 def transpose(mX: cute.Tensor, mY: cute.Tensor, reads_rows: cutlass.Constexpr):
-    """Transpose mX to mY: neighbouring threads read, or write, neighbouring elements."""
+    """Transpose mX to mY; neighbouring threads either read or write neighbouring elements."""
     grid = (cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 8), 1)
     transpose_kernel(mX, mY, reads_rows).launch(grid=grid, block=(32, 8, 1))
 
@@ -239,7 +239,7 @@ def tiled_kernel(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
 
 @cute.jit
 def tiled(mX: cute.Tensor, mY: cute.Tensor, pitch: cutlass.Constexpr):
-    """Transpose mX to mY through tiles of shared memory whose rows are `pitch` words apart."""
+    """Transpose mX to mY through tiles in shared memory whose rows are `pitch` words apart."""
     tiled_kernel(mX, mY, pitch).launch(
         grid=(mX.shape[1] // 32, mX.shape[0] // 32, 1), block=(32, 8, 1)
     )

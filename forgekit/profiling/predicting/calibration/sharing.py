@@ -51,7 +51,7 @@ def room_kernel(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr,
 
 @cute.jit
 def room(mX: cute.Tensor, mY: cute.Tensor, words: cutlass.Constexpr, threads: cutlass.Constexpr):
-    """Reverse vectors in shared memory; each block uses `words` words of it."""
+    """Reverse vectors in shared memory, of which each block uses `words` words."""
     room_kernel(mX, mY, words, threads).launch(
         grid=(cute.size(mX) // (threads * 4), 1, 1), block=(threads, 1, 1)
     )
@@ -117,7 +117,7 @@ def column_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, split: cutlass.Constexpr
 
 @cute.jit
 def column_sum(mX: cute.Tensor, mY: cute.Tensor, split: cutlass.Constexpr):
-    """Sum columns with `split` groups of rows, one thread per column and group."""
+    """Sum columns, with the rows in `split` groups and one thread per column and group."""
     column_sum_kernel(mX, mY, split).launch(grid=(mX.shape[1] // 128, split, 1), block=(128, 1, 1))
 
 
@@ -160,7 +160,7 @@ def row_sum_kernel(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
 @cute.jit
 def row_sum(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
             vector: cutlass.Constexpr, tree: cutlass.Constexpr):  # fmt: skip
-    """Sum rows with one block of several warps per row, by a tree or by shuffles."""
+    """Sum rows with one block of several warps per row, using a tree or shuffles."""
     row_sum_kernel(mX, mY, warps, vector, tree).launch(
         grid=(mX.shape[0], 1, 1), block=(32 * warps, 1, 1)
     )
@@ -207,8 +207,9 @@ def softmax_kernel(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
 @cute.jit
 def softmax(mX: cute.Tensor, mY: cute.Tensor, warps: cutlass.Constexpr,
             online: cutlass.Constexpr):  # fmt: skip
-    """Compute the softmax of rows, one block per row: in three passes, or in two with the online
-    sum."""
+    """Compute the softmax of rows with one block per row, in three passes or in two (online
+    softmax).
+    """
     softmax_kernel(mX, mY, warps, online).launch(grid=(mX.shape[0], 1, 1), block=(32 * warps, 1, 1))
 
 
@@ -269,7 +270,7 @@ def atomic_kernel(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
 
 @cute.jit
 def atomic(mX: cute.Tensor, mY: cute.Tensor, who: cutlass.Constexpr):
-    """Sum with one atomic addition per thread, warp or block, to one or several addresses."""
+    """Sum mX with one atomic addition per thread, warp or block, to one or several addresses."""
     atomic_kernel(mX, mY, who).launch(grid=(cute.size(mX) // 256, 1, 1), block=(256, 1, 1))
 
 
@@ -298,7 +299,7 @@ def histogram_kernel(mX: cute.Tensor, mY: cute.Tensor, shared: cutlass.Constexpr
 @cute.jit
 def histogram(mX: cute.Tensor, mY: cute.Tensor, shared: cutlass.Constexpr,
               loads: cutlass.Constexpr):  # fmt: skip
-    """Compute a histogram with 256 bins, first in shared memory or only in global memory."""
+    """Compute a histogram with 256 bins, either first in shared memory or only in global memory."""
     histogram_kernel(mX, mY, shared, loads).launch(
         grid=(cute.size(mX) // (256 * loads), 1, 1), block=(256, 1, 1)
     )
