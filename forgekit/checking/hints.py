@@ -177,8 +177,8 @@ def _along(what: str, hit: Array) -> list[str]:
 
 
 def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
-    """Return a description if the mismatches are at exactly every n-th index (n > 1) from the first
-    one on, otherwise an empty list.
+    """Return a description if the mismatches are at exactly every n-th index (n > 1), starting at
+    the first mismatch; otherwise, return an empty list.
     """
     places = np.flatnonzero(hit)
     if places.size < 3:

@@ -182,8 +182,8 @@ _IDENTIFIED: dict[int, object] = {}
 
 
 def _counts(module: str | None, file: str | None) -> bool:
-    """Return True if the digest includes the code's text, as for users' functions and forgekit's
-    kernels."""
+    """Return True if the digest includes the code's text, which it does for users' functions and
+    forgekit's kernels."""
     top = (module or "").partition(".")[0]
     if top == "forgekit":
         return True

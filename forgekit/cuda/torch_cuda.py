@@ -21,7 +21,7 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """Base class of streams and events, whose work has always completed."""
+    """Base class for streams and events; their work is always complete."""
 
     def synchronize(self) -> None:
         """Return immediately, because there is no work to wait for."""

@@ -1,5 +1,5 @@
-"""Define the metrics, each with a short name, Nsight Compute's name, a unit and a meaning, and look
-them up.
+"""Define the metrics (each has a short name, Nsight Compute's name, a unit and a meaning), and find
+them by name.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def traffic(p: ProfileData) -> list[str]:
 
 
 def verdict(p: ProfileData) -> str:
-    """Describe the line with the largest waste, with the reason."""
+    """Name the most wasteful line and the reason for its waste."""
     if not p.lines:
         return "no lines to show" if p.launches else ""
     finding = p.worst

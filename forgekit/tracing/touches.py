@@ -20,8 +20,9 @@ COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": 
 
 
 class TensorTouches:
-    """The accesses to a tensor's elements; tensors that share memory share these accesses. region:
-    the tensor's region, as in an access target.
+    """The accesses to a tensor's elements; tensors that share memory share these accesses.
+
+    region: the `Region` of memory that the tensor occupies.
     """
 
     def __init__(self, region: Any) -> None:

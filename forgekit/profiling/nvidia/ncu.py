@@ -148,7 +148,7 @@ def _stalls(rows: Sequence[dict[str, str]]) -> dict[str, float]:
 # -- text -----------------------------------------------------------------------------------------
 LEGEND = """\
 DRAM %: percentage of peak. sectors: 32-byte sectors per global-memory request. conflicts:
-shared-memory wavefronts beyond the first of a request; a tenth of all wavefronts can be noise
+shared-memory wavefronts beyond the first of a request; up to a tenth of all wavefronts can be noise
 (fk.profile and ncu's Source page are exact). warps: average percentage of the warps that a
 multiprocessor can hold. waits: percentage of a warp's time. Values are medians over launches."""
 NAME_WIDTH = 24

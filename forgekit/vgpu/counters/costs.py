@@ -209,7 +209,7 @@ class _Pattern:
                 charged.add(cost[:, i], often, threads, self.strides[i])
 
     def _place(self, bases: Array) -> Array:
-        """Return the positions of the warps' first lanes, as row numbers of `cost`."""
+        """Return the positions of the warps' first lanes, as row indices of `cost`."""
         if len(self.places) == 1:
             kind = bases.dtype.type
             place: Array = (bases >> kind(self.shift)) & kind(self.places[0] - 1)
@@ -228,7 +228,7 @@ class _Pattern:
 
 
 def _stacked(found: tuple[rules.Cost, ...]) -> Array:
-    """Return the costs as an array (warps, memories, 2)."""
+    """Return the costs as an array of shape (warps, memories, 2)."""
     return np.stack([np.stack(cost, axis=1) for cost in found], axis=1)
 
 

@@ -25,9 +25,9 @@ _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 class Alike(NamedTuple):
     """Warps with the same pattern.
 
-    pattern: each lane's distance from the first active lane, with `_IDLE` for inactive lanes,
-    (32,); bases: the addresses of the first active lanes, of any shape; times: the number of warps
-    that each base represents.
+    pattern: each lane's distance from the first active lane, with `_IDLE` for inactive lanes, as an
+    array of shape (32,); bases: the addresses of the first active lanes, in an array of any shape;
+    times: the number of warps that each base represents.
     """
 
     pattern: Array
@@ -36,7 +36,7 @@ class Alike(NamedTuple):
 
     @property
     def active(self) -> Array:
-        """Return a mask of the active lanes, (32,)."""
+        """Return a mask of the active lanes, with shape (32,)."""
         return self.pattern != _IDLE[self.pattern.itemsize]
 
 

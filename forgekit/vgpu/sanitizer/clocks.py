@@ -31,8 +31,9 @@ _EVERYONE = -1  # a barrier number that no program uses
 class PartSync(NamedTuple):
     """A synchronisation of some lanes of some warps.
 
-    epoch, (teams, counted): the epochs that the sync ends. met, (warps of the batch, 32): for each
-    lane, a bit mask of the lanes with which it synchronised, or 0 if the lane did not take part.
+    epoch: the epochs that the sync ends, with shape (teams, counted). met: for each lane, a bit
+    mask of the lanes with which it synchronised, or 0 if the lane did not take part; its shape is
+    (warps of the batch, 32).
     """
 
     epoch: Array
@@ -208,7 +209,7 @@ class SyncClocks:
         return self._slots[numbers]
 
     def arrive(self, warps: Array, numbers: Array) -> None:
-        """Record that `warps[i]`, numbered in the batch, arrives at barrier `numbers[i]`."""
+        """Record that warp `warps[i]` of the batch arrives at barrier `numbers[i]`."""
         rows = self._clocks.own().reshape(-1, self._open.shape[1])
         at = self._entries(numbers)
         np.maximum.at(self._open, at, rows[warps])
