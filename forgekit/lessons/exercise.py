@@ -150,7 +150,7 @@ def exercise(name: str) -> Exercise:
     if any(known.startswith(f"{week}/") for known in folders):
         raise usage_error("exercise", repr(name), "the name of an exercise", remedy)
     if looked := course.where_looked(week):
-        got = f"{name!r}, but found no exercises of {week}"
+        got = f"{name!r}, but found no exercises for {week}"
         remedy = "run the notebook in its week's folder, or copy the folder `exercises` next to it"
         raise usage_error("exercise", got, looked, remedy)
     raise usage_error("exercise", repr(name), 'a name such as "week0/scale"', remedy)

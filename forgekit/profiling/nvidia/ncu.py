@@ -225,8 +225,8 @@ def explain(log: str, kernel: str) -> ForgekitError:
         needed = "the permission to read the GPU's performance counters"
         remedy = (
             "ask an administrator for it (https://developer.nvidia.com/ERR_NVGPUCTRPERM), start "
-            "containers with `--cap-add SYS_ADMIN`, or, as in the many clouds that never allow "
-            "it, use fk.profile (`forgekit profile SCRIPT`), which needs neither a GPU nor the "
+            "containers with `--cap-add SYS_ADMIN`, or, on the many clouds that never grant it, "
+            "use fk.profile (`forgekit profile SCRIPT`), which needs neither a GPU nor the "
             "permission"
         )
         return PlatformError(got_needed("ncu", "ERR_NVGPUCTRPERM", needed, remedy))

@@ -233,7 +233,7 @@ COPIES_STILL = Message(
 # -- clusters -------------------------------------------------------------------------------------
 NOT_STARTED = Message(
     "block-lifetime",
-    "{who} accesses {place}, but that block may not have started yet.",
+    "{who} accesses {place}, which may not have started yet.",
     "Call cute.arch.cluster_arrive() and cute.arch.cluster_wait() before the first access to "
     "another block: they return once every block of the cluster runs.",
 )

@@ -48,7 +48,7 @@ def roofline(b: Benchmark) -> TimingPicture:
     if not points:
         got, needed = ("times", "counts") if b.kind == "gpu" else ("none", "a variant with counts")
         remedy = (
-            'run bench() within `with fk.use_target("virtual")`; the table states further reasons'
+            'run bench() within `with fk.use_target("virtual")`; see the table for other causes'
         )
         raise usage_error("roofline", got, needed, remedy)
     words = [f"Upper bounds on an {gpu.name}: {b.arguments}"]
