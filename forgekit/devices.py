@@ -206,7 +206,7 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
 @dataclass(frozen=True)
 class GpuReport:
     """The data that `forgekit doctor` reports about this machine: names, versions, and nvdisasm's
-    path; None for missing parts. target_problem: the reason why kernels cannot run, if so."""
+    path; None for missing parts. target_problem: the reason why kernels cannot run, or None."""
 
     gpu: str | None
     driver: str | None

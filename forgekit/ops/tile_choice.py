@@ -6,12 +6,12 @@ used; the last rule serves all longer rows. Rows that are not aligned to 16 byte
 narrower accesses if they are short enough (`narrow_threads`), else by vectors and the single
 elements before and after them.
 
-Reasons with a number were measured on an H200 on 2026-11-21. These files in `book/measured` hold
+Reasons with a number were measured on an H200 on 2026-11-21. These files in `book/measured` contain
 the latest runs: `tiles_h200.json` for the sizes that matter most, `short_rows_h200.json` for short
 sums and `softmax_rows_h200.json` for softmax and its gradient (2026-11-22), `few_rows_h200.json`
 for a few long rows, `middle_rows_h200.json` for up to 528 rows of 6 to 128 kB, and
-`shared_rows_h200.json` for up to 132 rows of 2^16 to 2^22 elements (2026-11-24). The rules of sums
-and `narrow_threads` were chosen on 2026-11-24 among up to 36 configurations for each of 400 shapes.
+`shared_rows_h200.json` for up to 132 rows of 2^16 to 2^22 elements (2026-11-24). The rules for sums
+and `narrow_threads` were chosen on 2026-11-24 from up to 36 configurations for each of 400 shapes.
 
 Softmax and its gradient do not bypass L1, because such loads are 4 to 11 % slower for many rows.
 """
@@ -243,11 +243,11 @@ def narrow_threads(op: Op, size: int, itemsize: int, whole: int) -> int | None:
     """Return the threads per row for accesses of `whole` elements, which are less than 16 bytes;
     None if rows are too long.
 
-    Such accesses need no single elements before and after whole vectors. Those cost instructions,
-    which dominate the time of short rows, and in sums also a second access to memory after the
-    first. Sums are faster with narrow accesses if a block can keep the row in registers, unless an
-    access is a single element of 2 bytes: 1.11 times as fast for 1,666 rows of 30,002 bfloat16,
-    1.23 times for 200 rows of 5,005 float32 (H200, 2026-11-24).
+    Such accesses leave no single elements before and after whole vectors. Single elements cost
+    instructions, which dominate the time of short rows, and in sums also a second memory access
+    after the first. Sums are faster with narrow accesses if a block can keep the row in registers,
+    unless an access is a single element of 2 bytes: 1.11 times as fast for 1,666 rows of 30,002
+    bfloat16, 1.23 times for 200 rows of 5,005 float32 (H200, 2026-11-24).
     """
     accesses, wide = -(-size // whole), whole * itemsize == 8
     if op == "sum":

@@ -12,7 +12,7 @@ from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
 from forgekit.vgpu import Access, Moment
 
-# In ascending order of priority: of its instructions' kinds, a step has the last in this list.
+# In ascending order of priority: a step's kind is its instructions' last kind in this list.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
 _LIMIT = 60_000  # the maximum number of recorded instructions, counted once per group of threads

@@ -81,8 +81,8 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """Return the tool's path. If the tool cannot run, raise PlatformError; its message names all
-    that is missing (the tool, a GPU).
+    """Return the tool's path. If the tool cannot run, raise PlatformError; its message names
+    everything that is missing (the tool, a GPU).
     """
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:

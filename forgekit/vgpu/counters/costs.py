@@ -42,8 +42,8 @@ class AccessCounts:
     def add(self, cost: Array, often: Array, threads: int, stride: int | None) -> None:
         """Add the costs of warps.
 
-        cost, (k, 2): k pairs (units, ideal); often: the number of warps with each pair; threads:
-        the number of active threads in all warps.
+        cost: k pairs (units, ideal), with shape (k, 2); often: the number of warps with each pair;
+        threads: the number of active threads in all warps.
         """
         units, ideal = (often @ cost).tolist()
         self.requests += int(often.sum())

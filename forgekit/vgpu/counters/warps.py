@@ -43,8 +43,8 @@ class Alike(NamedTuple):
 class Unlike(NamedTuple):
     """Warps without a common pattern.
 
-    rows: addresses, (n, 32); active: a mask of the active lanes, (n, 32); times: the number of
-    warps that each row represents.
+    rows: addresses, of shape (n, 32); active: a mask of the active lanes, of that shape; times: the
+    number of warps that each row represents.
     """
 
     rows: Array
@@ -94,7 +94,7 @@ def _blocks(
 ) -> Iterator[Alike | Unlike]:
     """Group the warps of `blocks` blocks with the same active threads.
 
-    mask: the active threads, (1, threads).
+    mask: the active threads, of shape (1, threads).
     """
     times = blocks // len(address)
     if address.shape[1] == 1:
@@ -124,7 +124,7 @@ def _blocks(
 
 
 def _rows(rows: Array, active: Array | None, times: int) -> Iterator[Alike | Unlike]:
-    """Group warps by pattern. rows: addresses, (n, 32)."""
+    """Group warps by pattern. rows: addresses, of shape (n, 32)."""
     if active is None or active.all():
         bases = rows[:, 0]
         relative = rows - bases[:, None]

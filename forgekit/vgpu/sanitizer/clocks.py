@@ -87,8 +87,8 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """Return, for each warp, the epochs that precede an operation that waits for this warp now:
-        (teams, warps, counted)."""
+        """Return, for each warp, the epochs that precede an operation that waits for the warp now,
+        as an array of shape (teams, warps, counted)."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
@@ -106,8 +106,8 @@ class WarpClocks:
 
     # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array, met: Array | None = None) -> None:
-        """Record a warp barrier. warps: a boolean mask, (blocks, warps). met: as in `PartSync`;
-        None if all lanes of each warp have met."""
+        """Record a warp barrier. warps: a boolean mask of shape (blocks, warps). met: as in
+        `PartSync`; None if all lanes of each warp have met."""
         if met is not None:
             self._part_syncs.append(PartSync(self.now.epoch, met))
             self.now = self.now._replace(part_syncs=self._part_syncs)

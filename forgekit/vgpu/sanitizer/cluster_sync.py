@@ -252,7 +252,7 @@ class Lifetimes:
             yield visits, bad
 
     def _warps(self, block: Array) -> tuple[Array, Array]:
-        """Return each block's team, (n, 1), and the numbers of its warps in the team, (n, warps per
-        block)."""
+        """Return each block's team, with shape (n, 1), and the numbers of its warps in the team,
+        with shape (n, warps per block)."""
         team, mine = np.divmod(block, self._team)
         return team[:, None], mine[:, None] * self._block_warps + np.arange(self._block_warps)
