@@ -122,7 +122,7 @@ class _Walker:
                 self.describe(item, depth)
 
     def text_of(self, value: Any, depth: int) -> str:
-        """Return the parts of one value as one string, which can be sorted."""
+        """Return the parts of one value as one string, so that values can be sorted."""
         first = len(self.parts)
         self.describe(value, depth)
         text = "".join(self.parts[first:])

@@ -262,8 +262,8 @@ def narrow_threads(op: Op, size: int, itemsize: int, whole: int) -> int | None:
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
-    """Return the number of loads that every thread performs in rows of `size` elements, whatever
-    their address."""
+    """Return the number of loads that every thread performs in rows of `size` elements, regardless
+    of their address."""
     c = choice
     together = c.threads * c.cluster * c.split  # vectors per load
     if c.kernel in ("sum", "streaming", "split"):  # in rounds

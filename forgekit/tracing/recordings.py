@@ -22,7 +22,7 @@ from forgekit.vgpu import HOST, Listener, Recording, options
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
 
-MOST_BYTES = 128 << 20  # the limit for all stored recordings in total
+MOST_BYTES = 128 << 20  # the limit on the total size of all stored recordings
 _MOST_CALLS = 64
 
 _kept: list[Call] = []  # the latest recording is last

@@ -92,7 +92,7 @@ def _width(i: ProfiledInstruction, kind: str) -> float:
 
 
 def _mean_width(kind: str) -> Callable[[Profile], float]:
-    """Return a function that computes the bytes per access of a thread, averaged over all bytes
+    """Return a function that computes the bytes per access by a thread, averaged over all bytes
     moved."""
 
     def measure(p: Profile) -> float:

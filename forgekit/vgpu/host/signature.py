@@ -145,7 +145,7 @@ class TensorParameter:
         return PackedTensor(view.owner, [*fields, *zip(self.stride_bits, steps, strict=True)])
 
 
-MOST = 2**31 - 1  # the limit of a signed 32-bit number
+MOST = 2**31 - 1  # the largest signed 32-bit number
 
 
 def beyond_32_bits(

@@ -52,7 +52,7 @@ class ClusterSync(Listener):
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._untouched = False  # True until the first access after all met
+        self._untouched = False  # True until the first access after all threads have met
         self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Batch) -> None:
