@@ -73,7 +73,7 @@ def coalesce(layout: Layout | ComposedLayout, profile: object = None) -> Any:
             return layout
         return from_modes(merged(flat_modes(layout)))
     if not isinstance(layout.shape, tuple) or len(profile) > layout.rank:
-        got, needed = text(profile), f"at most one entry per mode of {layout}"
+        got, needed = text(profile), f"no more entries than modes of {layout}"
         raise usage_error("profile", got, needed, "pass one entry per mode to coalesce")
     modes = list(layout)
     for i, part in enumerate(profile):
