@@ -1,5 +1,5 @@
-"""Find patterns in wrong values that point to a mistake: rows, columns, tiles; transposed, shifted,
-scaled.
+"""Find patterns in wrong values that point to a mistake, such as wrong rows, columns or tiles, or
+values that are transposed, shifted or scaled.
 
 Every hint states a fact about the arrays, never a guess. At most three hints are reported, the most
 specific ones first.

@@ -109,7 +109,9 @@ class Exercise(Definition):
     def solution(self) -> Note:
         """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # after a pass, it is not help
+            known.solution_seen |= (
+                not known.passed
+            )  # after a pass, the solution does not count as help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that a call may not waste.
+    """A quantity that a call must not waste.
 
     Attributes:
         called: the quantity's name, in the plural. measure: computes the quantity from a profile.

@@ -55,8 +55,8 @@ class Unlike(NamedTuple):
 def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterator[Alike | Unlike]:
     """Group the warps of an access that have at least one active lane.
 
-    address: unsigned, of a shape that broadcasts to `shape`, (blocks, threads); mask: the active
-    threads, also of such a shape.
+    address: unsigned addresses; mask: the active threads. The shapes of both broadcast to `shape`,
+    (blocks, threads).
     """
     blocks, threads = shape
     if mask is not None and mask.size == 1:
