@@ -372,8 +372,8 @@ def _sum(
     """Return a choice for sums in rounds: blocks of at least 256 threads, or a cluster per row.
 
     Rules with more than 4 loads state the exact number of threads. For a rule with 6 loads, and for
-    clusters that need only a few rounds, the choice reduces the loads to the number, at least 3,
-    that leaves the fewest threads idle in the last round: sums of 132 rows of 98,304 bfloat16
+    clusters that need only a few rounds, the loads are reduced, to 3 at the least, so that as few
+    threads as possible are idle in the last round: sums of 132 rows of 98,304 bfloat16
     elements are 1.3 times as fast with 3 loads as with 4 (H200, 2026-11-24)."""
     cluster = power_below(threads // WARP, min(rule.clusters, clusters))
     threads = min(rule.threads, block_threads(-(-threads // cluster), 1))

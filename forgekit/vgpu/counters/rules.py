@@ -67,8 +67,8 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
     """Return the number of equal parts of each warp that are served one after the other in a load.
 
     64-bit loads are served by half-warps, 128-bit loads by quarter-warps. The parts are twice as
-    large (whole warps or half-warps) if the address of every active lane i equals that of lane i^1,
-    unless that lane is inactive, or if the same is true of lane i^2.
+    large (whole warps or half-warps) if, for every active lane i, lane i^1 is inactive or has the
+    same address, or if this is true of lane i^2.
     """
     parts = max(width // BANK_BYTES, 1)
     if parts == 1:
