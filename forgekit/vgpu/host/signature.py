@@ -228,9 +228,9 @@ class CallSignature:
     parameters: maps each name to a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of
     these. Within a tuple, a number is described by its CuTe DSL type, and an address by the pointer
     that was passed to the compiler, because TVM-FFI accepts Python numbers there, but CuTe DSL's
-    own calls would drop them. env_streams: the stream parameters that TVM-FFI omits from the call; packs: True if
-    tensors are packed according to the compiled signature, as in TVM-FFI, regardless of the marks
-    on the caller's tensors.
+    own calls would drop them. env_streams: the stream parameters that TVM-FFI omits from the call;
+    packs: True if tensors are packed according to the compiled signature, as in TVM-FFI, regardless
+    of the marks on the caller's tensors.
     """
 
     parameters: Mapping[str, Any]
