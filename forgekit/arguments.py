@@ -157,7 +157,7 @@ def dense(what: str, value: Any, *, meta: bool = False) -> Any:
     }  # fmt: skip
     for kind, (is_one, remedy) in odd.items():
         if is_one:
-            needed = "a dense tensor with its numbers in memory"
+            needed = "a dense tensor whose elements are in memory"
             raise usage_error(what, f"a {kind} tensor", needed, remedy)
     return value
 

@@ -162,7 +162,7 @@ def _gpu(arch: str | None, arch_from: str, device_from: str) -> Target:
     if arch is not None and arch != own:
         remedy = f'leave {arch_from} out, or use device="virtual" for another architecture'
         raise usage_error(
-            arch_from, brief(arch), f"{own}, the architecture of the {name} here", remedy
+            arch_from, brief(arch), f"{own}, the architecture of this machine's {name}", remedy
         )
     return Target("gpu", own, name)
 
@@ -206,7 +206,7 @@ def use_target(device: str | None = None, arch: str | None = None) -> TargetChoi
 @dataclass(frozen=True)
 class GpuReport:
     """The data that `forgekit doctor` reports about this machine: names, versions, and nvdisasm's
-    path; None for missing parts. target_problem: the reason why kernels cannot run, if so."""
+    path; None for missing parts. target_problem: the reason why kernels cannot run, or None."""
 
     gpu: str | None
     driver: str | None

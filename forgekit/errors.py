@@ -11,7 +11,7 @@
     └── KernelError                      the virtual GPU stopped a kernel
         ├── MemoryAccessError            an out-of-bounds, misaligned or unmapped access
         ├── DeadlockError                threads wait for each other indefinitely
-        ├── InstructionBudgetError       the kernel ran longer than its instruction budget
+        ├── InstructionBudgetError       the kernel exceeded its instruction budget
         ├── SanitizerError               a race, unwritten memory, a misused barrier
         ├── LaunchError                  too many threads, too much shared memory, an invalid grid
         ├── UnsupportedPtxError          PTX that the virtual GPU does not support yet

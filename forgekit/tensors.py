@@ -259,7 +259,7 @@ def arange(
         _fits("arange", limit, torch.int64)
     if step == 0 or (end - start) * step < 0:
         got = f"start={start}, end={end}, step={step}"
-        raise usage_error("arange", got, "a step from start to end", "change the sign of step")
+        raise usage_error("arange", got, "a step toward end", "change the sign of step")
     count = _shape((math.ceil((end - start) / step),))[0]
     with _in_memory(wide, count):
         return _place(torch.arange(start, end, step, dtype=wide), dtype, device)

@@ -127,7 +127,8 @@ def test_archs_that_are_refused(arch, near):
 
 def test_other_arch_than_the_gpus(gpu, monkeypatch):
     with pytest.raises(
-        UsageError, match=r"arch: got 'sm_80', needed sm_90a, the architecture of the NVIDIA H200"
+        UsageError,
+        match=r"arch: got 'sm_80', needed sm_90a, the architecture of this machine's NVIDIA H200",
     ):
         current_target(arch="sm_80")
     monkeypatch.setenv("FORGEKIT_ARCH", "sm_80")

@@ -76,7 +76,7 @@ def _steps(notebook: Path) -> dict[str, Any]:
 
 
 def _rows(steps: dict[str, Any], case: Case) -> list[dict[str, Any]]:
-    """Time every step and torch.
+    """Time every step and torch's operation.
 
     Raises:
         UsageError: the result of a step is wrong.

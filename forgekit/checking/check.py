@@ -56,7 +56,7 @@ def check(
         The report; its truth value is True if all values are right.
 
     Raises:
-        CheckError: values are wrong, and errors are raised (by default, outside notebooks); the
+        CheckError: values are wrong and `on_fail` is "raise" (the default outside notebooks); the
             error's `report` attribute contains the report.
         UsageError: `actual` and `expected` cannot be compared: their shapes or kinds of dtype
             differ, or they contain complex values.

@@ -10,7 +10,7 @@ import numpy as np
 from forgekit.show import Shown
 from forgekit.text import Table, plural
 
-# The codes of elements. If several elements share a cell in a picture, it shows the largest code.
+# The codes of elements. A cell that represents several elements shows their largest code.
 EQUAL, WRONG, MISSING, NAN = 0, 1, 2, 3
 
 
@@ -111,8 +111,8 @@ class CheckReport(Shown):
             return f"WRONG  {label}{counted} ({share}, {self.dtype})"
         met = "equal"
         if self.worst_absolute is not None:
-            # Report the bound, not the difference, because PyTorch may compute a different one on
-            # another CPU.
+            # Report the bound, not the difference, because the difference may depend on the CPU on
+            # which PyTorch computed the expected values.
             met = f"within rtol {self.rtol:.2g}, atol {self.atol:.2g}"
         exact = ", exact" * (self.worst_absolute is None)
         both_nan = f", {self.nan_counts[0]:,} NaN in both" if self.nan_counts[0] else ""

@@ -127,7 +127,7 @@ def _check_comparable(got: Array, dtype: DType, want: Array, want_dtype: DType) 
     if got.shape != want.shape:
         hint = "compare tensors of equal shape"
         if got.ndim == 2 and got.shape == want.shape[::-1]:
-            hint = "compare with expected.T, because one of them is transposed"
+            hint = "compare with expected.T, because one of the tensors is transposed"
         needed = f"{tuple(want.shape)}, the shape of expected"
         raise usage_error("shape of actual", tuple(got.shape), needed, hint)
     both_float = dtype.is_float and want_dtype.is_float

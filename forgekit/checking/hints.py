@@ -1,5 +1,5 @@
-"""Find patterns in wrong values that point to a mistake: rows, columns, tiles; transposed, shifted,
-scaled.
+"""Find patterns in wrong values that point to a mistake, such as wrong rows, columns or tiles, or
+values that are transposed, shifted or scaled.
 
 Every hint states a fact about the arrays, never a guess. At most three hints are reported, the most
 specific ones first.
@@ -177,8 +177,8 @@ def _along(what: str, hit: Array) -> list[str]:
 
 
 def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
-    """Return a description if the mismatches are at exactly every n-th index (n > 1) from the first
-    one on, otherwise an empty list.
+    """Return a description if the mismatches are at exactly every n-th index (n > 1), starting at
+    the first mismatch; otherwise, return an empty list.
     """
     places = np.flatnonzero(hit)
     if places.size < 3:

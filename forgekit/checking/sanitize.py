@@ -99,7 +99,7 @@ class SanitizerReport(Shown):
             texts.append("No finding explains this. In these runs, a register that was never "
                          "written contains noise, so check that every register is initialised. "
                          "An atomic counter that assigns output positions also makes results "
-                         "depend on the order.")  # fmt: skip
+                         "depend on the order of threads.")  # fmt: skip
         return texts
 
 
@@ -112,7 +112,7 @@ def sanitize(
 ) -> SanitizerReport:
     """Run a kernel on the virtual GPU and report its mistakes, without raising them as errors.
 
-    The kernel runs on copies, so your tensors do not change, and its prints are hidden.
+    The kernel runs on copies, so your tensors do not change, and its printed output is hidden.
 
     Args:
         kernel: a result of `forgekit.compile`, for a GPU or the virtual GPU.

@@ -18,7 +18,7 @@ _HERE = Path(__file__).parent
 # JupyterLab options for the course, in every installation.
 COURSE_OPTIONS = (
     # The extension hides the first line of folded outputs, which may answer a prediction, and
-    # prevents the prompt to save an unedited notebook when it is closed.
+    # suppresses the prompt to save an unedited notebook when it is closed.
     f"--LabApp.extra_labextensions_path={_HERE / 'labextensions'}",
     # Default settings, which the user's own JupyterLab settings override.
     f"--LabApp.app_settings_dir={_HERE / 'labsettings'}",

@@ -108,7 +108,7 @@ def _report_path(out: str | None, suffix: str) -> Path | None:
     """
     if out is None:
         return None
-    if not Path(out).is_dir():  # name a folder in the error without the suffix
+    if not Path(out).is_dir():  # the error names a folder without the suffix
         out = out if out.endswith(suffix) else out + suffix
     check_output("--out", out)
     return Path(out).resolve()
@@ -230,7 +230,9 @@ def _incomplete(whole: Profile, blocks: int) -> str:
 
     parts = [launch.sample for launch in whole.launches if launch.sample is not None]
     if not parts:
-        return f"--blocks {blocks}: every launch ran in full, because no launch has many more."
+        return (
+            f"--blocks {blocks}: every launch ran in full, because no launch has many more blocks."
+        )
     text = (
         f"--blocks {blocks}: {len(parts)} of {plural(len(whole.launches), 'launch')} ran in part: "
         "the first and last blocks, one block from each of the equal parts between them, and 16 "

@@ -94,7 +94,7 @@ class CompiledKernel:
         """Launch the kernels.
 
         Raises:
-            ArgumentMismatchError: an argument does not fit.
+            ArgumentMismatchError: an argument does not match its parameter.
             KernelError: the virtual GPU stopped the kernel.
         """
         if kwargs or len(args) != len(self.runtime):

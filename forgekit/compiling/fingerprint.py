@@ -122,7 +122,7 @@ class _Walker:
                 self.describe(item, depth)
 
     def text_of(self, value: Any, depth: int) -> str:
-        """Return the parts of one value as one string, which can be sorted."""
+        """Return the parts of one value as one string, so that values can be sorted."""
         first = len(self.parts)
         self.describe(value, depth)
         text = "".join(self.parts[first:])
@@ -182,8 +182,8 @@ _IDENTIFIED: dict[int, object] = {}
 
 
 def _counts(module: str | None, file: str | None) -> bool:
-    """Return True if the digest includes the code's text, as for users' functions and forgekit's
-    kernels."""
+    """Return True if the digest includes the code's text, which it does for users' functions and
+    forgekit's kernels."""
     top = (module or "").partition(".")[0]
     if top == "forgekit":
         return True

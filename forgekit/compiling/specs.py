@@ -193,9 +193,9 @@ class TensorSpec:
 
     @functools.cached_property
     def safe_sizes(self) -> tuple[tuple[int, int], ...]:
-        """Return the modes whose sizes can make an offset exceed 32 bits, each with the size up to
-        which this is impossible; check larger sizes with `size_problem`. Return () if there are
-        none."""
+        """Return the modes whose sizes can make an offset exceed 32 bits, each with the largest
+        size for which this cannot happen; check larger sizes with `size_problem`. Return () if
+        there are no such modes."""
         fixed = [
             (m, n, abs(s))
             for m, (n, s) in enumerate(zip(self.shape, self.strides, strict=True))

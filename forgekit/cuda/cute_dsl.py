@@ -137,7 +137,7 @@ class Exported:
         self._functions = {name: parts for name, *parts in map(pickle.loads, found)}
         if not found:
             needed = "a file with functions for the virtual GPU"
-            remedy = "run the script that exports them on this machine"
+            remedy = "rerun the script that exports the functions, on this machine"
             raise usage_error("load_module", repr(file_path), needed, remedy)
 
     def __getitem__(self, name: str) -> Any:

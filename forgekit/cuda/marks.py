@@ -193,8 +193,8 @@ def _refuse_mixing(func: Any, given: list[torch.Tensor], marks: list[bool | None
 
 
 def _mark_results(func: Any, result: Any, cuda: bool) -> None:
-    """Mark the results of an operation. According to its schema, a view may be a new tensor (as for
-    `to`). A written tensor keeps its mark."""
+    """Mark the results of an operation. A result that the schema declares to be a view may still be
+    a new tensor (as for `to`). A tensor that the operation writes to keeps its mark."""
     written = any(r.alias_info and r.alias_info.is_write for r in func._schema.returns)
     name = func.name().partition("::")[2]
     if written and (not cuda or name.startswith(_CROSSING)):

@@ -21,7 +21,7 @@ from forgekit.cuda.tensors import made_by_a_script, made_from_data
 
 
 class _Done:
-    """Base class of streams and events, whose work has always completed."""
+    """Base class for streams and events; their work is always complete."""
 
     def synchronize(self) -> None:
         """Return immediately, because there is no work to wait for."""
@@ -164,7 +164,7 @@ def _properties(which: Any = None) -> SimpleNamespace:
 
 
 def _is_available() -> bool:
-    """Return True, but return False to forgekit's own modules, which ask for a real GPU."""
+    """Return True, or False if the caller is a forgekit module, which needs a real GPU."""
     return not str(sys._getframe(1).f_globals.get("__name__")).startswith("forgekit.")
 
 

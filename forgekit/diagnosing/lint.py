@@ -25,7 +25,7 @@ _READ = {"load", "layout", "shape", "stride", "element_type", "dtype", "type"}
 def find_mistakes(fn: object) -> list[str]:
     """Return the mistakes in `fn` and in the functions that it reaches, each with its line. The
     mistakes are tuples compared with `<`, register tensors that are read but never written, and
-    calls that need a cluster if no launch has `cluster=`.
+    calls that need a cluster if no launch passes `cluster=`.
 
     Every call is assumed to write to its tensor arguments, except a source or a predicate.
     """
@@ -105,7 +105,7 @@ def _of_a_cluster(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """Yield the first call that needs a cluster of several blocks."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name_of(node.func) in _CLUSTER_CALLS:
-            yield node, "no launch has `cluster=`, so each block forms its own cluster."
+            yield node, "no launch passes `cluster=`, so each block forms its own cluster."
             return
 
 

@@ -79,7 +79,7 @@ def _read(function: FunctionType) -> FunctionSource | None:
 
 
 def _names_used(source: FunctionSource, owner: type | None) -> Iterator[Any]:
-    """Yield the objects to which names, `self.x` and `module.x` in a function refer."""
+    """Yield the objects to which a function refers by name, as `self.x` or as `module.x`."""
     function = source.function
     cells = function.__closure__ or ()
     scope = dict(function.__globals__)

@@ -28,8 +28,9 @@ class VectorTranspose:
     """A block transposes a tile; each thread first transposes a square of V×V elements in
     registers.
 
-    tile: the number of rows and of columns of X per block, powers of two of at least 2V. vector: V,
-    the elements per access, a divisor of M, N and the row strides. Each thread has one square.
+    tile: the number of rows and of columns of X per block, both powers of two and at least 2V.
+    vector: V, the elements per access, a divisor of M, N and the row strides. Each thread
+    transposes one square.
     """
 
     def __init__(

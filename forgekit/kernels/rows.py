@@ -96,7 +96,7 @@ class RowTile:
     def tiled_copy(self, dtype: Any, loads: bool = False):  # type: ignore[no-untyped-def]
         """Return the tiled copy in which consecutive threads copy consecutive vectors.
 
-        loads: True for a copy that only loads, and obeys `once`.
+        loads: True for a copy that only loads and that obeys `once`.
         """
         once = loads and self.once
         bits = self.vector * dtype.width

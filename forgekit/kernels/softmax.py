@@ -46,7 +46,7 @@ def finite_max(m: Float32) -> Float32:
 @cute.jit
 def reduce_warps(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
     """Combine the maxima and sums of exponentials of all warps that share a row; return the
-    row's."""
+    row's maximum and sum."""
     if const_expr(tile.parts > 1):
         tile.exchange((m, s), sPart, mbar)
         m = -Float32.inf
@@ -73,7 +73,7 @@ def online_update(m: Float32, s: Float32, x: cute.TensorSSA):  # type: ignore[no
 @cute.jit
 def block_reduce(tile: cutlass.Constexpr, m: Float32, s: Float32, sPart: cute.Tensor, mbar):  # type: ignore[no-untyped-def]
     """Combine the maxima and sums of exponentials of all threads that share a row; return the
-    row's."""
+    row's maximum and sum."""
     m_warp = tile.warp_reduce(m, cute.arch.fmax)
     s = tile.warp_reduce(s * exp(m - finite_max(m_warp)), operator.add)
     return reduce_warps(tile, m_warp, s, sPart, mbar)

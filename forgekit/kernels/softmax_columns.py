@@ -1,8 +1,8 @@
 """Kernels for softmax over columns and its gradient, which read long columns twice; pure CuTe DSL.
 
-Each thread processes a vector of neighbouring columns, in rows at a fixed distance. Threads with
-the same columns combine their statistics in shared memory. The statistics are those of the online
-softmax, as in `softmax_streaming.py`.
+Each thread processes a vector of neighbouring columns, in rows that are a fixed distance apart.
+Threads with the same columns combine their statistics in shared memory. The statistics are those of
+the online softmax, as in `softmax_streaming.py`.
 """
 
 import cutlass

@@ -25,7 +25,7 @@ _DEEPEST = 50  # maximum nesting depth; Python's limit for recursion is 1000
 class Dynamic:
     """A size or stride that is known only at run time, which CuTe prints as `?`.
 
-    divisor: a number of which the value is a multiple, printed as `?{div=4}`; bits: the width of
+    divisor: a number that divides the value, printed as `?{div=4}`; bits: the width of
     the integer.
     """
 

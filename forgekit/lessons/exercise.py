@@ -109,7 +109,9 @@ class Exercise(Definition):
     def solution(self) -> Note:
         """Return the solution with its analysis."""
         with records.changing(self.name) as known:
-            known.solution_seen |= not known.passed  # after a pass, it is not help
+            known.solution_seen |= (
+                not known.passed
+            )  # after a pass, the solution does not count as help
         return Note("Solution", self.solution_text())
 
     def reset(self) -> Note:
@@ -150,7 +152,7 @@ def exercise(name: str) -> Exercise:
     if any(known.startswith(f"{week}/") for known in folders):
         raise usage_error("exercise", repr(name), "the name of an exercise", remedy)
     if looked := course.where_looked(week):
-        got = f"{name!r}, but found no exercises of {week}"
+        got = f"{name!r}, but found no exercises for {week}"
         remedy = "run the notebook in its week's folder, or copy the folder `exercises` next to it"
         raise usage_error("exercise", got, looked, remedy)
     raise usage_error("exercise", repr(name), 'a name such as "week0/scale"', remedy)

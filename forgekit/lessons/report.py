@@ -106,7 +106,7 @@ def _indented(text: str) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Note(Shown):
-    """A title and a Markdown text, which a notebook renders and a terminal shows as source."""
+    """A title and Markdown text; a notebook renders the text, and a terminal shows its source."""
 
     title: str
     text: str

@@ -133,7 +133,9 @@ def check_backend_result(result: object, op: str, shape: tuple[int, ...], *given
         raise usage_error(name, f"strides {result.stride()}", "a contiguous tensor", remedy)
     if any(isinstance(each, Tensor) and _same_memory(result, each) for each in given):
         remedy = "write into torch.empty_like(x)"
-        raise usage_error(name, "the memory of its input", "a new tensor", remedy)
+        raise usage_error(
+            name, "a tensor that shares memory with its input", "a new tensor", remedy
+        )
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:

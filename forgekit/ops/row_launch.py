@@ -205,6 +205,6 @@ def online_tile(size: int) -> tuple[int, int]:
     threads = min(1024, -(-size // (loads * WARP)) * WARP)
     loads = loads if threads * loads >= size else 32
     if threads * loads < size:
-        needed, remedy = "32768 at most for variant 'online'", "use another variant"
+        needed, remedy = "at most 32768 for variant 'online'", "use another variant"
         raise usage_error("size of dim", size, needed, remedy)
     return threads, loads

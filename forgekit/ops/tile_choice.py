@@ -6,12 +6,12 @@ used; the last rule serves all longer rows. Rows that are not aligned to 16 byte
 narrower accesses if they are short enough (`narrow_threads`), else by vectors and the single
 elements before and after them.
 
-Reasons with a number were measured on an H200 on 2026-11-21. These files in `book/measured` hold
+Reasons with a number were measured on an H200 on 2026-11-21. These files in `book/measured` contain
 the latest runs: `tiles_h200.json` for the sizes that matter most, `short_rows_h200.json` for short
 sums and `softmax_rows_h200.json` for softmax and its gradient (2026-11-22), `few_rows_h200.json`
 for a few long rows, `middle_rows_h200.json` for up to 528 rows of 6 to 128 kB, and
-`shared_rows_h200.json` for up to 132 rows of 2^16 to 2^22 elements (2026-11-24). The rules of sums
-and `narrow_threads` were chosen on 2026-11-24 among up to 36 configurations for each of 400 shapes.
+`shared_rows_h200.json` for up to 132 rows of 2^16 to 2^22 elements (2026-11-24). The rules for sums
+and `narrow_threads` were chosen on 2026-11-24 from up to 36 configurations for each of 400 shapes.
 
 Softmax and its gradient do not bypass L1, because such loads are 4 to 11 % slower for many rows.
 """
@@ -50,7 +50,8 @@ class Rule:
     True if rows must consist of whole vectors, which "short" rows always must. rows:
     the maximum rows per block; by default, as many as fill 128 threads. turns: the number of
     "short" rows that each group of threads reads one after another if there are many rows. why: the
-    measured effect."""
+    measured effect; "64 of 2**22" abbreviates 64 rows of 2**22 elements, "8 of 256" clusters of 8
+    blocks of 256 threads, and "512 x 5" 512 threads with 5 loads each."""
 
     vectors: int
     kernel: Kernel
@@ -96,9 +97,9 @@ SHORT_SUMS = (
     Rule(8, "short", 1, "4 rows in flight, 128-byte loads: 2 % faster than 1 row x 2", turns=4),
     Rule(64, "short", 2, "2 rows in flight: 1 % faster than 1; 1 to 8 % if lanes idle", turns=2),
     Rule(64, "sum", 2, "unaligned rows"),
-    Rule(1024, "short", 4, "no loop: 7 (40,000 rows of 2,592 floats) to 16 % faster, never slower"),
+    Rule(1024, "short", 4, "no loop: 7 % (40,000 rows of 2,592 floats) to 16 % faster"),
     Rule(1024, "sum", 4, "unaligned rows"),
-    Rule(5120, "short", 5, "no loop: 1 (4,000 rows of 16,384) to 47 % faster (66 of 8,400 floats)"),
+    Rule(5120, "short", 5, "no loop: 1 % (4,000 of 16,384) to 47 % faster (66 of 8,400 floats)"),
     split(512, 16384, "speedup 0.95 (2 rows of 2**17 floats) to 2.5", few=3),
 )
 LONG_SUMS = (
@@ -111,7 +112,7 @@ LONG_SUMS = (
     few(66, 4, 1024, 2, 131072, "64 of 2**22 floats: 4 % faster than 8 of 256", aligned=True),
     few(66, 4, 256, 8, 5120, "56 of 2,056,378: 2 of 1024 are 12 % slower than torch"),
     few(SMS, 4, 1024, 2, 5120, "132 rows: up to 4 % faster than other clusters"),
-    split(512, 2047, "without clusters, SMs need several blocks per row", few=SMS - 1),
+    split(512, 2047, "several blocks per row fill the SMs without clusters", few=SMS - 1),
 )
 RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
     ("sum", 2): (
@@ -130,7 +131,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(ANY, "sum", 4, "within 2 % of the best of 36 configurations", 512),
     ),
     ("softmax", 2): (
-        split(256, 262144, "2**22: 1 (2 rows) to 5 % (4 rows) faster than 128 threads"),
+        split(256, 262144, "2**22: 1 % (2 rows) to 5 % (4 rows) faster than 128 threads"),
         split(128, 32767, "speedup 1.08 (2 rows of 2**18) to 2.8 (1 of 1,000,003)", few=2),
         split(128, 65536, "speedup 1.02 (16 rows of 2**20) to 2.1", few=16),
         split(128, 131072, "speedup 0.99 (64 rows of 2**22) to 1.07 (33 of 2**22)"),
@@ -145,7 +146,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(512, "registers", 3, "192 x 1: 5 % faster than 96 x 2 for few rows, otherwise equal"),
         Rule(1024, "shared", 8, "128 threads: 5 % faster than 192 for few rows, otherwise equal"),
         Rule(6144, "shared", 6, "exponentials in registers leave room for one block per SM"),
-        Rule(16384, "shared", 8, "small blocks of a large cluster wait least", threads=128),
+        Rule(16384, "shared", 8, "a large cluster of small blocks waits least", threads=128),
         Rule(ANY, "shared", 16, "64 rows of 2**20: 12 % faster than 8 loads", threads=128),
     ),
     ("softmax", 4): (
@@ -162,12 +163,12 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(1024, "shared", 8, "128 threads: 7 % faster than 256 in registers for few rows"),
         Rule(2048, "registers", 2, "1024 threads: 1 % faster than 512 x 4"),
         Rule(4096, "registers", 4, "the longest rows for which a block has registers"),
-        Rule(8192, "shared", 8, "as fast as registers; several blocks per SM for shorter rows"),
+        Rule(8192, "shared", 8, "as fast as in registers; an SM fits several short rows"),
         Rule(16384, "shared", 8, "64 rows of 65,536: 1.3 times as fast as 16 loads", threads=128),
-        Rule(ANY, "shared", 16, "small blocks of a large cluster wait least", threads=128),
+        Rule(ANY, "shared", 16, "a large cluster of small blocks waits least", threads=128),
     ),
     ("softmax_backward", 2): (
-        split(256, 262144, "2**22: 1 (2 rows) to 3 % (1 row) faster than 128 threads"),
+        split(256, 262144, "2**22: 1 % (2 rows) to 3 % (1 row) faster than 128 threads"),
         split(128, 32767, "speedup 0.99 (4 rows of 2**18) to 4", few=16),
         split(128, 65536, "speedup 1.08 (132 rows of 1,000,003) to 1.16"),
         middle(SMS, 2, 256, 512, "speedup 0.99 (132 rows of 6,144) to 1.29 (1 of 12,000)"),
@@ -175,7 +176,7 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
         Rule(64, "registers", 2, "short rows gain more from lanes than from loads"),
         Rule(128, "registers", 1, "128 threads: 8 % faster than 16 (1,000 rows) to 3 % slower"),
         Rule(256, "registers", 2, "128 threads: 2 % faster than a warp for few rows"),
-        Rule(2048, "registers", 4, "3 % faster than 1 load for few rows; threads matter little"),
+        Rule(2048, "registers", 4, "few rows: 3 % faster than 1 load, with any number of threads"),
         Rule(32767, "registers", 8, "clusters of 128 threads: 10 % faster", threads=128),
         Rule(2**16, "registers", 8, "132 rows of 2**18: 16 % faster than 128 threads", threads=512),
         Rule(ANY, "streaming", 4, "twice as fast as registers, which spill (24 rows of 2**20)"),
@@ -198,9 +199,9 @@ RULES: dict[tuple[Op, int], tuple[Rule, ...]] = {
 # fmt: on
 
 # Rows that are read by accesses of 2, 4 or 8 bytes: maximum accesses per row -> threads per row. An
-# access of 8 bytes counts as 1.5. Fewer threads that load more elements each save instructions. For
-# example, the time of softmax of 476,190 rows of 21 bfloat16 falls from 37.5 to 17.9 us with 8
-# threads instead of 16 (H200, 2026-11-24).
+# access of 8 bytes counts as 1.5. Using fewer threads that each load more elements saves
+# instructions. For example, the time of a softmax of 476,190 rows of 21 bfloat16 elements falls
+# from 37.5 to 17.9 us with 8 threads per row instead of 16 (H200, 2026-11-24).
 NARROW: dict[Op, tuple[tuple[int, int], ...]] = {
     "softmax": ((5, 1), (8, 2), (19, 4), (40, 8), (80, 16)),
     "softmax_backward": ((4, 1), (6, 2), (16, 4), (32, 8), (48, 16)),
@@ -242,11 +243,11 @@ def narrow_threads(op: Op, size: int, itemsize: int, whole: int) -> int | None:
     """Return the threads per row for accesses of `whole` elements, which are less than 16 bytes;
     None if rows are too long.
 
-    Such accesses need no single elements before and after whole vectors. Those cost instructions,
-    which dominate the time of short rows, and in sums also a second access to memory after the
-    first. Sums are faster with narrow accesses if a block can keep the row in registers, unless an
-    access is a single element of 2 bytes: 1.11 times as fast for 1,666 rows of 30,002 bfloat16,
-    1.23 times for 200 rows of 5,005 float32 (H200, 2026-11-24).
+    Such accesses leave no single elements before and after whole vectors. Single elements cost
+    instructions, which dominate the time of short rows, and in sums also a second memory access
+    after the first. Sums are faster with narrow accesses if a block can keep the row in registers,
+    unless an access is a single element of 2 bytes: 1.11 times as fast for 1,666 rows of 30,002
+    bfloat16, 1.23 times for 200 rows of 5,005 float32 (H200, 2026-11-24).
     """
     accesses, wide = -(-size // whole), whole * itemsize == 8
     if op == "sum":
@@ -261,8 +262,8 @@ def narrow_threads(op: Op, size: int, itemsize: int, whole: int) -> int | None:
 
 
 def whole_loads(choice: RowChoice, size: int) -> int:
-    """Return the number of loads that every thread performs in rows of `size` elements, whatever
-    their address."""
+    """Return the number of loads that every thread performs in rows of `size` elements, regardless
+    of their address."""
     c = choice
     together = c.threads * c.cluster * c.split  # vectors per load
     if c.kernel in ("sum", "streaming", "split"):  # in rounds
@@ -370,10 +371,10 @@ def _sum(
 ) -> RowChoice:
     """Return a choice for sums in rounds: blocks of at least 256 threads, or a cluster per row.
 
-    Rules with more than 4 loads state the exact number of threads. With 6 loads, and in clusters
-    that need few rounds, the number of loads is the one that leaves the fewest threads idle in the
-    last round: sums of 132 rows of 98,304 bfloat16 are 1.3 times as fast with 3 loads as with 4
-    (H200, 2026-11-24)."""
+    Rules with more than 4 loads state the exact number of threads. For a rule with 6 loads, and for
+    clusters that need only a few rounds, the loads are reduced, to 3 at the least, so that as few
+    threads as possible are idle in the last round: sums of 132 rows of 98,304 bfloat16
+    elements are 1.3 times as fast with 3 loads as with 4 (H200, 2026-11-24)."""
     cluster = power_below(threads // WARP, min(rule.clusters, clusters))
     threads = min(rule.threads, block_threads(-(-threads // cluster), 1))
     if rule.loads > 4 and vector > 1:

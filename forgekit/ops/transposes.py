@@ -182,8 +182,8 @@ def _one_launch(call: Call, apart: int | None = None) -> Launch:
 
 
 def _as_a_line(run: Launch) -> Launch:
-    """Return a launch that copies memory that is already in y's order, as one column, in pieces if
-    it is long."""
+    """Return a launch that copies memory whose elements are already in y's order. It treats the
+    memory as one column and copies a long column in pieces."""
 
     def launch(x: Tensor, y: Tensor) -> None:
         source, target = x.t().view(-1, 1), y.view(1, -1)

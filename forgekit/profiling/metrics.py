@@ -1,5 +1,5 @@
-"""Define the metrics, each with a short name, Nsight Compute's name, a unit and a meaning, and look
-them up.
+"""Define the metrics (each has a short name, Nsight Compute's name, a unit and a meaning), and find
+them by name.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _of_kind(kind: str, op: str, words: str) -> list[Metric]:
         requests, units = f"{prefix}t_requests_{pipe}.sum", f"{prefix}t_sectors_{pipe}.sum"
         each = f"l1tex__average_t_sectors_per_request_{pipe}.ratio" if in_hardware else ""
         counted = "32-byte sectors, distinct within each request"
-        ideal = "the fewest sectors that hold the distinct bytes of each request"
+        ideal = "the minimum number of sectors for the distinct bytes of each request"
         moved = f"l1tex__t_bytes_{pipe}.sum" if in_hardware else ""
         more, place = (f"{kind}_bytes_moved", moved, "bytes", f"{words}: 32 bytes per sector"), 5
     else:

@@ -133,11 +133,11 @@ def predict(question: str | None = None, said: Any = None, /, **numbers: Any) ->
 
     Raises:
         UsageError: a metric is unknown (the message lists similar names), a metric's value is not a
-            number, or the call has neither form or both.
+            number, or the call passes both a question and metrics, or neither.
     """
     if (question is None) == (not numbers):
         remedy = 'write fk.predict(global_load_sectors=64) or fk.predict("blocks", 8)'
-        raise usage_error("predict", "neither form or both", "one of its two forms", remedy)
+        raise usage_error("predict", "both or neither", "either a question or metrics", remedy)
     if question is not None:
         words = question if isinstance(question, str) else brief(question)
         return Prediction(words, said)

@@ -200,7 +200,7 @@ def profile(
     Raises:
         UsageError: the kernel is not compiled, the arguments do not match its parameters, the GPU
             is unknown, or `blocks` is below 8.
-        KernelError: the virtual GPU stopped the kernel, whose counts would have no meaning.
+        KernelError: the virtual GPU stopped the kernel, so its counts would be meaningless.
     """
     found = count(kernel, args, gpu, blocks)
     found.predicted = take(found.total)

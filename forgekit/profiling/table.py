@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 HEADS = ("line", "source", "PTX\ninstr.", "lanes", "access", "requests", "each\n(ideal)", "moved")
-WORDS = (1, 4)  # columns that hold words
+WORDS = (1, 4)  # columns that contain words
 LEGEND = (
     "PTX instr.: executed, counted once per warp (machine code has a different number). lanes: "
     "active, out of 32. each: sectors per global-memory request, wavefronts per shared-memory "
@@ -154,7 +154,7 @@ def traffic(p: ProfileData) -> list[str]:
 
 
 def verdict(p: ProfileData) -> str:
-    """Describe the line with the largest waste, with the reason."""
+    """Name the most wasteful line and the reason for its waste."""
     if not p.lines:
         return "no lines to show" if p.launches else ""
     finding = p.worst

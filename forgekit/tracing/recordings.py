@@ -22,7 +22,7 @@ from forgekit.vgpu import HOST, Listener, Recording, options
 L = TypeVar("L", bound=Listener)
 Make = Callable[[], Listener]
 
-MOST_BYTES = 128 << 20  # the limit for all stored recordings in total
+MOST_BYTES = 128 << 20  # the limit on the total size of all stored recordings
 _MOST_CALLS = 64
 
 _kept: list[Call] = []  # the latest recording is last
@@ -53,11 +53,9 @@ class Call:
         return self.recording.read(make)
 
     def read_to_the_end(self, make: Callable[[], L]) -> L:
-        """Read the recording or, after an invalid access, the recording of a new run, one block at
-        a time.
-
-        Blocks run together, and the first invalid access stops all blocks, so the kernel must run
-        again.
+        """Read the recording. After an invalid access, first run the kernel again, one block at a
+        time, and read the recording of that run, because blocks that run together all stop at the
+        first invalid access.
         """
         launches = self.recording.launches
         several = bool(launches) and math.prod(launches[-1].grid) > 1

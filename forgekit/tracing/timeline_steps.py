@@ -12,7 +12,7 @@ from forgekit.tracing.observe import LANES, Array, Launches, linear_block
 from forgekit.tracing.source_lines import LineChoice, is_meant
 from forgekit.vgpu import Access, Moment
 
-# In ascending order of priority: of its instructions' kinds, a step has the last in this list.
+# In ascending order of priority: a step's kind is its instructions' last kind in this list.
 KINDS = ("compute", "branch", "warp-wide", "shared", "global", "async copy", "barrier")
 _WARP_WIDE = ("mma", "wgmma", "shfl", "vote", "redux", "match", "elect", "activemask")
 _LIMIT = 60_000  # the maximum number of recorded instructions, counted once per group of threads
@@ -23,8 +23,9 @@ class Step:
     """Consecutive instructions of the same kind on the same source line.
 
     kind: one of KINDS. does: `load`, `store` or `atomic` for memory. instructions: the number of
-    instructions. lanes: (warps, 32), the executing lanes. loops: (first instruction, iteration) of
-    each enclosing loop, from the outermost to the innermost; iterations count from 1.
+    instructions. lanes: a mask of the executing lanes, with shape (warps, 32). loops: (first
+    instruction, iteration) of each enclosing loop, from the outermost to the innermost; iterations
+    count from 1.
     """
 
     source: SourceLine | None
@@ -43,9 +44,9 @@ class Step:
 class Meeting:
     """The opening of a barrier.
 
-    step: the index of the step before the opening. since, (warps, 32): for each lane, the index of
-    the step since which its warp has only been waiting; -1 if the lane did not arrive at this
-    barrier.
+    step: the index of the step before the opening. since: for each lane, the index of the step
+    since which its warp has only been waiting, or -1 if the lane did not arrive at this barrier;
+    its shape is (warps, 32).
     """
 
     step: int

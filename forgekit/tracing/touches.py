@@ -20,8 +20,9 @@ COLUMNS = {"load": "loads", "async load": "loads", "store": "stores", "atomic": 
 
 
 class TensorTouches:
-    """The accesses to a tensor's elements; tensors that share memory share these accesses. region:
-    the tensor's region, as in an access target.
+    """The accesses to a tensor's elements; tensors that share memory share these accesses.
+
+    region: the `Region` of memory that the tensor occupies.
     """
 
     def __init__(self, region: Any) -> None:
@@ -36,7 +37,7 @@ class TensorTouches:
         self._is_element[place] = True
         self._first = {name: np.full(self.size, -1, np.int32) for name in ("block", "thread")}
         self._counts: dict[str, Array] = {}
-        # maps a launch to the threads that touched the tensor, (blocks, threads)
+        # Maps a launch to a mask (blocks, threads) of the threads that touched the tensor.
         self._seen: dict[int, Array] = {}
 
     def column(self, name: str) -> Array:

@@ -28,8 +28,9 @@ class WarpAccess:
         block, warp: the linear numbers of the block in the grid and of the warp in the block.
         index, times: this is access number `index` (from 0) of `times` accesses by this warp on
             this line.
-        address: (32,) virtual addresses in global memory, or byte offsets in shared memory.
-        active: (32,) True for active lanes. width: bytes per lane. element: (32,) each lane's
+        address: virtual addresses in global memory, or byte offsets in shared memory; `address`,
+            `active` and `element` have 32 entries.
+        active: True for active lanes. width: bytes per lane. element: each lane's
             element, such as `mX[3, 0]`; empty for shared memory. other: the addresses in the other
             memory space, for an asynchronous copy. past_l1: True if the access bypasses the L1
             cache.

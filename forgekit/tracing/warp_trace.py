@@ -58,7 +58,7 @@ class BlockTrace(Listener):
 
     Attributes:
         events: the recorded accesses, in order. times: maps a site to the number of accesses per
-            warp, (32,).
+            warp, an array of shape (32,).
     """
 
     def __init__(self, block: int | tuple[int, ...], most: int) -> None:

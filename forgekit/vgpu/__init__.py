@@ -6,12 +6,14 @@
 The rest of forgekit imports only these names; the exceptions are in `forgekit.errors`:
 
     install, uninstall, is_installed, installed     switch launches to the virtual GPU and back
-    options         the virtual GPU's settings: sanitizer, schedule, budget, listeners, ... Call
-    run the launches of a call, or record them without running them Recording       the events of a
-    run, recorded once for any number of readers Listener, Moment, Access    observe a run, or read
-    a recording, event by event AccessCounts, TensorTraffic    the counts in a recording Finding
-    a mistake that the sanitizer found HARDWARE        the constants of the GPU: lanes, banks,
-    architectures, limits, costs HOST            host-side functions for CuTe DSL and torch tensors
+    options         the virtual GPU's settings: sanitizer, schedule, budget, listeners, ...
+    Call            run the launches of a call, or record them without running them
+    Recording       the events of a run, recorded once for any number of readers
+    Listener, Moment, Access    observe a run, or read a recording, event by event
+    AccessCounts, TensorTraffic    the counts in a recording
+    Finding         a mistake that the sanitizer found
+    HARDWARE        the constants of the GPU: lanes, banks, architectures, limits, costs
+    HOST            host-side functions for CuTe DSL and torch tensors
 
 This package depends on NumPy, but not on the rest of forgekit. Each module imports only from the
 modules listed above it, even for annotations:

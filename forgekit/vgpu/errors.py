@@ -133,4 +133,4 @@ class UnsupportedPtxError(KernelError):
 
 
 class PtxSyntaxError(KernelError):
-    """A PTX text cannot be parsed."""
+    """PTX text cannot be parsed."""

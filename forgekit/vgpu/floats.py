@@ -223,7 +223,7 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
 
 
 def _exact_fma(a: float, b: float, c: float, simple: float) -> float:
-    """Return `a*b + c` of finite numbers, rounded once; simple: `a*b + c`, rounded twice."""
+    """Return `a*b + c` for finite numbers, rounded once; simple: `a*b + c`, rounded twice."""
     total = Fraction(a) * Fraction(b) + Fraction(c)
     if total == 0:
         return simple

@@ -35,8 +35,8 @@ class Plugin:
         return tensor
 
     def allocation_at(self, address: int) -> tuple[int, int, object] | None:
-        """Return (start, bytes, owner) of the memory, allocated by a call from host code, that
-        contains an address, or None."""
+        """Return (start, bytes, owner) of the memory that contains an address, if host code
+        allocated it by a call; otherwise, return None."""
         return None
 
     def stopped(self, error: KernelError) -> KernelError:

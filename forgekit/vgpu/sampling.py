@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from forgekit.vgpu.launch_record import LaunchRecord
 
-NEIGHBOURS = 16  # the number of neighbouring blocks
+NEIGHBOURS = 16  # number of neighbouring blocks to run
 FEWEST = 8  # minimum number of blocks per sample
 
 

@@ -76,9 +76,11 @@ class Matrix(NamedTuple):
 
 
 def matrix(codes: Array, kind: str, *, halves: bool = False) -> Matrix:
-    """Return the matrix for unsigned codes, of shape (rows, K, …), of a type in `LEAST`.
+    """Return the matrix whose elements have these unsigned codes.
 
-    halves: True to convert FP8 values, four per register, with warps along the last axis, to fp16.
+    codes: an array of shape (rows, K, …). kind: the element type, a key of `LEAST`. halves: True to
+    convert FP8 values to fp16; each register then contains four codes, and the last axis counts
+    warps.
     """
     least = LEAST["f16" if halves else kind]
     if halves:

@@ -27,7 +27,7 @@ def blocks_of(grids: Sequence[Grid]) -> list[list[Block]]:
 
 
 def _wrapped(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Arrange blocks in as few rows as possible, none of them wider than a page."""
+    """Arrange blocks in as few rows as possible, each no wider than a page."""
     rows: list[list[Block]] = [[]]
     for block in blocks:
         if rows[-1] and sum(b.width + _GAP for b in rows[-1]) + block.width > _PAGE:

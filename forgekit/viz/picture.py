@@ -71,7 +71,7 @@ def _card(scene: Scene) -> str:
 
 
 class LayoutPicture(Picture):
-    """A picture, which a notebook displays; `print` prints it as text.
+    """A picture that a notebook displays as a drawing and `print` writes as text.
 
     Attributes:
         scene: the drawing as data.

@@ -119,7 +119,7 @@ def _box(item: Cell | Rect | Pixels, s: float, gap: float = 0.0) -> tuple[int, i
 def _line(draw: ImageDraw, line: Line, s: float) -> None:
     colour, thick = _light(line.stroke), max(round(line.width * s), 1)
     x1, y1, x2, y2 = (v * s for v in (line.x1, line.y1, line.x2, line.y2))
-    if x1 == x2:  # because a line drawn by Pillow may be one pixel off
+    if x1 == x2:  # Pillow may draw a line one pixel off
         left = round(x1 - thick / 2)
         draw.rectangle((left, round(y1), left + thick - 1, round(y2)), colour)
     elif y1 == y2:

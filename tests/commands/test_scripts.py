@@ -293,7 +293,9 @@ def test_profile_of_a_sample_says_what_ran(script, capsys):
 def test_profile_of_a_sample_that_is_all_says_so(script, capsys):
     assert main(["profile", "--blocks", "64", script(f"{KERNEL}copy(x, y, 0)\n")]) == 0
     printed = capsys.readouterr().out
-    assert "--blocks 64: every launch ran in full, because no launch has many more." in printed
+    assert (
+        "--blocks 64: every launch ran in full, because no launch has many more blocks." in printed
+    )
     assert "estimates" not in printed
     assert main(["profile", "--blocks", "7", script("x = 1")]) == 2
     said = "--blocks: got 7, needed 8 or more; leave it out to run all"

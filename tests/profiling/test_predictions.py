@@ -194,5 +194,7 @@ def test_what_is_no_metric_or_no_number_is_refused(numbers: dict[str, Any], says
 
 def test_one_of_the_two_forms_is_needed() -> None:
     for call in (lambda: fk.predict(), lambda: fk.predict("blocks", 8, global_load_sectors=4)):
-        with pytest.raises(UsageError, match=r"predict: got .* needed one of its two forms"):
+        with pytest.raises(
+            UsageError, match=r"predict: got .* needed either a question or metrics"
+        ):
             call()

@@ -170,7 +170,7 @@ def test_remote_arrivals():
         ("mbarrier.arrive.shared.b64 _, [%r1+8];", "has not initialised"),
         ("mbarrier.inval.shared.b64 [%r1]; mbarrier.arrive.shared.b64 _, [%r1];", "initialised"),
         ("st.shared.b64 [%r1], %rd0; mbarrier.arrive.shared.b64 _, [%r1];", "been overwritten"),
-        ("mbarrier.arrive.shared.b64 _, [%r1], 3;", "arrives more often than the mbarrier's count"),
+        ("mbarrier.arrive.shared.b64 _, [%r1], 3;", "arrives more times than the mbarrier's count"),
         ("mbarrier.init.shared.b64 [%r1], 0;", "of 0, but the count must be 1 to 1,048,575"),
         ("mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 1048576;", "1,048,575 pending"),
         ("mbarrier.arrive.b64 _, [%rd0];", "an address outside shared memory"),

@@ -298,7 +298,7 @@ def test_what_cute_dsl_writes():
     [
         ((8, 0xF, 1), "other than a tiled tensor"), ((8, 0xF, 6), "other than a tiled tensor"),
         ((8, 0x780, 0x600), "converted or unpacked"), ((8, 1 << 16, 1 << 16), "converted"),
-        ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "pieces do not have 16"),
+        ((8, 0x1800, 0x800), "interleaved"), ((8, 0x180000, 0x80000), "units other than 16"),
         ((0, 0xF, 8), "not a multiple of 16"), ((52, 0xFF000000, 2 << 24), "boxes of 12 bytes"),
         ((8, 0x6000, 0x2000), "more than the 32 bytes of its swizzle"),
     ],

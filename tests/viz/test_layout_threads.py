@@ -116,7 +116,7 @@ def test_shared_and_uncovered_elements_are_said() -> None:
         "8 elements held by no thread",
     ]
     said = " ".join(pictures.texts(picture))
-    assert "no thread" in said and "+n: held n more times" in said
+    assert "no thread" in said and "+n: n more copies of the element" in said
     assert "thread 5 holds (1,0), (1,1)" in picture.words
 
 

@@ -166,7 +166,7 @@ class Benchmark(Shown):
 
     @property
     def place(self) -> str:
-        """Return the target's name and, for a GPU, the date, on which counts do not depend."""
+        """Return the target's name and, for a GPU, the date; counts do not depend on the date."""
         timed = self.kind == "gpu"
         return f"{self.where}, {self.date}" if timed else f"Counted on the {self.where}"
 

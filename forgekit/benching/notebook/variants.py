@@ -76,8 +76,8 @@ def check_places(tensors: Sequence[torch.Tensor], target: Target) -> None:
 def run_variant(
     name: str, call: Callable[..., Any], plan: Plan, target: Target
 ) -> tuple[Measured, int]:
-    """Check a variant's result. Return its cost, and the bytes of the new tensor that the variant
-    returns (0 if the variant writes to an argument).
+    """Check a variant's result. Return the variant's cost, and the size in bytes of the new tensor
+    that it returns (0 if it writes to an argument).
 
     Raises:
         Exception: the variant's error, after the last argument has been restored.

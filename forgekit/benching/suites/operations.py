@@ -97,7 +97,7 @@ def lacking_memory(case: Case, target: Target) -> str:
     free, needed = torch.cuda.mem_get_info()[0], memory_needed(case)
     if needed <= free:
         return ""
-    return f"needs about {needed / 1e9:.1f} GB of device memory; {free / 1e9:.1f} GB are free"
+    return f"needs about {needed / 1e9:.1f} GB of device memory; only {free / 1e9:.1f} GB is free"
 
 
 def why_wrong(case: Case, inputs: tuple[Tensor, ...], result: Tensor) -> str | None:

@@ -168,7 +168,7 @@ def _host(results: SuiteResults) -> list[str]:
         [op, "float16", *(f"{found[n]:.1f}" if n in found else "–" for n in names)]
         for op, found in results.host_us.items()
     ]
-    title = "## Host time per call on 64 × 64, µs\n\nBest of five series of 2000 calls."
+    title = "## Host time per call on 64 × 64 tensors, µs\n\nBest of five series of 2000 calls."
     return [title, Table(("operator", "dtype", *names), body, left=(0, 1)).markdown()]
 
 

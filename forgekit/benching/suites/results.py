@@ -7,7 +7,7 @@ interrupted       true if the suite was interrupted and cases are missing
 left_out          sentences about cases that were not measured, with reasons
 machines          one entry per measuring process:
   device          "gpu" or "virtual"
-  gpu, driver     the GPU's name (the virtual GPU's: with its architecture); driver or null
+  gpu, driver     the GPU's name (and the virtual GPU's architecture); the driver or null
   versions        a map from packages to versions
   ceiling_gbps    GB/s of a copy of 1 GB in the same process, read plus written; null if virtual
 host_us           microseconds of host time by operator and contender; {} unless --host-times

@@ -160,7 +160,7 @@ def run_cases(cases: Sequence[Case], settings: Settings) -> Iterator[tuple[int, 
             if outcome.lost:
                 lost, culprit = outcome, case
             continue
-        why = f"not run: the GPU's context broke at {culprit} ({lost.lost})"
+        why = f"not run: {culprit} broke the GPU's context ({lost.lost})"
         yield index, CaseOutcome(_unmeasured(case, settings, "skipped", why), lost.machine)
 
 

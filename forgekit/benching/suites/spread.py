@@ -123,7 +123,9 @@ def _client(scheduler: str) -> Iterator[Client]:
         if threads > 1:
             remedy = "start them with `dask worker --nthreads 1`"
             got = f"workers with {threads} threads"
-            raise usage_error("--scheduler", got, "one thread and one GPU each", remedy)
+            raise usage_error(
+                "--scheduler", got, "workers with one thread and one GPU each", remedy
+            )
         yield client
 
 

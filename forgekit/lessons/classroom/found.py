@@ -132,8 +132,8 @@ def _course_notebooks() -> dict[str, list[str]]:
 def _latest(
     found: list[SubmittedNotebook], best: bool = False
 ) -> tuple[list[SubmittedNotebook], list[str]]:
-    """Keep each student's latest notebook for the same exercises, or all of them if `best`, and
-    list all submissions in their `handed_in`. Return the notebooks and remarks."""
+    """Keep each student's latest notebook for each set of exercises (all notebooks if `best`), and
+    list the student's submissions in its `handed_in`. Return the notebooks and remarks."""
     groups: dict[object, list[SubmittedNotebook]] = {}
     for h in sorted(found, key=_order):
         alone = best or not h.exercises

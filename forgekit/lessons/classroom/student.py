@@ -31,7 +31,7 @@ _LOOK_S = 0.2
 
 
 def template(control: socket.socket, limits: Limits, paths: list[str]) -> None:
-    """Obey a judge's commands: `start`, which comes with a socket, starts the process for a
+    """Obey a judge's commands: `start`, sent together with a socket, starts the process for a
     submission; `stop` ends it and replies with the reason if it was killed earlier; `interrupt`
     sends it Ctrl-C."""
     idle = sandbox._status("VmRSS")

@@ -92,7 +92,7 @@ def _width(i: ProfiledInstruction, kind: str) -> float:
 
 
 def _mean_width(kind: str) -> Callable[[Profile], float]:
-    """Return a function that computes the bytes per access of a thread, averaged over all bytes
+    """Return a function that computes the bytes per access by a thread, averaged over all bytes
     moved."""
 
     def measure(p: Profile) -> float:
@@ -104,8 +104,8 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
 
 
 def _halves(p: Profile) -> float:
-    """Count 16-bit operations, except one per stored element: the compiler replaces a float32
-    operation on two 16-bit numbers whose result is only rounded and stored."""
+    """Count 16-bit operations, minus one per stored element, because the compiler may use a 16-bit
+    operation if a float32 result of two 16-bit numbers is only rounded and stored."""
     every = (i for line in p.all_lines for i in line.instructions if re.match(_HALF, i.text))
     done = sum(i["thread_instructions"] * (1 + ("x2" in i.text)) for i in every)
     return float(max(done - p["global_store_bytes_asked"] / 2, 0))

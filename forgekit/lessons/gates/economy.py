@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that a call may not waste.
+    """A quantity that a call must not waste.
 
     Attributes:
         called: the quantity's name, in the plural. measure: computes the quantity from a profile.
@@ -97,7 +97,7 @@ QUANTITIES: dict[str, Quantity] = {
     "idle_lanes": Quantity(
         "percentage of idle lanes over all instructions", lambda p: 100 - p["thread_efficiency"],
         1, 30, "warp_instructions",
-        "an instruction takes a warp as long with one active lane as with all 32.",
+        "a warp's instruction takes as long with one active lane as with all 32.",
         "fk.profile(*{failed})",
     ),
     "loaded": Quantity(
@@ -215,7 +215,7 @@ def _wide_enough(profile: Profile, label: str) -> None:
             raise GateError(
                 f"{line.where}: {line.text}\nThis line keeps only {bits} bits of an integer that "
                 f"grows with the input ({label}: PTX `{text}`).",
-                "the integer is wrong in a larger input. Use Int32.",
+                "the integer is wrong for larger inputs. Use Int32.",
             )
 
 

@@ -78,8 +78,8 @@ def faster_than_given(
 
 
 def _time_of(profile: Profile) -> PredictedTime:
-    """Return a profile's predicted time, but leave the student's own predictions (`fk.predict`)
-    open."""
+    """Return a profile's predicted time without answering the student's own predictions
+    (`fk.predict`)."""
     paces = [launch.pace for launch in profile.launches if launch.pace is not None]
     return predicted_time(profile.name, paces, GPU)
 

@@ -148,7 +148,7 @@ def _stalls(rows: Sequence[dict[str, str]]) -> dict[str, float]:
 # -- text -----------------------------------------------------------------------------------------
 LEGEND = """\
 DRAM %: percentage of peak. sectors: 32-byte sectors per global-memory request. conflicts:
-shared-memory wavefronts beyond the first of a request; a tenth of all wavefronts can be noise
+shared-memory wavefronts beyond the first of a request; up to a tenth of all wavefronts can be noise
 (fk.profile and ncu's Source page are exact). warps: average percentage of the warps that a
 multiprocessor can hold. waits: percentage of a warp's time. Values are medians over launches."""
 NAME_WIDTH = 24
@@ -225,8 +225,8 @@ def explain(log: str, kernel: str) -> ForgekitError:
         needed = "the permission to read the GPU's performance counters"
         remedy = (
             "ask an administrator for it (https://developer.nvidia.com/ERR_NVGPUCTRPERM), start "
-            "containers with `--cap-add SYS_ADMIN`, or, as in the many clouds that never allow "
-            "it, use fk.profile (`forgekit profile SCRIPT`), which needs neither a GPU nor the "
+            "containers with `--cap-add SYS_ADMIN`, or, on the many clouds that never grant it, "
+            "use fk.profile (`forgekit profile SCRIPT`), which needs neither a GPU nor the "
             "permission"
         )
         return PlatformError(got_needed("ncu", "ERR_NVGPUCTRPERM", needed, remedy))

@@ -58,8 +58,8 @@ SANITIZER = Tool(
 
 
 def find(tool: Tool) -> str | None:
-    """Return the tool's path, or None: on PATH, under CUDA_HOME, or the newest version in the
-    tool's usual folders.
+    """Search PATH, CUDA_HOME and the tool's usual folders (newest version first); return the
+    tool's path, or None if it is not installed.
     """
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), os.path.join(home, "bin")]
@@ -81,8 +81,8 @@ def gpu_count() -> int:
 
 
 def require(tool: Tool) -> str:
-    """Return the tool's path. If the tool cannot run, raise PlatformError; its message names all
-    that is missing (the tool, a GPU).
+    """Return the tool's path. If the tool cannot run, raise PlatformError; its message names
+    everything that is missing (the tool, a GPU).
     """
     path, gpus = find(tool), gpu_count()
     if path is not None and gpus:

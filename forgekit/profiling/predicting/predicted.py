@@ -144,7 +144,7 @@ def predicted_time(
 ) -> PredictedTime:
     """Predict the time of consecutive launches.
 
-    launches: pairs of facts and counts (`forgekit.vgpu`); the counts determine each line's fraction
+    launches: pairs of facts and the virtual GPU's counts; the counts determine each line's fraction
     of the longest bound.
     """
     found = calibration(gpu)

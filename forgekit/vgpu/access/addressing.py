@@ -127,7 +127,7 @@ def compress(mask: Array | None, *arrays: Array) -> list[Array]:
 
 
 def _slice_target(request: _Request, memory: Slices, owner: Array | None = None) -> Target:
-    """Return the target in shared or local memory, which has one equal slice per block or thread.
+    """Return the target in shared or local memory; each block or thread has a slice of equal size.
 
     owner: the index of the slice that each thread accesses; None for the thread's own slice.
     """

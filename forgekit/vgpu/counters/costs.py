@@ -42,8 +42,8 @@ class AccessCounts:
     def add(self, cost: Array, often: Array, threads: int, stride: int | None) -> None:
         """Add the costs of warps.
 
-        cost, (k, 2): k pairs (units, ideal); often: the number of warps with each pair; threads:
-        the number of active threads in all warps.
+        cost: k pairs (units, ideal), with shape (k, 2); often: the number of warps with each pair;
+        threads: the number of active threads in all warps.
         """
         units, ideal = (often @ cost).tolist()
         self.requests += int(often.sum())
@@ -209,7 +209,7 @@ class _Pattern:
                 charged.add(cost[:, i], often, threads, self.strides[i])
 
     def _place(self, bases: Array) -> Array:
-        """Return the positions of the warps' first lanes, as row numbers of `cost`."""
+        """Return the positions of the warps' first lanes, as row indices of `cost`."""
         if len(self.places) == 1:
             kind = bases.dtype.type
             place: Array = (bases >> kind(self.shift)) & kind(self.places[0] - 1)
@@ -228,7 +228,7 @@ class _Pattern:
 
 
 def _stacked(found: tuple[rules.Cost, ...]) -> Array:
-    """Return the costs as an array (warps, memories, 2)."""
+    """Return the costs as an array of shape (warps, memories, 2)."""
     return np.stack([np.stack(cost, axis=1) for cost in found], axis=1)
 
 

@@ -183,7 +183,7 @@ class _Sampled:
         self._about: dict[str, tuple[float, int]] = {}  # part's name -> weight, blocks
 
     def part(self, m: Batch) -> _Launch:
-        """Return the counts of the part to which this batch belongs."""
+        """Return the counts of the part of the sample to which this batch belongs."""
         name, weight = ("all", 1.0) if m.part is None else (m.part.name, m.part.weight)
         if name not in self._parts:
             self._parts[name], self._about[name] = _Launch(m), (weight, 0)

@@ -3,10 +3,10 @@ shared memory.
 
 The rules are those of an NVIDIA H200, derived from 399 kernels measured with Nsight Compute
 (tests/profiling/golden). Each function receives the addresses of the lanes of n warps, as
-nonnegative int64 of shape (n, 32); `active`, a mask of the active lanes, (n, 32); and `width`, the
-bytes per lane, a divisor of the addresses. It returns the units and the minimum number of units of
-each warp. The functions apply the rules to every lane. They are fast enough only because they are
-called for only a few distinct warps (see `warps.py`).
+nonnegative int64 of shape (n, 32); `active`, a mask of the active lanes, of the same shape; and
+`width`, the bytes per lane, a divisor of the addresses. It returns the units and the minimum number
+of units of each warp. The functions apply the rules to every lane. They are fast enough only
+because they are called for only a few distinct warps (see `warps.py`).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def load_parts(rows: Array, active: Array, width: int) -> Array:
     """Return the number of equal parts of each warp that are served one after the other in a load.
 
     64-bit loads are served by half-warps, 128-bit loads by quarter-warps. The parts are twice as
-    large (whole warps or half-warps) if the address of every active lane i equals that of lane i^1,
-    unless that lane is inactive, or if the same is true of lane i^2.
+    large (whole warps or half-warps) if, for every active lane i, lane i^1 is inactive or has the
+    same address, or if this is true of lane i^2.
     """
     parts = max(width // BANK_BYTES, 1)
     if parts == 1:
@@ -183,8 +183,8 @@ def past_l1(source: Array, target: Array, active: Array, width: int) -> tuple[Co
 
 
 def _equal(active: Array, *fields: Array) -> Array:
-    """Return a mask, (n, 32, 32), of the pairs of a warp's active lanes whose fields are all
-    equal."""
+    """Return a mask, of shape (n, 32, 32), of the pairs of a warp's active lanes whose fields are
+    all equal."""
     result = active[:, :, None] & active[:, None, :]
     for field in fields:
         result &= field[:, :, None] == field[:, None, :]

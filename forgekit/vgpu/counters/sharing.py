@@ -123,7 +123,7 @@ class _Launch:
         spread = np.linspace(0, n_blocks - 1, min(_SPREAD, n_blocks)).astype(int)
         first = max((n_blocks - NEIGHBOURS) // 2, 0)
         self._wanted = set(spread.tolist()), set(range(first, min(first + NEIGHBOURS, n_blocks)))
-        self._pairs: dict[str, list[Array]] = {}  # a value of _WAYS -> pairs
+        self._pairs: dict[str, list[Array]] = {}  # maps a value of _WAYS to pairs
         self._shared = Shared(n_blocks)
         self._found: dict[tuple[str, str], list[Any]] = {}
         self._groups: dict[str, Array] = {}

@@ -169,7 +169,8 @@ def _is_load(i: Instruction) -> bool:
 
 
 def pipe_of(i: Instruction) -> tuple[str, float]:
-    """Return an instruction's executing unit and its number of machine instructions."""
+    """Return the unit that executes a PTX instruction, and the number of machine instructions to
+    which it compiles."""
     root, kinds = i.opcode[0], i.opcode[1:]
     last = kinds[-1] if kinds else ""
     if root in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch"):
@@ -205,7 +206,7 @@ def pipe_of(i: Instruction) -> tuple[str, float]:
 
 
 def _latency(i: Instruction, pipe: str) -> tuple[str, float]:
-    """Return the kind of producer of an instruction's result, and the latency in cycles."""
+    """Return the kind of unit that produces an instruction's result, and its latency in cycles."""
     if i.opcode[0] == "atom":
         return "atomic", CYCLES["shared" if pipe == "shared" else "atomic"]
     if pipe in ("global", "shared"):

@@ -25,9 +25,9 @@ _IDLE: dict[int, Any] = {4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 class Alike(NamedTuple):
     """Warps with the same pattern.
 
-    pattern: each lane's distance from the first active lane, with `_IDLE` for inactive lanes,
-    (32,); bases: the addresses of the first active lanes, of any shape; times: the number of warps
-    that each base represents.
+    pattern: each lane's distance from the first active lane, with `_IDLE` for inactive lanes, as an
+    array of shape (32,); bases: the addresses of the first active lanes, in an array of any shape;
+    times: the number of warps that each base represents.
     """
 
     pattern: Array
@@ -36,15 +36,15 @@ class Alike(NamedTuple):
 
     @property
     def active(self) -> Array:
-        """Return a mask of the active lanes, (32,)."""
+        """Return a mask of the active lanes, with shape (32,)."""
         return self.pattern != _IDLE[self.pattern.itemsize]
 
 
 class Unlike(NamedTuple):
     """Warps without a common pattern.
 
-    rows: addresses, (n, 32); active: a mask of the active lanes, (n, 32); times: the number of
-    warps that each row represents.
+    rows: addresses, of shape (n, 32); active: a mask of the active lanes, of that shape; times: the
+    number of warps that each row represents.
     """
 
     rows: Array
@@ -55,8 +55,8 @@ class Unlike(NamedTuple):
 def warps(address: Array, mask: Array | None, shape: tuple[int, int]) -> Iterator[Alike | Unlike]:
     """Group the warps of an access that have at least one active lane.
 
-    address: unsigned, of a shape that broadcasts to `shape`, (blocks, threads); mask: the active
-    threads, also of such a shape.
+    address: unsigned addresses; mask: the active threads. The shapes of both broadcast to `shape`,
+    (blocks, threads).
     """
     blocks, threads = shape
     if mask is not None and mask.size == 1:
@@ -94,7 +94,7 @@ def _blocks(
 ) -> Iterator[Alike | Unlike]:
     """Group the warps of `blocks` blocks with the same active threads.
 
-    mask: the active threads, (1, threads).
+    mask: the active threads, of shape (1, threads).
     """
     times = blocks // len(address)
     if address.shape[1] == 1:
@@ -124,7 +124,7 @@ def _blocks(
 
 
 def _rows(rows: Array, active: Array | None, times: int) -> Iterator[Alike | Unlike]:
-    """Group warps by pattern. rows: addresses, (n, 32)."""
+    """Group warps by pattern. rows: addresses, of shape (n, 32)."""
     if active is None or active.all():
         bases = rows[:, 0]
         relative = rows - bases[:, None]

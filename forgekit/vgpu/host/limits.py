@@ -87,7 +87,7 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if BEYOND_32_BITS in grid:
         raise _refused(
             f"a grid of more than {MAX_GRID[0]:,} blocks in {'xyz'[grid.index(BEYOND_32_BITS)]}",
-            f"at most {MAX_GRID}, in 32-bit numbers",
+            f"at most {MAX_GRID}, because sizes are 32-bit numbers",
             "let each block do more work, or launch once per piece of the input",
         )
     if min(*block, *grid) < 1:

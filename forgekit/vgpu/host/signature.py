@@ -145,7 +145,7 @@ class TensorParameter:
         return PackedTensor(view.owner, [*fields, *zip(self.stride_bits, steps, strict=True)])
 
 
-MOST = 2**31 - 1  # the limit of a signed 32-bit number
+MOST = 2**31 - 1  # the largest signed 32-bit number
 
 
 def beyond_32_bits(
@@ -226,11 +226,11 @@ class CallSignature:
     """The runtime parameters of a compiled function.
 
     parameters: maps each name to a `TensorParameter`, a `Scalar`, None if unchecked, or a tuple of
-    these. Within a tuple, a number is described by its CuTe DSL type and an address by the pointer
-    from compilation, because TVM-FFI accepts Python numbers there, but CuTe DSL's own calls would
-    drop them. env_streams: the stream parameters that TVM-FFI omits from the call; packs: True if
-    tensors are packed according to the compiled signature, as in TVM-FFI, regardless of the marks
-    on the caller's tensors.
+    these. Within a tuple, a number is described by its CuTe DSL type, and an address by the pointer
+    that was passed to the compiler, because TVM-FFI accepts Python numbers there, but CuTe DSL's
+    own calls would drop them. env_streams: the stream parameters that TVM-FFI omits from the call;
+    packs: True if tensors are packed according to the compiled signature, as in TVM-FFI, regardless
+    of the marks on the caller's tensors.
     """
 
     parameters: Mapping[str, Any]

@@ -176,7 +176,7 @@ class Mbarriers:
                 missing += int(tx[thread])
                 pending -= int(arrivals[thread])
                 if pending < 0:
-                    raise self._error("arrives more often than the mbarrier's count per phase")
+                    raise self._error("arrives more times than the mbarrier's count allows")
                 if pending == 0 and missing == 0:
                     pending, phase = expected, phase ^ 1
                     over[i] = True

@@ -147,8 +147,8 @@ def spinning(m: Batch, reads: Mapping[int, Access]) -> DeadlockError:
             )
     lines += _together(m).splitlines()
     lines.append(
-        "Find the thread that should store the awaited value: it has exited, it also waits, or its "
-        "block has not started."
+        "Find the thread that should store the awaited value: it has exited, is also waiting, or "
+        "its block has not started."
     )
     error = DeadlockError("\n".join(lines))
     error.lines = _sources(m, *reads)

@@ -73,8 +73,9 @@ class TensorMap:
 
     def wrong_corner(self, coordinates: tuple[int, ...], *, stores: bool) -> str:
         """Return the reason why an H200 reports an illegal instruction for a box at these
-        coordinates; empty if it reports none. `tests/vgpu/test_tensor_copies.py` measures both
-        reasons; CUDA's programming guide describes only the second."""
+        coordinates; empty if it reports none. `tests/vgpu/test_tensor_copies.py`
+        demonstrates both reasons on an H200; CUDA's programming guide describes only the second.
+        """
         at = coordinates[0] * self.itemsize
         if at % _UNIT:
             return f"begins {at} bytes into the contiguous mode, not at a multiple of {_UNIT}"
@@ -173,7 +174,7 @@ def decode(raw: bytes) -> TensorMap:
         raise ValueError("an interleaved tensor map, which the virtual GPU does not support")
     if flags >> 19 & 3 or flags >> 22 & 1:
         raise ValueError(
-            "a tensor map with a 96-byte swizzle, or with a swizzle whose pieces do not have 16 "
+            "a tensor map with a 96-byte swizzle, or with a swizzle of units other than 16 "
             "bytes, which the virtual GPU does not support: use a 32-, 64- or 128-byte swizzle"
         )
     itemsize = _ITEM_BYTES[kind]

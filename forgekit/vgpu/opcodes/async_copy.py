@@ -22,7 +22,7 @@ from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Immediate, Instruction, Register
 
-_WORD = 4  # bytes; a copy writes 4, 8 or 16 bytes, and reads that number or fewer
+_WORD = 4  # bytes; a copy writes 4, 8 or 16 bytes, and reads at most that many
 
 
 @dataclass

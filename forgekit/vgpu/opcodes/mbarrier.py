@@ -69,7 +69,7 @@ def inval(ins: Instruction, d: Decoder) -> Step:
 @opcode("mbarrier.expect_tx", "mbarrier.complete_tx")
 def expect_tx(ins: Instruction, d: Decoder) -> Step:
     """Execute `mbarrier.expect_tx` or `mbarrier.complete_tx`: increase the number of expected
-    bytes, or decrease it by bytes that have arrived."""
+    bytes, or decrease it by the number of bytes that have arrived."""
     amount = d.fetch(counted(ins, 2)[1], "u32")
     sign = 1 if "expect_tx" in ins.opcode else -1
 

@@ -53,7 +53,7 @@ def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
 
     Such an instruction gets the source line of the instruction before it in the PTX. If it is an
     atomic or a fence, it gets the line of a call between that line and the next known line,
-    provided that there is only one candidate line, or as many calls as instructions.
+    provided that there is only one candidate line, or that there are as many calls as instructions.
     """
     result = list(instructions)
     alike: list[_Alike] = []

@@ -31,8 +31,9 @@ _EVERYONE = -1  # a barrier number that no program uses
 class PartSync(NamedTuple):
     """A synchronisation of some lanes of some warps.
 
-    epoch, (teams, counted): the epochs that the sync ends. met, (warps of the batch, 32): for each
-    lane, a bit mask of the lanes with which it synchronised, or 0 if the lane did not take part.
+    epoch: the epochs that the sync ends, with shape (teams, counted). met: for each lane, a bit
+    mask of the lanes with which it synchronised, or 0 if the lane did not take part; its shape is
+    (warps of the batch, 32).
     """
 
     epoch: Array
@@ -86,8 +87,8 @@ class WarpClocks:
         return np.zeros((len(epoch), self.team_warps, epoch.shape[1]), np.int32)
 
     def own(self) -> Array:
-        """Return, for each warp, the epochs that precede an operation that waits for this warp now:
-        (teams, warps, counted)."""
+        """Return, for each warp, the epochs that precede an operation that waits for the warp now,
+        as an array of shape (teams, warps, counted)."""
         own = self.vectors().copy()
         every = np.arange(self.team_warps)
         own[:, every, every] = self.now.epoch[:, : self.team_warps] + 1
@@ -105,8 +106,8 @@ class WarpClocks:
 
     # -- barriers of a warp and of a block ------------------------------------------------------
     def warp_sync(self, warps: Array, met: Array | None = None) -> None:
-        """Record a warp barrier. warps: a boolean mask, (blocks, warps). met: as in `PartSync`;
-        None if all lanes of each warp have met."""
+        """Record a warp barrier. warps: a boolean mask of shape (blocks, warps). met: as in
+        `PartSync`; None if all lanes of each warp have met."""
         if met is not None:
             self._part_syncs.append(PartSync(self.now.epoch, met))
             self.now = self.now._replace(part_syncs=self._part_syncs)
@@ -208,7 +209,7 @@ class SyncClocks:
         return self._slots[numbers]
 
     def arrive(self, warps: Array, numbers: Array) -> None:
-        """Record that `warps[i]`, numbered in the batch, arrives at barrier `numbers[i]`."""
+        """Record that warp `warps[i]` of the batch arrives at barrier `numbers[i]`."""
         rows = self._clocks.own().reshape(-1, self._open.shape[1])
         at = self._entries(numbers)
         np.maximum.at(self._open, at, rows[warps])

@@ -52,7 +52,7 @@ class ClusterSync(Listener):
         self._barrier = SyncClocks(self._clocks, m.n_blocks // m.cluster_blocks)
         self._mbarriers = SyncClocks(self._clocks, len(m.shared.data) // _MBARRIER)
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
-        self._untouched = False  # True until the first access after all met
+        self._untouched = False  # True until the first access after all threads have met
         self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
 
     def on_batch_end(self, m: Batch) -> None:
@@ -252,7 +252,7 @@ class Lifetimes:
             yield visits, bad
 
     def _warps(self, block: Array) -> tuple[Array, Array]:
-        """Return each block's team, (n, 1), and the numbers of its warps in the team, (n, warps per
-        block)."""
+        """Return each block's team, with shape (n, 1), and the numbers of its warps in the team,
+        with shape (n, warps per block)."""
         team, mine = np.divmod(block, self._team)
         return team[:, None], mine[:, None] * self._block_warps + np.arange(self._block_warps)

@@ -195,5 +195,5 @@ def _restore(saved: Sequence[tuple[Allocation, Array]]) -> None:
 
 
 def _by_warp(m: Batch, mask: Array | None) -> Array:
-    """Return a boolean mask of the warps with a thread in `mask`: (blocks, warps)."""
+    """Return a boolean mask, of shape (blocks, warps), of the warps with a thread in `mask`."""
     return np.asarray(m.lanes(mask).any(axis=1).reshape(m.n_blocks, -1))

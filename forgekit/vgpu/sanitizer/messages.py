@@ -239,7 +239,7 @@ NOT_STARTED = Message(
 )
 HAS_LEFT = Message(
     "block-lifetime",
-    "{who} accesses {place}, which may have exited by then.",
+    "{who} accesses {place}, but that block may have exited by then.",
     "A block must not exit while other blocks (or its own asynchronous copies) use its shared "
     "memory: wait for them with an mbarrier, or end the kernel with cute.arch.cluster_arrive() and "
     "cute.arch.cluster_wait().",
@@ -253,7 +253,7 @@ STORES_STILL = HAS_LEFT._replace(
     text="A copy from shared to global memory that {who} started may still be reading after its "
     "block has exited.",
     advice="PTX does not guarantee that the shared memory stays allocated until the copy ends, "
-    "although an H200 does not reuse the memory earlier. To be safe on every GPU, let the thread "
+    "although an H200 does not reuse it before then. To be safe on every GPU, let the thread "
     "call cute.arch.cp_async_bulk_wait_group(0, read=True).",
     note=True,
 )

@@ -3,7 +3,7 @@
 Within a block or a cluster, the warps' clocks determine the order (`clocks.py`). Ordering accesses
 (atomic, volatile, acquire and release), which implement locks, flags and counters, add further
 order. When a warp makes such an access, its earlier operations, and those that it joined at a
-barrier, happen before all later ordering accesses of any warp, and before operations of warps that
+barrier, happen before all later ordering accesses of any warp, and before operations by warps that
 join these accesses. The check ignores addresses and the positions of fences, so it never reports a
 race in a correct protocol. In a kernel without fences, relaxed accesses order only accesses to
 memory that atomic operations update.
@@ -60,8 +60,8 @@ class Order:
         self._history.new.append(access)
 
     def in_grid(self, earlier: Touch, first: Array, later: Touch, second: Array) -> Array:
-        """Return True if the access of thread `first`, numbered in the grid, happens before the
-        later access of thread `second`, numbered in the current batch."""
+        """Return True if the access by thread `first`, numbered in the grid, happens before the
+        later access by thread `second`, numbered in the current batch."""
         threads = first & (ENGINE - 1), second & (ENGINE - 1)
         return self._ordered(earlier, threads[0], later, threads[1], first >= ENGINE)
 
@@ -91,10 +91,11 @@ class Order:
 def in_block_order(
     earlier: Touch, first: Array, later: Touch, second: Array, n_warps: int, engine: Array
 ) -> Array:
-    """Return True if an access of thread `first` happens before an access of thread `second`.
+    """Return True if an access by thread `first` happens before an access by thread `second`.
 
     Threads are numbered in the batch; both threads of a pair belong to the same team of `n_warps`
-    warps. engine: True if an asynchronous operation of the first thread makes the first access.
+    warps. engine: True if the first access is made by an asynchronous operation that the first
+    thread started.
     """
     (team, place), mine = np.divmod(first // WARP, n_warps), second // WARP % n_warps
     same = (place == mine) & ~engine
@@ -172,7 +173,8 @@ class _SyncHistory:
         """Return True if the earlier touch by warps `first` happens before the later touch by warps
         `second`.
 
-        engine: True if an asynchronous operation of the first warp made the earlier touch.
+        engine: True if an asynchronous operation that the first warp started made the earlier
+        touch.
         """
         result = np.zeros(len(first), bool)
         for access in self.new:

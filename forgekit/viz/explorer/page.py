@@ -28,8 +28,8 @@ from forgekit.viz.raster import png_bytes
 
 _SCRIPTS = ("layouts.js", "pictures.js", "panels.js", "playground.js")
 _RAMP = 7  # number of offset colours, between which the page interpolates
-# The maximum number of cells in the static picture; the rows and columns of a larger layout that it
-# shows.
+# The static picture shows a layout with at most _MOST_DRAWN cells, or the first _CORNER rows and
+# columns of a larger layout.
 _MOST_DRAWN, _CORNER = 128, 8
 _STILL = (
     "This picture is static, because the page runs no scripts. In JupyterLab, trust the notebook."

@@ -25,7 +25,7 @@ def tile_and_threads(layout: Any, tile: Any, tv: Any) -> dict[str, Any]:
     if _is_pair(tv):
         tiler, tv = tv
         if tile is not None and tuple(parts(tile)) != tuple(parts(tiler)):
-            remedy = "give the tiler once: leave tile out"
+            remedy = "pass the tiler only once, and omit `tile`"
             raise usage_error("tile", brief(tile), f"{tiler}, the tiler of tv", remedy)
         tile = tiler
     steps, block, first = [_first(layout)], layout, ""
@@ -72,7 +72,7 @@ def banks_step(layout: Layout | ComposedLayout, bits: int) -> Step:
     )
     offsets = offsets_of(layout)
     if offsets.ndim != 1:
-        remedy = "leave memory out, because coordinates have no banks"
+        remedy = "omit `memory`, because coordinates have no banks"
         raise usage_error("layout", f"{layout} in smem", "offsets into memory", remedy)
     if layout.rank == 2:
         ways = map(describe_ways, worst_ways(offsets.reshape(-1, layout.size(0)), bits))
@@ -149,7 +149,7 @@ def _thread_values(tv: Any, block: Any) -> tuple[int, int, list[int]]:
         raise usage_error(f"tv {tv}", got, needed, "explore one warp of it")
     found = offsets_of(tv)
     if found.ndim != 1:
-        remedy = "use strides that number the tile's elements, rows fastest"
+        remedy = "use integer strides; indices count down each column first"
         got = f"{tv}, whose values are coordinates"
         raise usage_error("tv", got, "indices of the tile", remedy)
     indices = [int(i) for i in found]

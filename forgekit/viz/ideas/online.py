@@ -34,7 +34,7 @@ def online_softmax(values: Sequence[float] | torch.Tensor) -> Idea:
     pairs = [pair for pair, _ in steps(row)]
     grew = [k for k, (_, factor) in enumerate(steps(row)) if k and factor != 1]
     words = "\n".join([
-        f"{len(row)} numbers; the maximum grows at {', '.join(map(str, grew)) or 'no number'}",
+        f"{len(row)} numbers; the maximum grows at {', '.join(map(str, grew)) or 'no position'}",
         *(f"number {k}: m grows from {pairs[k - 1][0]:.3g} to {pairs[k][0]:.3g}, and the sum "
           f"{pairs[k - 1][1]:.4g} is multiplied by {steps(row)[k][1]:.3g}" for k in grew),
         f"at the end m = {pairs[-1][0]:.4g} and s = {pairs[-1][1]:.5g}",

@@ -22,7 +22,7 @@ _MOST_SPELT = 64  # maximum number of values that a description lists
 
 @checked()
 def draw_tv_layout(layout: Any, tile_mn: Any, *, both: bool = False) -> LayoutPicture:
-    """Draw the thread that holds each element of a tile, and the number of the thread's value.
+    """Draw a tile; each cell names the thread that holds the element, and the value's index.
 
     Args:
         layout: maps ((threads),(values)) to linear indices of the tile (the row index varies
@@ -137,7 +137,7 @@ def tv_swatches(tvs: list[ThreadValues]) -> list[Swatch]:
 def tv_notes(tvs: list[ThreadValues]) -> list[str]:
     note = "T: thread, V: its value"
     if any(tv.most_holders > 1 for tv in tvs):
-        note += "; +n: held n more times; the cell names the first"
+        note += "; +n: n more copies of the element; the cell names its first holder"
     if max(tv.threads for tv in tvs) > _WARP:
         note += "; heavy lines: between warps"
     return [note]

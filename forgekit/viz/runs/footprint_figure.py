@@ -18,8 +18,8 @@ from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.runs.footprint_colours import Colours, keys, meaning, often
 from forgekit.viz.scene import Array, Cell, Item, Label, Line, Rect, Scene, text_width, wrap
 
-_MAX_STRIP = 64  # maximum elements of a 1-D tensor for labels in its cells
-_MAX_SIDE = 16  # maximum rows or columns for labels in the cells
+_MAX_STRIP = 64  # cells of a 1-D tensor have labels if it has at most this many elements
+_MAX_SIDE = 16  # cells have labels if there are at most this many rows and columns
 
 # In pixels:
 _CELL = 42.0

@@ -20,7 +20,7 @@ from forgekit.viz.grid import Block, runs
 from forgekit.viz.palette import INK, WRONG
 from forgekit.viz.scene import Item, Label, Line, Rect, Scene, Swatch, fitting, text_width
 
-# Those of Okabe and Ito's hues on which dark text is readable. A barrier has the colour of the
+# The hues of Okabe and Ito on which dark text is readable. A barrier has the colour of the
 # page's text.
 _COLOURS = {"compute": "#B9C4D6", "branch": "#F0E442", "warp-wide": "#CC79A7",
             "shared": "#56B4E9", "global": "#009E73", "async copy": "#9AD5CA",

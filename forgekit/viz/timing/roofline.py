@@ -47,7 +47,9 @@ def roofline(b: Benchmark) -> TimingPicture:
     points = [p for k, o in enumerate(b.outcomes) if (p := _point(b, k, o, gpu)) is not None]
     if not points:
         got, needed = ("times", "counts") if b.kind == "gpu" else ("none", "a variant with counts")
-        remedy = 'run bench() within `with fk.use_target("virtual")`; the table gives other reasons'
+        remedy = (
+            'run bench() within `with fk.use_target("virtual")`; see the table for other causes'
+        )
         raise usage_error("roofline", got, needed, remedy)
     words = [f"Upper bounds on an {gpu.name}: {b.arguments}"]
     for p in points:

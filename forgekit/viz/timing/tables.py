@@ -24,8 +24,8 @@ def recorded_html(r: Recorded) -> str:
 
 
 def _tables(headline: str, parts: Sequence[tuple[str, Table]], below: Sequence[str]) -> str:
-    """Return tables as HTML, with a headline above and notes below. Several tables have titles, and
-    appear side by side.
+    """Return tables as HTML, with a headline above and notes below. If there are several tables,
+    they have titles and appear side by side.
     """
     bodies = []
     for title, table in parts:

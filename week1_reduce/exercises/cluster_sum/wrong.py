@@ -53,7 +53,7 @@ WRONG = (
           "no atomics on global memory"),
     Wrong("no columns for two blocks", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n": "    width = mX.shape[1] if rank < 2 else 0\n"
           "    for n in range(rank * 128 + tidx, width, 256):\n"}, "2 of 4 blocks load elements of row 0"),
-    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
+    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch passes `cluster=`"),
     Wrong("most columns for block 0", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n":
           "    few = mX.shape[1] // 16\n    end = mX.shape[1] - (3 - rank) * few\n"
           "    begin = end - few if rank > 0 else 0\n    for n in range(begin + tidx, end, 128):\n"},

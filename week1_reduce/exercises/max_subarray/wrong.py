@@ -29,7 +29,7 @@ WRONG = (
     Wrong(
         "begins with -1e30",
         {"least = -Float32.inf": "least = Float32(-1e30)"},
-        "that number is treated as an element",
+        "the kernel treats that number as an element",
     ),
     Wrong(
         "begins at -3.3e38",

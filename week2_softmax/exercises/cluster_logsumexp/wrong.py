@@ -54,5 +54,5 @@ WRONG = (
           "range(rank * 128 + tidx if rank < 2 else mX.shape[1], mX.shape[1], 256)"}, "at least an eighth of row 0 of mX: 2 with"),
     Wrong("half of each block", {"range(rank * 128 + tidx, mX.shape[1], 512)":
           "range(rank * 64 + tidx if tidx < 64 else mX.shape[1], mX.shape[1], 256)"}, "Warps per block that share the loads: 2"),
-    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch has `cluster=`"),
+    Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch passes `cluster=`"),
 )  # fmt: skip

@@ -97,7 +97,7 @@ def thread_sum_kernel(mX: cute.Tensor, mY: cute.Tensor):
 
 @cute.jit
 def thread_sum(mX: cute.Tensor, mY: cute.Tensor):
-    """Sum rows, one thread per row."""
+    """Sum rows with one thread per row."""
     thread_sum_kernel(mX, mY).launch(grid=(cute.ceil_div(mX.shape[0], 64), 1, 1), block=(64, 1, 1))
 
 
