@@ -1,9 +1,9 @@
-"""Run unmodified CuTe DSL code of other projects on the virtual GPU, and print each file's outcome.
+"""Run other projects' unmodified CuTe DSL code on the virtual GPU, and print each file's outcome.
 
     python -m tests.cuda.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
 
 A script runs as in `forgekit run`, in a fork of a process that has imported torch and CuTe DSL.
-`install(cuda=True)` is inserted as the first cell of a notebook. Of a test file, `--tests` evenly
+`install(cuda=True)` is inserted as the first cell of a notebook. In a test file, `--tests` evenly
 spaced tests run. Files already in --out are skipped. PYTHONPATH must contain the checkout's other
 requirements.
 """

@@ -122,8 +122,8 @@ def assert_gradient(dx: torch.Tensor, dy: torch.Tensor, y: torch.Tensor, dim: in
 
 
 def smallest(dtype: torch.dtype) -> float:
-    """Return half of the smallest float16 number; other types guarantee nothing below their normal
-    range."""
+    """Return an absolute tolerance: half of the smallest float16 number or, for other types, the
+    smallest normal number, because results below it may be flushed to zero."""
     return 2**-24 if dtype == torch.float16 else torch.finfo(dtype).tiny
 
 

@@ -1,7 +1,7 @@
 """Measure the counters of every kernel with Nsight Compute, on a machine with a GPU.
 
     python -m tests.profiling.measure --out tests/profiling/golden/h200_counters.json
-    python -m tests.profiling.measure --check       launches all on the chosen device, without ncu
+    python -m tests.profiling.measure --check       launches all cases on this device, without ncu
 
 ncu runs twice: for the hardware counters of all cases, and for counters of some cases that ncu
 obtains by instrumenting the machine code, which is slow. In each run, one process launches every

@@ -134,7 +134,7 @@ def pipeline(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def two_stages(mX, mY, bug):
-    """Compute y = 2 x tile by tile; the next tile is in flight while the current tile is used."""
+    """Compute y = 2 x, tile by tile; the next tile is in flight while the current tile is used."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS, 2))
     gX = cute.zipped_divide(mX, (4,))

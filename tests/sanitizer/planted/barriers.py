@@ -127,7 +127,7 @@ def producer(mX, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def crossing(mY, bug):
-    """Two warps pass two named barriers; in the mutant, in opposite order."""
+    """Two warps pass two named barriers, in the mutant in opposite orders."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = tidx // 32
     if warp == 0:

@@ -27,7 +27,7 @@ UNCOUNTED = ("uninitialised-shared", "block-lifetime")
 
 @cute.jit
 def own_part(mX: cute.Tensor, row: Int32, part: Int32, parts: cutlass.Constexpr) -> Float32:
-    """Sum a thread's share of a row, every (parts * THREADS)th element, then its warp's values."""
+    """Sum every (parts * THREADS)th element of a row in each thread, then the sums of its warp."""
     tidx, _, _ = cute.arch.thread_idx()
     total = Float32(0.0)
     for column in range(part * THREADS + tidx, mX.shape[1], parts * THREADS):

@@ -1,4 +1,4 @@
-"""Tails: unwritten elements of shared memory that are read; results of their use may be dropped."""
+"""Tails: unwritten elements of shared memory that kernels read, but whose effects they may drop."""
 
 import cutlass
 import torch
@@ -186,7 +186,7 @@ def decisions(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def padded_tile(mX, mY, bug):
-    """Move 8 x 8 tiles with a padding column 128 bits at a time, including the padding."""
+    """Move 8 x 8 tiles that have a padding column, 128 bits at a time, including the padding."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem((8, 12), stride=(12, 1)), smem((8, 12), stride=(12, 1))
     row, col = tidx // 8, tidx % 8

@@ -137,8 +137,8 @@ def scatter(mX, mI, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def gather_rows(mX, mI, mY, bug):
-    """Gather rows of 37 floats, 40 apart. One warp per row uses 128-bit vectors, and reads the rest
-    of the row element by element.
+    """Gather rows of 37 floats, which begin 40 floats apart. One warp per row uses 128-bit vectors,
+    and reads the rest of the row element by element.
     """
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
@@ -261,7 +261,7 @@ def counted(mX, mN, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def cut_tile(mX, mY, bug):
-    """Read columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
+    """Transpose tiles of 9 rows through shared memory; the last tile has fewer rows."""
     tidx, bidx = indices()
     rows = 8 if const_expr(bug == "one_row_short") else 9
     sX = smem((rows, 7), stride=(7, 1))
