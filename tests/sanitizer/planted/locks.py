@@ -102,7 +102,7 @@ def ticket_lock(mX, mT, mY, bug):
 ))  # fmt: skip
 @cute.kernel
 def turnstile(mX, mS, mY, bug):
-    """Block (tile, k) adds its part when its tile's semaphore is k; block (tile, 0) stores its part."""
+    """Block (tile, k) adds its part when its tile's semaphore is k; block (tile, 0) stores it."""
     tidx, _, _ = cute.arch.thread_idx()
     tile, k, _ = cute.arch.block_idx()
     turn = mS.iterator + tile
