@@ -33,7 +33,7 @@ from forgekit.errors import (
 )
 from forgekit.vgpu.host import limits
 
-pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a real GPU")
 
 
 @pytest.fixture
