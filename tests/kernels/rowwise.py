@@ -26,7 +26,7 @@ NAN, INF = math.nan, math.inf
 def need_clusters(blocks: int, arch: str | None) -> None:
     """Skip the test if a cluster cannot have this many blocks."""
     if blocks > clusters_of(arch):
-        pytest.skip("no such clusters here")
+        pytest.skip("clusters of this size are not supported here")
 
 
 # -- tensors --------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ def write(path: Path, record: dict[str, Any]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=GOLDEN)
-    parser.add_argument("--only", default="", help="cases whose name this pattern finds")
+    parser.add_argument("--only", default="", help="only cases whose names match this")
     parser.add_argument("--check", action="store_true", help="launch and check, without ncu")
     parser.add_argument("--launch", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
