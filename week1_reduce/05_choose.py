@@ -381,10 +381,10 @@ print(f"alone: {alone.item():.6f}   among 67: {among.item():.6f}   equal: {bool(
 #
 # ## 4. Read the production kernel
 #
-# `forgekit.ops.reduce_sum` runs the following kernel for long rows and for unaligned rows. Its
-# `tile` holds the constants: threads per row, `loads` (the vectors that a thread has in flight),
-# vector width, parts and cluster size. Read the kernel once, look for what you already know, then
-# continue.
+# `forgekit.ops.reduce_sum` runs the following kernel for rows that are too long for the registers
+# of a block, and for unaligned rows that it does not read by narrower accesses. Its `tile` holds
+# the constants: threads per row, `loads` (the vectors that a thread has in flight), vector width,
+# parts and cluster size. Read the kernel once, look for what you already know, then continue.
 
 # %%
 source = inspect.getsource(RowSum)

@@ -115,6 +115,10 @@ SHORT = {
     "one line per load": RowChoice("short", 8, 8, 1, 8, turns=4, whole=1),
     "a warp": RowChoice("short", 32, 2, 1, 8, turns=4),
     "a block": RowChoice("short", 96, 1, 2, 8),
+    "vectors of 8 bytes": RowChoice("short", 64, 4, 3, 4),
+    "vectors of 4 bytes, 16 warps": RowChoice("short", 512, 1, 12, 2),
+    "elements, 32 warps": RowChoice("short", 1024, 1, 15, 1),
+    "32 warps": RowChoice("short", 1024, 1, 5, 8),
 }
 
 

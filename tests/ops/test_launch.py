@@ -74,19 +74,23 @@ SUMS: list[Case] = [  # shape, dtype, launches for dim 1
     ((3, 33), F32, "ShortRowSum elements"),
     ((2000, 52), BF16, "ShortRowSum"),  # vectors of 4
     ((9000, 34), F16, "ShortRowSum"),  # vectors of 2, in turn
-    ((3, 257), F32, "RowSum unaligned"),
-    ((3, 3002), BF16, "RowSum"),  # a small tensor: vectors of 2
-    ((1000, 3002), BF16, "RowSum unaligned"),
+    ((3, 257), F32, "ShortRowSum elements"),
+    ((3, 193), BF16, "RowSum unaligned"),
+    ((3, 3002), BF16, "ShortRowSum"),  # vectors of 2
+    ((1000, 3003), BF16, "RowSum unaligned"),
     ((33, 64), BF16, "ShortRowSum exact"),
     ((300, 40), F32, "ShortRowSum"),
     ((5, 1000), F16, "ShortRowSum"),
     ((3, 1024), F32, "ShortRowSum exact"),
-    ((3, 4096), F32, "RowSum exact"),
+    ((3, 4096), F32, "ShortRowSum exact"),
+    ((2, 8196), F32, "ShortRowSum"),
     ((3, 3001), BF16, "RowSum unaligned"),
-    ((2, 8192), F32, "RowSum exact cluster 2"),
-    ((2, 8196), F32, "RowSum cluster 2"),
-    ((1, 20001), F32, "RowSum unaligned cluster 4"),
-    ((2, 65536), BF16, "RowSum exact cluster 8"),
+    ((200, 24576), F32, "RowSum once exact"),
+    ((132, 32768), F32, "RowSum once exact cluster 2"),
+    ((132, 24580), F32, "RowSum once cluster 2"),
+    ((1, 20001), F32, "RowSum unaligned cluster 8"),
+    ((2, 65536), BF16, "RowSum cluster 8"),
+    ((2, 81920), BF16, "RowSum exact cluster 8"),
     ((2, 131072), F32, "SplitRowSum exact split"),
     ((1, 300001), F32, "SplitRowSum unaligned split"),
     ((1, 7, 40), F32, "ColumnSum"),
@@ -100,7 +104,8 @@ SUMS: list[Case] = [  # shape, dtype, launches for dim 1
 SOFTMAX: list[Case] = [  # a gradient's kernels have the same names with Backward
     ((5, 1), F32, "Softmax elements exact"),
     ((7, 15), F32, "Softmax elements"),
-    ((3, 33), F32, "Softmax unaligned"),
+    ((3, 33), F32, "Softmax elements | SoftmaxBackward unaligned"),
+    ((3, 81), F32, "Softmax unaligned"),
     ((3, 34), F16, "Softmax"),  # vectors of 2
     ((3, 52), BF16, "Softmax"),  # vectors of 4
     ((3, 101), F16, "Softmax unaligned"),
@@ -161,9 +166,11 @@ def test_values(op: str, shape: tuple[int, ...], dtype: torch.dtype, arch: str |
 @pytest.mark.parametrize(
     ("op", "shape", "arch", "expected"),
     [
-        ("reduce_sum", (2, 8192), "sm_80", "SplitRowSum exact split"),
+        ("reduce_sum", (2, 8192), "sm_80", "ShortRowSum"),
+        ("reduce_sum", (2, 24576), "sm_80", "SplitRowSum exact split"),
         ("reduce_sum", (1, 2100, 24), "sm_80", "ColumnSum, ColumnSum"),
-        ("reduce_sum", (2, 16384), "sm_100a", "RowSum exact cluster 4"),
+        ("reduce_sum", (132, 32768), "sm_100a", "RowSum once exact cluster 2"),
+        ("reduce_sum", (2, 65536), "sm_100a", "RowSum exact cluster 8"),
         ("reduce_sum", (1, 1100, 24), "sm_100a", "ColumnSum cluster 4"),
         ("softmax", (2, 20000), "sm_80", "StagedSoftmax"),
         ("softmax", (2, 40000), "sm_80", "StreamingSoftmax"),
@@ -190,14 +197,18 @@ View = Callable[[torch.Tensor], torch.Tensor]
 VIEWS: dict[str, tuple[View, str, str]] = {
     "whole": (lambda x: x, "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
     "transposed": (
-        lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax unaligned | ColumnSoftmax once",
+        lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax | ColumnSoftmax once",
+    ),
+    "odd and transposed": (
+        lambda x: x.repeat(2, 1)[:93].t(), "ColumnSum | ShortRowSum",
+        "Softmax unaligned | ColumnSoftmax elements once",
     ),
     "odd part": (
         lambda x: x[:, :33], "ShortRowSum elements | ColumnSum elements",
         "Softmax elements | ColumnSoftmax elements once",
     ),
     "odd rows in step": (
-        lambda x: x[:, :69].contiguous(), "ShortRowSum elements | ColumnSum elements",
+        lambda x: x.repeat(1, 2)[:, :101].contiguous(), "ShortRowSum elements | ColumnSum elements",
         "Softmax unaligned | ColumnSoftmax elements once",
     ),
     "aligned part": (
@@ -215,12 +226,16 @@ VIEWS: dict[str, tuple[View, str, str]] = {
         lambda x: x[1:2].expand(50, 72), "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once",
     ),
     "one column, repeated": (
-        lambda x: x[:, 1:2].expand(50, 72), "ShortRowSum elements | ShortRowSum elements",
+        lambda x: x[:, 1:2].expand(50, 72), "ShortRowSum elements exact | ShortRowSum elements",
         "Softmax | ColumnSoftmax once",
     ),
     "a row": (lambda x: x[3:4], "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
     "a column": (
         lambda x: x[:, 3:4], "ShortRowSum elements exact | ShortRowSum elements",
+        "Softmax elements exact | Softmax",
+    ),
+    "an odd column": (
+        lambda x: x.repeat(2, 1)[:93, 3:4], "ShortRowSum elements exact | ShortRowSum elements",
         "Softmax elements exact | Softmax unaligned",
     ),
 }  # fmt: skip
@@ -231,7 +246,7 @@ def test_what_serves_views(view: str, launched: Launched) -> None:
     make, sums, softmax = VIEWS[view]
     x = make(normal(50, 72))
     gradient = softmax.replace("Softmax", "SoftmaxBackward")
-    if view == "transposed":  # the gradient's threads cannot keep the rows of a column
+    if "transposed" in view:  # the gradient's threads cannot keep the rows of a column
         gradient = gradient.removesuffix(" once")
     for op, expected in zip(RIGHT, (sums, softmax, gradient), strict=True):
         assert " | ".join(words(launched, op, x, dim) for dim in (1, 0)) == expected
@@ -239,7 +254,7 @@ def test_what_serves_views(view: str, launched: Launched) -> None:
 
 @pytest.mark.parametrize(
     ("view", "arch"),
-    [(v, "sm_90a") for v in ("transposed", "one row, repeated", "a column")]
+    [(v, "sm_90a") for v in ("odd and transposed", "one row, repeated", "an odd column")]
     + [pytest.param(v, None, marks=pytest.mark.gpu) for v in VIEWS],
 )  # fmt: skip
 def test_views(view: str, arch: str | None) -> None:
@@ -266,7 +281,7 @@ SERVING = {
 def test_variants(op: str, variant: str, arch: str | None, launched: Launched) -> None:
     need_clusters(2 if variant == "cluster" else 1, arch)
     x = normal(2, 9, 40, arch=arch, scale=3)
-    long = normal(3, 301, arch=arch, scale=3)
+    long = normal(3, 301, dtype=BF16, arch=arch, scale=3)
     for tensor in (x[0, :, ::3], x[0, 1:2].expand(4, 40), x[0].t(), long):
         check(op, tensor, 1, arch, variant)
     for dim in range(3):
@@ -296,7 +311,7 @@ def test_variants_of_long_rows(launched: Launched) -> None:
     with pytest.raises(UsageError, match="32768 at most"):
         words(launched, "softmax", x, 1, variant="online")
     two_steps = "SplitRowSum exact split"
-    assert words(launched, "reduce_sum", x[:, :8192], 1, variant="split") == two_steps
+    assert words(launched, "reduce_sum", x[:, :24576], 1, variant="split") == two_steps
     columns = torch.empty(2100, 24, device="meta")
     assert words(launched, "reduce_sum", columns, 0, variant="split") == "ColumnSum, ColumnSum"
 
@@ -341,8 +356,8 @@ def test_pieces_that_do_not_begin_at_a_vector(
     op: str, arch: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces of unaligned rows of y and of x may begin at different offsets."""
-    small_pieces(monkeypatch, 64)
-    check(op, normal(3504, arch=arch)[2:3502].view(10, 10, 35), 2, arch)
+    small_pieces(monkeypatch, 128)
+    check(op, normal(8504, arch=arch)[2:8502].view(10, 10, 85), 2, arch)
 
 
 def test_too_long_to_count(monkeypatch: pytest.MonkeyPatch) -> None:

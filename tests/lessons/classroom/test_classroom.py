@@ -463,7 +463,7 @@ def test_what_is_there_is_not_overwritten(tmp_path, no_judges, capsys):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/results.json").write_text("{}")
     assert main(["grade", str(tmp_path / "ana"), "--out", str(tmp_path / "out")]) == 2
-    assert "holds other files" in capsys.readouterr().err and no_judges == []
+    assert "contains other files" in capsys.readouterr().err and no_judges == []
 
 
 def test_names_of_any_bytes_and_letters(tmp_path, no_judges, capsys):

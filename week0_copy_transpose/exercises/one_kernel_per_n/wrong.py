@@ -42,7 +42,7 @@ WRONG = (
           {"kernels[key](x, y)": "kernels[key](x.clone(), y.clone())\n        y.copy_(x + x)"},
           "launched on tensors other than the x and y of the call"),
     Wrong("torch after the kernel", {"kernels[key](x, y)": "kernels[key](x, y)\n        y.copy_(x + x)"},
-          "y holds 2 * x, but fn computes something else"),
+          "`run` writes to y after the kernel's launch"),
     Wrong("at most four kernels", {"        if key not in kernels:\n": "        if key not in kernels:\n            if len(kernels) > 3:\n"
           "                kernels.clear()\n"}, "1 for 5×48 float32 again"),
     Wrong("kernels outside",

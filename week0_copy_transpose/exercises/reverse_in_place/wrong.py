@@ -12,7 +12,7 @@ NO_REGISTER = """        mX[i] = mX[n - 1 - i]
         mX[n - 1 - i] = mX[i]"""
 
 WRONG = (
-    Wrong("every thread exchanges", ALL, "wrote at wrong.py, line 15"),
+    Wrong("every thread exchanges", ALL, "Let one thread swap both elements of a pair"),
     Wrong(
         "no register", {LOADS: "pass", STORES: NO_REGISTER}, "the back half holds its old values"
     ),

@@ -12,7 +12,7 @@ WRONG = (
     Wrong("one matrix only", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), 1)"},
           "a block for every tile"),
     Wrong("at most 64 matrices", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), cutlass.min(B, 64))"},
-          "With b = 2,100"),
+          "m = 1, n = 40, float16, the result is wrong"),
     Wrong("no barrier", {_BARRIER: ""}, "between the two lines"),
     Wrong("not turned", {_STORE: "mY[b, col0 + ty + k, row0 + tx] = sX[ty + k, tx]"},
           "an element of the tile that no thread has stored"),

@@ -14,7 +14,7 @@ WRONG = (
     Wrong("shifted", {"gX[(None, i)].load()": "gX[(None, i + 1)].load()"},
           "thread i accesses vector i + 1"),
     Wrong("a predicate for more", {"if i < n % vec": "if i < n"}, "there are n % vec of them"),
-    Wrong("a fixed grid", {"grid=(blocks": "grid=(64"}, "number of threads from the length"),
+    Wrong("a fixed grid", {"grid=(blocks": "grid=(64"}, "elements of mY, all in"),
     Wrong("rest forgotten", {_REST: ""}, "no thread stores the elements after the last whole vector"),
     Wrong("rest from the front", {"mX[n // vec * vec + i]": "mX[n // vec + i]"},
           "hold those that begin at element n // vec of x"),
