@@ -132,9 +132,9 @@ def _graphs() -> str:
     for peer, name in (("torch", "torch"), ("compile", "torch.compile"), ("quack", "quack")):
         found = [row[peer] for row in drawn["rows"] if peer in row]
         peers.append(
-            f"{name} takes {geometric_mean(found):.2f} times as long in the geometric mean of "
-            f"{len(found)} cases, with a minimum of {min(found):.2f}, and less than 0.99 times as "
-            f"long in {sum(each < 0.99 for each in found)} of them"
+            f"{name} takes {geometric_mean(found):.2f} times as long as forgekit in the geometric "
+            f"mean of {len(found)} cases (minimum {min(found):.2f}; below 0.99 in "
+            f"{sum(each < 0.99 for each in found) or 'none'} of them)"
         )
     gains = [row["before"] / row["forgekit"] for row in middle["rows"]]
     near = [row["forgekit"] / row["best"] for row in middle["rows"]]
@@ -152,8 +152,8 @@ def _graphs() -> str:
         f"shapes drawn at random (seed {drawn['seed']}), {'; '.join(peers)}.\n\n"
         f"Since {middle['date']}, up to {max(row['shape'][0] for row in middle['rows'])} rows of 6 "
         f"to 128 kB are distributed over clusters. This is {geometric_mean(gains):.2f} times as "
-        "fast as before in the geometric mean, with a range from "
-        f"{min(gains):.2f} to {max(gains):.1f}. The table's "
+        "fast as before in the geometric mean (range: "
+        f"{min(gains):.2f} to {max(gains):.1f}). The table's "
         f"choice takes at most {max(near):.2f} times as long as the best neighbouring choice.\n\n"
         "For softmax and its gradient on tensors of up to 1 MB, torch takes "
         f"{min(t for t, _ in beside):.2f} to {max(t for t, _ in beside):.1f} times as long, and "

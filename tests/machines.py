@@ -89,7 +89,7 @@ ROWS = (
 
 
 def main() -> None:
-    """Run the requested rows, print a line per row, and exit with 1 if a row failed."""
+    """Run the requested rows, print one line per row, and exit with status 1 if a row failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -16,8 +16,8 @@ import forgekit
 
 ROOT = Path(forgekit.__file__).parent
 
-# Files that import modules by a name in a string, which import graphs do not show, and these
-# modules.
+# Maps each file that imports modules by a name in a string, which import graphs do not show, to a
+# description of these modules.
 BY_NAME = {
     "__init__.py": "public names, imported when they are first used",
     "benching/suites/peers.py": "another project",

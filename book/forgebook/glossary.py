@@ -53,7 +53,7 @@ def with_links(text: str) -> str:
         links = " · ".join(
             f"[{name.replace('`', '')}]({address})" for name, address in where(heading)
         )
-        met = f"\n\n{{.met}}\nMet in {links}" if links else ""
+        met = f"\n\n{{.met}}\nIntroduced in {links}" if links else ""
         out.append(f"### {heading}\n\n{terms[heading]}{met}\n")
     jumps = " ".join(f"[{letter}](#{letter.lower()})" for letter in letters)
     return f"{head.rstrip()}\n\n{_FILTER}\n\n{{.letters}}\n{jumps}\n\n" + "\n".join(out)

@@ -18,7 +18,7 @@ from forgekit.course import recorded_files
 from forgekit.errors import PlatformError, UsageError
 
 RUNS = sorted(recorded_files())
-no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
+no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="tests behaviour without a GPU")
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -87,7 +87,7 @@ def axe() -> str:
     if not archive.is_file():
         npm = shutil.which("npm")
         if npm is None:
-            pytest.skip("axe-core is missing, and no npm to fetch it: install Node.js")
+            pytest.skip("axe-core is missing, and so is npm, which could fetch it: install Node.js")
         cache.mkdir(parents=True, exist_ok=True)
         command = [npm, "pack", f"axe-core@{AXE}", "--pack-destination", str(cache), "--silent"]
         done = subprocess.run(command, cwd=cache, capture_output=True, text=True, timeout=120)

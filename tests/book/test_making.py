@@ -132,16 +132,16 @@ def test_links_of_the_glossary(monkeypatch: pytest.MonkeyPatch) -> None:
     made = glossary.with_links(text)
     assert made.startswith("# G\n\n<p") and "{.letters}\n[L](#l) [W](#w)\n" in made
     assert made.endswith(
-        "## L\n\n### `lane`\n\nOne.\n\n## W\n\n### warp\n\n32 threads.\n\n{.met}\nMet in "
+        "## L\n\n### `lane`\n\nOne.\n\n## W\n\n### warp\n\n32 threads.\n\n{.met}\nIntroduced in "
         "[Start, 1. Warps](../week0/00_a.ipynb#1-warps)\n"
     )
 
 
-# Maps each term that no notebook introduces to the reason.
+# Maps each term that no notebook introduces to the reason why.
 ELSEWHERE = {
-    "reduction": "week 1, whose title it is",
-    **dict.fromkeys(("ceiling", "cold"), "the page with the benchmarks"),
-    **dict.fromkeys(("predicted time", "calibration"), "the page about the virtual GPU"),
+    "reduction": "it is the title of week 1",
+    **dict.fromkeys(("ceiling", "cold"), "the benchmarks page defines it"),
+    **dict.fromkeys(("predicted time", "calibration"), "the page on the virtual GPU defines it"),
 }
 
 

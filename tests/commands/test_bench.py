@@ -216,7 +216,7 @@ def test_bad_options_are_refused_at_once(words, said, capsys):
     assert printed.out == "" and said in printed.err
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="tests behaviour without a GPU")
 def test_host_times_need_a_gpu(suite, monkeypatch, capsys):
     monkeypatch.delattr(running, "run_case")  # a run would now fail
     for words in ([], ["--suite", suite]):

@@ -132,7 +132,7 @@ def test_ctrl_c(monkeypatch, capsys):
     assert capsys.readouterr().err == "forgekit: interrupted\n"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 def test_a_full_disk_is_reported_once():
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "forgekit", "--version"]

@@ -164,7 +164,7 @@ print(torch.ones(2, device="cuda").device)
 """
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a real GPU")
 @pytest.mark.parametrize("command", ["run", "profile", "sanitize"])
 def test_a_script_for_a_gpu_finds_the_virtual_one(command, script, capsys):
     name = script(KERNEL + FOR_A_GPU)
@@ -456,7 +456,7 @@ def test_run_has_no_findings_where_the_script_switches_the_sanitizer_off(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a real GPU")
 @pytest.mark.parametrize(
     ("calls", "status", "raised"),
     [
@@ -473,7 +473,7 @@ def test_a_script_that_installs_goes_on_after_a_finding(calls, status, raised, s
     assert done.stdout == "done\n" * (status == 120)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a real GPU")
 def test_a_notebook_prints_findings_below_their_cell(script):
     cells = [INSTALLED, "run(x, y)", "print('next')"]
     name = script(f"""

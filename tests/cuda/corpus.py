@@ -1,9 +1,9 @@
-"""Run unmodified CuTe DSL code of other projects on the virtual GPU, and print each file's outcome.
+"""Run other projects' unmodified CuTe DSL code on the virtual GPU, and print each file's outcome.
 
     python -m tests.cuda.corpus CHECKOUT [--match TEXT]... [--skip TEXT]... [--out FILE]
 
 A script runs as in `forgekit run`, in a fork of a process that has imported torch and CuTe DSL.
-`install(cuda=True)` is inserted as the first cell of a notebook. Of a test file, `--tests` evenly
+`install(cuda=True)` is inserted as the first cell of a notebook. In a test file, `--tests` evenly
 spaced tests run. Files already in --out are skipped. PYTHONPATH must contain the checkout's other
 requirements.
 """
@@ -65,11 +65,13 @@ def main() -> None:
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("--match", action="append", help="only files whose path has this text")
-    parser.add_argument("--skip", action="append", default=[], help="no file with this text in it")
-    parser.add_argument("--limit-s", type=int, default=120, help="of CPU for a file (default 120)")
-    parser.add_argument("--tests", type=int, default=3, help="of a test file (default 3)")
-    parser.add_argument("--out", type=Path, help="a JSON file, written as they end")
+    parser.add_argument(
+        "--match", action="append", help="run only files whose paths contain this text"
+    )
+    parser.add_argument("--skip", action="append", default=[], help="skip files with this text")
+    parser.add_argument("--limit-s", type=int, default=120, help="CPU time per file (default 120)")
+    parser.add_argument("--tests", type=int, default=3, help="tests per test file (default 3)")
+    parser.add_argument("--out", type=Path, help="add each outcome to this JSON file")
     parser.add_argument("--inside", choices=("notebook", "tests"), help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -33,7 +33,7 @@ from forgekit.errors import (
 )
 from forgekit.vgpu.host import limits
 
-pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a real GPU")
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_operations_that_may_mix_both_sides_do(cuda):
 def test_results_are_where_their_operands_are(cuda):
     x = _ones().view(2, 2)
     assert x.is_cuda and x.copy_(torch.ones(2, 2)).is_cuda and x.add_(1).is_cuda
-    # Code that writes the tensor in parts, which torch runs on the CPU.
+    # For CPU tensors, torch runs other code, which writes the result in parts.
     assert functional.one_hot(torch.tensor([1, 2], device="cuda")).is_cuda
 
 

@@ -18,7 +18,7 @@ from forgekit.vgpu import options
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
 _LAUNCHES_NOTHING = ("tensors_move",)
 
-pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a GPU of its own")
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="torch has a real GPU")
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ NAN, INF = math.nan, math.inf
 def need_clusters(blocks: int, arch: str | None) -> None:
     """Skip the test if a cluster cannot have this many blocks."""
     if blocks > clusters_of(arch):
-        pytest.skip("no such clusters here")
+        pytest.skip("clusters of this size are not supported here")
 
 
 # -- tensors --------------------------------------------------------------------------------------
@@ -122,8 +122,8 @@ def assert_gradient(dx: torch.Tensor, dy: torch.Tensor, y: torch.Tensor, dim: in
 
 
 def smallest(dtype: torch.dtype) -> float:
-    """Return half of the smallest float16 number; other types guarantee nothing below their normal
-    range."""
+    """Return an absolute tolerance: half of the smallest float16 number or, for other types, the
+    smallest normal number, because results below it may be flushed to zero."""
     return 2**-24 if dtype == torch.float16 else torch.finfo(dtype).tiny
 
 

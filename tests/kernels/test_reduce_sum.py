@@ -125,8 +125,8 @@ SHORT = {
 @pytest.mark.parametrize("arch", WHERE)
 @pytest.mark.parametrize("name", SHORT)
 def test_short_rows(name: str, arch: str | None) -> None:
-    """The test uses a block's number of rows, one fewer and one more, with full rows and shorter
-    rows."""
+    """The test uses as many rows as one and three blocks hold, one row fewer and one row more. Rows
+    fill their threads' vectors or are one vector shorter."""
     choice = SHORT[name]
     dtype = torch.float32 if choice.vector == 1 else torch.float16
     whole = choice.threads * choice.loads * choice.vector

@@ -31,8 +31,8 @@ from tests.kernels.rowwise import (
     same_bits,
 )
 
-# The properties of a kernel over rows: kernel, threads, rows, loads, True if vectors, cluster, #
-# unaligned.
+# The properties of a kernel over rows: kernel, threads, rows, loads, True for vectors, cluster,
+# True for unaligned rows.
 ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "registers, elements": ("registers", 32, 4, 4, False, 1, False),
     "registers, part of a warp": ("registers", 16, 8, 2, True, 1, False),
@@ -49,7 +49,7 @@ ROWS: dict[str, tuple[Kernel, int, int, int, bool, int, bool]] = {
     "split, unaligned": ("split", 32, 1, 1, True, 40, True),
 }
 BACKWARD = [name for name in ROWS if not name.startswith("shared")]
-COLUMNS = {  # lanes, rows, loads, True if vectors
+COLUMNS = {  # lanes, rows, loads, True for vectors
     "columns": (4, 16, 2, True),
     "columns, one row of threads": (8, 1, 4, True),
     "columns, elements": (32, 4, 4, False),
@@ -168,7 +168,7 @@ def test_gradient(name: str, dtype: torch.dtype, arch: str | None) -> None:
     need(name, arch)
     for N, M in itertools.product(sizes_of(name, dtype), (1, 9)):
         dy = normal(M, N, dtype=dtype, arch=arch)
-        y = dy.softmax(1) if M > 1 else dy.flip(1)  # not only for a softmax
+        y = dy.softmax(1) if M > 1 else dy.flip(1)  # y need not be a softmax
         dx = run("softmax_backward", name, *(laid_out(name, t, 0) for t in (dy, y)), arch=arch)
         assert_gradient(dx, dy, y, 1)
 

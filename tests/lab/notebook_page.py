@@ -1,8 +1,8 @@
 """Control a notebook in JupyterLab in a browser: open it, run it, edit it, and read its display.
 
-If possible, actions use menus, mouse and keyboard, like a student. State that a page does not show,
-such as the end of a run and the content of cells, comes from JupyterLab itself, which scripts can
-access under --LabApp.expose_app_in_browser.
+Where possible, actions use menus, mouse and keyboard, as a student would. State that a page does
+not show, such as the end of a run and the content of cells, comes from JupyterLab itself, which
+scripts can access under --LabApp.expose_app_in_browser.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _of_line(line: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def equivalent(e: Exercise) -> dict[str, str]:
-    """Map the names of an exercise's mutants that are not mistakes to the reasons."""
+    """Map the name of each of an exercise's mutants that is not a mistake to the reason."""
     return getattr(load_part(e.folder, "wrong"), "EQUIVALENT", {})
 
 

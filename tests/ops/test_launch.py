@@ -193,7 +193,8 @@ def test_more_rows_than_a_grid_has_in_y() -> None:
 
 # -- strides and addresses ------------------------------------------------------------------------
 View = Callable[[torch.Tensor], torch.Tensor]
-VIEWS: dict[str, tuple[View, str, str]] = {  # of 50 x 72: sums by rows, by columns; also softmax
+# Views of a 50 x 72 tensor, with the launches for dim 1 | dim 0 of sums and of softmax.
+VIEWS: dict[str, tuple[View, str, str]] = {
     "whole": (lambda x: x, "ShortRowSum | ColumnSum", "Softmax | ColumnSoftmax once"),
     "transposed": (
         lambda x: x.t(), "ColumnSum | ShortRowSum", "Softmax | ColumnSoftmax once",
@@ -331,8 +332,7 @@ def test_refusals() -> None:
     assert launcher("softmax", x, dim=1, arch="sm_80", variant="vectorized") is not None
 
 
-# -- longer than a kernel can count
-# ------------------------------------------------------------------
+# -- dimensions longer than a kernel can count ----------------------------------------------------
 PIECES = [((40, 3), 1), ((3, 40), 0), ((20, 3, 2), 1), ((3, 8, 3), 0), ((8, 3, 3), 2)]
 PIECES_OF_SUMS = [((3, 40), 1), ((40, 33), 1), ((40, 33), 0), ((2, 40, 3), 1)]
 

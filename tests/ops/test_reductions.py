@@ -157,7 +157,7 @@ def test_second_and_third_derivative(dim: int, through: str) -> None:
 
 @pytest.mark.parametrize("wanted", [(True, True), (True, False), (False, True)], ids=str)
 def test_derivative_of_softmax_backward(wanted: tuple[bool, bool]) -> None:
-    grad, y = torch.randn(3, 4), torch.randn(3, 4)  # any y, not only a softmax
+    grad, y = torch.randn(3, 4), torch.randn(3, 4)  # y need not be a softmax
     v = torch.randn(3, 4)
     results = []
     for compute in (softmax_backward, ref.softmax_backward):

@@ -69,8 +69,8 @@ def test_rules_are_in_order() -> None:
 
 
 # -- which kernel serves which rows ---------------------------------------------------------------
-# Vectors of 2,000 aligned rows on a GPU with clusters of 16 -> kernel, threads of a row x
-# rows of a block, loads of a thread: at the end of each rule, and where clusters grow.
+# Vectors per row -> kernel, threads per row x rows per block, loads per thread, for 2,000 aligned
+# rows on a GPU with clusters of 16. The rows have the lengths at which rules end or clusters grow.
 SUMS = {
     8: "short 4x64, 2 loads",
     64: "short 32x8, 2 loads, 2 turns",

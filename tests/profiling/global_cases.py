@@ -100,7 +100,7 @@ def patterns() -> Iterator[tuple[str, Case]]:
     yield "gather_halves", gather(n // 16 * 16, "half-warps share an address, 64 bytes apart")
     yield "gather_pairs", gather(n // 2, "neighbours share an address")
     yield "gather_reversed", gather(n[::-1].copy(), "descending addresses")
-    yield "gather_permuted", gather(permutation(1, 1024), "scattered, every element once")
+    yield "gather_permuted", gather(permutation(1, 1024), "scattered, each element once")
     yield "gather_random", gather(random(2, 1024, 1 << 16), "scattered widely")
     yield "gather_masked", gather(random(3, 1024, 1 << 12, active=0.3), "random lanes are idle")
     yield "gather_few", gather(only((0, 13, 31), LANE * 5), "three lanes of one warp", block=32)
@@ -117,18 +117,18 @@ def patterns() -> Iterator[tuple[str, Case]]:
                 yield f"scatter{name}_below{below}", scatter(far, why + " (stores)", **kind)
     wide = {"vector": 4, "block": 32}
     yield "gather128_same", gather(LANE * 0, "one 128-bit unit for all lanes", **wide)
-    yield "gather128_quarters", gather(LANE % 8, "each quarter-warp the same 128 bytes", **wide)
+    yield "gather128_quarters", gather(LANE % 8, "quarter-warps load the same 128 bytes", **wide)
     yield "gather128_pairs", gather(LANE // 2, "neighbours share 16 bytes", **wide)
     yield "gather128_spread", gather(LANE * 2, "one unit per sector", **wide)
     why = "sectors shared by lanes 4 apart"
     yield "gather128_odd", gather(LANE % 4 * 8 + LANE // 4, why, **wide)
     yield "gather128_pitch80", gather(LANE * 5, "rows 80 bytes apart", **wide)
     yield "gather128_few", gather(only((0, 9, 30)), "three lanes", **wide)
-    yield "gather64_halves", gather(LANE % 16, "both half-warps the same 128 bytes",
+    yield "gather64_halves", gather(LANE % 16, "both half-warps load the same 128 bytes",
                                     vector=2, block=32)  # fmt: skip
     yield "scatter_same", scatter(LANE * 0, "all lanes store to one address", block=32)
     yield "scatter_permuted", scatter(permutation(4, 1024), "every element once")
-    yield "scatter128_quarters", scatter(LANE % 8, "each quarter the same 128 bytes", **wide)
+    yield "scatter128_quarters", scatter(LANE % 8, "all quarters store to 128 bytes", **wide)
     yield "scatter128_spread", scatter(LANE * 2, "half of every sector", **wide)
 
 
@@ -161,7 +161,7 @@ def atomic_cases() -> Iterator[tuple[str, Case]]:
     yield "red_uniform", Case(
         kernels.count_all, lambda: (torch.zeros(1, dtype=I32),),
         lambda y: torch.tensor([512], dtype=I32),
-        "address and value known: the compiler adds a warp's threads up first", (4,),
+        "known address and value: the compiler first adds up each warp's threads", (4,),
     )  # fmt: skip
 
 
@@ -179,11 +179,11 @@ def vectors(read: int, written: int) -> Callable[[], Tensors]:
 def others() -> Iterator[tuple[str, Case]]:
     why = "blocks of 16 by 16: a warp reads two rows of 64 bytes"
     yield "plane_64x48", plane(64, 48, 48, why)
-    why = "pitch 33: rows begin anywhere in a sector; columns with a tail"
+    why = "pitch 33: rows begin anywhere in a sector, and columns have a tail"
     yield "plane_pitch33", plane(40, 20, 33, why)
     yield "broadcast_block", Case(
         kernels.broadcast, vectors(8, 1024), lambda x, y: x.repeat_interleave(128),
-        "the compiler knows that the address is the block's",
+        "the compiler knows that the address depends only on the block",
     )  # fmt: skip
     for load, store in (("ca", "wb"), ("cg", "cg"), ("cs", "cs"), ("cv", "wt"), ("lu", "wb")):
         yield f"modifiers_{load}_{store}", Case(

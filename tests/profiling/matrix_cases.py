@@ -18,8 +18,8 @@ ROW, COLUMN = LANE % 8, LANE // 8  # indices of a lane's row and matrix
 # The start of each lane's row, in units of 16 bytes.
 PATTERNS = {
     "one_after_another": (LANE, "no conflict"),
-    "apart_32": (LANE * 2, "two rows of a matrix in each bank that is used"),
-    "apart_64": (LANE * 4, "four rows in a bank"),
+    "apart_32": (LANE * 2, "two rows of a matrix in each used bank"),
+    "apart_64": (LANE * 4, "four rows in each used bank"),
     "apart_128": (LANE * 8, "all eight rows in the same banks"),
     "padded": (LANE * 9, "rows of 144 bytes: no conflict"),
     "swizzled": (ROW * 8 + (COLUMN ^ ROW), "S<3,4,3>, 8 rows of 128 bytes: no conflict"),
@@ -27,10 +27,10 @@ PATTERNS = {
     "swizzled_64": (ROW * 4 + (COLUMN ^ ROW // 2), "S<2,4,3>, 8 rows of 64 bytes"),
 }
 ALIKE = {
-    "same_row": (LANE * 0, "one row for all lanes"),
-    "same_matrix": (ROW * 8, "one matrix four times, its rows in the same banks"),
-    "pairs": (LANE // 2, "lanes i and i^1 name the same row"),
-    "others_elsewhere": (np.where(LANE < 8, LANE, LANE * 8), "only the first eight count for x1"),
+    "same_row": (LANE * 0, "the same row for all lanes"),
+    "same_matrix": (ROW * 8, "the same matrix four times, with its rows in the same banks"),
+    "pairs": (LANE // 2, "lanes i and i^1 address the same row"),
+    "others_elsewhere": (np.where(LANE < 8, LANE, LANE * 8), "x1 uses only the first eight"),
 }
 
 

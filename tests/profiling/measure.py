@@ -1,7 +1,7 @@
 """Measure the counters of every kernel with Nsight Compute, on a machine with a GPU.
 
     python -m tests.profiling.measure --out tests/profiling/golden/h200_counters.json
-    python -m tests.profiling.measure --check       launches all on the chosen device, without ncu
+    python -m tests.profiling.measure --check       launches all cases on this device, without ncu
 
 ncu runs twice: for the hardware counters of all cases, and for counters of some cases that ncu
 obtains by instrumenting the machine code, which is slow. In each run, one process launches every
@@ -138,7 +138,7 @@ def write(path: Path, record: dict[str, Any]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=GOLDEN)
-    parser.add_argument("--only", default="", help="cases whose name this pattern finds")
+    parser.add_argument("--only", default="", help="only cases whose names match this")
     parser.add_argument("--check", action="store_true", help="launch and check, without ncu")
     parser.add_argument("--launch", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()

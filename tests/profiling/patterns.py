@@ -65,7 +65,7 @@ _DOUBLE = {  # 64 bits: 16 units per row of banks
     "two_banks": LANE // 16 * 17,  # a broadcast inside each half, other banks
     "mixed_halves": LANE % 2 * 16 + LANE // 2,  # conflicts inside halves, none between good pairs
     "even_lanes": only(range(0, 32, 2)),
-    "even_packed": only(range(0, 32, 2), LANE // 2),  # 16 lanes on 16 units, 8 of each half
+    "even_packed": only(range(0, 32, 2), LANE // 2),  # 16 lanes on 16 units, 8 from each half
     "first_half": only(range(16)),
     "three_lanes": only((0, 9, 30)),
     "three_conflicts": only((0, 9, 30), LANE * 16),
@@ -89,7 +89,7 @@ _QUAD = {  # 128 bits: 8 units per row of banks
     "mixed_halves": LANE % 2 * 8 + LANE // 2,
     "even_lanes": only(range(0, 32, 2)),
     "odd_lanes": only(range(1, 32, 2)),
-    "one_in_four": only(range(0, 32, 4), LANE // 4),  # 8 lanes on 8 units, 2 of each quarter
+    "one_in_four": only(range(0, 32, 4), LANE // 4),  # 8 lanes on 8 units, 2 from each quarter
     "first_half": only(range(16)),
     "one_lane": only((5,)),
     "three_lanes": only((0, 9, 30)),

@@ -131,7 +131,7 @@ def atomic_cases() -> Iterator[tuple[str, Case]]:
     yield "atoms_uniform", Case(
         kernels.shared_count, lambda: (untouched(32, I32),),
         lambda y: torch.tensor([128] + [0] * 31, dtype=I32),
-        "address and value known: the compiler may add a warp's threads up first",
+        "known address and value: the compiler may first add up each warp's threads",
     )  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def async_cases() -> Iterator[tuple[str, Case]]:
         kind, name = {"vector": vector, "mode": mode}, f"cpasync{vector * 4}{mode}"
         yield f"{name}_ones", async_copy(lane, lane, "coalesced, conflict-free", **kind)
         yield f"{name}_strided", async_copy(lane * 9, lane, "rows of 9 units", **kind)
-        yield f"{name}_two_way", async_copy(lane, lane * 2, "two-way on the shared side", **kind)
+        yield f"{name}_two_way", async_copy(lane, lane * 2, "two-way in shared memory", **kind)
         row = 32 // vector
         yield f"{name}_one_bank", async_copy(lane, lane * row, "one bank", **kind)
         yield f"{name}_same", async_copy(lane * 0, lane, "all lanes read one unit", **kind)
@@ -172,7 +172,7 @@ def async_cases() -> Iterator[tuple[str, Case]]:
         yield f"{name}_few", async_copy(few, lane, "three lanes", **kind)
         for seed in range(3):
             where, to = random(seed + 40, 32, 256), permutation(seed + 50, 32, 256)
-            yield f"{name}_random{seed}", async_copy(where, to, "random on both sides", **kind)
+            yield f"{name}_random{seed}", async_copy(where, to, "random source and target", **kind)
         where, to = (
             random(60, 256, 512, active=0.7),
             np.concatenate([permutation(70 + b, 128, 256) for b in range(2)]),
@@ -181,19 +181,22 @@ def async_cases() -> Iterator[tuple[str, Case]]:
         if vector == 4:  # as for tiles of 16-bit elements: rows of 128 or 64 bytes
             r, c = lane // 8, lane % 8
             yield f"{name}_swizzled128", async_copy(lane, r * 8 + (c ^ r), "S<3,4,3>", **kind)
-            rows = async_copy(r * 20 + c, r * 8 + (c ^ r), "S<3,4,3>, rows apart", **kind)
+            rows = async_copy(r * 20 + c, r * 8 + (c ^ r), "S<3,4,3>, separate rows", **kind)
             yield f"{name}_swizzled128_rows", rows
             r, c = lane // 4, lane % 4
             to = r * 4 + (c ^ (r // 2 % 4))
             yield f"{name}_swizzled64", async_copy(lane, to, "S<2,4,3>", **kind)
-            rows = async_copy(r * 10 + c, to, "S<2,4,3>, rows apart", **kind)
+            rows = async_copy(r * 10 + c, to, "S<2,4,3>, separate rows", **kind)
             yield f"{name}_swizzled64_rows", rows
         if vector < 4:
-            yield f"{name}_off", async_copy(lane, lane, "x begins off a sector",
+            yield f"{name}_off", async_copy(lane, lane, "x does not begin at a sector",
                                             offset=vector, **kind)  # fmt: skip
     off = {"vector": 4, "offset": 4}
     yield "cpasync16ca_off", async_copy(lane, lane, "x begins 16 bytes into a sector", **off)
-    yield "cpasync16cg_off", async_copy(lane, lane, "likewise", mode="cg", **off)
+    yield (
+        "cpasync16cg_off",
+        async_copy(lane, lane, "x begins 16 bytes into a sector", mode="cg", **off),
+    )
 
 
 def squares(side: int, dtype: torch.dtype) -> Callable[[], tuple[torch.Tensor, ...]]:

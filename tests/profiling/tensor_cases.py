@@ -43,11 +43,13 @@ def products(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, d: torch.Tensor)
 
 CASES = {
     "tensor_loads": Case(copies.tensor_pipeline.host, rows(40, 40), lambda x, y: 2 * x,
-                         "tiles with a swizzle come, threads store", static=True),
+                         "swizzled tiles are loaded, threads store", static=True),
     "tensor_stores": Case(copies.tensor_store.host, rows(64, 64), lambda x, y: x + 1,
-                          "threads load, tiles go", static=True),
-    "tensor_sums": Case(copies.tensor_sum.host, rows(24, 8), sums, "tiles are added", static=True),
+                          "threads load, tiles are stored", static=True),
+    "tensor_sums": Case(copies.tensor_sum.host, rows(24, 8), sums, "tiles are added to y",
+                        static=True),
     "tensor_multicast": Case(copies.tensor_multicast.host, rows(16, 32),
-                             lambda x, y: x.repeat(2, 1), "half a tile for two", static=True),
+                             lambda x, y: x.repeat(2, 1),
+                             "each block loads half a tile for two", static=True),
     "wgmma_f16": Case(product, factors, products, "both operands in shared memory", static=True),
 }  # fmt: skip

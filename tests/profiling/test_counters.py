@@ -339,7 +339,7 @@ def test_atomics_without_use_of_the_old_value_are_reductions(text, kind):
 @pytest.mark.parametrize(("kind", "width"), [("f16", 2), ("bf16", 2), ("f16x2", 4), ("bf16x2", 4)])
 @pytest.mark.parametrize("apart", [1, 8])
 def test_atomics_in_half_precision_count_at_their_width(kind, width, apart):
-    """The lanes' addresses are `apart` values from each other."""
+    """Neighbouring lanes access addresses that are `apart` values apart."""
     value = f"%b{1 if width == 2 else 2}"
     text = f"""
     .reg .b16 %b1; .reg .b32 %b2; .shared .align 4 .b8 s[{32 * 8 * width}];
@@ -372,7 +372,7 @@ cp.async.wait_all; ret;
 
 @pytest.mark.parametrize(("lanes", "read"), [(32, (1, 16)), (16, (1, 8)), (0, None)])
 def test_copies_that_fill_with_zeros_read_nothing_there(lanes, read):
-    """Lanes from number `lanes` on write zeros."""
+    """Lane number `lanes` and all later lanes write zeros."""
     c = counted(ASYNC.format(lanes=lanes), np.zeros(128, np.uint32))
     found = {kind: (a.requests, a.units) for (_, kind), a in c.accesses.items()}
     assert found == {"shared_async": (1, 4)} | ({"global_async": read} if read else {})

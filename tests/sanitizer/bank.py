@@ -114,9 +114,9 @@ def launched(kernel: Any, block: Any, grid: Any = 1, name: str = "", **more: Any
     """Make the host function that launches a kernel, with its tensors and `bug`.
 
     The kernel needs no annotations. block, grid: the launch's size as a number, as (x, y, z), or as
-    a function of the tensors, and optionally `bug`, that returns either; name: the host function's
-    name, if it differs from the kernel's; more: further arguments of `launch`, such as cluster, and
-    constants for parameters of the kernel.
+    a function of the tensors (and optionally of `bug`) that returns either; name: the host
+    function's name, if it differs from the kernel's; more: further arguments of `launch`, such as
+    cluster, and constants for parameters of the kernel.
     """
     plain = inspect.unwrap(kernel)
     name = name or plain.__name__

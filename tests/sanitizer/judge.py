@@ -15,7 +15,7 @@ import forgekit as fk
 import forgekit.vgpu
 from tests.sanitizer.bank import NOTES, Family, Planted, compile_correct
 
-# Enough instructions for every terminating kernel here; the other kernels exceed it quickly.
+# Enough instructions for every kernel here that terminates; the others soon exceed this number.
 BUDGET = 6_000
 
 

@@ -39,7 +39,7 @@ def exchange(mX, mY, bug):
 @partial(launched, block=64, grid=by_rows)
 @cute.kernel
 def ticket(mX, mCount, mY):
-    """The block that finishes last resets the counter for the next launch without atomics."""
+    """The block that finishes last resets the counter, without atomics, for the next launch."""
     tidx, bidx = indices()
     blocks, _, _ = cute.arch.grid_dim()
     mY[bidx, tidx] = mX[bidx, tidx]

@@ -342,7 +342,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzz the virtual GPU with mutated PTX.")
     parser.add_argument("--mutants", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int, help="repeat this mutant alone, and print its text")
+    parser.add_argument("--only", type=int, help="run only this mutant, and print its text")
     chosen = parser.parse_args()
     launches = corpus()
     if chosen.only is not None:

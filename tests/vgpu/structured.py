@@ -181,7 +181,7 @@ class Generator:
         self.lines.append(f"shfl.sync.bfly.b32 {self.any()}, {self.any()}, {lanes}, 31, -1;")
 
     def masked(self, depth: int, ends: list[str]) -> None:
-        """Emit a reduction in a branch, by the lanes that take it."""
+        """Emit a branch in which the lanes that take it perform a reduction."""
         p, end = self.predicate(), self.label()
         self.lines.append(f"vote.sync.ballot.b32 %r8, {p}, -1;")
         self.lines.append(f"@!{p} bra {end};")

@@ -31,7 +31,8 @@ def ones(bits: int) -> int:
     return (1 << bits) - 1
 
 
-# Name, types, function of the bit width and the operands, and the result's type if it differs.
+# Name, types, function of the bit width and the operands, and the result's type unless it is that
+# of the operands.
 TABLE = [
     ("and", ("b16", "b32", "b64", "pred"), lambda n, a, b: a & b, ""),
     ("or", ("b16", "b32", "b64", "pred"), lambda n, a, b: a | b, ""),

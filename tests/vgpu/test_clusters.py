@@ -10,7 +10,8 @@ from ptx_launch import launch
 
 from forgekit.vgpu.errors import DeadlockError, KernelError, MemoryAccessError
 
-# %r1: the block's linear index; %rd11: the address of the thread's element of x; %r6: of s.
+# %r1: the block's linear index; %rd11: the address of the thread's element of x; %r6: the address
+# of its element of s.
 BLOCKS_OF_32 = """.shared .align 16 .b8 s[128];
 mov.u32 %r1, %ctaid.x; shl.b32 %r2, %r1, 5; add.s32 %r2, %r2, %r0;
 mul.wide.u32 %rd10, %r2, 4; add.s64 %rd11, %rd0, %rd10;

@@ -97,7 +97,7 @@ def test_functions_keep_the_device_they_were_compiled_for():
     assert torch.equal(x, y)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="shows what happens without a GPU")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="tests behaviour without a GPU")
 def test_after_uninstall_compilation_is_as_before(tmp_path):
     """The DSL again requires a driver, keeps no PTX and has no virtual engine."""
     x, y = torch.randn(40), torch.zeros(40)

@@ -42,7 +42,8 @@ def test_rows_are_aligned_and_within_shared_memory():
 
 # -- mma of two types ------------------------------------------------------------------------------
 def mma(k: int, types: tuple[str, str, str], a: int, b: int, c: int, saturate: str = "") -> int:
-    """Return a word of D if all bytes of A, all bytes of B, and all words of C are equal."""
+    """Return one word of D = A B + C, where each byte of A is a, each byte of B is b, and each word
+    of C is c."""
     kind = ".".join((types[2], *types))
     name = f"mma.sync.aligned.m16n8k{k}.row.col{saturate}.{kind}"
     held = ["{" + ", ".join([r] * n) + "}" for r, n in (("%r1", k // 8), ("%r2", k // 16))]

@@ -52,8 +52,8 @@ def test_gemm(name):
 
 
 def test_lines_that_use_matrices_are_counted_and_drawn():
-    """Four warps multiply 64 by 64 by 64 with ldmatrix.x4 of 16 by 16 elements and 128 mma; B is
-    contiguous along N."""
+    """Four warps compute a 64 by 64 by 64 product with 128 mma, and load 16 by 16 elements per
+    ldmatrix.x4; B is contiguous along N."""
     a, b = drawn((64, 64), torch.float16, 3), drawn((64, 64), torch.float16, 4)
     c = torch.zeros(64, 64)
     with fk.use_target("virtual"):

@@ -271,7 +271,7 @@ def test_to_several_blocks_of_the_cluster(launch):
 @pytest.mark.parametrize(("shape", "box", "at", "dtype", "swizzle"), CASES)
 def test_the_driver_s_maps(shape, box, at, dtype, swizzle):
     if len(shape) == 1:
-        pytest.skip("the driver's binding takes no empty list of strides")
+        pytest.skip("the driver's binding rejects an empty list of strides")
     import gpu_launch
 
     x = random(shape, dtype)

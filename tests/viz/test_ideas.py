@@ -292,7 +292,7 @@ def test_slips_are_refused_in_words() -> None:
 
 
 def test_the_page_runs_a_pipeline_as_python_does(visit: Any, made: Any) -> None:
-    """With five tiles, the last two-buffered groups are empty and have no bar."""
+    """With two buffers and five tiles, the last groups of copies are empty and have no bars."""
     page = visit(made["pipeline"])
     script = Path(ideas.__file__).with_name("pipeline.js").read_text()
     page.add_script_tag(content=script)

@@ -207,7 +207,7 @@ DRAWN: dict[str, tuple[str, Callable[[], tuple[Any, ...]]]] = {
 @pytest.mark.parametrize("case", DRAWN)
 def test_its_cells_say_what_cute_vizs_say(case: str, tmp_path: Path) -> None:
     """Both draw the same layout, and the cells' contents are equal, row by row."""
-    pytest.importorskip("cute_viz", reason="book/setup.md says how to add it")
+    pytest.importorskip("cute_viz", reason="cute-viz is missing; see book/setup.md")
     kind, make = DRAWN[case]
 
     @cute.jit

@@ -23,8 +23,8 @@ def first_of_row(a, row):
     return a[row, 0]  # wrong
 
 
-# -- kernels of several statements ----------------------------------------------------------------
-# Name -> kind of diagnosis, the statements, kinds of the arguments if they differ.
+# -- kernels with several statements --------------------------------------------------------------
+# Name -> kind of diagnosis, statements, kinds of the arguments unless they are the usual ones.
 KERNEL_BODIES = {
     "store_vector": ("store-dtype", """
     source = cute.local_tile(a, (4,), (t,))
@@ -136,9 +136,9 @@ KERNEL_BODIES = {
     b[t] = a[t]"""),
 }  # fmt: skip
 
-# -- kernels of one statement ---------------------------------------------------------------------
-# Name -> kind of diagnosis, the statement, kinds of the arguments if they differ. A statement that
-# ends in a colon has `b[t] = a[t]` below it.
+# -- kernels with one statement -------------------------------------------------------------------
+# Name -> kind of diagnosis, statement, kinds of the arguments unless they are the usual ones. A
+# statement that ends in a colon is followed by `b[t] = a[t]`.
 KERNEL_STATEMENTS = {
     "store_wider": ("store-dtype", "b[t] = a[t]", "f32", "f16"),
     "store_python_number": ("store-dtype", "b[t] = 1"),

@@ -612,7 +612,7 @@ def test_a_judge_that_has_ended_or_is_silent_is_lost(left, monkeypatch):
 
 
 @pytest.mark.weekly
-@pytest.mark.skipif(bool(available()), reason="no user namespaces here: book/classroom.md")
+@pytest.mark.skipif(bool(available()), reason="no user namespaces here; see book/classroom.md")
 def test_workers_that_are_killed_lose_no_row(tmp_path, capsys, monkeypatch):
     pytest.importorskip("distributed", reason="Dask is not installed: uv sync --extra remote")
     monkeypatch.setattr(sys, "argv", ["", str(tmp_path), "8", "--every", "2", "--kills", "2"])

@@ -15,7 +15,7 @@ from forgekit.lessons.exercise import exercise
 from tests.lessons.classroom.hostile import HOSTILE, SLOW
 
 pytestmark = pytest.mark.skipif(
-    bool(available()), reason="no user namespaces here: book/classroom.md says how to allow them"
+    bool(available()), reason="no user namespaces here; see book/classroom.md"
 )
 NAME = "week0/scale"
 GRADE = f'fk.exercise("{NAME}").grade(scale)'

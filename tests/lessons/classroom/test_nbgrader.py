@@ -20,9 +20,7 @@ NAME = "week0_00_start_here"
 
 
 @pytest.mark.weekly
-@pytest.mark.skipif(
-    bool(available()), reason="no user namespaces here: book/classroom.md says how to allow them"
-)
+@pytest.mark.skipif(bool(available()), reason="no user namespaces here; see book/classroom.md")
 def test_nbgrader_and_forgekit_agree(tmp_path):
     api = pytest.importorskip("nbgrader.api")
     course = find_course()

@@ -87,7 +87,7 @@ def test_the_workflow_uses_what_the_course_is_tested_with():
     assert sudo == [s["run"] for s in OWN["jobs"]["tests"]["steps"] if "sudo" in s.get("run", "")]
 
 
-@pytest.mark.skipif(bool(available()), reason="no user namespaces here: book/classroom.md")
+@pytest.mark.skipif(bool(available()), reason="no user namespaces here; see book/classroom.md")
 def test_the_workflow_fails_until_all_is_passed(tmp_path):
     (tmp_path / "uv").write_text(UV)
     (tmp_path / "uv").chmod(0o755)

@@ -32,12 +32,12 @@ def chosen(count: int) -> list[Case]:
 
 
 def calibration_data() -> dict[str, Any]:
-    """Return the measurements of an H200 with the counts."""
+    """Return the calibration data: times measured on an H200, and counts."""
     return json.loads(DATA.read_text("utf-8"))
 
 
 def counters(found: LaunchCounts) -> dict[str, int]:
-    """Return the counters of a launch that are compared."""
+    """Return those counters of a launch that the test compares."""
     accesses = found.accesses.values()
     return {
         "instructions": sum(found.warp_instructions),

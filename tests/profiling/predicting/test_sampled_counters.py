@@ -8,9 +8,9 @@ pytest.importorskip("cutlass", reason="CuTe DSL has wheels for Linux only")
 
 from tests.profiling.predicting.sampled_counters import chosen, differences
 
-# The largest errors are 0.7 % for instructions and lanes (a walk of 264 blocks), 1.1 % for requests
-# and sectors (the same kernel), 0.3 % for memory read, and 12 % for memory written (64 × 8,192
-# column sums, whose blocks share 1,024 sectors).
+# The largest errors are 0.7 % for instructions and lanes (a walk with 264 blocks), 1.1 % for
+# requests and sectors (in the same kernel), 0.3 % for bytes read from memory, and 12 % for bytes
+# written to it (column sums of a 64 × 8,192 matrix, whose blocks share 1,024 sectors).
 MOST = {"instructions": 0.02, "lanes": 0.02, "requests": 0.02, "sectors": 0.05, "ideal": 0.05,
         "read": 0.05, "written": 0.2}  # fmt: skip
 

@@ -27,12 +27,12 @@ ASYNC, RACE = ("async-copy",), ("shared-race",)
 
 @family(block=THREADS, args=lambda: (fk.randn(TILE), fk.empty(THREADS)), want=lambda x, y: x[3::4],
         static=(0,), bugs=(
-    Bug("not_committed", ASYNC, "The copy is in no group that the wait waits for."),
-    Bug("not_awaited", ASYNC, "Nobody waits for the copy."),
+    Bug("not_committed", ASYNC, "The wait covers no group that contains the copy."),
+    Bug("not_awaited", ASYNC, "No thread waits for the copy."),
     Bug("awaited_late", ASYNC, "The element is read before the wait."),
-    Bug("awaited_but_one", ASYNC, "The wait leaves one group in flight, the only one."),
-    Bug("overwritten", ASYNC, "A plain store goes to where the copy is still to arrive."),
-    Bug("read_by_another", RACE, "Another thread's copy is read after one's own wait."),
+    Bug("awaited_but_one", ASYNC, "The wait leaves the only group in flight."),
+    Bug("overwritten", ASYNC, "A plain store writes where the copy is yet to arrive."),
+    Bug("read_by_another", RACE, "A thread waits for its own copy, but reads another's."),
 ))  # fmt: skip
 @cute.kernel
 def own_vector(mX, mY, bug):
@@ -58,8 +58,9 @@ def own_vector(mX, mY, bug):
         args=lambda: (fk.randn(TILE + 100), fk.empty(2 * TILE)), want=reversed_tiles, static=(0,),
         bugs=(
     Bug("without_predicate", ("out-of-bounds",), "Vectors beyond the end are copied."),
-    Bug("unguarded", RACE, "A wait, and no barrier before others read.", changes_result=True),
-    Bug("barrier_first", RACE, "The barrier stands before the wait.", changes_result=True),
+    Bug("unguarded", RACE,
+        "There is no barrier between the wait and other threads' reads.", changes_result=True),
+    Bug("barrier_first", RACE, "The barrier precedes the wait.", changes_result=True),
 ))  # fmt: skip
 @cute.kernel
 def reversed_tile(mX, mY, bug):
@@ -87,14 +88,15 @@ def reversed_tile(mX, mY, bug):
 @family(block=THREADS, grid=by_rows, args=lambda: (fk.randn(2, 5 * TILE), fk.empty(2, THREADS)),
         want=lambda x, y: x.view(x.shape[0], -1, THREADS, 4).sum((1, 3)).flip(1),
         static=(0,), bugs=(
-    Bug("weak_wait", ASYNC, "The wait leaves one group more in flight than it may.",
+    Bug("weak_wait", ASYNC, "The wait leaves one group too many in flight.",
         also=RACE, loose=True),
-    Bug("no_wait", ASYNC, "No wait in the loop.", also=RACE, loose=True),
-    Bug("no_barrier", RACE, "No barrier in the loop: others' copies are read.", loose=True,
+    Bug("no_wait", ASYNC, "The loop has no wait.", also=RACE, loose=True),
+    Bug("no_barrier", RACE, "The loop has no barrier, but reads other threads' copies.", loose=True,
         changes_result=True),
-    Bug("reuses_stage_read", (*ASYNC, *RACE), "The tile ahead goes where this one is read.",
+    Bug("reuses_stage_read", (*ASYNC, *RACE),
+        "The next tile overwrites the stage that is being read.",
         also=RACE, loose=True),
-    Bug("fewer_commits", ASYNC, "No empty groups at the end: the last waits do not wait.",
+    Bug("fewer_commits", ASYNC, "Without empty groups at the end, the last waits do not wait.",
         also=RACE, loose=True),
 ))  # fmt: skip
 @cute.kernel
@@ -128,13 +130,14 @@ def pipeline(mX, mY, bug):
 
 
 @family(block=THREADS, args=pair(3 * TILE), want=lambda x, y: 2 * x, static=(0,), bugs=(
-    Bug("without_second_barrier", RACE, "A stage is filled while others still read it.",
+    Bug("without_second_barrier", RACE, "A stage is filled while other threads still read it.",
         loose=True),
-    Bug("of_one_buffer", (*ASYNC, *RACE), "Both stages are the same one.", also=RACE, loose=True),
+    Bug("of_one_buffer", (*ASYNC, *RACE),
+        "Both stages are the same buffer.", also=RACE, loose=True),
 ))  # fmt: skip
 @cute.kernel
 def two_stages(mX, mY, bug):
-    """Compute y = 2 x tile by tile; the next tile is in flight while the current tile is used."""
+    """Compute y = 2 x, tile by tile; the next tile is in flight while the current tile is used."""
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem((4, THREADS, 2))
     gX = cute.zipped_divide(mX, (4,))

@@ -14,12 +14,13 @@ DIVERGENT = ("divergent-barrier",)
 
 
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.flip(0), bugs=(
-    Bug("barrier_in_both_branches", DIVERGENT, "The warps wait at two barriers of two lines."),
-    Bug("barrier_in_if", DIVERGENT, "One warp has a barrier more than the other."),
-    Bug("barrier_in_half_a_warp", DIVERGENT, "Half of each warp has a barrier more.", loose=True),
+    Bug("barrier_in_both_branches", DIVERGENT,
+        "The warps wait at two barriers on different lines."),
+    Bug("barrier_in_if", DIVERGENT, "One warp has one barrier more than the other."),
+    Bug("barrier_in_half_a_warp", DIVERGENT, "Half of each warp has one barrier more.", loose=True),
     Bug("barriers_by_warp_number", DIVERGENT, "A loop with a barrier runs warp + 1 times."),
     Bug("barrier_of_32_in_if", (*COUNT, *STUCK, *DIVERGENT),
-        "A named barrier for 64 threads that 32 reach.", loose=True, also=STUCK),
+        "Only 32 threads reach a named barrier for 64 threads.", loose=True, also=STUCK),
 ))  # fmt: skip
 @cute.kernel
 def mirror(mX, mY, bug):
@@ -52,12 +53,13 @@ def mirror(mX, mY, bug):
 
 
 @family(block=128, args=pair(128), want=lambda x, y: x.view(2, 64).flip(1).view(-1), bugs=(
-    Bug("reading_the_other", RACE, "The other group's values are read: another barrier."),
-    Bug("with_a_count_of_96", (*COUNT, *STUCK), "Barriers for 96 threads, 64 come."),
-    Bug("with_a_count_of_48", COUNT, "A count that is no multiple of 32."),
-    Bug("with_a_count_of_32", (*COUNT, *RACE), "Barriers for 32 threads: no warp waits.",
+    Bug("reading_the_other", RACE,
+        "The other group's values, which need another barrier, are read."),
+    Bug("with_a_count_of_96", (*COUNT, *STUCK), "Barriers count 96 threads, but 64 arrive."),
+    Bug("with_a_count_of_48", COUNT, "The count is not a multiple of 32."),
+    Bug("with_a_count_of_32", (*COUNT, *RACE), "Barriers count 32 threads, so no warp waits.",
         loose=True, also=RACE, changes_result=True),
-    Bug("with_unequal_counts", (*COUNT, *STUCK), "One barrier, and counts of 64 and 128."),
+    Bug("with_unequal_counts", (*COUNT, *STUCK), "One barrier has counts of 64 and 128."),
 ))  # fmt: skip
 @cute.kernel
 def two_groups(mX, mY, bug):
@@ -88,10 +90,10 @@ def two_groups(mX, mY, bug):
         want=lambda x, y: x.view(3, 32).flip(1).reshape(-1), bugs=(
     Bug("not_waiting_for_empty", RACE, "The buffer is filled again while it is still read.",
         changes_result=True),
-    Bug("never_empty", STUCK, "The consumer does not say that the buffer is empty.", loose=True),
-    Bug("counted_unequally", COUNT, "The two sides of a barrier name different counts.",
+    Bug("never_empty", STUCK, "The consumer does not signal that the buffer is empty.", loose=True),
+    Bug("counted_unequally", COUNT, "The two sides of a barrier use different counts.",
         loose=True),
-    Bug("waiting_in_a_circle", STUCK, "Each side waits for the other to begin.", loose=True),
+    Bug("waiting_in_a_circle", STUCK, "Each side waits for the other side to begin.", loose=True),
 ))  # fmt: skip
 @cute.kernel
 def producer(mX, mY, bug):
@@ -123,11 +125,11 @@ def producer(mX, mY, bug):
 
 
 @family(block=64, args=lambda: (fk.empty(64),), want=lambda y: fk.ones(64), bugs=(
-    Bug("in_opposite_order", STUCK, "Two warps take two barriers in opposite order.", loose=True),
+    Bug("in_opposite_order", STUCK, "Two warps pass two barriers in opposite orders.", loose=True),
 ))  # fmt: skip
 @cute.kernel
 def crossing(mY, bug):
-    """Two warps pass two named barriers; in the mutant, in opposite order."""
+    """Two warps pass two named barriers, in the mutant in opposite orders."""
     tidx, _, _ = cute.arch.thread_idx()
     warp = tidx // 32
     if warp == 0:
@@ -143,7 +145,7 @@ def crossing(mY, bug):
 
 @family(block=THREADS, args=lambda: (fk.empty(2),), want=lambda y: fk.ones(2), bugs=(
     Bug("asked_in_a_branch", (*STUCK, "shuffle-inactive", "member-mask", *DIVERGENT),
-        "warp_idx(), a shuffle of the whole warp, is called by one lane.", loose=True,
+        "One lane calls warp_idx(), a shuffle of the whole warp.", loose=True,
         also=("shuffle-inactive", "member-mask", *DIVERGENT)),
 ))  # fmt: skip
 @cute.kernel
@@ -163,7 +165,8 @@ def per_warp(mY, bug):
 @family(block=THREADS,
         args=lambda: (fk.zeros(1, dtype=torch.int32), fk.empty(THREADS, dtype=torch.int32)),
         want=lambda l, y: torch.full_like(y, 2), bugs=(  # noqa: E741
-    Bug("barrier_by_holder", DIVERGENT, "The lane with the lock has a barrier more.", loose=True),
+    Bug("barrier_by_holder", DIVERGENT,
+        "The lane that holds the lock has one barrier more.", loose=True),
 ))  # fmt: skip
 @cute.kernel
 def locked(mL, mY, bug):
@@ -188,9 +191,9 @@ def locked(mL, mY, bug):
 
 
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.roll(-3), bugs=(
-    Bug("one_more_for_odd_lanes", DIVERGENT, "Odd lanes take a round more.", loose=True,
+    Bug("one_more_for_odd_lanes", DIVERGENT, "Odd lanes run one round more.", loose=True,
         also=("shared-race",)),
-    Bug("none_for_one_lane", DIVERGENT, "One lane passes by the loop with the barriers.",
+    Bug("none_for_one_lane", DIVERGENT, "One lane skips the loop with the barriers.",
         loose=True, also=("shared-race", "uninitialised-shared")),
 ))  # fmt: skip
 @cute.kernel
@@ -212,10 +215,11 @@ def rounds_by_lane(mX, mY, bug):
 
 @family(block=2 * THREADS, args=pair(2 * THREADS),
         want=lambda x, y: x.view(2, THREADS).flip(1).view(-1), bugs=(
-    Bug("numbered_by_half_warp", DIVERGENT, "The halves of a warp take different barriers.",
+    Bug("numbered_by_half_warp", DIVERGENT, "The halves of a warp use different barriers.",
         loose=True, also=("shared-race",)),
-    Bug("for_half_the_lanes", DIVERGENT, "A barrier for 64 threads: half of each warp."),
-    Bug("in_both_branches", DIVERGENT, "The halves of a warp take two barriers of one number.",
+    Bug("for_half_the_lanes", DIVERGENT, "Half of each warp reaches a barrier for 64 threads."),
+    Bug("in_both_branches", DIVERGENT,
+        "The halves of a warp use two barriers with the same number.",
         loose=True),
 ))  # fmt: skip
 @cute.kernel
@@ -239,9 +243,9 @@ def groups_of_lanes(mX, mY, bug):
 
 
 @family(block=THREADS, args=pair(32), want=lambda x, y: x.flip(0), bugs=(
-    Bug("arrival_of_one_lane", DIVERGENT, "A lane arrives for its warp.", loose=True,
+    Bug("arrival_of_one_lane", DIVERGENT, "One lane arrives for its warp.", loose=True,
         also=(*STUCK, "shared-race")),
-    Bug("arrival_in_vain", DIVERGENT, "20 lanes arrive at a barrier nobody waits at."),
+    Bug("arrival_in_vain", DIVERGENT, "20 lanes arrive at a barrier at which no thread waits."),
 ))  # fmt: skip
 @cute.kernel
 def handed_over(mX, mY, bug):
@@ -267,9 +271,10 @@ def handed_over(mX, mY, bug):
 
 
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.flip(0) + x, bugs=(
-    Bug("barrier_of_the_waiter", DIVERGENT, "The thread that waits has a barrier more.",
+    Bug("barrier_of_the_waiter", DIVERGENT, "The waiting thread has one barrier more.",
         loose=True),
-    Bug("barrier_before_shuffle", DIVERGENT, "A quarter of each warp waits, the rest shuffles.",
+    Bug("barrier_before_shuffle", DIVERGENT,
+        "A quarter of each warp waits, and the other lanes shuffle.",
         also=STUCK, loose=True),
 ))  # fmt: skip
 @cute.kernel

@@ -25,7 +25,7 @@ RACE = ("global-race",)
 
 @family(block=32, grid=lambda mX, mY: mX.shape[0] // 8, args=columns(fk.zeros),
         want=lambda x, y: x.sum(0), static=(0,), bugs=(
-    Bug("without_atomics", RACE, "Blocks add to the result by a plain addition."),
+    Bug("without_atomics", RACE, "Blocks add to the result without atomics."),
     Bug("stored", RACE, "Each block stores its part as the result."),
     Bug("into_empty", ("uninitialised-global",), "The sums do not start at 0.",
         args=columns(fk.empty)),
@@ -71,9 +71,9 @@ def final_sum_kernel(mP: cute.Tensor, mY: cute.Tensor):
 
 @family(args=lambda: (fk.randn(160), fk.empty(5), fk.empty(1)), want=lambda x, p, y: x.sum()[None],
         bugs=(
-    Bug("two_blocks_one_place", RACE, "Two blocks store their sum to one element.",
+    Bug("two_blocks_one_place", RACE, "Two blocks store their sums in one element.",
         also=("uninitialised-global",)),
-    Bug("one_block_missing", ("uninitialised-global",), "The first launch lacks a block."),
+    Bug("one_block_missing", ("uninitialised-global",), "The first launch has one block too few."),
 ))  # fmt: skip
 @cute.jit
 def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
@@ -85,12 +85,14 @@ def two_step_sum(mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, bug: cutlass
 
 
 @family(block=THREADS, grid=by_rows, args=ticketed, want=lambda x, p, t, y: 2 * x.sum(0), bugs=(
-    Bug("last_by_number", RACE, "The block of the highest number counts as the last."),
-    Bug("ticket_too_early", RACE, "The ticket is taken before the block has stored its part."),
-    Bug("one_too_few", RACE, "The last block but one adds up.", also=("uninitialised-global",)),
-    Bug("plain_ticket", RACE, "The ticket is counted by a plain addition.", loose=True,
+    Bug("last_by_number", RACE, "The block with the highest index counts as the last."),
+    Bug("ticket_too_early", RACE, "A block draws its ticket before it has stored its part."),
+    Bug("one_too_few", RACE,
+        "The last block but one adds up the parts.", also=("uninitialised-global",)),
+    Bug("plain_ticket", RACE, "The ticket is counted without atomics.", loose=True,
         also=("uninitialised-global",)),
-    Bug("relaxed_ticket", RACE, "The ticket is taken without a fence or an order.", loose=True),
+    Bug("relaxed_ticket", RACE,
+        "The ticket is drawn without a fence or a memory order.", loose=True),
     Bug("flag_unguarded", ("shared-race",), "The block's flag is read without a barrier.",
         also=("global-race", "uninitialised-shared", "uninitialised-global")),
 ))  # fmt: skip
@@ -149,7 +151,7 @@ def rotated_kernel(mY: cute.Tensor, mZ: cute.Tensor):
 
 @family(args=lambda: (fk.randn(96), fk.empty(96), fk.empty(96)),
         want=lambda x, y, z: [(y, 2 * x), (z, 2 * x.roll(-32))], bugs=(
-    Bug("in_one_launch", RACE, "Results of another block are read in the same launch.",
+    Bug("in_one_launch", RACE, "The same launch reads another block's results.",
         changes_result=True),
 ))  # fmt: skip
 @cute.jit
@@ -163,7 +165,7 @@ def double_and_rotate(
 
 
 @family(block=32, grid=by_parts(32), args=pair(96), want=lambda x, y: x + x.roll(1), bugs=(
-    Bug("in_place", RACE, "Input and output are one tensor."),
+    Bug("in_place", RACE, "Input and output are the same tensor."),
 ))  # fmt: skip
 @cute.kernel
 def smooth(mX, mY, bug):
@@ -179,8 +181,9 @@ def smooth(mX, mY, bug):
 @family(block=THREADS, grid=lambda mX, mS, mY: mX.shape[0] // THREADS,
         args=lambda: (fk.randn(192), fk.empty(192), fk.empty(192)),
         want=lambda x, s, y: x.view(3, 64).flip(1).view(-1), bugs=(
-    Bug("unguarded", RACE, "Others' values are read without a barrier.", changes_result=True),
-    Bug("in_one_scratch", RACE, "All blocks use the same scratch.", loose=True),
+    Bug("unguarded", RACE,
+        "Other threads' values are read without a barrier.", changes_result=True),
+    Bug("in_one_scratch", RACE, "All blocks use the same scratch space.", loose=True),
 ))  # fmt: skip
 @cute.kernel
 def turn(mX, mS, mY, bug):

@@ -29,16 +29,16 @@ def blocks(mX, mY, bug):
 
 
 @family(block=THREADS, grid=blocks, args=vectors, want=lambda x, y: 2 * x, bugs=(
-    Bug("without_predicate", OUT, "No predicate for the threads beyond the end."),
-    Bug("with_le", OUT, "The predicate lets one element too many through."),
+    Bug("without_predicate", OUT, "Threads beyond the end have no predicate."),
+    Bug("with_le", OUT, "The predicate allows one element too many."),
     Bug("reading_the_next", OUT, "The index of the load is shifted by one."),
-    Bug("with_twice_the_offset", OUT, "The tile offset counts every block twice."),
-    Bug("in_place", ("read-only-write",), "The result goes to the input.", read_only=(0,)),
-    Bug("with_swapped_tensors", ("read-only-write",), "The kernel takes x for y.",
+    Bug("with_twice_the_offset", OUT, "The tile's offset counts every block twice."),
+    Bug("in_place", ("read-only-write",), "The result overwrites the input.", read_only=(0,)),
+    Bug("with_swapped_tensors", ("read-only-write",), "The kernel confuses x and y.",
         read_only=(0,), also=("uninitialised-global",)),
     Bug("without_the_last", ("unwritten-output",), "The predicate ends one element early."),
     Bug("rounded_down", ("unwritten-output",), "The grid is n // 64, not ceil_div(n, 64)."),
-    Bug("of_no_block", LIMITS, "The grid is n // 64 for 40 elements: no block at all.",
+    Bug("of_no_block", LIMITS, "The grid is n // 64, which is 0 for 40 elements.",
         args=lambda: (fk.randn(40), fk.empty(40))),
 ))  # fmt: skip
 @cute.kernel
@@ -71,8 +71,8 @@ def double(mX, mY, bug):
 
 @family(block=(8, 8, 1), grid=by_tiles(8), args=lambda: (fk.randn(13, 20), fk.empty(20, 13)),
         want=lambda x, y: x.T, bugs=(
-    Bug("with_swapped_predicate", OUT, "Rows are compared with N, columns with M."),
-    Bug("with_swapped_index", OUT, "The load has its coordinates swapped."),
+    Bug("with_swapped_predicate", OUT, "Rows are compared with N, and columns with M."),
+    Bug("with_swapped_index", OUT, "The load's coordinates are swapped."),
 ))  # fmt: skip
 @cute.kernel
 def transpose_direct(mX, mY, bug):
@@ -92,7 +92,7 @@ def transpose_direct(mX, mY, bug):
 
 @family(block=THREADS, grid=by_parts(THREADS), args=vectors, want=lambda x, y: differences(x),
         bugs=(
-    Bug("with_negative_index", OUT, "No predicate for the left neighbour: x[-1]."),
+    Bug("with_negative_index", OUT, "The left neighbour has no predicate: x[-1] is read."),
     Bug("past_the_end", OUT, "The predicate for the right neighbour has <= for <."),
 ))  # fmt: skip
 @cute.kernel
@@ -117,9 +117,9 @@ def difference(mX, mY, bug):
 
 
 @family(block=64, grid=by_parts(2), args=pair(5, 45), want=lambda x, y: torch.softmax(x, 1), bugs=(
-    Bug("of_a_row_too_many", OUT, "The predicate of the rows is one row too generous."),
-    Bug("reading_its_output", ("uninitialised-global",), "The second pass reads y for x."),
-    Bug("without_tail_columns", ("unwritten-output",), "Columns beyond N // 32 * 32 are left."),
+    Bug("of_a_row_too_many", OUT, "The predicate for rows allows one row too many."),
+    Bug("reading_its_output", ("uninitialised-global",), "The second pass reads y instead of x."),
+    Bug("without_tail_columns", ("unwritten-output",), "Columns from N // 32 * 32 on are omitted."),
 ))  # fmt: skip
 @cute.kernel
 def row_softmax(mX, mY, bug):
@@ -152,9 +152,9 @@ def row_softmax(mX, mY, bug):
         block=lambda mY, bug: {"of_2048_threads": (64, 32, 1),
                                "of_128_threads_in_z": (1, 1, 128)}.get(bug, 64), bugs=(
     Bug("of_232_kib", LIMITS, "232 KiB of shared memory, 5 KiB more than sm_90 has."),
-    Bug("of_2048_threads", LIMITS, "A block of 64 x 32 threads."),
-    Bug("of_70000_blocks_in_y", LIMITS, "The long direction of the grid is y."),
-    Bug("of_128_threads_in_z", LIMITS, "A block with 128 threads in z, 64 are allowed."),
+    Bug("of_2048_threads", LIMITS, "A block has 64 x 32 threads."),
+    Bug("of_70000_blocks_in_y", LIMITS, "The long dimension of the grid is y."),
+    Bug("of_128_threads_in_z", LIMITS, "A block has 128 threads in z, but 64 are allowed."),
 ))  # fmt: skip
 @cute.kernel
 def index(mY, bug):
@@ -180,7 +180,7 @@ MISALIGNED = ("misaligned",)
 
 @family(block=8, args=rows(12), want=first_four, static=(1,), bugs=(
     Bug("of_odd_length", MISALIGNED, "Rows of 33 floats start at odd addresses.", args=rows(33)),
-    Bug("one_element_on", MISALIGNED, "The tile starts one element too far."),
+    Bug("one_element_on", MISALIGNED, "The tile starts one element too late."),
     Bug("past_the_end", OUT, "The tile starts a vector too far: the last row has no more.",
         args=rows(4)),
 ))  # fmt: skip
@@ -201,7 +201,7 @@ def vector_rows(mX, mY, bug):
 
 
 @family(block=64, args=rows(8), want=first_four, static=(1,), bugs=(
-    Bug("padded_by_one", MISALIGNED, "Rows in shared memory are 9 floats apart, not 12."),
+    Bug("padded_by_one", MISALIGNED, "Rows in shared memory are 9 floats apart instead of 12."),
 ))  # fmt: skip
 @cute.kernel
 def shared_vectors(mX, mY, bug):
@@ -220,7 +220,8 @@ def shared_vectors(mX, mY, bug):
 
 @family(block=8, args=rows(12), want=first_four, static=(1,), bugs=(
     Bug("of_odd_length", MISALIGNED, "cp.async of 16 bytes from rows of 33 floats.", args=rows(33)),
-    Bug("from_the_next_row", OUT, "cp.async reads one row further: the last has no next."),
+    Bug("from_the_next_row", OUT,
+        "cp.async reads one row further, but the last row has no next row."),
 ))  # fmt: skip
 @cute.kernel
 def async_rows(mX, mY, bug):
@@ -242,8 +243,8 @@ def async_rows(mX, mY, bug):
 @family(block=64, args=lambda: (torch.ones(3), fk.empty(64)),
         want=lambda x, y: [(y, torch.full((64,), 3.0)), (x, torch.full((3,), 3.0))], static=(0,),
         bugs=(
-    Bug("of_four", OUT, "The sum of four elements, there are three."),
-    Bug("without_barrier", ("global-race",), "A warp reads what another writes.", loose=True),
+    Bug("of_four", OUT, "Four elements are added, but there are three."),
+    Bug("without_barrier", ("global-race",), "A warp reads another warp's writes.", loose=True),
     Bug("into_empty", ("uninitialised-global",), "The elements were never written.",
         args=lambda: (fk.empty(3), fk.empty(64))),
 ))  # fmt: skip

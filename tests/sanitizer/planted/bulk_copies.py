@@ -63,15 +63,15 @@ def produce(gX: cute.Tensor, sX: cute.Tensor, full: cute.Pointer, empty: cute.Po
 
 @family(block=THREADS + 32, args=pair(7 * TILE), want=lambda x, y: 2 * x, bugs=(
     Bug("not_awaited", COPY, "Consumers do not wait.", args=two_tiles, also=LIFETIME),
-    Bug("wrong_parity", COPY, "Consumers wait for the phase before.", also=LIFETIME,
+    Bug("wrong_parity", COPY, "Consumers wait for the previous phase.", also=LIFETIME,
         args=two_tiles),
     Bug("overwritten", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
         loose=True),
-    Bug("given_back_early", COPY, "A stage is given back before it is read."),
+    Bug("given_back_early", COPY, "A stage is released before it is read."),
     Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=LIFETIME),
     Bug("expects_more", ("deadlock",), "16 bytes too many are expected."),
-    Bug("never_given_back", ("deadlock",), "Nobody arrives at `empty`."),
-    Bug("counts_too_many", ("deadlock",), "`empty` waits for twice as many."),
+    Bug("never_given_back", ("deadlock",), "No thread arrives at `empty`."),
+    Bug("counts_too_many", ("deadlock",), "`empty` waits for twice as many threads."),
     Bug("without_barrier", ("shared-race",), "mbarriers are used before they are made.",
         also=COPY, loose=True),
 ))  # fmt: skip
@@ -99,10 +99,10 @@ def bulk_pipeline(mX, mY, bug):
 @family(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (2 * TILE), args=pair(4 * TILE),
         want=lambda x, y: x + 1, bugs=(
     Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
-    Bug("another_waits", COPY, "A thread waits that has started nothing.", also=LIFETIME),
+    Bug("another_waits", COPY, "The waiting thread has started no copy.", also=LIFETIME),
     Bug("without_barrier", COPY, "Stored before all have written."),
-    Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
-    Bug("misaligned", ("misaligned",), "The tile begins four bytes late."),
+    Bug("leaves", LIFETIME, "The block exits while its tile is being read."),
+    Bug("misaligned", ("misaligned",), "The tile begins four bytes too late."),
 ))  # fmt: skip
 @cute.kernel
 def bulk_store(mX, mY, bug):

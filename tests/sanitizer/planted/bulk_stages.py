@@ -26,17 +26,18 @@ LEFT = ("block-lifetime", "uninitialised-shared")
 
 @family(block=THREADS, args=lambda: (fk.randn(7 * THREADS), fk.empty(THREADS)),
         want=lambda x, y: x.view(7, THREADS).sum(0).flip(0), bugs=(
-    Bug("wrong_parity", ASYNC, "The wait is for the phase before.",
+    Bug("wrong_parity", ASYNC, "The wait is for the previous phase.",
         also=(*LEFT, "mbarrier"), loose=True),
-    Bug("waits_for_the_last", ASYNC, "The wait is for the stage before.",
+    Bug("waits_for_the_last", ASYNC, "The wait is for the previous stage.",
         also=(*LEFT, "mbarrier"), loose=True),
-    Bug("without_barrier", (*ASYNC, "shared-race"), "A stage is loaded while others read it.",
+    Bug("without_barrier", (*ASYNC, "shared-race"),
+        "A stage is loaded while other threads read it.",
         loose=True),
-    Bug("reads_ahead", ASYNC, "The next stage is read, not the one awaited.", also=LEFT,
+    Bug("reads_ahead", ASYNC, "The next stage is read instead of the awaited one.", also=LEFT,
         loose=True, seeds=3),
-    Bug("loaded_into_the_next", ASYNC, "The tile goes into the stage that is next in turn.",
+    Bug("loaded_into_the_next", ASYNC, "The tile is loaded into the following stage.",
         also=("shared-race",), loose=True),
-    Bug("reloads_nothing", DEADLOCK, "Bytes are expected that nobody copies."),
+    Bug("reloads_nothing", DEADLOCK, "The mbarrier expects bytes that no thread copies."),
 ))  # fmt: skip
 @cute.kernel
 def staged_sum(mX, mY, bug):
@@ -81,14 +82,15 @@ def staged_sum(mX, mY, bug):
 
 @family(block=THREADS, grid=lambda mX, mY: mX.shape[0] // (3 * THREADS), args=pair(6 * THREADS),
         want=lambda x, y: 2 * x, bugs=(
-    Bug("not_awaited", ASYNC, "The tile is doubled before it has come.",
+    Bug("not_awaited", ASYNC, "The tile is doubled before it has arrived.",
         also=(*LEFT, "mbarrier"), loose=True),
-    Bug("stored_early", ASYNC, "Thread 0 stores the tile before the others have doubled it.",
+    Bug("stored_early", ASYNC, "Thread 0 stores the tile before the other threads have doubled it.",
         also=("shared-race",)),
-    Bug("reloaded_early", ASYNC, "The next tile comes before the store has read this one.",
+    Bug("reloaded_early", ASYNC, "The next tile arrives before the store has read this one.",
         also=LEFT),
     Bug("read_group", ASYNC, "The wait leaves one store in flight.", also=LEFT),
-    Bug("left_early", ("block-lifetime",), "The block ends before its last store has read."),
+    Bug("left_early", ("block-lifetime",),
+        "The block exits before its last store has read its source."),
 ))  # fmt: skip
 @cute.kernel
 def in_and_out(mX, mY, bug):
@@ -123,8 +125,9 @@ def in_and_out(mX, mY, bug):
 
 @family(block=THREADS, grid=by_parts(2 * THREADS), args=pair(5 * 32 * 2), want=lambda x, y: 3 * x,
         bugs=(
-    Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than what is expected."),
-    Bug("past_the_end", ("out-of-bounds",), "Each block copies all there is, and beyond."),
+    Bug("expects_a_whole_tile", DEADLOCK, "The last tile is shorter than expected."),
+    Bug("past_the_end", ("out-of-bounds",),
+        "Each block copies all elements, and some beyond the end."),
     Bug("without_predicate", ("out-of-bounds",), "Elements past the end are stored.",
         also=("uninitialised-shared",)),
 ))  # fmt: skip
@@ -165,8 +168,9 @@ def short_last_tile(mX, mY, bug):
 @family(block=THREADS, grid=lambda mA, mB, mY: mA.shape[0] // THREADS,
         args=lambda: (fk.randn(128), fk.randn(128), fk.empty(128)), want=lambda a, b, y: a * b,
         bugs=(
-    Bug("expects_one", ASYNC, "The bytes of one copy are expected.", also=LEFT, seeds=3),
-    Bug("to_one_place", ASYNC, "Both copies go to the same place.", also=LEFT),
+    Bug("expects_one", ASYNC,
+        "The mbarrier expects the bytes of only one copy.", also=LEFT, seeds=3),
+    Bug("to_one_place", ASYNC, "Both copies have the same target.", also=LEFT),
 ))  # fmt: skip
 @cute.kernel
 def two_operands(mA, mB, mY, bug):

@@ -36,9 +36,10 @@ EMPTY, ASYNC = ("uninitialised-shared",), ("async-copy",)
         args=lambda: (integers(BLOCKS, THREADS), empty(BLOCKS, THREADS)),
         want=lambda x, y: twice_less_the_largest(x), bugs=(
     Bug("read_early", RACE, "The maxima are read without a barrier.", also=(*LEFT, *EMPTY)),
-    Bug("next_round_early", RACE, "The next maximum is stored before all have read."),
+    Bug("next_round_early", RACE,
+        "The next maximum is stored before all blocks have read the last one."),
     Bug("leaves", LEFT, "A block leaves while others read from it."),
-    Bug("only_waits", ("barrier-count",), "A wait for a barrier without an arrival.",
+    Bug("only_waits", ("barrier-count",), "A block waits for a barrier without arriving.",
         also=(*RACE, *LEFT, *EMPTY)),
 ))  # fmt: skip
 @cute.kernel
@@ -75,7 +76,7 @@ def cluster_max(mX, mY, bug):
         also=(*LEFT, *EMPTY), loose=True),
     Bug("written_between", RACE, "A block changes its tile after it has arrived.", loose=True),
     Bug("past_the_last_block", OUT, "The last block has no neighbour of rank 4."),
-    Bug("past_its_tile", OUT, "The neighbour's tile has 64 values, the 65th is read."),
+    Bug("past_its_tile", OUT, "The neighbour's tile has 64 values, but the 65th is read."),
     Bug("leaves", LEFT, "A block leaves while its neighbour reads from it."),
 ))  # fmt: skip
 @cute.kernel
@@ -106,7 +107,7 @@ def cluster_halo(mX, mY, bug):
 @family(block=THREADS, grid=(4, 2, 1), cluster=(2, 2, 1),
         args=lambda: (integers(1, 2, THREADS), empty(2, 4, THREADS)), want=lambda x, y: spread(x),
         bugs=(
-    Bug("before_they_start", LEFT, "The others may not have started yet."),
+    Bug("before_they_start", LEFT, "The other blocks may not have started yet."),
     Bug("by_all", RACE, "All four blocks write different values."),
     Bug("not_awaited", RACE, "The barrier is one of the block only.", also=(*LEFT, *EMPTY)),
 ))  # fmt: skip
@@ -137,7 +138,7 @@ def cluster_broadcast(mX, mY, bug):
 @family(block=THREADS, grid=BLOCKS, cluster=(BLOCKS, 1, 1),
         args=lambda: (fk.randint(0, 16, BLOCKS, THREADS), empty(16)),
         want=lambda x, h: torch.bincount(x.view(-1).long(), minlength=16).int(), bugs=(
-    Bug("counted_early", RACE, "Counters of other blocks may not be zero yet.",
+    Bug("counted_early", RACE, "Other blocks' counters may not be zero yet.",
         also=(*LEFT, *EMPTY), loose=True),
     Bug("read_early", RACE, "Counters are read while other blocks count.", also=LEFT, loose=True),
 ))  # fmt: skip
@@ -168,9 +169,10 @@ def cluster_histogram(mX, mH, bug):
         want=lambda x, y: handed_on(x), bugs=(
     Bug("not_awaited", ASYNC, "Messages are read before they have come.",
         also=(*LEFT, *EMPTY), loose=True),
-    Bug("one_box", (*ASYNC, *RACE), "The next message may overwrite one not yet read.",
+    Bug("one_box", (*ASYNC, *RACE),
+        "The next message may overwrite a message that is still unread.",
         loose=True, also=(*LEFT, *RACE)),
-    Bug("wrong_box", ASYNC, "The other box is read.", also=(*LEFT, *EMPTY), loose=True),
+    Bug("wrong_box", ASYNC, "The wrong mailbox is read.", also=(*LEFT, *EMPTY), loose=True),
     Bug("leaves", LEFT, "A block does not wait for the last message."),
 ))  # fmt: skip
 @cute.kernel

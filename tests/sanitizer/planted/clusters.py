@@ -27,7 +27,7 @@ UNCOUNTED = ("uninitialised-shared", "block-lifetime")
 
 @cute.jit
 def own_part(mX: cute.Tensor, row: Int32, part: Int32, parts: cutlass.Constexpr) -> Float32:
-    """Sum a thread's share of a row, every (parts * THREADS)th element, then its warp's values."""
+    """Sum every (parts * THREADS)th element of a row in each thread, then the sums of its warp."""
     tidx, _, _ = cute.arch.thread_idx()
     total = Float32(0.0)
     for column in range(part * THREADS + tidx, mX.shape[1], parts * THREADS):
@@ -78,11 +78,11 @@ def cluster_sum_kernel(
 
 @family(args=lambda: (fk.randn(3, 600), fk.empty(3)), want=lambda x, y: x.sum(1), bugs=(
     Bug("block_barrier", RACE, "The barrier is one of the block only.", also=LIFETIME),
-    Bug("without_barrier", RACE, "Nothing between writing and fetching.", also=LIFETIME),
+    Bug("without_barrier", RACE, "Nothing orders the writes before the reads.", also=LIFETIME),
     Bug("leaves", LIFETIME, "No barrier before the blocks leave."),
     Bug("one_stays", LIFETIME, "Only the block that fetches stays for the last barrier."),
-    Bug("only_waits", ("barrier-count",), "A wait without an arrival."),
-    Bug("one_waits_again", LIFETIME, "Block 0 is a barrier behind."),
+    Bug("only_waits", ("barrier-count",), "A block waits without arriving."),
+    Bug("one_waits_again", LIFETIME, "Block 0 is one barrier behind."),
     Bug("rank_too_large", ("out-of-bounds",), "There is no block of rank 4."),
 ))  # fmt: skip
 @cute.jit
@@ -146,12 +146,12 @@ def reduction_buffer_sum_kernel(
 @family(args=lambda: (fk.randn(3, 600), fk.empty(3, 4)),
         want=lambda x, y: x.sum(1, keepdim=True).expand(-1, 4), bugs=(
     Bug("block_barrier", COPY, "Others may send before the mbarrier is made.", also=LIFETIME),
-    Bug("wrong_parity", COPY, "Waits for the phase before the first.", also=UNCOUNTED),
+    Bug("wrong_parity", COPY, "Blocks wait for the phase before the first.", also=UNCOUNTED),
     Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=UNCOUNTED),
-    Bug("without_wait", COPY, "Reads before the wait.", also=UNCOUNTED),
+    Bug("without_wait", COPY, "A block reads before it waits.", also=UNCOUNTED),
     Bug("leaves", LIFETIME, "A block leaves before its peers wrote to it."),
     Bug("expects_more", ("deadlock",), "Four bytes too many are expected."),
-    Bug("without_arrival", ("deadlock",), "Nobody arrives."),
+    Bug("without_arrival", ("deadlock",), "No thread arrives."),
 ))  # fmt: skip
 @cute.jit
 def reduction_buffer_sum(
@@ -165,9 +165,9 @@ def reduction_buffer_sum(
 # -- a ring: ordinary stores, remote arrivals, several rounds -------------------------------------
 @family(block=THREADS, grid=2, cluster=(2, 1, 1), args=pair(2 * THREADS),
         want=lambda x, y: passed_on(x), bugs=(
-    Bug("not_awaited", RACE, "Overwrites what the other may not have read."),
-    Bug("arrives_first", RACE, "Says that it has read before it has."),
-    Bug("arrives_at_home", RACE, "Arrives at its own mbarrier.", also=LIFETIME),
+    Bug("not_awaited", RACE, "A block overwrites values that the other may not have read."),
+    Bug("arrives_first", RACE, "A block signals that it has read before it reads."),
+    Bug("arrives_at_home", RACE, "A block arrives at its own mbarrier.", also=LIFETIME),
 ))  # fmt: skip
 @cute.kernel
 def ring(mX, mY, bug):

@@ -26,9 +26,12 @@ def counted(*shape):
 @family(block=THREADS, grid=lambda mX: mX.shape[0] // THREADS, args=counted(3 * THREADS),
         want=lambda x: counted(3 * THREADS)()[0].view(3, -1).flip(1).view(-1) + 1, bugs=(
     Bug("own_too_early", ("async-copy",), "A thread overwrites what its copy reads."),
-    Bug("of_another", ("async-copy",), "Behind a barrier, but before the copier's wait."),
-    Bug("added_to", ("async-copy",), "An atomic update of what a copy still reads."),
-    Bug("unordered", ("global-race",), "No barrier between another's copy and the store.",
+    Bug("of_another", ("async-copy",),
+        "A store follows a barrier, but precedes the copying thread's wait."),
+    Bug("added_to", ("async-copy",),
+        "An atomic operation updates elements that a copy still reads."),
+    Bug("unordered", ("global-race",),
+        "There is no barrier between another thread's copy and the store.",
         loose=True),
     Bug("waited_but_one", ("async-copy",), "The wait leaves the newest group open."),
 ))  # fmt: skip
@@ -62,8 +65,8 @@ def tile_in_place(mX, bug):
 
 @family(block=THREADS, args=counted(5, THREADS), want=lambda x: counted(5, THREADS)()[0].cumsum(0),
         bugs=(
-    Bug("row_ahead", ("async-copy",), "The result goes to the row that is on its way."),
-    Bug("row_after", ("async-copy",), "So it does, in a circle."),
+    Bug("row_ahead", ("async-copy",), "The result overwrites the row that is in flight."),
+    Bug("row_after", ("async-copy",), "The result overwrites the row in flight, cyclically."),
 ))  # fmt: skip
 @cute.kernel
 def one_ahead(mX, bug):
@@ -97,11 +100,12 @@ def one_ahead(mX, bug):
         want=lambda x: counted(3 * TILE)()[0].view(3, -1).flip(1).view(-1) + 1, bugs=(
     Bug("own_too_early", ("async-copy",), "The copying thread overwrites the source."),
     Bug("of_others", ("async-copy",), "Another thread overwrites the source after a barrier."),
-    Bug("stored_over", ("async-copy",), "A store by bulk copy to the source of another.",
+    Bug("stored_over", ("async-copy",), "A bulk store overwrites another copy's source.",
         loose=True, also=("uninitialised-shared",)),
-    Bug("read_back", ("async-copy",), "Others read before the store is known to be over.",
+    Bug("read_back", ("async-copy",),
+        "Other threads read before the store is known to be complete.",
         loose=True),
-    Bug("twice", ("async-copy",), "Two stores to one tile are in flight."),
+    Bug("twice", ("async-copy",), "Two stores to the same tile are in flight."),
     Bug("leader_reads", ("async-copy",), "The thread that stores reads before it waits.",
         loose=True),
 ))  # fmt: skip
@@ -153,13 +157,13 @@ def bulk_in_place(mX, bug):
 # ----------------------------------------------------------------------
 @family(block=THREADS, args=lambda: (fk.randn(2 * TILE), fk.empty(THREADS)),
         want=lambda x, y: x[:THREADS] * 2 + x[TILE : TILE + THREADS], bugs=(
-    Bug("bulk_to_one_place", ("async-copy",), "One thread starts both to one place."),
-    Bug("bulk_of_two_threads", ("async-copy",), "Two threads start two to one place."),
-    Bug("bulk_over_cp_async", ("async-copy",), "A cp.async to that place is in flight.",
+    Bug("bulk_to_one_place", ("async-copy",), "One thread starts both copies to the same target."),
+    Bug("bulk_of_two_threads", ("async-copy",), "Two threads start two copies to the same target."),
+    Bug("bulk_over_cp_async", ("async-copy",), "A cp.async to the same target is in flight.",
         loose=True),
-    Bug("cp_async_over_bulk", ("async-copy",), "A bulk copy to that place is in flight.",
+    Bug("cp_async_over_bulk", ("async-copy",), "A bulk copy to the same target is in flight.",
         loose=True),
-    Bug("cp_async_twice", ("async-copy",), "Two cp.async to one place."),
+    Bug("cp_async_twice", ("async-copy",), "Two cp.async have the same target."),
 ))  # fmt: skip
 @cute.kernel
 def two_tiles(mX, mY, bug):
@@ -200,9 +204,10 @@ def two_tiles(mX, mY, bug):
 
 
 @family(block=THREADS, args=pair(3 * TILE), want=lambda x, y: x, bugs=(
-    Bug("stored_too_early", ("async-copy",), "The store does not wait for what it stores.",
+    Bug("stored_too_early", ("async-copy",), "The store does not wait for its source.",
         loose=True),
-    Bug("brought_too_early", ("async-copy",), "The next tile comes while this one is stored."),
+    Bug("brought_too_early", ("async-copy",),
+        "The next tile arrives while this one is being stored."),
 ))  # fmt: skip
 @cute.kernel
 def passed_through(mX, mY, bug):

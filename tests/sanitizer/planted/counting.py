@@ -44,11 +44,12 @@ RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
         loose=True),
     Bug("half_cleared", UNINITIALISED, "Only the first half of the counters starts at 0.",
         loose=True),
-    Bug("counting_too_early", RACE, "Some count before others have cleared.", changes_result=True),
-    Bug("without_atomics", RACE, "Counters in shared memory go up by a plain addition."),
-    Bug("emptied_too_early", RACE, "Counters are added to the total while others count.",
+    Bug("counting_too_early", RACE,
+        "Some threads count before others have cleared the counters.", changes_result=True),
+    Bug("without_atomics", RACE, "Counters in shared memory are incremented without atomics."),
+    Bug("emptied_too_early", RACE, "Counters are added to the total while other threads count.",
         changes_result=True),
-    Bug("added_without_atomics", ("global-race",), "Blocks add to the total plainly."),
+    Bug("added_without_atomics", ("global-race",), "Blocks add to the total without atomics."),
     Bug("into_empty", ("uninitialised-global",), "The total does not start at 0.",
         args=numbers(fk.empty)),
 ))  # fmt: skip
@@ -81,9 +82,9 @@ def histogram(mX, mH, bug):
 
 
 @family(block=THREADS, args=values, want=running, bugs=(
-    Bug("replacing_too_early", RACE, "Values are replaced while others still read them.",
+    Bug("replacing_too_early", RACE, "Values are replaced while other threads still read them.",
         changes_result=True),
-    Bug("reading_too_early", RACE, "The next step reads before all have written.",
+    Bug("reading_too_early", RACE, "The next step reads before all threads have written.",
         changes_result=True),
 ))  # fmt: skip
 @cute.kernel
@@ -105,7 +106,7 @@ def scan(mX, mY, bug):
 
 
 @family(block=THREADS, args=values, want=running, bugs=(
-    Bug("in_one_buffer", RACE, "Old and new buffer are the same.", changes_result=True),
+    Bug("in_one_buffer", RACE, "The old and the new buffer are the same.", changes_result=True),
     Bug("without_barrier", RACE, "No barrier between the steps.", also=UNINITIALISED),
 ))  # fmt: skip
 @cute.kernel
@@ -130,7 +131,8 @@ def two_buffer_scan(mX, mY, bug):
 @family(block=THREADS, args=values, want=running, bugs=(
     Bug("without_barrier", RACE, "The first warp's total is read without a barrier.",
         changes_result=True),
-    Bug("of_the_next_warp", ("out-of-bounds",), "The total is taken from a warp that is not."),
+    Bug("of_the_next_warp", ("out-of-bounds",),
+        "The total is taken from a warp that does not exist."),
 ))  # fmt: skip
 @cute.kernel
 def warp_scan(mX, mY, bug):
@@ -154,9 +156,10 @@ def warp_scan(mX, mY, bug):
 
 
 @family(block=THREADS, args=totals(1, 1, 1), want=tallied, bugs=(
-    Bug("no_most", ("out-of-bounds",), "No room for the largest.", args=totals(0, 1, 1)),
-    Bug("no_sum", ("out-of-bounds",), "No room for the sum.", args=totals(1, 0, 1)),
-    Bug("no_squares", ("out-of-bounds",), "No room for the squares.", args=totals(1, 1, 0)),
+    Bug("no_most", ("out-of-bounds",), "There is no room for the maximum.", args=totals(0, 1, 1)),
+    Bug("no_sum", ("out-of-bounds",), "There is no room for the sum.", args=totals(1, 0, 1)),
+    Bug("no_squares", ("out-of-bounds",),
+        "There is no room for the squares.", args=totals(1, 1, 0)),
 ))  # fmt: skip
 @cute.kernel
 def tally(mX, mMost, mSum, mSquares):

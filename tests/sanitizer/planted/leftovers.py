@@ -32,13 +32,13 @@ LEFTOVER = ("uninitialised-shared",)
 
 @family(block=WARP, args=lambda: (fk.randn(N), fk.zeros(2 + THREADS)), want=summed_up, bugs=(
     Bug("summed", LEFTOVER, "The tail is added."),
-    Bug("times_zero", LEFTOVER, "The tail is multiplied by 0, and may be NaN."),
+    Bug("times_zero", LEFTOVER, "The tail is multiplied by 0, but may be NaN."),
     Bug("half_masked", LEFTOVER, "One element too many is added."),
-    Bug("maximum", LEFTOVER, "The maximum is of the tail, too."),
-    Bug("chosen", LEFTOVER, "A comparison with the tail chooses."),
-    Bug("shuffled", LEFTOVER, "A lane inside gets a value from one beyond the end."),
+    Bug("maximum", LEFTOVER, "The maximum includes the tail."),
+    Bug("chosen", LEFTOVER, "A comparison with the tail selects a value."),
+    Bug("shuffled", LEFTOVER, "A lane before the end gets a value from a lane beyond the end."),
     Bug("stored", LEFTOVER, "The tail is stored."),
-    Bug("twice", LEFTOVER, "A sum of a value and one of the tail is stored."),
+    Bug("twice", LEFTOVER, "The sum of a value and a leftover is stored."),
 ))  # fmt: skip
 @cute.kernel
 def tail(mX, mY, bug):
@@ -86,11 +86,11 @@ def tail(mX, mY, bug):
 @family(block=THREADS, args=lambda: (fk.randint(0, 9, N), fk.zeros(N, dtype=torch.int32)),
         want=lambda x, y: torch.where(x > 0, x + 1, x), bugs=(
     Bug("branches", LEFTOVER, "A branch depends on the tail.", also=("global-race",)),
-    Bug("loops", LEFTOVER, "The number of rounds does.", also=("global-race",)),
-    Bug("votes", LEFTOVER, "A vote does.", also=("global-race",)),
-    Bug("ballots", LEFTOVER, "A ballot holds bits of the tail.", also=("global-race",)),
-    Bug("is_an_index", LEFTOVER, "An index is one of the tail.", also=("global-race",)),
-    Bug("is_a_lane", LEFTOVER, "A lane's number is one of the tail."),
+    Bug("loops", LEFTOVER, "The number of rounds depends on the tail.", also=("global-race",)),
+    Bug("votes", LEFTOVER, "A vote depends on the tail.", also=("global-race",)),
+    Bug("ballots", LEFTOVER, "A ballot contains bits of the tail.", also=("global-race",)),
+    Bug("is_an_index", LEFTOVER, "An index comes from the tail.", also=("global-race",)),
+    Bug("is_a_lane", LEFTOVER, "A lane's number comes from the tail."),
     Bug("is_a_mask", LEFTOVER, "Some bits of the tail are added."),
 ))  # fmt: skip
 @cute.kernel
@@ -130,9 +130,9 @@ def flags(mX, mY, bug):
 @family(block=THREADS,
         args=lambda: (fk.randn(N - 1, dtype=torch.float16), fk.zeros(THREADS, dtype=torch.float16)),
         want=lambda x, y: [(y[: N - 1], 2 * x)], static=(1,), bugs=(
-    Bug("both_stored", LEFTOVER, "Of the last word one half was written, both are stored."),
+    Bug("both_stored", LEFTOVER, "Half of the last word was written, but both halves are stored."),
     Bug("both_added", LEFTOVER, "Both halves of the last word are added."),
-    Bug("in_128_bits", LEFTOVER, "Of the last vector a part was written, all is stored."),
+    Bug("in_128_bits", LEFTOVER, "Part of the last vector was written, but all of it is stored."),
     Bug("summed_vector", LEFTOVER, "All of the last vector is added up."),
     Bug("packed", LEFTOVER, "One element too many is stored."),
 ))  # fmt: skip
@@ -165,12 +165,12 @@ def half_tail(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (fk.randn(N), fk.zeros(THREADS + 1)),
         want=lambda x, y: [(y[:N], 3 * x), (y[-1:], x.sum()[None])], bugs=(
-    Bug("by_another", LEFTOVER, "Another thread stores what comes of the tail.",
+    Bug("by_another", LEFTOVER, "Another thread stores a value computed from the tail.",
         also=("global-race",)),
-    Bug("rotated", LEFTOVER, "The last thread stores what its neighbour left."),
-    Bug("in_an_atomic", LEFTOVER, "An atomic of shared memory adds the tail."),
-    Bug("by_register_index", LEFTOVER, "It goes through an array of registers."),
-    Bug("four_times", LEFTOVER, "Sums of four, the last ones of the tail."),
+    Bug("rotated", LEFTOVER, "The last thread stores its neighbour's leftover."),
+    Bug("in_an_atomic", LEFTOVER, "An atomic operation on shared memory adds the tail."),
+    Bug("by_register_index", LEFTOVER, "The tail passes through an array of registers."),
+    Bug("four_times", LEFTOVER, "Groups of four are added; the last includes the tail."),
 ))  # fmt: skip
 @cute.kernel
 def passed_on(mX, mY, bug):
@@ -211,9 +211,9 @@ def passed_on(mX, mY, bug):
 
 @family(block=THREADS, grid=2, args=lambda: (fk.randn(3, 4 * WARP), fk.zeros(4, 4 * WARP)),
         want=normed, static=(0, 1), bugs=(
-    Bug("rows_unguarded", LEFTOVER, "Rows that are not there are stored."),
-    Bug("one_row_more", LEFTOVER, "One of them is."),
-    Bug("of_the_block", LEFTOVER, "The mean is of two rows, of which one is not there."),
+    Bug("rows_unguarded", LEFTOVER, "Missing rows are stored."),
+    Bug("one_row_more", LEFTOVER, "One missing row is stored."),
+    Bug("of_the_block", LEFTOVER, "The mean is of two rows, one of which is missing."),
 ))  # fmt: skip
 @cute.kernel
 def async_norm(mX, mY, bug):
@@ -248,9 +248,9 @@ def async_norm(mX, mY, bug):
 @family(block=THREADS, grid=2, cluster=(2, 1, 1),
         args=lambda: (fk.randn(2, 48), fk.zeros(2, THREADS)),
         want=lambda x, y: [(y[:, :48], 3 * x)], static=(1,), bugs=(
-    Bug("copied_whole", LEFTOVER, "A bulk copy takes all of a buffer that is filled in part."),
-    Bug("one_not_stored", LEFTOVER, "One element of what it takes was not stored."),
-    Bug("branches_on_it", LEFTOVER, "A branch depends on what the other block left.",
+    Bug("copied_whole", LEFTOVER, "A bulk copy moves all of a partly filled buffer."),
+    Bug("one_not_stored", LEFTOVER, "One element that the copy moves was not written."),
+    Bug("branches_on_it", LEFTOVER, "A branch depends on the other block's leftovers.",
         also=("global-race",)),
 ))  # fmt: skip
 @cute.kernel

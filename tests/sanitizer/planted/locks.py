@@ -33,10 +33,10 @@ def three_rounds(x):
 @family(block=THREADS, grid=lambda mX, mL, mY: mX.shape[0],
         args=lambda: (integers(5, THREADS), zeros(1), zeros(THREADS)),
         want=lambda x, l, y: x.sum(0).int(), bugs=(  # noqa: E741
-    Bug("not_taken", RACE, "Nobody takes the lock."),
-    Bug("entered_early", RACE, "Threads do not wait for the one that takes the lock."),
+    Bug("not_taken", RACE, "No thread takes the lock."),
+    Bug("entered_early", RACE, "Threads do not wait for the thread that takes the lock."),
     Bug("left_early", RACE, "The lock is released while other warps are still adding."),
-    Bug("never_released", (*ENDLESS, "deadlock"), "Nobody releases the lock.", loose=True,
+    Bug("never_released", (*ENDLESS, "deadlock"), "No thread releases the lock.", loose=True,
         args=lambda: (integers(2, THREADS), zeros(1), zeros(THREADS))),
 ))  # fmt: skip
 @cute.kernel
@@ -63,8 +63,9 @@ def row_lock(mX, mL, mY, bug):
 
 @family(block=THREADS, grid=by_rows, args=lambda: (integers(4, THREADS), zeros(2), zeros(THREADS)),
         want=lambda x, t, y: torch.full_like(y, 15), bugs=(
-    Bug("number_only_read", RACE, "The number is read and not counted up: all have the same."),
-    Bug("next_called_early", RACE, "The next block is called before this one has added."),
+    Bug("number_only_read", RACE,
+        "The number is read but not incremented, so all blocks get the same."),
+    Bug("next_called_early", RACE, "The next number is called before this block has added."),
 ))  # fmt: skip
 @cute.kernel
 def ticket_lock(mX, mT, mY, bug):
@@ -95,14 +96,15 @@ def ticket_lock(mX, mT, mY, bug):
         want=lambda x, s, y: x.sum(0).int(), bugs=(
     Bug("no_turns", RACE, "Blocks of a tile do not wait for each other.",
         also=("uninitialised-global",)),
-    Bug("turn_passed_early", RACE, "The semaphore goes up before all threads have stored."),
-    Bug("others_do_not_wait", RACE, "Thread 0 waits for its turn, the others go on.",
+    Bug("turn_passed_early", RACE, "The semaphore is incremented before all threads have stored."),
+    Bug("others_do_not_wait", RACE, "Thread 0 waits for its turn, but the other threads continue.",
         also=("uninitialised-global",)),
-    Bug("first_adds_too", ("uninitialised-global",), "The first block adds to what is there."),
+    Bug("first_adds_too", ("uninitialised-global",),
+        "The first block adds to uninitialised memory."),
 ))  # fmt: skip
 @cute.kernel
 def turnstile(mX, mS, mY, bug):
-    """Block (tile, k) adds its part when the semaphore of its tile is k; the first block stores."""
+    """Block (tile, k) adds its part when its tile's semaphore is k; block (tile, 0) stores it."""
     tidx, _, _ = cute.arch.thread_idx()
     tile, k, _ = cute.arch.block_idx()
     turn = mS.iterator + tile
@@ -127,14 +129,14 @@ def turnstile(mX, mS, mY, bug):
 @family(block=THREADS, grid=by_rows, cooperative=True,
         args=lambda: (integers(3, THREADS), zeros(1), empty(3, THREADS), empty(3, THREADS)),
         want=lambda x, c, y, z: [(y, three_rounds(x))], bugs=(
-    Bug("in_one_buffer", RACE, "Old and new values are in one buffer."),
-    Bug("same_target", RACE, "The second barrier opens at once: the counter is not reset.",
+    Bug("in_one_buffer", RACE, "Old and new values share one buffer."),
+    Bug("same_target", RACE, "The second barrier opens immediately: the counter is not reset.",
         loose=True, also=("uninitialised-global",), seeds=2),
     Bug("one_block_fewer", RACE, "The barrier opens one block too early.", loose=True,
         also=("uninitialised-global",), seeds=2),
     Bug("arrives_early", RACE, "Thread 0 arrives before its block has stored.",
         also=("uninitialised-global",), loose=True),
-    Bug("leaves_early", RACE, "Threads do not wait for the one that waits.",
+    Bug("leaves_early", RACE, "Threads do not wait for the waiting thread.",
         also=("uninitialised-global",), loose=True),
 ))  # fmt: skip
 @cute.kernel
@@ -228,10 +230,10 @@ def dynamic_tree(mX, mY, bug):
 @family(block=32, grid=by_rows, args=lambda: (integers(4), zeros(4), empty(4)),
         want=lambda x, f, y: x.cumsum(0).int(), bugs=(
     Bug("waiting_for_itself", ENDLESS, "Each block waits for its own flag.", loose=True),
-    Bug("flag_never_set", ENDLESS, "Nobody sets the flags.", loose=True),
+    Bug("flag_never_set", ENDLESS, "No block sets its flag.", loose=True),
     Bug("flag_too_early", ("global-race",), "The flag is set before the sum is stored.",
         also=("uninitialised-global",)),
-    Bug("without_waiting", ("global-race",), "No block waits for the one before.",
+    Bug("without_waiting", ("global-race",), "No block waits for the previous block.",
         also=("uninitialised-global",)),
 ))  # fmt: skip
 @cute.kernel

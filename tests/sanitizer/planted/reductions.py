@@ -30,9 +30,10 @@ RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
 
 
 @family(block=THREADS, grid=by_rows, args=rows(150), want=row_sums, bugs=(
-    Bug("unguarded", RACE, "The tree starts before all parts are there.", changes_result=True),
-    Bug("without_syncwarp", RACE, "The last steps of the tree rely on lanes in lockstep."),
-    Bug("of_busy_threads", UNINITIALISED, "Threads without a column store no 0.", args=rows(50)),
+    Bug("unguarded", RACE, "The tree starts before all parts are stored.", changes_result=True),
+    Bug("without_syncwarp", RACE, "The last steps of the tree rely on lockstep execution."),
+    Bug("of_busy_threads", UNINITIALISED,
+        "Threads without a column do not store 0.", args=rows(50)),
 ))  # fmt: skip
 @cute.kernel
 def tree_sum(mX, mY, bug):
@@ -62,9 +63,10 @@ def tree_sum(mX, mY, bug):
 
 @family(block=128, args=lambda: (fk.randn(128), fk.empty(1)), want=lambda x, y: x.sum()[None],
         bugs=(
-    Bug("without_step_barrier", RACE, "No barrier between the steps of the tree.",
+    Bug("without_step_barrier", RACE, "There is no barrier between the steps of the tree.",
         changes_result=True),
-    Bug("without_predicate", ("out-of-bounds",), "All threads add, the last ones from outside.",
+    Bug("without_predicate", ("out-of-bounds",),
+        "All threads add; the last ones read past the end.",
         also=("shared-race",)),
 ))  # fmt: skip
 @cute.kernel
@@ -88,8 +90,8 @@ def wide_tree(mX, mY, bug):
 @family(block=THREADS, grid=by_rows, args=rows(150), want=row_sums, bugs=(
     Bug("without_barrier", RACE, "Thread 0 adds up before the other warp has stored.",
         changes_result=True),
-    Bug("with_one_slot", RACE, "Both warps store to element 0.", also=UNINITIALISED),
-    Bug("of_four_warps", UNINITIALISED, "Four partial sums are added, there are two."),
+    Bug("with_one_slot", RACE, "Both warps store in element 0.", also=UNINITIALISED),
+    Bug("of_four_warps", UNINITIALISED, "Four partial sums are added, but there are two."),
 ))  # fmt: skip
 @cute.kernel
 def block_sum(mX, mY, bug):
@@ -129,7 +131,7 @@ def combine(
 
 
 @family(block=THREADS, grid=by_rows, args=pair(2, 90), want=square, bugs=(
-    Bug("reusing_partials_early", RACE, "The buffer of the maxima takes the sums too early."),
+    Bug("reusing_partials_early", RACE, "The sums overwrite the buffer of the maxima too early."),
     Bug("without_partials_barrier", RACE, "Partial results are read without a barrier.",
         changes_result=True),
 ))  # fmt: skip
@@ -181,9 +183,10 @@ def online_softmax(mX, mY, bug):
 
 
 @family(block=THREADS, args=pair(3, THREADS), want=lambda x, y: x - x[:, :1], bugs=(
-    Bug("stored_by_everyone", RACE, "All threads store their own value to one element."),
+    Bug("stored_by_everyone", RACE, "All threads store their own values in one element."),
     Bug("read_at_once", RACE, "The value is read without a barrier.", also=UNINITIALISED),
-    Bug("stored_again_early", RACE, "The next value is stored before all have read this one."),
+    Bug("stored_again_early", RACE,
+        "The next value is stored before all threads have read this one."),
 ))  # fmt: skip
 @cute.kernel
 def centre(mX, mY, bug):

@@ -59,8 +59,9 @@ EMPTY, ASYNC, DEADLOCK = ("uninitialised-shared",), ("async-copy",), ("deadlock"
 
 @family(block=THREADS, grid=2, args=lambda: (integers(5, THREADS), zeros(1), empty(5, THREADS)),
         want=lambda x, n, y: 2 * x, bugs=(
-    Bug("fetched_plainly", GLOBAL, "The counter goes up by a plain addition.", loose=True),
-    Bug("stored_again_early", RACE, "The next row is stored before all have read this one."),
+    Bug("fetched_plainly", GLOBAL, "The counter is incremented without atomics.", loose=True),
+    Bug("stored_again_early", RACE,
+        "The next row is stored before all threads have read this one."),
     Bug("read_at_once", RACE, "The row is read without a barrier.", also=(*EMPTY, *OUT)),
     Bug("one_row_more", OUT, "The row is used before it is compared with the end."),
 ))  # fmt: skip
@@ -112,8 +113,8 @@ def other_type(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (integers(THREADS), empty(THREADS)),
         want=lambda x, y: folded(x), bugs=(
-    Bug("not_awaited", RACE, "Threads arrive and do not wait.", also=EMPTY),
-    Bug("parity_stays", DEADLOCK, "The parity does not change: every second wait is none."),
+    Bug("not_awaited", RACE, "Threads arrive, but do not wait.", also=EMPTY),
+    Bug("parity_stays", DEADLOCK, "The parity does not change, so every second wait ends at once."),
     Bug("counts_twice", DEADLOCK, "The mbarrier counts twice as many threads."),
     Bug("counts_one_warp", DEADLOCK, "The mbarrier counts one warp."),
 ))  # fmt: skip
@@ -145,8 +146,8 @@ def phases(mX, mY, bug):
 @family(block=THREADS, grid=lambda mK, mH, mNext: mK.shape[0] // THREADS,
         args=lambda: (fk.randint(0, 8, 128), fk.full((8,), -1, dtype=torch.int32), empty(128)),
         want=chained, bugs=(
-    Bug("plain_heads", GLOBAL, "Heads are replaced plainly.", loose=True),
-    Bug("next_by_key", GLOBAL, "The next element is noted under the key."),
+    Bug("plain_heads", GLOBAL, "Heads are replaced without atomics.", loose=True),
+    Bug("next_by_key", GLOBAL, "The next element is stored under the key."),
 ))  # fmt: skip
 @cute.kernel
 def lists(mK, mH, mNext, bug):
@@ -167,9 +168,10 @@ def lists(mK, mH, mNext, bug):
 
 @family(block=THREADS, grid=by_rows, args=lambda: (fk.arange(256).view(4, THREADS),),
         want=lambda x: torch.arange(256.0).view(4, THREADS).flip(1), bugs=(
-    Bug("without_barrier", GLOBAL, "No barrier between reading and writing."),
-    Bug("warp_barrier", GLOBAL, "sync_warp, but the values come from the other warp."),
-    Bug("row_of_a_neighbour", GLOBAL, "The row is one that another block writes."),
+    Bug("without_barrier", GLOBAL, "There is no barrier between the reads and the writes."),
+    Bug("warp_barrier", GLOBAL,
+        "There is only a sync_warp, but the values come from the other warp."),
+    Bug("row_of_a_neighbour", GLOBAL, "Another block writes the row."),
 ))  # fmt: skip
 @cute.kernel
 def turned_rows(mX, bug):
@@ -188,9 +190,9 @@ def turned_rows(mX, bug):
 
 @family(block=THREADS, args=lambda: (fk.randint(0, 255, THREADS), empty(8)),
         want=lambda x, y: bits_of(x), bugs=(
-    Bug("plainly", RACE, "Bits are set by a plain or."),
+    Bug("plainly", RACE, "Bits are set without atomics."),
     Bug("read_at_once", RACE, "Words are read while others set bits."),
-    Bug("one_word_more", OUT, "The word is one too far."),
+    Bug("one_word_more", OUT, "The word's index is too large by one."),
 ))  # fmt: skip
 @cute.kernel
 def bitmap(mX, mY, bug):
@@ -216,7 +218,7 @@ def bitmap(mX, mY, bug):
 @family(block=80, args=lambda: (integers(80), empty(80)),
         want=lambda x, y: x.sum().int().expand(80), bugs=(
     Bug("mask_of_eight", ("member-mask",), "The mask names 8 of the 16 lanes."),
-    Bug("of_four_warps", OUT, "The sums of four warps are added, there are three."),
+    Bug("of_four_warps", OUT, "The sums of four warps are added, but there are three."),
     Bug("barrier_of_128", (*DEADLOCK, "barrier-count"), "The barrier waits for 128 threads."),
 ))  # fmt: skip
 @cute.kernel
@@ -243,9 +245,11 @@ def odd_block(mX, mY, bug):
 
 @family(block=THREADS, args=pair(320), want=lambda x, y: x.view(-1, 32).flip(1).reshape(-1),
         static=(0,), bugs=(
-    Bug("one_lane_waits", ASYNC, "Lane 0 waits for its own copies, the others do not.", also=RACE),
-    Bug("without_syncwarp", RACE, "Another lane's copy is read after one's own wait.", also=ASYNC),
-    Bug("refilled_early", (*RACE, *ASYNC), "A stage is refilled while others still read it."),
+    Bug("one_lane_waits", ASYNC,
+        "Lane 0 waits for its own copies, but the other lanes do not wait.", also=RACE),
+    Bug("without_syncwarp", RACE,
+        "A lane waits for its own copy, but reads another lane's.", also=ASYNC),
+    Bug("refilled_early", (*RACE, *ASYNC), "A stage is refilled while other lanes still read it."),
     Bug("weak_wait", ASYNC, "The wait leaves one group too many in flight.", also=RACE),
 ))  # fmt: skip
 @cute.kernel
@@ -279,9 +283,9 @@ def own_stages(mX, mY, bug):
 @family(block=THREADS, grid=2, cluster=(2, 1, 1),
         args=lambda: (integers(2, THREADS), empty(2, THREADS)),
         want=lambda x, y: (x + 2 * x.flip(0, 1)).int(), bugs=(
-    Bug("never_waits", ("block-lifetime",), "The last barrier is arrived at, not awaited.",
+    Bug("never_waits", ("block-lifetime",), "Threads arrive at the last barrier, but do not wait.",
         also=("barrier-count",)),
-    Bug("says_so_first", RACE, "A block says that it has read before it has.",
+    Bug("says_so_first", RACE, "A block signals that it has read before it reads.",
         also=("block-lifetime",), loose=True),
 ))  # fmt: skip
 @cute.kernel
@@ -334,7 +338,7 @@ def relay(mX, mF, mY, bug):
 @family(block=THREADS, grid=2,
         args=lambda: (integers(4, THREADS), zeros(1), empty(THREADS), empty(4, THREADS)),
         want=lambda x, f, d, y: x.flip(1), bugs=(
-    Bug("flag_back_early", GLOBAL, "The flag is set back before the row is read.", seeds=6,
+    Bug("flag_back_early", GLOBAL, "The flag is reset before the row is read.", seeds=6,
         also=("uninitialised-global",)),
 ))  # fmt: skip
 @cute.kernel

@@ -47,10 +47,10 @@ def block_total(x: Int32, sT: cute.Tensor) -> Int32:
 @family(block=THREADS, grid=by_rows,
         args=lambda: (integers(4, THREADS), zeros(4), empty(4, THREADS)),
         want=lambda x, f, p: prefixes(x)[:, None].expand(-1, THREADS), bugs=(
-    Bug("not_awaited", RACE, "No block waits for the one before.", also=EMPTY),
+    Bug("not_awaited", RACE, "No block waits for the previous block.", also=EMPTY),
     Bug("flagged_first", RACE, "The flag is set before the sum is stored.", also=EMPTY),
     Bug("own_flag", ("endless", "deadlock"), "Each block waits for its own flag.", loose=True),
-    Bug("not_synced", SHARED, "The sum of the blocks before is read without a barrier.",
+    Bug("not_synced", SHARED, "The sum of the previous blocks is read without a barrier.",
         loose=True, also=("uninitialised-shared",)),
 ))  # fmt: skip
 @cute.kernel
@@ -88,8 +88,8 @@ def chained_sum(mX, mF, mP, bug):
         also=EMPTY),
     Bug("flag_not_read", RACE, "Sums of earlier blocks are read without waiting.", also=EMPTY,
         loose=True, seeds=2),
-    Bug("prefix_for_sum", RACE, "The prefix is read where only the sum is ready.", also=EMPTY),
-    Bug("read_at_once", SHARED, "Other threads read what thread 0 found without a barrier.",
+    Bug("prefix_for_sum", RACE, "The prefix is read when only the sum is ready.", also=EMPTY),
+    Bug("read_at_once", SHARED, "Other threads read thread 0's result without a barrier.",
         also=("uninitialised-shared",)),
 ))  # fmt: skip
 @cute.kernel
@@ -156,7 +156,7 @@ def packed_look_back(mX, mW, mY):
         also=("uninitialised-shared",)),
     Bug("counted_before_stored", SHARED, "A warp counts before it has stored its sum.",
         also=("uninitialised-shared",)),
-    Bug("last_but_one", SHARED, "The warp before the last adds up.",
+    Bug("last_but_one", SHARED, "The last warp but one adds all sums.",
         also=("uninitialised-shared",)),
 ))  # fmt: skip
 @cute.kernel

@@ -18,11 +18,11 @@ RACE, ASYNC, DEADLOCK = ("shared-race",), ("async-copy",), ("deadlock",)
 @family(block=96, args=pair(5 * 64),
         want=lambda x, y: (x * x).view(-1, 2, 32).flip(1, 2).reshape(-1), bugs=(
     Bug("announced_first", RACE, "The stage is announced before it is written."),
-    Bug("given_back_first", RACE, "The stage is given back before it is read."),
-    Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, and is full twice."),
+    Bug("given_back_first", RACE, "The stage is released before it is read."),
+    Bug("counts_half", DEADLOCK, "`full` waits for half of the warp, so it completes twice."),
     Bug("counts_one_warp", DEADLOCK, "`empty` waits for one of the two warps."),
-    Bug("wrong_stage", RACE, "The other stage is read.", also=("uninitialised-shared",)),
-    Bug("waits_by_stage", DEADLOCK, "The parity follows the stage, not the round."),
+    Bug("wrong_stage", RACE, "The wrong stage is read.", also=("uninitialised-shared",)),
+    Bug("waits_by_stage", DEADLOCK, "The parity depends on the stage instead of the round."),
     Bug("starts_full", DEADLOCK, "The producer begins by waiting for a phase."),
     Bug("never_full", DEADLOCK, "The producer does not arrive."),
 ))  # fmt: skip
@@ -62,11 +62,11 @@ def ring_of_warps(mX, mY, bug):
 
 
 @family(block=96, args=pair(4 * 32), want=lambda x, y: x + 1, bugs=(
-    Bug("loader_does_not_wait", RACE, "The loader overwrites what warp 1 may not have read.",
+    Bug("loader_does_not_wait", RACE, "The loader overwrites values that warp 1 may not have read.",
         also=("deadlock", "barrier-count")),
-    Bug("stored_over", RACE, "Warp 1 overwrites what warp 2 may not have read."),
+    Bug("stored_over", RACE, "Warp 1 overwrites values that warp 2 may not have read."),
     Bug("handed_on_early", RACE, "Warp 1 arrives before it has written."),
-    Bug("in_one_buffer", RACE, "Both hand-overs use one buffer.", loose=True),
+    Bug("in_one_buffer", RACE, "Both transfers use the same buffer.", loose=True),
 ))  # fmt: skip
 @cute.kernel
 def bucket_chain(mX, mY, bug):
@@ -105,8 +105,8 @@ def bucket_chain(mX, mY, bug):
 @family(block=64, args=lambda: (fk.randn(128), fk.empty(32)),
         want=lambda x, y: (x.view(4, 32) * torch.tensor([8.0, 4.0, 2.0, 1.0])[:, None]).sum(0),
         bugs=(
-    Bug("nobody_begins", DEADLOCK, "No warp hands the first turn over."),
-    Bug("same_barrier", DEADLOCK, "Both turns use one barrier.", seeds=1,
+    Bug("nobody_begins", DEADLOCK, "No warp passes on the first turn."),
+    Bug("same_barrier", DEADLOCK, "Both turns use the same barrier.", seeds=1,
         also=("uninitialised-shared", *RACE)),
     Bug("passed_on_first", RACE, "The turn is passed on before the update."),
 ))  # fmt: skip
@@ -140,7 +140,8 @@ def in_turn(mX, mY, bug):
 @family(block=64, args=pair(7 * 32), want=lambda x, y: 2 * x.view(-1, 32).flip(1).reshape(-1),
         static=(0,), bugs=(
     Bug("not_awaited", DEADLOCK, "The loader does not wait until a stage is free."),
-    Bug("arrives_too_early", (*RACE, *ASYNC), "It arrives when the copies have only begun."),
+    Bug("arrives_too_early", (*RACE, *ASYNC),
+        "The loader arrives when its copies have only started."),
     Bug("weak_wait", (*RACE, *ASYNC), "The wait leaves one group too many in flight."),
 ))  # fmt: skip
 @cute.kernel
@@ -180,9 +181,9 @@ def async_loader(mX, mY, bug):
 
 @family(block=64, grid=lambda mX, mY: mX.shape[0] // 64, args=pair(3 * 64),
         want=lambda x, y: x.view(3, 64).flip(1).reshape(-1), bugs=(
-    Bug("others_do_not_wait", (*ASYNC, *RACE), "No barrier after the wait of thread 0.",
+    Bug("others_do_not_wait", (*ASYNC, *RACE), "There is no barrier after thread 0's wait.",
         also=("uninitialised-shared",)),
-    Bug("nobody_waits", ASYNC, "A barrier, but nobody waits for the copy.",
+    Bug("nobody_waits", ASYNC, "There is a barrier, but no thread waits for the copy.",
         also=("block-lifetime", "uninitialised-shared")),
 ))  # fmt: skip
 @cute.kernel

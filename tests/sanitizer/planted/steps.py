@@ -48,8 +48,8 @@ RACE, OUT, EMPTY = ("shared-race",), ("out-of-bounds",), ("uninitialised-shared"
 @family(block=THREADS, args=lambda: (fk.randint(0, 99, THREADS), empty(THREADS)),
         want=lambda x, y: x.sort().values.int(), bugs=(
     Bug("without_barrier", RACE, "No barrier between the steps.", loose=True),
-    Bug("warp_barrier", RACE, "sync_warp for all steps, also those across warps.", loose=True),
-    Bug("wrong_partner", (*OUT, *RACE), "The partner is i + 2^j, not i xor 2^j.",
+    Bug("warp_barrier", RACE, "All steps use sync_warp, even those across warps.", loose=True),
+    Bug("wrong_partner", (*OUT, *RACE), "The partner is i + 2^j instead of i xor 2^j.",
         also=RACE, loose=True),
     Bug("all_swap", RACE, "Both partners compare and swap.", loose=True),
 ))  # fmt: skip
@@ -79,11 +79,12 @@ def bitonic_sort(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (integers(THREADS), empty(THREADS)),
         want=lambda x, y: ring_sums(x), bugs=(
-    Bug("without_first_barrier", RACE, "The first step begins before all have stored.",
+    Bug("without_first_barrier", RACE, "The first step begins before all threads have stored.",
         changes_result=True),
-    Bug("old_is_new", RACE, "The new values go to the old buffer.", loose=True, also=EMPTY),
+    Bug("old_is_new", RACE,
+        "The new values are written to the old buffer.", loose=True, also=EMPTY),
     Bug("without_barrier", RACE, "No barrier between the steps.", also=EMPTY, loose=True),
-    Bug("one_step_ahead", (*EMPTY, *RACE), "The index of the buffer read is one ahead.",
+    Bug("one_step_ahead", (*EMPTY, *RACE), "The index of the buffer that is read is one ahead.",
         also=RACE, loose=True),
 ))  # fmt: skip
 @cute.kernel
@@ -110,10 +111,11 @@ def jacobi(mX, mY, bug):
         args=lambda: (fk.randint(-9, 9, 192), zeros(1), zeros(192)), want=packed, bugs=(
     Bug("counted_late", RACE, "The counts are added up before both warps have stored.",
         changes_result=True, also=EMPTY),
-    Bug("stored_late", RACE, "The block's place is read without a barrier.",
+    Bug("stored_late", RACE, "The block's slot is read without a barrier.",
         also=(*EMPTY, "global-race", "out-of-bounds", "uninitialised-shared")),
-    Bug("drawn_plainly", ("global-race",), "The counter goes up by a plain addition.", loose=True),
-    Bug("without_first_warp", ("global-race",), "Both warps store from the same place."),
+    Bug("drawn_plainly", ("global-race",),
+        "The counter is incremented without atomics.", loose=True),
+    Bug("without_first_warp", ("global-race",), "Both warps store from the same position."),
 ))  # fmt: skip
 @cute.kernel
 def compaction(mX, mN, mY, bug):
@@ -146,9 +148,9 @@ def compaction(mX, mN, mY, bug):
 
 @family(block=THREADS, grid=by_tiles(8), args=pair(13, 18), want=boxes, bugs=(
     Bug("without_barrier", RACE, "The tile is used before it is complete."),
-    Bug("one_turn", EMPTY, "64 of the 100 places are filled."),
-    Bug("past_the_tile", OUT, "The second turn fills 128 places."),
-    Bug("above_the_first_row", OUT, "No predicate for rows above the first."),
+    Bug("one_turn", EMPTY, "64 of the 100 elements are filled."),
+    Bug("past_the_tile", OUT, "The second round fills 128 elements."),
+    Bug("above_the_first_row", OUT, "Rows above the first have no predicate."),
 ))  # fmt: skip
 @cute.kernel
 def box(mX, mY, bug):
@@ -184,7 +186,7 @@ def box(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (fk.randint(0, 8, 256), empty(8)),
         want=lambda x, h: torch.bincount(x.long(), minlength=8).int(), bugs=(
-    Bug("by_all", RACE, "All lanes add, not one for each value."),
+    Bug("by_all", RACE, "All lanes add, instead of one lane per value."),
     Bug("in_one", RACE, "Both warps use the first histogram.", loose=True),
     Bug("without_syncwarp", RACE, "Another lane adds to the same counter without sync_warp."),
 ))  # fmt: skip
@@ -212,7 +214,7 @@ def private_histograms(mX, mH, bug):
 
 
 @family(block=THREADS, args=pair(128, dtype=torch.float16), want=turned, bugs=(
-    Bug("half_by_a_neighbour", RACE, "A neighbour writes one half of a thread's word."),
+    Bug("half_by_a_neighbour", RACE, "A neighbour writes half of a thread's word."),
     Bug("without_barrier", RACE, "Words are read before their threads have turned them.",
         loose=True),
 ))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tails: unwritten elements of shared memory that are read; results of their use may be dropped."""
+"""Tails: unwritten elements of shared memory that kernels read, but whose effects they may drop."""
 
 import cutlass
 import torch
@@ -30,8 +30,8 @@ EMPTY = ("uninitialised-shared",)
 @family(block=THREADS, grid=lambda mX, mY: mY.shape[0],
         args=lambda: (fk.randn(2 * TILE - 37), fk.empty(2, TILE)),
         want=lambda x, y: [(y.view(-1)[: len(x)], torch.exp(2 * x + 1))], bugs=(
-    Bug("stored_without_predicate", EMPTY, "The leftover is stored: y has room for it."),
-    Bug("from_the_wrong_end", EMPTY, "The tile is read from its end, where the tail lies."),
+    Bug("stored_without_predicate", EMPTY, "The leftover is stored, because y has room for it."),
+    Bug("from_the_wrong_end", EMPTY, "The tile is read from its end, which is the tail."),
 ))  # fmt: skip
 @cute.kernel
 def dropped_tail(mX, mY, bug):
@@ -59,7 +59,7 @@ def dropped_tail(mX, mY, bug):
 
 @family(block=128, grid=by_parts(4), args=pair(5, 128), static=(0, 1),
         want=lambda x, y: x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-6), bugs=(
-    Bug("shared_over_warps", EMPTY, "Scales of rows past the end are added to the others."),
+    Bug("shared_over_warps", EMPTY, "The scales of rows past the end are added to the others."),
 ))  # fmt: skip
 @cute.kernel
 def row_norm(mX, mY, bug):
@@ -95,7 +95,7 @@ def row_norm(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (fk.randn(50), fk.empty(1)), want=lambda x, y: x.max()[None],
         bugs=(
-    Bug("not_chosen", EMPTY, "The maximum takes in what lies past the end."),
+    Bug("not_chosen", EMPTY, "The maximum includes values past the end."),
 ))  # fmt: skip
 @cute.kernel
 def chosen(mX, mY, bug):
@@ -120,7 +120,7 @@ def chosen(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (fk.randn(77, dtype=torch.float16), fk.empty(39)),
         want=in_pairs, bugs=(
-    Bug("both_added", EMPTY, "The half that nobody wrote is added."),
+    Bug("both_added", EMPTY, "The unwritten half is added."),
 ))  # fmt: skip
 @cute.kernel
 def odd_halves(mX, mY, bug):
@@ -147,11 +147,11 @@ def odd_halves(mX, mY, bug):
 
 @family(block=THREADS, args=placed,
         want=lambda x, i, y: [(y[:50], x.flip(0)), (y[50:], torch.zeros(14))], bugs=(
-    Bug("place_of_nobody", EMPTY, "An index that nobody wrote says where to store.",
+    Bug("place_of_nobody", EMPTY, "An unwritten index determines where to store.",
         also=("out-of-bounds", "global-race")),
-    Bug("decided_by_nobody", EMPTY, "A value that nobody wrote decides a branch."),
-    Bug("added_by_nobody", EMPTY, "A value that nobody wrote is added atomically."),
-    Bug("shuffled_from_nobody", EMPTY, "The last value comes from a lane that has none."),
+    Bug("decided_by_nobody", EMPTY, "An unwritten value decides a branch."),
+    Bug("added_by_nobody", EMPTY, "An unwritten value is added atomically."),
+    Bug("shuffled_from_nobody", EMPTY, "The last value comes from a lane without a value."),
 ))  # fmt: skip
 @cute.kernel
 def decisions(mX, mI, mY, bug):
@@ -182,11 +182,11 @@ def decisions(mX, mI, mY, bug):
 
 
 @family(block=THREADS, args=pair(8, 8), want=lambda x, y: x.T, bugs=(
-    Bug("shifted", EMPTY, "The column is one too far: the padding is stored."),
+    Bug("shifted", EMPTY, "The column is too large by one, so the padding is stored."),
 ))  # fmt: skip
 @cute.kernel
 def padded_tile(mX, mY, bug):
-    """Move 8 x 8 tiles with a padding column 128 bits at a time, including the padding."""
+    """Move 8 x 8 tiles that have a padding column, 128 bits at a time, including the padding."""
     tidx, _, _ = cute.arch.thread_idx()
     sX, sY = smem((8, 12), stride=(12, 1)), smem((8, 12), stride=(12, 1))
     row, col = tidx // 8, tidx % 8

@@ -101,12 +101,12 @@ def tensor_pipeline_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tensor
         args=lambda: (fk.randn(2 * ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS))),
     Bug("reused_early", (*COPY, "mbarrier"), "The producer does not wait for the consumers.",
         loose=True),
-    Bug("given_back_early", COPY, "A stage is given back before it is read."),
-    Bug("into_the_other", COPY, "A tile goes into another stage than its mbarrier's."),
-    Bug("expects_less", ("deadlock",), "Half of the bytes are expected."),
-    Bug("expects_more", ("deadlock",), "Twice the bytes are expected."),
+    Bug("given_back_early", COPY, "A stage is released before it is read."),
+    Bug("into_the_other", COPY, "A tile is loaded into a stage that is not its mbarrier's."),
+    Bug("expects_less", ("deadlock",), "The mbarrier expects half of the bytes."),
+    Bug("expects_more", ("deadlock",), "The mbarrier expects twice the bytes."),
     Bug("misaligned", ("misaligned",), "The second stage begins between two lines."),
-    Bug("too_large", ("out-of-bounds",), "The map says twice as many rows as there are.",
+    Bug("too_large", ("out-of-bounds",), "The map states twice as many rows as there are.",
         args=lambda: (fk.randn(ROWS, COLUMNS), fk.empty(2 * ROWS, COLUMNS))),
 ))  # fmt: skip
 @cute.jit
@@ -162,11 +162,11 @@ def tensor_store_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
 
 @family(args=pair(4 * ROWS, COLUMNS), want=lambda x, y: x + 1, static=(0, 1), bugs=(
     Bug("not_awaited", COPY, "The tile is filled again too early.", also=LIFETIME),
-    Bug("another_waits", COPY, "A warp waits that has started nothing.", also=LIFETIME),
-    Bug("without_barrier", COPY, "Stored before all have written."),
-    Bug("leaves", LIFETIME, "The block leaves while its tile is being read."),
-    Bug("unfenced", FENCE, "No proxy fence between the stores and the copy."),
-    Bug("fenced_too_soon", FENCE, "The proxy fence comes before the stores."),
+    Bug("another_waits", COPY, "The waiting warp has started no copy.", also=LIFETIME),
+    Bug("without_barrier", COPY, "The tile is stored before all threads have written it."),
+    Bug("leaves", LIFETIME, "The block exits while its tile is being read."),
+    Bug("unfenced", FENCE, "There is no proxy fence between the stores and the copy."),
+    Bug("fenced_too_soon", FENCE, "The proxy fence precedes the stores."),
     Bug("half_filled", ("uninitialised-shared",), "The last rows of the tile are not written."),
     Bug("fenced_by_one", FENCE, "Only the thread that starts the copy fences, too early."),
 ))  # fmt: skip
@@ -211,10 +211,10 @@ def tensor_in_place_kernel(load: cute.CopyAtom, mX: cute.Tensor, store: cute.Cop
 
 
 @family(args=pair(13, 44), want=lambda x, y: 2 * x, static=(0, 1), bugs=(
-    Bug("unfenced_in_place", FENCE, "No proxy fence before the tile goes."),
-    Bug("read_too_soon", COPY, "Nobody waits for the tile.", also=LIFETIME),
-    Bug("stored_too_soon", COPY, "The tile goes before all have changed it."),
-    Bug("map_of_the_input", ("read-only-write",), "The tile goes by the other tensor's map.",
+    Bug("unfenced_in_place", FENCE, "There is no proxy fence before the tile is stored."),
+    Bug("read_too_soon", COPY, "No thread waits for the tile.", also=LIFETIME),
+    Bug("stored_too_soon", COPY, "The tile is stored before all threads have changed it."),
+    Bug("map_of_the_input", ("read-only-write",), "The store uses the other tensor's map.",
         read_only=(0,)),
 ))  # fmt: skip
 @cute.jit
@@ -250,7 +250,7 @@ def tensor_sum_kernel(mX: cute.Tensor, atom: cute.CopyAtom, mY: cute.Tensor,
 
 
 @family(args=sums, want=lambda x, y: x.reshape(3, ROWS, COLUMNS).sum(0), static=(0, 1), bugs=(
-    Bug("stored", ("global-race",), "Blocks store where they should add."),
+    Bug("stored", ("global-race",), "Blocks store instead of adding."),
 ))  # fmt: skip
 @cute.jit
 def tensor_sum(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):
@@ -299,10 +299,11 @@ def tensor_multicast_kernel(atom: cute.CopyAtom, mX: cute.Tensor, mY: cute.Tenso
 
 @family(args=lambda: (fk.randn(2 * ROWS, COLUMNS), fk.empty(4 * ROWS, COLUMNS)),
         want=lambda x, y: x.repeat(2, 1), static=(0, 1), bugs=(
-    Bug("loaded_too_soon", COPY, "A tile comes while the other block still reads."),
+    Bug("loaded_too_soon", COPY, "A tile arrives while the other block still reads."),
     Bug("starts_alone", LIFETIME, "The other block may not have started.", loose=True,
         also=("mbarrier", "shared-race", *COPY)),
-    Bug("expects_its_own", COPY, "Each block expects only what it loads itself.", also=LIFETIME),
+    Bug("expects_its_own", COPY,
+        "Each block expects only the bytes that it loads itself.", also=LIFETIME),
 ))  # fmt: skip
 @cute.jit
 def tensor_multicast(mX: cute.Tensor, mY: cute.Tensor, bug: cutlass.Constexpr = None):

@@ -46,20 +46,22 @@ ASYNC, RACE = ("async-copy",), ("shared-race",)
 
 
 @family(block=THREADS, args=operands, want=product, static=(0, 1, 2), bugs=(
-    Bug("no_wait", ASYNC, "Nobody waits for the tiles.", also=RACE, loose=True),
-    Bug("weak_wait", ASYNC, "The wait leaves the tile in flight that is used.", also=RACE,
+    Bug("no_wait", ASYNC, "No thread waits for the tiles.", also=RACE, loose=True),
+    Bug("weak_wait", ASYNC, "The wait leaves the tile that is used in flight.", also=RACE,
         loose=True),
-    Bug("not_committed", ASYNC, "The first tiles are in no group before the third.", also=RACE,
+    Bug("not_committed", ASYNC, "The first tiles are not committed before the third.", also=RACE,
         loose=True),
-    Bug("no_barrier", RACE, "A wait, and no barrier before other warps' rows are read.",
+    Bug("no_barrier", RACE, "There is no barrier before other warps' rows are read.",
         also=ASYNC, loose=True),
-    Bug("wait_after_barrier", RACE, "The barrier stands before the wait.", loose=True),
-    Bug("stage_being_read", (*ASYNC, *RACE), "The next tile goes where this one is read.",
+    Bug("wait_after_barrier", RACE, "The barrier precedes the wait.", loose=True),
+    Bug("stage_being_read", (*ASYNC, *RACE),
+        "The next tile overwrites the stage that is being read.",
         also=(*RACE, "uninitialised-shared"), loose=True),
     Bug("half_a_tile", ("uninitialised-shared",), "Half of A's first tiles is never copied."),
-    Bug("beyond_the_last_stage", ("uninitialised-shared",), "The stage of B has no modulo.",
+    Bug("beyond_the_last_stage", ("uninitialised-shared",),
+        "B's stage is not reduced modulo the number of stages.",
         also=RACE),
-    Bug("c_over_a", RACE, "C is stored over a tile of A that other warps still read.", loose=True),
+    Bug("c_over_a", RACE, "C overwrites a tile of A that other warps still read.", loose=True),
     Bug("c_not_awaited", RACE, "C is read from shared memory without a barrier."),
 ))  # fmt: skip
 @cute.kernel

@@ -32,11 +32,12 @@ RACE, UNINITIALISED = ("shared-race",), ("uninitialised-shared",)
         args=lambda: (fk.randn(40, 21), fk.empty(21, 40)), want=lambda x, y: x.T, bugs=(
     Bug("without_barrier", RACE, "No barrier between writing and reading the tile.",
         changes_result=True),
-    Bug("barrier_first", RACE, "The barrier stands before the store.", changes_result=True),
-    Bug("syncwarp_only", RACE, "A barrier of the warp where one of the block is needed.",
+    Bug("barrier_first", RACE, "The barrier precedes the store.", changes_result=True),
+    Bug("syncwarp_only", RACE, "A sync_warp replaces the block's barrier.",
         changes_result=True),
-    Bug("rows_overlap", RACE, "Rows of the tile are 15 apart: two share an element."),
-    Bug("without_last_row", UNINITIALISED, "The last row is not loaded, but stored."),
+    Bug("rows_overlap", RACE,
+        "Rows of the tile are 15 elements apart, so two rows share an element."),
+    Bug("without_last_row", UNINITIALISED, "The last row is stored, but was not loaded."),
 ))  # fmt: skip
 @cute.kernel
 def transpose(mX, mY, bug):
@@ -66,9 +67,9 @@ def transpose(mX, mY, bug):
         grid=lambda mA, mB, mC: (mC.shape[1] // SIDE, mC.shape[0] // SIDE, 1),
         args=lambda: (fk.randn(8, 24), fk.randn(24, 8, seed=1), fk.empty(8, 8)),
         want=lambda a, b, c: a @ b, bugs=(
-    Bug("load_unguarded", RACE, "No barrier between loading a tile and using it.",
+    Bug("load_unguarded", RACE, "There is no barrier between loading a tile and using it.",
         loose=True, changes_result=True),
-    Bug("use_unguarded", RACE, "The next tile is loaded while others use this one.",
+    Bug("use_unguarded", RACE, "The next tile is loaded while other threads use this one.",
         loose=True, changes_result=True),
 ))  # fmt: skip
 @cute.kernel
@@ -94,8 +95,8 @@ def product(mA, mB, mC, bug):
 @family(block=THREADS, grid=by_parts(THREADS), args=pair(100), want=summed_neighbours, bugs=(
     Bug("without_barrier", RACE, "No barrier between loading the tile and using it.",
         loose=True, changes_result=True),
-    Bug("without_left_halo", UNINITIALISED, "Nobody loads the left halo."),
-    Bug("with_short_tile", ("out-of-bounds",), "The tile has room for one halo, not for two.",
+    Bug("without_left_halo", UNINITIALISED, "No thread loads the left halo."),
+    Bug("with_short_tile", ("out-of-bounds",), "The tile has room for one halo instead of two.",
         loose=True),
 ))  # fmt: skip
 @cute.kernel
@@ -121,9 +122,9 @@ def stencil(mX, mY, bug):
 @family(block=THREADS,
         args=lambda: (fk.randint(0, 9, THREADS), fk.empty(THREADS, dtype=torch.int32)),
         want=smoothed, bugs=(
-    Bug("read_unguarded", RACE, "Values are replaced while others still read them.",
+    Bug("read_unguarded", RACE, "Values are replaced while other threads still read them.",
         changes_result=True),
-    Bug("write_unguarded", RACE, "The next step reads before all have written.",
+    Bug("write_unguarded", RACE, "The next step reads before all threads have written.",
         changes_result=True),
 ))  # fmt: skip
 @cute.kernel
@@ -143,7 +144,8 @@ def smoothing(mX, mY, bug):
 
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.view(2, 32).flip(1).view(-1), bugs=(
     Bug("without_syncwarp", RACE, "Lanes read what other lanes wrote, without sync_warp."),
-    Bug("across_warps", RACE, "sync_warp, but the value comes from the other warp."),
+    Bug("across_warps", RACE,
+        "There is only a sync_warp, but the value comes from the other warp."),
 ))  # fmt: skip
 @cute.kernel
 def reverse(mX, mY, bug):

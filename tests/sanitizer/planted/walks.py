@@ -42,8 +42,8 @@ MISALIGNED = ("misaligned",)
 
 @family(block=THREADS, grid=3, args=pair(500), want=lambda x, y: 2 * x, bugs=(
     Bug("to_a_whole_step", OUT, "The end is rounded up to a whole step."),
-    Bug("from_one", OUT, "The walk begins and ends one element late."),
-    Bug("of_one_block", RACE, "The step is that of one block: blocks meet."),
+    Bug("from_one", OUT, "The loop begins and ends one element late."),
+    Bug("of_one_block", RACE, "The step is that of one block, so blocks overlap."),
 ))  # fmt: skip
 @cute.kernel
 def grid_stride(mX, mY, bug):
@@ -68,7 +68,7 @@ def grid_stride(mX, mY, bug):
 
 @family(block=THREADS, grid=by_parts(THREADS), args=lambda: (fk.randn(130), fk.empty(129)),
         want=lambda x, y: x[1:] - x[:-1], bugs=(
-    Bug("over_its_input", RACE, "The result goes to the tensor that is read."),
+    Bug("over_its_input", RACE, "The result overwrites the tensor that is read."),
     Bug("one_too_many", OUT, "The second view is one element too long."),
 ))  # fmt: skip
 @cute.kernel
@@ -86,9 +86,9 @@ def differences(mX, mY, bug):
 
 @family(block=THREADS, grid=by_parts(THREADS), args=lambda: (fk.arange(129),),
         want=lambda x: torch.arange(128.0, -1.0, -1.0), bugs=(
-    Bug("by_all", RACE, "Every pair is swapped by both of its threads.", loose=True),
-    Bug("counted_from_n", OUT, "The partner of 0 is n, not n - 1.", also=RACE),
-    Bug("one_sided", RACE, "The value goes to the neighbour of i.", loose=True),
+    Bug("by_all", RACE, "Both threads of a pair swap it.", loose=True),
+    Bug("counted_from_n", OUT, "The partner of 0 is n instead of n - 1.", also=RACE),
+    Bug("one_sided", RACE, "The value is written to the neighbour of i.", loose=True),
 ))  # fmt: skip
 @cute.kernel
 def flip(mX, bug):
@@ -110,8 +110,8 @@ def flip(mX, bug):
 
 @family(block=THREADS, grid=by_parts(THREADS), args=permuted(), want=lambda x, i, y: x.flip(0),
         bugs=(
-    Bug("doubled", RACE, "Two values go to one place."),
-    Bug("counted_from_one", OUT, "Places are counted from 1."),
+    Bug("doubled", RACE, "Two values are stored in the same element."),
+    Bug("counted_from_one", OUT, "Elements are counted from 1."),
     Bug("of_bad_indices", OUT, "One index is -1.", args=permuted(lambda n: [-1, *range(n - 1)])),
     Bug("of_equal_indices", RACE, "Two indices are equal, in different blocks.",
         args=permuted(lambda n: [n - 1, *range(1, n)])),
@@ -132,13 +132,13 @@ def scatter(mX, mI, mY, bug):
 
 @family(block=32, grid=lambda mX, mI, mY: mI.shape[0], args=rows_apart,
         want=lambda x, i, y: x[i.long()], static=(0, 2), bugs=(
-    Bug("at_odd_addresses", MISALIGNED, "Rows are taken to be 37 apart."),
+    Bug("at_odd_addresses", MISALIGNED, "The kernel assumes that rows are 37 floats apart."),
     Bug("starts_at_two", MISALIGNED, "Vectors start at the third element."),
 ))  # fmt: skip
 @cute.kernel
 def gather_rows(mX, mI, mY, bug):
-    """Gather rows of 37 floats, 40 apart. One warp per row uses 128-bit vectors, and reads the rest
-    of the row element by element.
+    """Gather rows of 37 floats, which begin 40 floats apart. One warp per row uses 128-bit vectors,
+    and reads the rest of the row element by element.
     """
     bidx, _, _ = cute.arch.block_idx()
     lane = cute.arch.lane_idx()
@@ -192,10 +192,10 @@ def packed_halves(mX, mY, bug):
         want=lambda x, f, d, y: 2 * x.flip(1), bugs=(
     Bug("flag_first", RACE, "A warp sets its flag before it has stored.",
         also=("uninitialised-global",), seeds=3),
-    Bug("not_awaited", RACE, "Nobody waits for the flags.", also=("uninitialised-global",)),
-    Bug("one_flag", RACE, "A warp waits for the flag of its own half, and reads the other.",
+    Bug("not_awaited", RACE, "No thread waits for the flags.", also=("uninitialised-global",)),
+    Bug("one_flag", RACE, "A warp waits for the flag of its own half, but reads the other half.",
         also=("uninitialised-global",), seeds=3),
-    Bug("plain_flag", RACE, "The flag is set by a plain store.", loose=True,
+    Bug("plain_flag", RACE, "The flag is set by an ordinary store.", loose=True,
         also=("uninitialised-global",)),
 ))  # fmt: skip
 @cute.kernel
@@ -231,10 +231,10 @@ def flagged_rows(mX, mF, mD, mY, bug):
 @family(block=THREADS, grid=by_rows,
         args=lambda: (integers(3, THREADS), zeros(1), empty(3, THREADS)),
         want=lambda x, n, y: [(n, x.sum().int()[None]), (y, x)], bugs=(
-    Bug("set_to_zero", RACE, "One thread sets the total to zero while others add."),
-    Bug("added_plainly_by_one", RACE, "One thread adds plainly, all others atomically.",
+    Bug("set_to_zero", RACE, "One thread sets the total to zero while others add to it."),
+    Bug("added_plainly_by_one", RACE, "One thread adds without atomics, all others with atomics.",
         loose=True),
-    Bug("read_at_once", RACE, "The total is read plainly while others add."),
+    Bug("read_at_once", RACE, "The total is read by an ordinary load while others add to it."),
 ))  # fmt: skip
 @cute.kernel
 def counted(mX, mN, mY, bug):
@@ -255,13 +255,13 @@ def counted(mX, mN, mY, bug):
 
 @family(block=32, grid=by_parts(9), args=lambda: (fk.randn(22, 7), fk.empty(7, 22)),
         want=lambda x, y: x.T, bugs=(
-    Bug("one_row_short", OUT, "The tile has 8 rows, 9 are used.", loose=True),
+    Bug("one_row_short", OUT, "The tile has 8 rows, but 9 are used.", loose=True),
     Bug("rows_not_compared", (*OUT, "uninitialised-shared"),
         "Rows past the end are stored.", also=("uninitialised-shared", *RACE)),
 ))  # fmt: skip
 @cute.kernel
 def cut_tile(mX, mY, bug):
-    """Read columns of a tile in shared memory, 33 apart; the last tile has fewer rows."""
+    """Transpose tiles of 9 rows through shared memory; the last tile has fewer rows."""
     tidx, bidx = indices()
     rows = 8 if const_expr(bug == "one_row_short") else 9
     sX = smem((rows, 7), stride=(7, 1))

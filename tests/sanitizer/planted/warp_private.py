@@ -31,10 +31,10 @@ RACE, MASK, ABSENT = ("shared-race",), ("member-mask",), ("shuffle-inactive",)
 
 @family(block=THREADS, args=pair(192),
         want=lambda x, y: x.view(6, 8, 4).transpose(1, 2).reshape(-1), bugs=(
-    Bug("read_early", RACE, "No sync_warp between writing and reading."),
-    Bug("written_early", RACE, "No sync_warp before the tile is written again."),
-    Bug("in_one_tile", RACE, "Both warps use one tile.", loose=True),
-    Bug("half_synced", RACE, "The halves of the warp wait apart, and read each other's.",
+    Bug("read_early", RACE, "There is no sync_warp between the writes and the reads."),
+    Bug("written_early", RACE, "There is no sync_warp before the tile is overwritten."),
+    Bug("in_one_tile", RACE, "Both warps use the same tile.", loose=True),
+    Bug("half_synced", RACE, "The halves of the warp synchronise separately, but exchange values.",
         loose=True),
 ))  # fmt: skip
 @cute.kernel
@@ -63,8 +63,9 @@ def warp_tiles(mX, mY, bug):
 
 @family(block=THREADS, args=pair(THREADS), want=lambda x, y: x.view(-1, 8).flip(1).reshape(-1),
         bugs=(
-    Bug("mask_of_the_next", MASK, "The mask names the next group, not the lane's own.", also=RACE),
-    Bug("across_groups", RACE, "The value is one of another group."),
+    Bug("mask_of_the_next", MASK,
+        "The mask names the next group instead of the lane's own.", also=RACE),
+    Bug("across_groups", RACE, "The value comes from another group."),
     Bug("mask_of_four", RACE, "The masks are those of half a group."),
 ))  # fmt: skip
 @cute.kernel
@@ -87,9 +88,9 @@ def quarters(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (fk.randint(-9, 9, THREADS), zeros(1), zeros(THREADS)),
         want=listed, bugs=(
-    Bug("from_lane_0", ABSENT, "Lane 0 is asked for the place, and may not be there.",
+    Bug("from_lane_0", ABSENT, "The slot comes from lane 0, which may be absent.",
         also=("global-race", *MASK)),
-    Bug("one_place", ("global-race",), "All lanes store to the first place."),
+    Bug("one_place", ("global-race",), "All lanes store in the first slot."),
 ))  # fmt: skip
 @cute.kernel
 def leaders(mX, mN, mY, bug):
@@ -113,8 +114,8 @@ def leaders(mX, mN, mY, bug):
 
 @family(block=32, args=lambda: (integers(32, 5), empty(32)), want=uneven, bugs=(
     Bug("meets_inside", ("deadlock",),
-        "sync_warp inside the loop, which lanes leave at different times."),
-    Bug("reduces_inside", ("deadlock",), "A shuffle inside the loop.", also=MASK),
+        "sync_warp is in the loop, which lanes leave at different times."),
+    Bug("reduces_inside", ("deadlock",), "A shuffle is in the loop.", also=MASK),
     Bug("does_not_meet", RACE, "The neighbour's total is read without sync_warp."),
 ))  # fmt: skip
 @cute.kernel
@@ -137,7 +138,7 @@ def uneven_loops(mX, mY, bug):
 
 
 @family(block=32, args=lambda: (integers(32), empty(32)), want=by_parity, bugs=(
-    Bug("of_odd_lanes", ABSENT, "The last step asks the lanes of the other branch."),
+    Bug("of_odd_lanes", ABSENT, "The last step reads lanes of the other branch."),
     Bug("mask_of_the_even", (*MASK, *ABSENT), "The mask is that of the other branch.", also=ABSENT),
 ))  # fmt: skip
 @cute.kernel
@@ -162,7 +163,7 @@ def shuffle_in_branches(mX, mY, bug):
 @family(block=THREADS, args=lambda: (fk.randn(2, 2), fk.empty(THREADS)),
         want=lambda x, y: (x.sum(0)[:, None] * torch.arange(1.0, 33.0)).view(-1), bugs=(
     Bug("read_at_once", RACE, "Lanes read without sync_warp.", also=("uninitialised-shared",)),
-    Bug("replaced_early", RACE, "Lane 0 writes again before all have read."),
+    Bug("replaced_early", RACE, "Lane 0 writes again before all lanes have read."),
     Bug("of_the_other_warp", RACE, "The value is the other warp's.", loose=True,
         also=("uninitialised-shared",)),
 ))  # fmt: skip

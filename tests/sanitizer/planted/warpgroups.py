@@ -52,17 +52,18 @@ IN_FLIGHT, FENCE, PROXY = ("async-product",), ("product-fence",), ("proxy-fence"
 
 
 @family(block=THREADS, args=operands, want=product, static=(0, 1, 2), bugs=(
-    Bug("no_wait", IN_FLIGHT, "Nobody waits for the last product.", loose=True),
+    Bug("no_wait", IN_FLIGHT, "No thread waits for the last product.", loose=True),
     Bug("wait_leaves_one", IN_FLIGHT, "The last product may still be in flight.", loose=True),
-    Bug("not_committed", IN_FLIGHT, "No product is in a group.", loose=True),
-    Bug("no_fence", FENCE, "wgmma.fence is left out.", loose=True),
-    Bug("no_proxy_fence", PROXY, "What cp.async has stored is not fenced.", loose=True),
+    Bug("not_committed", IN_FLIGHT, "No product is in a committed group.", loose=True),
+    Bug("no_fence", FENCE, "wgmma.fence is missing.", loose=True),
+    Bug("no_proxy_fence", PROXY, "There is no proxy fence after cp.async's stores.", loose=True),
     Bug("no_barrier", IN_FLIGHT, "The second warpgroup does not wait for the copies.",
         also=("async-copy", *PROXY), loose=True),
     Bug("copied_too_early", IN_FLIGHT, "The other warpgroup may still read the stage.", loose=True),
-    Bug("stage_too_few", IN_FLIGHT, "A tile comes into the stage before, still multiplied.",
+    Bug("stage_too_few", IN_FLIGHT,
+        "A tile is loaded into the previous stage, which a product still reads.",
         also=("async-copy", "uninitialised-shared"), loose=True),
-    Bug("stage_of_each_warp", ("wgmma",), "The warps of a warpgroup give two descriptors."),
+    Bug("stage_of_each_warp", ("wgmma",), "The warps of a warpgroup use two descriptors."),
 ))  # fmt: skip
 @cute.kernel
 def warpgroup_product(mA, mB, mC, bug):
@@ -123,7 +124,7 @@ def warpgroup_product(mA, mB, mC, bug):
 @family(block=WARPGROUP, args=one_tile, want=rescaled, static=(0, 1, 2), bugs=(
     Bug("scaled_too_early", IN_FLIGHT, "The sum is halved before the wait.", also=FENCE,
         loose=True),
-    Bug("not_fenced_again", FENCE, "The halved sum is not fenced.", loose=True),
+    Bug("not_fenced_again", FENCE, "There is no fence after the sum is halved.", loose=True),
     Bug("half_a_tile", ("uninitialised-shared",), "Half of the rows are never stored."),
     Bug("overwritten", IN_FLIGHT, "Columns of B are cleared before the wait.", also=PROXY,
         loose=True),

@@ -33,10 +33,11 @@ ABSENT, MASK = ("shuffle-inactive",), ("member-mask",)
 
 
 @family(block=32, args=integers, want=paired, bugs=(
-    Bug("shuffled_in_a_branch", ABSENT, "A shuffle of all lanes where 12 are left.", also=MASK),
-    Bug("with_half_the_mask", MASK, "All lanes shuffle, the mask names the lower half.",
+    Bug("shuffled_in_a_branch", ABSENT,
+        "All lanes are named in a shuffle that 12 lanes reach.", also=MASK),
+    Bug("with_half_the_mask", MASK, "All lanes shuffle, but the mask names only the lower half.",
         also=ABSENT),
-    Bug("with_masks_of_two_kinds", MASK, "The two halves name different masks."),
+    Bug("with_masks_of_two_kinds", MASK, "The two halves use different masks."),
 ))  # fmt: skip
 @cute.kernel
 def pairs(mX, mY, bug):
@@ -57,12 +58,12 @@ def pairs(mX, mY, bug):
 
 
 @family(block=32, args=integers, want=half_by_half, bugs=(
-    Bug("with_the_others_mask", (*MASK, *ABSENT), "The mask is that of the other half.",
+    Bug("with_the_others_mask", (*MASK, *ABSENT), "The mask is the other half's.",
         also=ABSENT, loose=True),
     Bug("across_the_middle", ABSENT, "The lower half shuffles with lanes of the upper half."),
     Bug("sent_by_the_last_lane", ABSENT, "The broadcast comes from a lane of the other half."),
-    Bug("synced_with_the_others", MASK, "sync_warp with the other half's mask."),
-    Bug("reduced_with_the_others", MASK, "A reduction with the other half's mask."),
+    Bug("synced_with_the_others", MASK, "sync_warp uses the other half's mask."),
+    Bug("reduced_with_the_others", MASK, "A reduction uses the other half's mask."),
 ))  # fmt: skip
 @cute.kernel
 def halves(mX, mY, bug):
@@ -92,7 +93,7 @@ def halves(mX, mY, bug):
 
 @family(block=32, args=lambda: (fk.randn(20), fk.empty(1)), want=lambda x, y: x.sum()[None], bugs=(
     Bug("of_lanes_with_a_value", ABSENT, "The shuffles are inside `if tidx < n`.", also=MASK),
-    Bug("after_some_have_left", ABSENT, "warp_reduction_sum inside `if tidx < n`.", also=MASK),
+    Bug("after_some_have_left", ABSENT, "warp_reduction_sum is inside `if tidx < n`.", also=MASK),
 ))  # fmt: skip
 @cute.kernel
 def tail_sum(mX, mY, bug):
@@ -117,7 +118,7 @@ def tail_sum(mX, mY, bug):
 
 @family(block=48, args=lambda: (fk.randn(48), fk.empty(3)), want=lambda x, y: x.view(3, 16).sum(1),
         bugs=(
-    Bug("from_lanes_not_there", ABSENT, "The second warp, of 16 lanes, sums 32.", also=MASK),
+    Bug("from_lanes_not_there", ABSENT, "The second warp has 16 lanes, but sums 32.", also=MASK),
 ))  # fmt: skip
 @cute.kernel
 def short_block(mX, mY, bug):
@@ -135,7 +136,7 @@ def short_block(mX, mY, bug):
 
 
 @family(block=32, args=lambda: (fk.randn(32), fk.zeros(32)), want=moved_together, bugs=(
-    Bug("voting_for_half", MASK, "All lanes vote, the mask names the lower half.",
+    Bug("voting_for_half", MASK, "All lanes vote, but the mask names only the lower half.",
         also=("global-race",)),
 ))  # fmt: skip
 @cute.kernel
@@ -173,10 +174,10 @@ RACE = ("shared-race",)
 
 
 @family(block=THREADS, args=pair, want=lambda x, y: x.view(2, 32).flip(1).view(-1), bugs=(
-    Bug("lower_half", RACE, "Only the lower half syncs."),
-    Bug("each_half", RACE, "Each half syncs for itself, and reads the other."),
-    Bug("each_byte", RACE, "Groups of 8 lanes sync, each with its own mask."),
-    Bug("all_but_one", RACE, "The mask leaves out lane 31."),
+    Bug("lower_half", RACE, "Only the lower half synchronises."),
+    Bug("each_half", RACE, "Each half synchronises separately, but reads the other half."),
+    Bug("each_byte", RACE, "Groups of 8 lanes synchronise, each with its own mask."),
+    Bug("all_but_one", RACE, "The mask omits lane 31."),
 ))  # fmt: skip
 @cute.kernel
 def mirrored_warps(mX, mY, bug):
@@ -204,7 +205,7 @@ def mirrored_warps(mX, mY, bug):
 
 
 @family(block=THREADS, args=pair, want=relayed, bugs=(
-    Bug("other_way_round", RACE, "The halves sync in the wrong order."),
+    Bug("other_way_round", RACE, "The halves synchronise in the wrong order."),
     Bug("without_the_link", RACE, "No lane is in both masks."),
 ))  # fmt: skip
 @cute.kernel
@@ -230,7 +231,8 @@ def lane_relay(mX, mY, bug):
 
 @family(block=THREADS, args=lambda: (*pair(), fk.empty(THREADS)), want=turned, bugs=(
     Bug("of_two_groups", ("global-race",), "Values come from another group.", loose=True),
-    Bug("without_second_sync", ("global-race",), "Overwritten while others may read.", loose=True),
+    Bug("without_second_sync", ("global-race",),
+        "Values are overwritten while others may read them.", loose=True),
 ))  # fmt: skip
 @cute.kernel
 def turning_quarters(mX, mS, mY, bug):
@@ -251,7 +253,8 @@ def turning_quarters(mX, mS, mY, bug):
 
 @family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.zeros(4)),
         want=lambda x, y: x.view(4, 16).sum(1), bugs=(
-    Bug("of_the_whole_warp", RACE, "A lane adds up its warp after half of it has synced."),
+    Bug("of_the_whole_warp", RACE,
+        "A lane adds up its whole warp after only half of it has synchronised."),
 ))  # fmt: skip
 @cute.kernel
 def half_leaders(mX, mY, bug):

@@ -123,8 +123,8 @@ def processor() -> str:
 
 @click.command(cls=Command)
 @click.option("--sizes", default="1024", help="comma-separated, default 1024")
-@click.option("--repeats", type=AtLeast(1), default=7, help="the best of so many runs counts")
-@click.option("--no-peers", is_flag=True, help="leave Triton's interpreter out")
+@click.option("--repeats", type=AtLeast(1), default=7, help="runs, of which the best counts")
+@click.option("--no-peers", is_flag=True, help="omit Triton's interpreter")
 @click.option("--out", type=Path, help="write the numbers as JSON to this file")
 def main(sizes: str, repeats: int, no_peers: bool, out: Path | None) -> None:
     """Measure how fast the virtual GPU runs three kernels, on one core, compared with Triton's
