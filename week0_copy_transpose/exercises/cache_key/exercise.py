@@ -72,6 +72,12 @@ def _different() -> Iterator[Pair]:
     )
     yield Pair(
         x,
+        _matrix(4, 8).to(torch.int32),
+        "a float32 and an int32 matrix",
+        "the size of an element does not determine its type; both types have four bytes.",
+    )
+    yield Pair(
+        x,
         _matrix(8, 8).view(2, 4, 8),
         "a matrix and a tensor of three dimensions",
         "the key lacks the number of dimensions.",

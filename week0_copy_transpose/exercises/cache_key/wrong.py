@@ -11,6 +11,8 @@ WRONG = (
           "lacks the element type"),
     Wrong("size of an element", {"return x.dtype": "return x.element_size()"},
           "both types have two bytes"),
+    Wrong("size, and whether bfloat16", {"return x.dtype": "return x.element_size(), str(x.dtype) == 'torch.bfloat16'"},
+          "both types have four bytes"),
     Wrong("last stride only", {_ORDER: "x.stride()[-1] == 1"}, "lacks the number of dimensions"),
     Wrong("dimensions for order", {_ORDER: "x.dim()"}, "lacks the memory order"),
     Wrong("fastest mode", {_ORDER: "(x.dim(), min(x.stride()) == x.stride()[-1])"},

@@ -22,7 +22,7 @@ WRONG = (
         for j in cutlass.range_constexpr(4):
             tXrX[(j, 0), 0, k] = tXrX[(j, 0), 0, k] if tXpX[0, 0, k] else low - 100.0
     x = tXrX.load()
-"""}, "row 3"),
+"""}, "every wrong element is 0.001953125"),
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
     Wrong("one element a load", {COPY: SCALAR}, "Bytes per load: 4"),

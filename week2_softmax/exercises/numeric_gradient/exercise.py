@@ -110,7 +110,7 @@ def _softmax(submission: Submission) -> str:
     number, by = torch.tensor(1.5, dtype=torch.float64), torch.tensor(2.0, dtype=torch.float64)
     if not math.isclose(_call(submission, lambda x: x.detach() ** 2, number, by), 6, rel_tol=1e-6):
         raise GateError("The gradient of f(x) = x² is wrong for x of shape ().")
-    turned = _draw(4, 3, seed=8)
+    turned = _draw(3, 4, seed=8).T  # not contiguous, and neither is the result of f
     got = _call(submission, lambda x: x.detach().T, _draw(3, 4, seed=9), turned)
     if not torch.allclose(got, turned.T, atol=1e-8):
         likely = (

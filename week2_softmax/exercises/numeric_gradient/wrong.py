@@ -53,8 +53,9 @@ WRONG = (
     Wrong("x itself changed, and its values restored", {STEP + f"        difference = {BOTH}\n": RESTORED},
           "the result of f is a view of its argument"),
     Wrong("one copy for all calls", {STEP + f"        difference = {BOTH}\n": RESTORED.replace("x.view", "p.view").replace("f(x)", "f(p)"),
-          "    dx = torch": "    p = x.clone()\n    dx = torch"}, "the result of f is a view of its argument"),
+          "    dx = torch": "    p = x.clone()\n    dx = torch"}, "The gradient of f(x) = x.T is wrong"),
     Wrong("a view of f's result", {"(difference * dy).sum()": "difference.view(-1) @ dy.view(-1)"}, "It raises RuntimeError"),
+    Wrong("a view of dy", {"(difference * dy).sum()": "difference.reshape(-1) @ dy.view(-1)"}, "view size is not compatible"),
     Wrong("at least one dimension", {"x.numel()": "len(x) * (x.numel() // len(x))"}, "len() of a 0-d tensor"),
     Wrong("no return", {"    return dx": "    pass"}, "tensor of shape (3,), got None"),
 )  # fmt: skip

@@ -77,7 +77,7 @@ WRONG = (
           "shift = m if rank * 64 + tidx // 32 * 32 < cute.size(gX, mode=[1]) else Float32(0.0)"}, "all mismatches are in row 2"),
     Wrong("its own warp's maximum", {"    lane, warp =": "    mine_m = m\n    lane, warp =",
           "    m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=4)\n": "    m_row = mine_m\n"},
-          "row 2"),
+          "in the first 128 columns (0 to 127)"),
     Wrong("maxima first, then sums", text=TWICE, says="one exchange of four pairs"),
     Wrong("another barrier of the cluster", {"    rX.store(cute.math.exp(x - m_row": ARRIVE + WAIT + "    rX.store(cute.math.exp(x - m_row"},
           "at most 1 cluster barrier"),
