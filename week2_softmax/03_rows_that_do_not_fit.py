@@ -698,11 +698,11 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # ### Exercise 3: share a row between two blocks
 #
 # Compute the softmax of each row of x, in float32, for rows of up to 512 elements in whole vectors
-# of four. Each thread keeps one vector in registers: thread `t` of the block of rank `r` can take
-# vector `64 r + t`. Each of the four warps sends its pair (m, s) to *both* blocks with
-# `store_async_dsmem`, and an mbarrier in each block counts the bytes that arrive. Read each element
-# once, write it once, and exchange the pairs once. The kernel requires compute capability 9.0 or
-# later. Signature: `two_blocks(x, y)`.
+# of four. Some elements are −∞, but not all elements of a row. Each thread keeps one vector in
+# registers: thread `t` of the block of rank `r` can take vector `64 r + t`. Each of the four warps
+# sends its pair (m, s) to *both* blocks with `store_async_dsmem`, and an mbarrier in each block
+# counts the bytes that arrive. Read each element once, write it once, and exchange the pairs once.
+# The kernel requires compute capability 9.0 or later. Signature: `two_blocks(x, y)`.
 #
 # **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at
 # most 1 cluster barrier, 16 bytes per load.
@@ -723,8 +723,8 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 #
 # <details><summary>Hint 3</summary>
 #
-# In the line that sends the pair, lane r of each warp sends to rank r. A warp without any elements
-# has m = -inf, so subtract 0 there.
+# In the line that sends the pair, lane r of each warp sends to rank r. A warp without elements, or
+# with -inf only, has m = -inf, so subtract 0 there.
 #
 # </details>
 

@@ -94,13 +94,14 @@ rule_picture()
 # %% [markdown] exercise="week2/choose_softmax" part="task"
 # ### Exercise 1: choose where to keep a row
 #
-# Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on an
-# architecture such as `"sm_90a"`. Return the first of these ways that is possible:
+# Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements, of any
+# torch dtype, on an architecture such as `"sm_90a"`. Return the first of these ways that is
+# possible:
 #
 # 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
 #    registers.
-# 2. `"staged"`, 1 block: the row consists of whole vectors of 16 bytes, which `cp.async` needs, and
-#    takes at most 96 kB in its own type.
+# 2. `"staged"`, 1 block: the GPU has `cp.async` (sm_80 and later), the row consists of whole
+#    vectors of 16 bytes, which `cp.async` needs, and takes at most 96 kB in its own type.
 # 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
 #    consists of whole vectors, and each block's part takes at most 96 kB.
 # 4. `"streaming"`, 1 block.
@@ -123,8 +124,8 @@ rule_picture()
 #
 # <details><summary>Hint 3</summary>
 #
-# The line that tests for clusters needs the *number* in `arch`: 100 is more than 90, but the string
-# 'sm_100a' sorts before 'sm_90a'.
+# The lines that test for `cp.async` and for clusters need the *number* in `arch`: 100 is more than
+# 90, but the string 'sm_100a' sorts before 'sm_90a'.
 #
 # </details>
 
@@ -144,13 +145,13 @@ fk.exercise("week2/choose_softmax").grade(choose_softmax)
 # ```python
 # def choose_softmax(n, dtype, arch):
 #     held, asked = 64 * 1024, 96 * 1024  # bytes of a row in registers; of a block in shared memory
-#     row = n * dtype.itemsize
+#     row, number = n * dtype.itemsize, int(arch.strip("sm_af"))
 #     if 4 * n <= held:
 #         return "registers", 1
-#     if row % 16 == 0:
+#     if row % 16 == 0 and number >= 80:
 #         if row <= asked:
 #             return "staged", 1
-#         if int(arch.strip("sm_af")) >= 90:
+#         if number >= 90:
 #             for blocks in (2, 4, 8):
 #                 if row <= blocks * asked:
 #                     return "cluster", blocks

@@ -33,6 +33,10 @@ def _matrix(
     return flat[start:].view(rows, pitch)[:, :cols]
 
 
+def _strided(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
+    return _matrix(8, 64).as_strided(shape, strides)
+
+
 class _Elsewhere(torch.Tensor):
     """A float32 matrix (4, 8) with the address of one here that claims to be on another device."""
 
@@ -65,6 +69,12 @@ def _different() -> Iterator[Pair]:
         half.to(torch.bfloat16),
         "a float16 and a bfloat16 matrix",
         "the size of an element does not determine its type; both types have two bytes.",
+    )
+    yield Pair(
+        x,
+        _matrix(4, 8).to(torch.int32),
+        "a float32 and an int32 matrix",
+        "the size of an element does not determine its type; both types have four bytes.",
     )
     yield Pair(
         x,
@@ -110,6 +120,14 @@ def _different() -> Iterator[Pair]:
             "in a matrix with one column, both modes have stride 1. The key must contain the *set* "
             "of modes with stride 1.",
         )
+    for one, two in (((1, 1, 4), (8, 4, 1)), ((1, 4, 1), (1, 1, 1)), ((1, 1, 4), (1, 4, 1))):
+        yield Pair(
+            _strided((4, 1, 1), one),
+            _strided((4, 1, 1), two),
+            f"strides {one} and strides {two}",
+            "the *set* of modes with stride 1 differs. Its size, its sum, and its first and last "
+            "members are not enough.",
+        )
     yield Pair(
         x,
         _matrix(4, 8, start=1),
@@ -142,6 +160,12 @@ def _different() -> Iterator[Pair]:
         _matrix(4, 8, torch.float16, start=1),
         "a float16 tensor 4 bytes after a multiple of 16 and one 2 bytes after it",
         "alignment has steps, down to the size of the element, which is 2 bytes here.",
+    )
+    yield Pair(
+        half,
+        _matrix(4, 8, torch.float16, start=4),
+        "a float16 tensor at a multiple of 16 bytes and one 8 bytes later",
+        "alignment has steps, in bytes, and 16 bytes is the highest of them for every type.",
     )
     for one, other in (("cpu", "cuda:0"), ("cpu", "meta"), ("cpu", "xpu:0")):
         yield Pair(
@@ -193,6 +217,33 @@ def _alike() -> Iterator[Pair]:
         "a tensor 4 bytes after a multiple of 16 and one 12 bytes after it",
         "both are multiples of 4 but not of 8, so the promise is the same. The remainder itself, "
         "`% 16`, distinguishes tensors that run the same code.",
+    )
+    yield Pair(
+        x,
+        _matrix(1, 8),
+        "4 × 8 and 1 × 8, both with strides (8, 1)",
+        "the sizes are in the key: a mode of size 1 has a stride as well.",
+    )
+    yield Pair(
+        _strided((2, 4, 8), (32, 8, 1)),
+        _strided((4, 2, 8), (8, 32, 1)),
+        "strides (32, 8, 1) and strides (8, 32, 1)",
+        "only *which* stride is 1 is compiled in; each call passes the others, in any order.",
+    )
+    yield Pair(
+        x,
+        _strided((4, 8), (0, 1)),
+        "strides (8, 1) and strides (0, 1)",
+        "0 is one of the strides that are not 1, and each call passes these.",
+    )
+    yield Pair(
+        x,
+        _matrix(4, 8).requires_grad_(),
+        "a tensor without and one with `requires_grad`",
+        "the key contains more than the five facts; autograd does not change the kernel.",
+    )
+    yield Pair(
+        _strided((), ()), _strided((), ()), "two tensors without dimensions", "neither has a mode."
     )
 
 

@@ -40,6 +40,20 @@ WRONG = (
         "it does not count from the end: it points before the tensor.",
     ),
     Wrong(
+        "a tile of integers",
+        {
+            "allocate_tensor(mX.element_type": "allocate_tensor(cutlass.Int32",
+            "mX[row0 + ty + k, col0 + tx]": "mX[row0 + ty + k, col0 + tx].to(cutlass.Int32)",
+            "sX[tx, ty + k]": "sX[tx, ty + k].to(mY.element_type)",
+        },
+        "float32, the result is wrong",
+    ),
+    Wrong(
+        "zeros not stored",
+        {f"            {STORE}": f"            if sX[tx, ty + k] != 0:\n                {STORE}"},
+        "the result is wrong",
+    ),
+    Wrong(
         "rows from below",
         {"mX[row0 + ty + k, col0 + tx]": "mX[M - 2 - (row0 + ty + k), col0 + tx]"},
         "reads mX[-1, 0], 16 bytes before the tensor's start",

@@ -53,6 +53,12 @@ WRONG = (
           "no atomics on global memory"),
     Wrong("no columns for two blocks", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n": "    width = mX.shape[1] if rank < 2 else 0\n"
           "    for n in range(rank * 128 + tidx, width, 256):\n"}, "2 of 4 blocks load elements of row 0"),
+    Wrong("short rows for block 0", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n": """    first, step = rank * 128 + tidx, 512 if mX.shape[1] > 1024 else 128
+    if mX.shape[1] <= 1024:
+        first = tidx if rank == 0 else mX.shape[1]
+    for n in range(first, mX.shape[1], step):
+"""}, "1 of 4 blocks load"),
+    Wrong("a relaxed arrival", {ARRIVE + WAIT: ARRIVE.replace("()", "_relaxed()") + WAIT}, "a relaxed arrival publishes nothing"),
     Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch passes `cluster=`"),
     Wrong("most columns for block 0", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n":
           "    few = mX.shape[1] // 16\n    end = mX.shape[1] - (3 - rank) * few\n"

@@ -7,12 +7,16 @@ from forgekit.lessons.puzzle import puzzle
 
 
 def _inputs(draw, m, n):
-    """Return numbers, zeros, numbers that float16 would round to 0, and in long rows a few NaN."""
+    """Return numbers, zeros, numbers that float16 would round to 0, ∞, and in long rows a few NaN.
+    Of several rows, the last has only positive elements."""
     x = draw(m, n)
     x[:, 1::3] = 0
     x[:, 2::3] *= 1e-30
+    x[:, 3::48] = torch.inf
     if n > 2048:
         x[:, 6::48] = torch.nan
+    if m > 1:
+        x[-1] = draw(n).abs() + 1
     return (x,)
 
 

@@ -27,6 +27,11 @@ WRONG = (
     Wrong("zeros counted", {"> 0.0": ">= 0.0"}, "n = 2,048, float32, the result"),
     Wrong("257 rows per block cleared", {
         "cute.ceil_div(rows, 256)": "cute.ceil_div(rows, 257)"}, "mY: 1 of 257 elements"),
+    Wrong("counts of 8 bits in shared memory", {
+        "allocate_tensor(Int32": "allocate_tensor(cutlass.Uint8", "= count\n": "= count.to(cutlass.Uint8)\n",
+        "(sCount[tidx % 8]": "(sCount[tidx % 8].to(Int32)"}, "mY: 1 of 3 elements differs"),
+    Wrong("finite ones", {"if mX[row, n] > 0.0:": "bits = mX[row, n].bitcast(Int32)\n            if bits > 0 and bits < 0x7F800000:"},
+          "the result is wrong"),
     Wrong("not at most 0", {"if mX[row, n] > 0.0:": "if not (mX[row, n] <= 0.0):"},
           "With m = 1, n = 2,049, float32, the result is wrong"),
 )  # fmt: skip

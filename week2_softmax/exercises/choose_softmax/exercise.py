@@ -38,6 +38,10 @@ CASES = (
     ((65_536, F32, "sm_100a"), "100 is more than 90, although '1' sorts before '9'."),
     ((65_536, F32, "sm_120"), "120 is more than 90."),
     ((65_538, F32, "sm_100a"), WHOLE),
+    ((65_536, F32, "sm_100f"), "an architecture's number may have the letter a or f behind it."),
+    ((20_480, F32, "sm_75"), "there are no asynchronous copies before sm_80."),
+    ((24_576, torch.float64, "sm_90a"), "at 8 bytes each, this row takes 192 kB."),
+    ((98_304, torch.float8_e4m3fn, "sm_90a"), "at 1 byte each, this row takes 96 kB."),
 )  # fmt: skip
 
 
@@ -47,7 +51,7 @@ def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
     if n <= 16_384:
         return "registers", 1
     blocks = next((b for b in (1, 2, 4, 8) if row <= b * 98_304), 0)
-    if row % 16 or not blocks or (blocks > 1 and number < 90):
+    if row % 16 or not blocks or number < (80 if blocks == 1 else 90):
         return "streaming", 1
     return ("cluster" if blocks > 1 else "staged"), blocks
 
@@ -82,13 +86,13 @@ def _rule_kept(submission: Submission) -> str:
 EXERCISE = Exercise(
     title="choose where to keep a row",
     task="""
-Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements on an architecture such as `"sm_90a"`. Return the first of these
+Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements, of any torch dtype, on an architecture such as `"sm_90a"`. Return the first of these
 ways that is possible:
 
 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
    registers.
-2. `"staged"`, 1 block: the row consists of whole vectors of 16 bytes, which `cp.async` needs, and
-   takes at most 96 kB in its own type.
+2. `"staged"`, 1 block: the GPU has `cp.async` (sm_80 and later), the row consists of whole
+   vectors of 16 bytes, which `cp.async` needs, and takes at most 96 kB in its own type.
 3. `"cluster"`, the fewest of 2, 4 and 8 blocks: the GPU has clusters (sm_90 and later), the row
    consists of whole vectors, and each block's part takes at most 96 kB.
 4. `"streaming"`, 1 block.
@@ -98,7 +102,7 @@ ways that is possible:
     hints=(
         "A row has two sizes: in registers every element is float32, but in shared memory it keeps its type. `dtype.itemsize` is the size of an element in bytes.",
         "Two of the four ways require that the row's bytes are whole vectors. Which ways remain for other rows?",
-        "The line that tests for clusters needs the *number* in `arch`: 100 is more than 90, but "
+        "The lines that test for `cp.async` and for clusters need the *number* in `arch`: 100 is more than 90, but "
         "the string 'sm_100a' sorts before 'sm_90a'.",
     ),
     analysis="""

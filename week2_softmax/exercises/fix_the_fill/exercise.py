@@ -14,6 +14,13 @@ def _in_tile(x: torch.Tensor, value: float) -> torch.Tensor:
     return torch.nn.functional.pad(x.double(), (0, 512 - n), value=value).softmax(1)[:, :n]
 
 
+def _inputs(draw, m, n):
+    """Return hard rows; the fourth is one number, whose neighbours are far away."""
+    x = hard_rows(draw, m, n, masked=True)
+    x[3:4] = -(2.0**126)
+    return (x,)
+
+
 EXERCISE = puzzle(
     title="fix the fill",
     task="""
@@ -34,7 +41,7 @@ negligible, so scores around +1000 hide it. Where all scores are far below 0, ev
 """,
     asked={"load_bytes": 16},
     entry="fix_the_fill",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n, masked=True),),
+    inputs=_inputs,
     result=lambda x: x.softmax(1),
     sizes=[(2, 4), (1, 8), (5, 512), (10, 200), (7, 132), (9, 508)],
     count=[(5, 64), (50, 500)],

@@ -16,6 +16,13 @@ WRONG = (
     Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "which is then the largest of all"),
     Wrong("NaN avoided", {"tXrX.store(e * (1.0 / s))": "tXrX.store(e * (1.0 / s) if s > 0.0 else cute.full_like(e, 0.0))",
           "    e = cute": "    m = Float32(0.0) if m == -Float32.inf else m\n    e = cute"}, "or the kernel avoids NaN"),
+    Wrong("100 below the least", {FILL: "tXrX.fill(Float32.inf)", "    x = tXrX.load()\n": """    x = tXrX.load()
+    low = cute.arch.warp_reduction(x.reduce(cute.ReductionOp.MIN, Float32.inf, 0), cute.arch.fmin)
+    for k in cutlass.range_constexpr(4):
+        for j in cutlass.range_constexpr(4):
+            tXrX[(j, 0), 0, k] = tXrX[(j, 0), 0, k] if tXpX[0, 0, k] else low - 100.0
+    x = tXrX.load()
+"""}, "every wrong element is 0.001953125"),
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
     Wrong("one element a load", {COPY: SCALAR}, "Bytes per load: 4"),

@@ -37,7 +37,7 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
         off = float((x - before).abs().max())
         likely = "one of the steps was never undone."
         if off < 1e-12:
-            likely = "a step that is added and subtracted again leaves a rounding error. Save the old value, and store it again."
+            likely = "a step that is added and subtracted again leaves a rounding error. Change a copy of x."
         raise GateError(f"The call has changed x by up to {off:.1g}.", likely)
     return got
 
@@ -107,6 +107,16 @@ def _softmax(submission: Submission) -> str:
         raise GateError(
             "The gradient of f(x) = logsumexp(x, 1), whose result has one element per row, is wrong."
         )
+    number, by = torch.tensor(1.5, dtype=torch.float64), torch.tensor(2.0, dtype=torch.float64)
+    if not math.isclose(_call(submission, lambda x: x.detach() ** 2, number, by), 6, rel_tol=1e-6):
+        raise GateError("The gradient of f(x) = x² is wrong for x of shape ().")
+    turned = _draw(3, 4, seed=8).T  # not contiguous, and neither is the result of f
+    got = _call(submission, lambda x: x.detach().T, _draw(3, 4, seed=9), turned)
+    if not torch.allclose(got, turned.T, atol=1e-8):
+        likely = (
+            "the result of f is a view of its argument: a later change of the argument changes it."
+        )
+        raise GateError("The gradient of f(x) = x.T is wrong.", likely if not got.any() else "")
     return f"softmax, off by {off:.0e}"
 
 

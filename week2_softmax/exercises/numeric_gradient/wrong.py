@@ -16,6 +16,15 @@ IN_PLACE = """        flat = x.view(-1)
         flat[i] += eps
 """
 
+RESTORED = """        flat = x.view(-1)
+        old = flat[i].item()
+        flat[i] = old + eps
+        difference = f(x)
+        flat[i] = old - eps
+        difference = difference - f(x)
+        flat[i] = old
+"""
+
 WRONG = (
     Wrong("forward, halved", {BOTH: "f(x + step) - f(x)"}, "the differences span eps but are"),
     Wrong("forward", {BOTH: "f(x + step) - f(x)", RESULT: "(difference * dy).sum() / eps"},
@@ -30,7 +39,7 @@ WRONG = (
     Wrong("a step left in x", {STEP: "        step = torch.zeros_like(x)\n        x.view(-1)[i] += eps\n"},
           "one of the steps was never undone"),
     Wrong("the steps taken back by arithmetic", {STEP + f"        difference = {BOTH}\n": IN_PLACE},
-          "Save the old value"),
+          "Change a copy of x"),
     Wrong("a result in float32", {"torch.empty_like(x)": "torch.empty(x.shape)"}, "the type of x, got torch.float32"),
     Wrong("by autograd", {"    dx = torch.empty_like(x)\n": "    x = x.clone().requires_grad_()\n"
           "    return torch.autograd.grad(f(x), x, dy)[0]\n"}, "the largest step is 0."),
@@ -41,5 +50,12 @@ WRONG = (
     Wrong("rows and columns only", {"x.numel()": "x.shape[0] * (x.shape[-1] if x.dim() > 1 else 1)"}, "wrong for x of shape (2, 3, 4)"),
     Wrong("in float32", {"f(x + step) - f(x - step)": "f((x + step).float()) - f((x - step).float())"},
           "The gradient of f(x) = x² is wrong"),
+    Wrong("x itself changed, and its values restored", {STEP + f"        difference = {BOTH}\n": RESTORED},
+          "the result of f is a view of its argument"),
+    Wrong("one copy for all calls", {STEP + f"        difference = {BOTH}\n": RESTORED.replace("x.view", "p.view").replace("f(x)", "f(p)"),
+          "    dx = torch": "    p = x.clone()\n    dx = torch"}, "The gradient of f(x) = x.T is wrong"),
+    Wrong("a view of f's result", {"(difference * dy).sum()": "difference.view(-1) @ dy.view(-1)"}, "It raises RuntimeError"),
+    Wrong("a view of dy", {"(difference * dy).sum()": "difference.reshape(-1) @ dy.view(-1)"}, "view size is not compatible"),
+    Wrong("at least one dimension", {"x.numel()": "len(x) * (x.numel() // len(x))"}, "len() of a 0-d tensor"),
     Wrong("no return", {"    return dx": "    pass"}, "tensor of shape (3,), got None"),
 )  # fmt: skip

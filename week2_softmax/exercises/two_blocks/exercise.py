@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Misconception, found, looks_like
+from forgekit.lessons.gates import GateError, Group, Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -14,10 +14,41 @@ def _alone(x: torch.Tensor) -> torch.Tensor:
     return torch.cat([half.double().softmax(1) for half in x.split(256, 1)], 1)
 
 
+def _inputs(draw, m, n):
+    """Return hard rows, of which the third begins with -inf, for all lanes of a warp."""
+    x = hard_rows(draw, m, n)
+    if n > 128:
+        x[2:3, :128] = -torch.inf
+    return (x,)
+
+
+def _sent(make, size):
+    """Check that eight stores per row exchange the pairs, or 16 if m and s travel separately."""
+
+    def run(submission):
+        case = submission.case(make, size, "float32")
+        profile, _ = submission.counted(case)
+        sent = sum(
+            i["thread_instructions"] for line in profile.all_lines for i in line.instructions
+            if i.text.startswith("st.async")
+        ) / size[0]  # fmt: skip
+        waits = submission.compiled(case).ptx.count("mbarrier.try_wait")
+        if not sent <= (16 if waits == 1 else 8):
+            raise GateError(
+                f"With {case.label}, `store_async_dsmem` stores {sent:,.0f} times per row, and the PTX "
+                f"waits for an mbarrier in {waits} place{'s' * (waits > 1)}; the task asks for one "
+                "exchange of four pairs, each sent to two blocks, which means 8 stores."
+            )
+        return f"{sent:,.0f} stores per row"
+
+    return Group("Exchanged once", run)
+
+
 EXERCISE = puzzle(
     title="share a row between two blocks",
     task="""
-Compute the softmax of each row of x, in float32, for rows of up to 512 elements in whole vectors of four. Each
+Compute the softmax of each row of x, in float32, for rows of up to 512 elements in whole vectors of four. Some
+elements are −∞, but not all elements of a row. Each
 thread keeps one vector in registers: thread `t` of the block of rank `r` can take vector `64 r + t`. Each of the four
 warps sends its pair (m, s) to *both* blocks with `store_async_dsmem`, and an mbarrier in each block counts the
 bytes that arrive. Read each element once, write it once, and exchange the pairs once. The kernel requires
@@ -27,7 +58,7 @@ compute capability 9.0 or later. Signature: `two_blocks(x, y)`.
         "Every thread needs the row's m and s in the end, so each block has its own mailbox and "
         "mbarrier. How many bytes arrive at each?",
         "After initialising the mbarrier, and before the first store to the other block, call the fence and `cluster_arrive_relaxed()`, do the work that a block can do alone, and call `cluster_wait()`.",
-        "In the line that sends the pair, lane r of each warp sends to rank r. A warp without any elements has m = -inf, so subtract 0 there.",
+        "In the line that sends the pair, lane r of each warp sends to rank r. A warp without elements, or with -inf only, has m = -inf, so subtract 0 there.",
     ),
     analysis="""
 Each of the two blocks receives four pairs, or 32 bytes. The kernel has one wait, no barrier within a block, and
@@ -43,7 +74,7 @@ with 8 or 16 blocks and more vectors per thread.
         "load_bytes": 16,
     },
     entry="two_blocks",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    inputs=_inputs,
     result=lambda x: x.softmax(1),
     sizes=[(1, 512), (2, 500), (3, 4), (5, 132), (7, 256), (6, 388)],
     count=[(3, 256), (40, 500)],
@@ -64,10 +95,9 @@ with 8 or 16 blocks and more vectors per thread.
              "four pairs, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the four warps has its own slot, chosen by rank and warp."),
-        Misconception("rows of 512 and 500 elements are correct. In this row, whole warps have no elements, their maximum is -inf, "
-             "and -inf - (-inf) is NaN.",
+        Misconception("whole warps have no elements of this row, their maximum is -inf, and -inf - (-inf) is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
     ],
-    more=lambda make: (announced(make, (2, 512)),),
+    more=lambda make: (announced(make, (2, 512)), _sent(make, (2, 512))),
     arch="sm_90a",
 )  # fmt: skip
