@@ -5,6 +5,8 @@ import torch
 from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..rows import read_at_most
+
 EPS = 1e-5
 
 
@@ -104,8 +106,9 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
                    "elements of a row are equal, 0 would be divided by 0."),
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "
                    "belongs under it."),
-        Misconception("the mean is correct: each row is x - mean with a wrong factor, or NaN, so look at the variance "
-             "and its root. Near a million, float32 has steps of 1/16: the mean of the squares minus the square of "
+        Misconception("the mean is correct: each wrong row is x - mean with a wrong factor, or NaN, so look at the "
+             "variance and its root. Near a million, float32 has steps of 1/16: the mean of the squares minus the square of "
              "the mean has few correct digits there.", _scaled),
     ],
+    more=lambda make: (read_at_most(make, (5, 100), {0: 1}),),
 )  # fmt: skip

@@ -13,7 +13,18 @@ VARIANCE = "variance = block_sum(squares, sPart[None, 1]) / length"
 STORED = "y = rX[k] * scale * mW[n].to(Float32) + mB[n].to(Float32)"
 BARRIER = "    cute.arch.sync_threads()\n"
 
+SHIFTED = """        if tidx + 128 * k < mX.shape[1]:
+            squares += (rX[k] - 1000.0) * (rX[k] - 1000.0)
+            rX[k] -= mean
+"""
+
 WRONG = (
+    Wrong("distances from the first element, loaded by all threads", {
+        "length = Float32(mX.shape[1])\n": "length = Float32(mX.shape[1])\n    first = mX[row, 0].to(Float32)\n",
+        "k].to(Float32)\n": "k].to(Float32) - first\n"},
+          "threads load 5 elements of mX more than once"),
+    Wrong("distances from 1000", {SQUARES: SHIFTED, VARIANCE: f"{VARIANCE} - (mean - 1000.0) * (mean - 1000.0)"},
+          "each wrong row is x - mean with a wrong factor"),
     Wrong("mean of squares less square of mean",
           {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few correct digits there"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
