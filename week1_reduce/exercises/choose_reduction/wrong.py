@@ -19,7 +19,7 @@ WRONG = (
     Wrong("no fours", {PARTS: "min(264 // m, vectors // 1024)"}, "the number of parts is a multiple of 4"),
     Wrong("parts of 1,000 vectors", {"vectors // 1024": "vectors // 1000"}, "1,024 of its 4,095 vectors"),
     Wrong("a third number", {"return threads, max(parts, 1)": "return threads, max(parts, 1), blocks"},
-          "needed (8, 1). [ ]"),
+          "(8, 1, 3125); needed (8, 1). [ ]"),
     Wrong("blocks alone", {PARTS: "264 // m // 4 * 4"}, "and this row has 4,096."),
     Wrong("four parts at least", {"max(parts, 1)": "max(parts, 4)"}, "needed (8, 1). [ ]"),
     Wrong("parts first", {"return threads, max(parts, 1)": "return max(parts, 1), threads"},

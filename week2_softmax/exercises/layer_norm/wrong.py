@@ -44,7 +44,7 @@ WRONG = (
     Wrong("no eps", {"variance + eps": "variance"}, "the values are those of an eps of 0"),
     Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "eps, such as 0.00001"),
     Wrong("eps in float16", {"variance + eps": "variance + eps.to(cutlass.Float16).to(Float32)"}, "float32, the result is wrong"),
-    Wrong("eps and 0.00001", {"variance + eps": "variance + eps + 1e-5"}, "float32, the result is wrong"),
+    Wrong("eps and 0.00001", {"variance + eps": "variance + eps + 1e-5"}, "With m = 2, n = 100, float32, the result is wrong"),
     Wrong("the larger of variance and eps", {"variance + eps": "cutlass.max(variance, eps)"}, "of an eps of 0"),
     Wrong("w in float16", {"mW[n].to(Float32)": "mW[n].to(cutlass.Float16).to(Float32)"}, "also wrong. Next:"),
     Wrong("eps outside", {"cute.math.rsqrt(variance + eps, fastmath=True)": "1.0 / (cute.math.sqrt(variance) + eps)"},
