@@ -381,9 +381,9 @@ for action in (
 # ### Exercise 1: multiply each column by a factor
 #
 # Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because
-# the number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of
-# columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is one row
-# of `mX` and has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
+# the number of elements in a vector is a `Constexpr`. `x` has at most 65,535 rows, and its number
+# of columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is one
+# row of `mX` and has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
 #
 # **Required**: 16 bytes per load, 16 bytes per store.
 #

@@ -765,7 +765,7 @@ fk.exercise("week1/warp_max").grade(warp_max)
 #
 # `y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
 # largest, `y[m]` is the column of the first of them. M and N ≥ 1 may be any numbers. `x` is
-# float32 or float16 and has no NaN. Load each element only once.
+# float32 or float16 and has no NaN. Go through each row only once.
 #
 # Signature: `warp_argmax(x, y)`.
 #

@@ -569,6 +569,8 @@ _LOOP = ("ld.param.b32 %r9, [n];", "add.s32 %r5, %r5, 32;", "setp.lt.s32 %p1, %r
         ((*_LOOP, "add.s16 %rs2, %rs2, 1;"), 16),
         (("mov.u32 %r1, %tid.x;", "cvt.u16.u32 %rs1, %r1;"), 0),
         ((*_ROW, "rem.s32 %r3, %r2, 5;", "cvt.u16.u32 %rs1, %r3;"), 0),
+        ((*_ROW, "div.s32 %r3, 256, %r2;", "cvt.u16.u32 %rs1, %r3;"), 0),
+        ((*_ROW, "div.s32 %r3, %r2, 256;", "cvt.u16.u32 %rs1, %r3;"), 16),
         ((*_ROW, "and.b32 %r3, %r2, -8;", "sub.s32 %r4, %r2, %r3;", "cvt.s8.s32 %rs1, %r4;"), 0),
         ((*_ROW, "ld.global.b32 %r3, [%r2];", "and.b32 %r4, %r3, 65535;"), 0),
         (("add.s16 %rs2, %rs2, 1;", *_LOOP[1:]), 0),

@@ -161,7 +161,7 @@ _NARROW = re.compile(
 )
 _DEFINES = re.compile(r"(?!st|red|bra|bar|cp|setp|ret)(\w\S*)\s+(\{[^}]*\}|%[\w|%]+), ([^;]*)")
 _SIZE = re.compile(r"ld\.param\.(v\d\.)?[bsu]32 |.*%n?(ctaid|clusterid)\b")
-_BOUNDED = re.compile(r"ld|((and|rem|min)\..*, \d+$)")
+_BOUNDED = re.compile(r"ld|((and|rem|min)\..*, \d+$)|div\.\S+ \d+, ")
 _ALIGNED = re.compile(r"(and\.\S+ .*, -\d+|(shl|mul\.lo)\.\S+ .*, \d+)$")
 _COMPARED = re.compile(r"setp\.\w+\.[us](?:32|64)\s+%p\d+, (%r\w+), (%r\w+)")
 _REGISTER = re.compile(r"%(?!p\d)[a-z]+\d+")
@@ -172,8 +172,8 @@ def narrowed(texts: Sequence[str]) -> list[tuple[str, int]]:
     each with the number of bits.
 
     texts: a kernel's PTX instructions. An integer grows if it is computed from a size, a block's
-    number, or a variable that a loop compares with such an integer. Remainders and loaded values do
-    not grow.
+    number, or a variable that a loop compares with such an integer. Remainders, loaded values and
+    quotients of a constant do not grow.
     """
     found = [(text, m) for text in texts if (m := _NARROW.match(text))]
     known = [m.groups() for text in texts if found and (m := _DEFINES.match(text))]

@@ -14,11 +14,18 @@ def _beyond(e: Evidence) -> bool:
     return bool((begin >= columns).all() and (o.numbers == own).all())
 
 
+def _inputs(draw, m, n):
+    """Return x and w; w has some zeros, whose products with ∞ are NaN."""
+    x, w = special(draw(m, n)), draw(n)
+    w[7::64] = 0
+    return x, w
+
+
 EXERCISE = puzzle(
     title="multiply each column by a factor",
     task="""
 Compute `y[i, j] = x[i, j] * w[j]` in float32 and float16. One source serves both types, because the
-number of elements in a vector is a `Constexpr`. `x` has any number of rows, and its number of
+number of elements in a vector is a `Constexpr`. `x` has at most 65,535 rows, and its number of
 columns is a multiple of 8, which the grader promises to the compiler. `mX[row, None]` is one row of
 `mX` and has a single mode, like `mW`. Signature: `scale_columns(x, w, y)`.
 """,
@@ -38,13 +45,14 @@ from the same lines. The kernel loads `w` again for each row, but `w` is small a
 """,
     asked={"load_bytes": 16, "store_bytes": 16},
     entry="scale_columns",
-    inputs=lambda draw, m, n: (special(draw(m, n)), draw(n)),
+    inputs=_inputs,
     result=lambda x, w: x * w,
     sizes=[(2, 16), (1, 8), (3, 520), (33, 64), (2100, 8), (2, 8200), (5, 1032), (7, 1000)],
     count=[(4, 256), (64, 1024)],
     dtypes=("float16", "float32"),
     legal=lambda m, n: (m, -(-limited(m, n)[1] // 8) * 8),
     promise={0: {1: 8}, 1: {0: 8}, 2: {1: 8}},
+    waste={"threads": 2},  # blocks of 256
     misconceptions=[
         looks_like(lambda x, w, y: x, "y equals x, so `w` has no effect in this call."),
         looks_like(lambda x, w, y: x + w, "in this call, y is x + w: the factors are added instead of multiplied."),

@@ -6,6 +6,8 @@ WIDTH = "width = 128 // mX.element_type.width"
 WRONG = (
     Wrong("no predicate", {"k * width < mX.shape[1]": "k >= 0"}, "access vectors beyond the end of the row"),
     Wrong("w forgotten", {" * gW.load()": ""}, "`w` has no effect in this call"),
+    Wrong("0 wherever w is 0", {"gX.load() * gW.load()": "cute.where(gW.load() == 0.0, cute.full_like(gX.load(), 0.0), gX.load() * gW.load())"},
+          "the result is wrong"),
     Wrong("added", {"gX.load() * gW": "gX.load() + gW"}, "the factors are added"),
     Wrong("w's first vector", {"mW, (width,), (k,)": "mW, (width,), (0,)"},
           "the factors of the first one"),

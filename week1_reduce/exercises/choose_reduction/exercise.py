@@ -33,6 +33,8 @@ CASES = (
     ((1, 16_384, F32), "a part has at least 1,024 vectors, and this row has 4,096."),
     ((1, 12_400, F32), "the row has only three parts of at least 1,024 of its 3,100 vectors, fewer than "
                        "four, so it stays whole."),
+    ((1, 16_380, F32), "the row has only three parts of at least 1,024 of its 4,095 vectors, fewer than "
+                       "four, so it stays whole."),
     ((1, 8_192, F32), "the row has only two parts of 1,024 vectors, fewer than four, so it stays whole."),
     ((100, 1_048_576, F32), "264 blocks for 100 rows allow only 2 parts per row, fewer than four."),
     ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: do not add threads."),
@@ -84,7 +86,9 @@ def _rule_kept(submission: Submission) -> str:
             elif isinstance(got, tuple) and len(got) == 2:
                 of = int("part" in why)  # the number that the reason is about
                 why = why if got[of] != want[of] else ""
-            raise GateError(happened, why if isinstance(got, tuple) else "")
+            else:
+                why = ""
+            raise GateError(happened, why)
     return f"{len(CASES) + len(drawn)} shapes"
 
 

@@ -3,6 +3,21 @@
 from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
+    Wrong("halves the rows, of any number", {
+        "    if tidx < N:\n        for k in range(1, deep):\n            total += sSum[tidx + k * N]\n":
+            "    while deep > 1:\n        half = (deep + 1) // 2\n        if tidx + half * N < deep * N:\n"
+            "            total += sSum[tidx + half * N]\n            sSum[tidx] = total\n"
+            "        cute.arch.sync_threads()\n        deep = half\n    if tidx < N:\n",
+    }),
+    Wrong("a warp per column adds the parts", {
+        "    if tidx < N:\n        for k in range(1, deep):\n            total += sSum[tidx + k * N]\n"
+        "        mY[part, tidx] = total.to(mY.element_type)\n":
+            "    for column in range(tidx // 32, N, 8):\n        total = Float32(0.0)\n"
+            "        for k in range(tidx % 32, deep, 32):\n            total += sSum[column + k * N]\n"
+            "        for offset in (16, 8, 4, 2, 1):\n"
+            "            total += cute.arch.shuffle_sync_bfly(total, offset=offset)\n"
+            "        if tidx % 32 == 0:\n            mY[part, column] = total.to(mY.element_type)\n",
+    }),
     Wrong("parts added from the last", {
         "        for k in range(1, deep):\n            total += sSum[tidx + k * N]\n":
             "        total = Float32(0.0)\n        for k in range(deep):\n"

@@ -1,8 +1,9 @@
 """Puzzle week1/few_columns: no idle lanes even if a matrix has 3 columns."""
 
+import numpy as np
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import GateError, Group, Submission, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -12,6 +13,30 @@ ROWS = 256  # per part
 def parts_of(x: torch.Tensor) -> torch.Tensor:
     """Return the column sums of each group of 256 rows."""
     return torch.stack([part.sum(0) for part in x.split(ROWS)])
+
+
+def _every_warp_reads(make) -> Group:
+    """Return a group that counts the warps that load, with few columns and a full block."""
+
+    def run(submission: Submission) -> str:
+        from forgekit.tracing.footprint import footprint
+
+        for columns in (3, 1, 5, 9, 17):
+            case = submission.case(make, (ROWS, columns), "float32")
+            kernel = submission.compiled(case)
+            name = kernel.parameters[0].name
+            found = footprint(
+                kernel, *submission.arguments(case).values(), tensor=name, kind="load"
+            )
+            threads = found.touched[name]["thread"]
+            if (warps := len(np.unique(threads[threads >= 0] // 32))) < 8:
+                raise GateError(
+                    f"Warps that load with {case.label}: {warps} of the block's 8; all have to read.",
+                    look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='warp', kind='load')",
+                )
+        return "all 8 load, whatever the number of columns"
+
+    return Group("Warps that read", run)
 
 
 EXERCISE = puzzle(
@@ -47,6 +72,8 @@ instructions only once per thread; in the loop, only the row advances, by `deep`
     sizes=[(90, 3), (4, 3), (1, 1), (256, 2), (300, 7), (1000, 3), (257, 32), (31, 31), (600, 5)],
     count=[(300, 3), (3072, 7)],
     legal=lambda m, n: (m, min(32, n)),
+    waste={"store_sectors": None},  # several warps may share a row of y
+    more=lambda make: (_every_warp_reads(make),),
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(

@@ -12,6 +12,10 @@ WRONG = (
                                  "m, tidx % N]": "m, tidx % 32]",
                                  "sSum[tidx + k * N]": "sSum[tidx + k * 32]"},
           "Percentage of idle lanes over all instructions"),
+    Wrong("eight rows at a time", {"deep = 256 // N ": "deep = 8 "}, "n = 3, float32: 1 of the block's 8"),
+    Wrong("at most 64 rows at a time", {"deep = 256 // N ": "deep = 256 // N if N > 3 else 64 "}, "6 of the block's 8"),
+    Wrong("a power of two of rows at a time", {"deep = 256 // N ": "deep = 8 if N > 16 else 16 if N > 8 else 32 "
+          "if N > 4 else 64 if N > 2 else 128 if N > 1 else 256 "}, "6 of the block's 8; all have to read"),
     Wrong("the first threads' sums alone", {"range(1, deep)": "range(1, 1)"}, "belong to the first N threads"),
     Wrong("the first threads load alone", {"if tidx < deep * N:": "if tidx < N:"}, "those of the others are missing"),
 )  # fmt: skip

@@ -3,6 +3,9 @@
 from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
+    Wrong("begins with element 0", {
+        "largest, column = -Float32.inf, Int32(mX.shape[1])": "largest, column = mX[row, 0].to(Float32), Int32(0)",
+    }),
     Wrong("four rows per block", {
         "bidx * 8 + tidx // 32": "bidx * 4 + tidx // 32",
         "shape[0], 8)": "shape[0], 4)",

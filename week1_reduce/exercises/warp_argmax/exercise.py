@@ -18,11 +18,13 @@ def _last(x):
 def _inputs(draw, m, n):
     x = draw.extremes(m, n).round()
     if x.dtype == torch.float32:  # some rows lie far below numbers that often serve as −∞
-        x[5::8] = torch.where(x[5::8].abs() < 50, (x[5::8] - 60) * 1e36, x[5::8])
+        x[5::8] = torch.where(x[5::8].abs() < 50, (x[5::8] - 320) * 1e36, x[5::8])
     if m > 1:
         x[::2, n // 3 : n // 3 + 3] = x[::2].amax(1, keepdim=True)  # ties of more than two
     if x.dtype == torch.float32:  # and a number that narrower types do not tell from the largest
         x[1::2, n // 5] = torch.nextafter(x[1::2].amax(1), torch.tensor(-torch.inf))
+    x[13::16] = -torch.inf
+    x[13::16, n * 2 // 3] = torch.finfo(x.dtype).min
     x[12:13] = -x[12:13].abs()
     x[12:13, n // 3 : n // 3 + 3], x[12:13, n // 3] = 0, -0.0  # −0 and +0 tie
     return (x,)
@@ -43,7 +45,7 @@ EXERCISE = puzzle(
     task="""
 `y[m]` is the column of the largest element of row m, as int32. If several elements tie for the
 largest, `y[m]` is the column of the first of them. M and N ≥ 1 may be any numbers. `x` is
-float32 or float16 and has no NaN. Load each element only once.
+float32 or float16 and has no NaN. Go through each row only once.
 
 Signature: `warp_argmax(x, y)`.
 """,

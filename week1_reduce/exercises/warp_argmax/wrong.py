@@ -37,6 +37,12 @@ WRONG = (
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
             f"    {line}\n" for line in SHUFFLES.splitlines())}, "that lane does not execute"),
     Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
+    Wrong("begins with -3e38 and column 0", {
+        "largest, column = -Float32.inf, Int32(mX.shape[1])": "largest, column = Float32(-3e38), Int32(0)"},
+        "result is wrong"),
+    Wrong("begins with the smallest number and column 0", {
+        "largest, column = -Float32.inf, Int32(mX.shape[1])": "largest, column = Float32(-3.4028235e38), Int32(0)"},
+        "With m = 17, n = 32, float32, the result is wrong"),
     Wrong("begins with -1e9", {
         "largest, column = -Float32.inf": "largest, column = Float32(-1e9)"}, "Does the maximum start at −∞"),
     Wrong("the column is not shuffled", {"n = cute.arch.shuffle_sync_bfly(column, offset=16 >> k)": "n = column"}, "the column of the largest of elements 0, 32, 64"),

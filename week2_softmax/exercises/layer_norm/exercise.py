@@ -5,13 +5,16 @@ import torch
 from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..rows import read_at_most
+
 EPS = 1e-5
 
 
 def _inputs(draw, m, n):
-    """Return numbers of about 1000 ± 4, for which float32 has seven digits, or of about -3000 ± 16
-    (beside a 0 in float16), and an eps that is negligible or does not fit in 16 bits."""
+    """Return numbers of about 1000 ± 4, for which float32 has seven digits, of about 0 ± 0.004, whose
+    variance is near eps, or of about -3000 ± 16 (beside a 0 in float16), and an eps that is negligible or does not fit in 16 bits."""
     x = draw(m, n) * 4 + 1000
+    x[1::4] = (x[1::4] - 1000) / 1000
     x[2::4] = 1000.0
     x[3::4] = x[3::4] * 4 - 7000
     if draw.dtype == torch.float16:
@@ -52,7 +55,8 @@ def _scaled(e):
     y = got - b.double()
     nan = y.isnan().all(1)
     factor = (y * centred).sum(1) / centred.square().sum(1)
-    off = (y - factor[:, None] * centred).abs().amax(1) < 1e-3 * y.abs().amax(1)
+    close = 1e-3 if x.dtype == torch.float16 else 5e-5
+    off = (y - factor[:, None] * centred).abs().amax(1) < close * y.abs().amax(1)
     vary = centred.abs().amax(1) > 0
     right = (x.double().var(1, correction=0) + e.case.args[3]).rsqrt()
     wrong = (factor / right - 1).abs() > 8 * torch.finfo(x.dtype).eps
@@ -100,12 +104,13 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
                       lambda e: _empty_registers.when(e) and _beside_bias(e)),
         looks_like(lambda x, w, b, eps, y: _norm(x, w, b, EPS), "the values are those of a very small "
                    "eps, such as 0.00001, but the argument eps is larger here."),
-        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "eps seems to be 0: where all "
-                   "elements of a row are equal, 0 would be divided by 0."),
+        looks_like(lambda x, w, b, eps, y: _norm(x, w, b, 0.0), "in this call, the values are those of an "
+                   "eps of 0, with which 0 would be divided by 0 in a row whose elements are all equal."),
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "
                    "belongs under it."),
-        Misconception("the mean is correct: each row is x - mean with a wrong factor, or NaN, so look at the variance "
-             "and its root. Near a million, float32 has steps of 1/16: the mean of the squares minus the square of "
+        Misconception("the mean is correct: each wrong row is x - mean with a wrong factor, or NaN, so look at the "
+             "variance and its root. Near a million, float32 has steps of 1/16: the mean of the squares minus the square of "
              "the mean has few correct digits there.", _scaled),
     ],
+    more=lambda make: (read_at_most(make, (5, 100), {0: 1}),),
 )  # fmt: skip

@@ -13,7 +13,18 @@ VARIANCE = "variance = block_sum(squares, sPart[None, 1]) / length"
 STORED = "y = rX[k] * scale * mW[n].to(Float32) + mB[n].to(Float32)"
 BARRIER = "    cute.arch.sync_threads()\n"
 
+SHIFTED = """        if tidx + 128 * k < mX.shape[1]:
+            squares += (rX[k] - 1000.0) * (rX[k] - 1000.0)
+            rX[k] -= mean
+"""
+
 WRONG = (
+    Wrong("distances from the first element, loaded by all threads", {
+        "length = Float32(mX.shape[1])\n": "length = Float32(mX.shape[1])\n    first = mX[row, 0].to(Float32)\n",
+        "k].to(Float32)\n": "k].to(Float32) - first\n"},
+          "threads load 5 elements of mX more than once"),
+    Wrong("distances from 1000", {SQUARES: SHIFTED, VARIANCE: f"{VARIANCE} - (mean - 1000.0) * (mean - 1000.0)"},
+          "each wrong row is x - mean with a wrong factor"),
     Wrong("mean of squares less square of mean",
           {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few correct digits there"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
@@ -30,9 +41,12 @@ WRONG = (
     Wrong("no bias", {STORED: STORED.replace(" + mB[n].to(Float32)", "")}, "the bias is not added"),
     Wrong("no weight", {STORED: STORED.replace(" * mW[n].to(Float32)", "")},
           "not multiplied by the weight"),
-    Wrong("no eps", {"variance + eps": "variance"}, "eps seems to be 0:"),
+    Wrong("no eps", {"variance + eps": "variance"}, "the values are those of an eps of 0"),
     Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "eps, such as 0.00001"),
     Wrong("eps in float16", {"variance + eps": "variance + eps.to(cutlass.Float16).to(Float32)"}, "float32, the result is wrong"),
+    Wrong("eps and 0.00001", {"variance + eps": "variance + eps + 1e-5"}, "With m = 2, n = 100, float32, the result is wrong"),
+    Wrong("the larger of variance and eps", {"variance + eps": "cutlass.max(variance, eps)"}, "of an eps of 0"),
+    Wrong("w in float16", {"mW[n].to(Float32)": "mW[n].to(cutlass.Float16).to(Float32)"}, "also wrong. Next:"),
     Wrong("eps outside", {"cute.math.rsqrt(variance + eps, fastmath=True)": "1.0 / (cute.math.sqrt(variance) + eps)"},
           "eps is added to the root"),
     Wrong("words used twice", {"sPart[None, 1]": "sPart[None, 0]"}, "sPart[warp] = value"),

@@ -27,7 +27,7 @@ MISCONCEPTIONS = {
     (BOTH, 0): "both exponentials are 0, and so is their sum: what is 0/0?",
     (LEFT, "nan"): "its own exponential is 1, which is finite: what is 1/inf?",
     (LEFT, 1): "the sum is not 1, because it contains exp(100).",
-    (RIGHT_ONE, 1): "that is correct in exact arithmetic. In float32 it is inf/inf.",
+    (RIGHT_ONE, 1): "the exact weight rounds to 1, but in float32 it is inf/inf.",
     (RIGHT_ONE, "inf"): "the numerator is inf, but so is the sum: what is inf/inf?",
     (LOW, "nan"): "nothing overflows, and the sum is 1: 0/1 is a number.",
 }

@@ -3,6 +3,16 @@
 from forgekit.lessons.wrong import Wrong
 
 ALTERNATIVES = (
+    Wrong("element by element", {
+        "            x = tXsX[None, k % 2].load()\n"
+        "            m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n"
+        "            added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)\n"
+        "            s = s * cute.math.exp(m - m_new, fastmath=True) + added\n            m = m_new\n":
+            "            for e in cutlass.range_constexpr(4):\n                x = sX[e, lane, k % 2]\n"
+            "                m_new = cutlass.max(m, x)\n"
+            "                s = s * cute.math.exp(m - m_new) + cute.math.exp(x - m_new)\n"
+            "                m = m_new\n",
+    }),
     Wrong("waits, then starts the next", {"        if v + 32 < vectors:\n            cute.copy(atom, gX[None, v + 32], tXsX[None, (k + 1) % 2])\n        cute.arch.cp_async_commit_group()\n        cute.arch.cp_async_wait_group(1)\n":
           "        cute.arch.cp_async_wait_group(0)\n        if v + 32 < vectors:\n            cute.copy(atom, gX[None, v + 32], tXsX[None, (k + 1) % 2])\n        cute.arch.cp_async_commit_group()\n"}),
     Wrong("shuffles by hand", {

@@ -24,6 +24,13 @@ def _left_over(x: torch.Tensor) -> torch.Tensor:
     return torch.cat((x, found_there), 1).double().logsumexp(1)
 
 
+def _rows(draw, m: int, n: int) -> torch.Tensor:
+    """Return hard rows; in one of their kinds, a vector's elements lie hundreds apart."""
+    x = hard_rows(draw, m, n)
+    x[(torch.arange(m) + n) % 5 == 0] *= 100
+    return x
+
+
 EXERCISE = puzzle(
     title="stream a row through two buffers",
     task="""
@@ -46,12 +53,13 @@ a barrier.
 """,
     asked={"work": "one block per row", "block": 32, "shared_bytes": 1024, "load_bytes": 16},
     entry="two_stages",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n),),
+    inputs=lambda draw, m, n: (_rows(draw, m, n),),
     result=lambda x: x.logsumexp(1),
     sizes=[(1, 128), (2, 256), (2, 1000), (3, 4), (5, 132), (7, 516), (3, 2052), (6, 252)],
     count=[(3, 512), (20, 4000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
+    waste={"instructions": 5},  # a lane may rescale for each element
     misconceptions=[
         found("async-copy", "a buffer is read before its copy has arrived, or a new copy overwrites it too early. In round k, tile k is read and tile k + 1 is in flight, in two "
               "different buffers; the number in the wait counts groups, so every round has to "

@@ -16,6 +16,8 @@ WRONG = (
     Wrong("full tiles alone", {"range(cute.ceil_div(vectors, 32))": "range(vectors // 32)"},
           "which is not full, is left out"),
     Wrong("no predicate on the look", {"if v < vectors:": "if v >= 0:"}, "tile k - 2 has left"),
+    Wrong("the maximum of the first elements", {"x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "x[0]"},
+          "With m = 2, n = 1,000, float32, the result is wrong"),
     Wrong("no rescaling", {RESCALED: "s"}, "is not rescaled when a larger one appears"),
     Wrong("maximum not added", {"m_row + cute.math.log": "cute.math.log"}, "has to be added back"),
     Wrong("through registers", {READ: "            x = gX[None, v].load()\n"},
