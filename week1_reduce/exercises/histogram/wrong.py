@@ -55,6 +55,7 @@ WRONG = (
                 "        for n in range(begin + tidx, cutlass.min(mX.shape[1], begin + 4096), 256):\n"
                 "            cute.arch.atomic_add(sH.iterator + mX[row, n].to(Int32), Int32(1))\n"
                 "        cute.arch.sync_threads()\n        mH[row, tidx] = sH[tidx]\n"
+                "        cute.arch.sync_threads()\n"
             ),
             "    cute.arch.sync_threads()\n    mH[row, tidx] = sH[tidx]": "",
         },

@@ -28,13 +28,13 @@ def _inputs(draw, heads, length, dim):
     exponentials are 0; and plain except for the first key of warp 2, whose score is 110 above the
     others. If the length is a multiple of four, the first key of warp 3 also exceeds the small
     scores, and with three or more heads the first key of warp 1 the plain ones. If the number of
-    heads is a multiple of five, scale is 0."""
+    heads is a multiple of five below 50, scale is 0."""
     scale = (1 if heads % 3 else -1) * draw.number(0.6, 0.9) / math.sqrt(dim)
     q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
-    if heads % 5 == 0:
+    if heads % 5 == 0 and heads < 50:
         return q, k, v, 0.0, dim
     if draw.dtype == torch.float16:
-        v *= 4  # so that atol hides no rounding of the weights or of their sum
+        v[0::4] *= 4  # so that atol hides no rounding of the weights or of their sum
     along = q / (q.float().square().sum(1, keepdim=True) * scale).to(q.dtype)  # a score of 1
     if heads > 1:
         k[1::4] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::4, None]
@@ -179,7 +179,7 @@ blocks share the keys as warps do here, and merge once more; this is *flash deco
     given=PICTURE,
     inputs=_inputs,
     result=_attention,
-    sizes=[(1, 6, 32), (2, 33, 32), (1, 1, 64), (4, 31, 64), (5, 9, 64), (1, 257, 32), (3, 64, 32), (6, 3, 64)],
+    sizes=[(1, 6, 32), (2, 33, 32), (1, 1, 64), (4, 31, 64), (1, 257, 32), (7, 6, 32), (5, 9, 64), (3, 64, 32), (6, 3, 64)],
     count=[(2, 40, 32), (2, 150, 64)],
     dtypes=("float32", "float16"),
     legal=lambda heads, length, dim: (heads, length, 64 if dim > 32 else 32),
