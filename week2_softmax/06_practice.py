@@ -1164,7 +1164,8 @@ attention_picture()
 # compute in float32. Signature: `attention_one_query(mQ, mK, mV, scale: Float32, dim:
 # cutlass.Constexpr, mO)`.
 #
-# **Required**: one block per head, 128 threads per block, at most 1 barrier.
+# **Required**: one block per head, 128 threads per block, at most 1 barrier, at most 2,048 bytes of
+# shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #

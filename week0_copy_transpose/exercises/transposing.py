@@ -44,6 +44,8 @@ def case(m: int, n: int, dtype: torch.dtype, *, multiple: int = 1) -> Case:
     x = fk.randn(m, n, dtype=torch.float32, device="virtual")
     # beyond what float16 represents, so that no type passes through it unnoticed
     x = (x * {torch.int16: 5000, torch.bfloat16: 1e6}.get(dtype, 100)).to(dtype)
+    if dtype == torch.int32:
+        x += x << 22  # beyond what float32 represents
     y = fk.empty(n, m, dtype=dtype, device="virtual")
     # Written out, because the strides of a matrix with one row or column do not show which is
     # which.

@@ -74,7 +74,7 @@ def _waiting() -> Group:
     """Return the sanitizer's gate, which names the missing call where a copy is not awaited."""
     gate = clean(
         _case,
-        sizes=[(2, 512), (3, 104)],
+        sizes=[(2, 512), (3, 104), (2, 8)],
         misconceptions=[
             found("divergent-barrier", "the barrier is inside the `if`, so some threads never reach it. Move lines that all threads must execute out of the `if`."),
             found("shared-race", "more than one thread copies to the same location, but each vector belongs to one thread.", text=", and so does"),
@@ -134,6 +134,39 @@ def _plain_loads(p: Profile) -> float:
     return p["global_load_requests"] - p["global_async_requests"]
 
 
+def _asynchronous(dtype: str, name: str) -> Group:
+    """Return the gate that requires all elements to be copied with cp.async, 16 bytes at a time."""
+    size = 4 * 512 * getattr(torch, dtype).itemsize
+    return counters(
+        _case,
+        _SIZE,
+        [
+            Counter(
+                _plain_loads, "loads into registers", at_most=0, ideal=0,
+                misconceptions=[counted(lambda p: True, "threads load elements into registers, in the "
+                               "loop or on their way to shared memory. Copy all of them with "
+                               "`cute.copy` and `atom`, and read them from `sRow`.")],
+            ),
+            Counter(
+                "global_async_requests", "cp.async requests", at_most=size // 512, ideal=size // 512,
+                misconceptions=[
+                    counted(lambda p: p["global_async_bytes_asked"] > size,
+                            "threads copy elements more than once."),
+                    counted(lambda p: _bytes_a_copy(p) <= 16,
+                            "one thread of each warp copies at a time, while the other 31 "
+                            "wait. Let each thread copy one vector."),
+                    counted(lambda p: _bytes_a_copy(p) < 512,
+                            "a whole warp with 16 bytes per thread copies 512 bytes per "
+                            "request. These copies are narrower, or some threads copy "
+                            "nothing."),
+                ],
+            ),
+        ],
+        dtype,
+        name=name,
+    )  # fmt: skip
+
+
 _ASKED = {"barriers": 1}
 _FRUGAL = economical(_case, [(2, 104), (40, 512)], waste={"threads": 1})
 
@@ -179,33 +212,9 @@ shared memory, where the order of elements costs nothing.
                 Misconception("threads beyond the end of the row also copy.", _beyond_the_row),
             ],
         ),
-        counters(
-            _case,
-            _SIZE,
-            [
-                Counter(
-                    _plain_loads, "loads into registers", at_most=0, ideal=0,
-                    misconceptions=[counted(lambda p: True, "threads load elements into registers, in the "
-                                   "loop or on their way to shared memory. Copy all of them with "
-                                   "`cute.copy` and `atom`, and read them from `sRow`.")],
-                ),
-                Counter(
-                    "global_async_requests", "cp.async requests", at_most=16, ideal=16,
-                    misconceptions=[
-                        counted(lambda p: p["global_async_bytes_asked"] > _BYTES,
-                                "threads copy elements more than once."),
-                        counted(lambda p: _bytes_a_copy(p) <= 16,
-                                "one thread of each warp copies at a time, while the other 31 "
-                                "wait. Let each thread copy one vector."),
-                        counted(lambda p: _bytes_a_copy(p) < 512,
-                                "a whole warp with 16 bytes per thread copies 512 bytes per "
-                                "request. These copies are narrower, or some threads copy "
-                                "nothing."),
-                    ],
-                ),
-            ],
-            name="Asynchronous, 16 bytes at once",
-        ),
+        _asynchronous("float32", "Asynchronous, 16 bytes at once"),
+        _asynchronous("float16", "Asynchronous, float16"),
+        _asynchronous("bfloat16", "Asynchronous, bfloat16"),
         counters(
             _case,
             _SIZE,

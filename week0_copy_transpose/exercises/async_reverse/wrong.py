@@ -73,5 +73,19 @@ WRONG = (
     ),
     Wrong("rows by thread", {"mX[(bidx, None)]": "mX[(tidx, None)]"}, "copies from mX[2, 8]"),
     Wrong("five barriers", {_BARRIER: 5 * _BARRIER}, "asks for at most 1 barrier"),
+    Wrong(
+        "no barrier for short rows",
+        {_BARRIER: "    if n > 32:\n    " + _BARRIER},
+        "With 2×8 float32, the sanitizer",
+    ),
+    Wrong(
+        "asynchronous in float32 alone",
+        {
+            "        "
+            + _COPY: f"        if cutlass.const_expr(vec == 4):\n            {_COPY}\n        else:\n"
+            "            sX[(None, tidx)].store(gX[(None, tidx)].load())"
+        },
+        "Loads into registers: 8 with 4×512 float16",
+    ),
     Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "but not reversed"),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf
+import math
 from typing import TYPE_CHECKING
 
 import torch
 
 from forgekit.errors import KernelError
 from forgekit.lessons.gates import GateError, Group, Misconception, Submission, looks_like
-from forgekit.lessons.gates.values import check_values
 from forgekit.lessons.puzzle import puzzle
 from forgekit.vgpu import Listener
 
@@ -25,10 +24,11 @@ class _LaunchedError(Exception):
 
 
 class _Launch(Listener):
-    """Ends the run when its first blocks begin."""
+    """Ends the run when its first blocks begin, unless there are many blocks, which loop less."""
 
     def on_batch(self, m: Moment) -> None:
-        raise _LaunchedError
+        if math.prod(m.record.grid) < 4096:
+            raise _LaunchedError
 
 
 _UNSTORED = Misconception(
@@ -39,25 +39,35 @@ _UNSTORED = Misconception(
 
 
 def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
-    """Return a group that compares the values of a large batch, and launches the largest one. It
-    stops before the first block, which may loop over all matrices."""
+    """Return a group that launches the largest batch, with two tiles per matrix and with one. It
+    stops before the first block if there are few, which may loop over all matrices; a sample of
+    many blocks has to store all of y."""
 
     def run(submission: Submission) -> str:
+        from forgekit.profiling.profile import of_recording
         from forgekit.tracing.recordings import sampled
 
-        case = submission.case(make, (2_100, 2, 1), "float32")
-        check_values(submission, case, submission.run(case), misconceptions=[_UNSTORED])
-        case = make(65_535, 33, 1, dtype=torch.float32)
-        try:
-            args = submission.arguments(case).values()
-            sampled(submission.compiled(case), tuple(args), 8, _Launch)
-        except KernelError as error:
-            raise GateError(
-                f"With {case.label}, the kernel was stopped.\n{error}",
-                look_at="Which sizes of the grid grow with B, and how large may each of them be?",
-            ) from None
-        except _LaunchedError:
-            pass
+        for m in (33, 1):
+            case = make(65_535, m, 1, dtype=torch.float32)
+            try:
+                args = submission.arguments(case).values()
+                kernel = submission.compiled(case)
+                _, recording = sampled(kernel, tuple(args), 8, _Launch)
+            except KernelError as error:
+                raise GateError(
+                    f"With {case.label}, the kernel was stopped.\n{error}",
+                    look_at="Which sizes of the grid grow with B, and how large may each of them be?",
+                ) from None
+            except _LaunchedError:
+                continue
+            stored = of_recording(kernel.name, recording)["global_store_bytes_asked"]
+            needed = case.args[1].nbytes
+            if m == 1 and stored < 0.9 * needed:  # each block stores the same number
+                raise GateError(
+                    f"With {case.label}, the blocks store about {stored:,.0f} bytes, but y has "
+                    f"{needed:,} bytes.",
+                    look_at="Which sizes of the grid grow with B, and up to which B?",
+                )
         return "65,535 matrices"
 
     return Group("A large batch", run)
@@ -90,7 +100,7 @@ kernel.
     asked={
         "bank_conflicts": (
             "no bank conflicts in float32",
-            lambda itemsize: 0 if itemsize == 4 else inf,
+            lambda itemsize: 0 if itemsize == 4 else math.inf,
         ),
     },
     entry="transpose_batch",

@@ -108,6 +108,7 @@ words most rows do not begin at a multiple of 16 bytes. The next exercise needs 
             ],
             "Bank conflicts, float16",
         ),
+        *(conflicts(_SIZE, dtype, [], f"Bank conflicts, {dtype}") for dtype in ("int32", "bfloat16")),
         still_coalesced(*_SIZE),
         economical(case, [_SIZE], waste={"threads": 1}),
     ),

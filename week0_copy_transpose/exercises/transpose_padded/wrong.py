@@ -69,6 +69,13 @@ WRONG = (
     ),
     Wrong("a pitch of 1,024", {"stride=(64 + elements_a_word, 1)": "stride=(1024 + elements_a_word, 1)"}, "one block occupies is unavailable"),
     Wrong("everything twice", {", 32), 1)": ", 32), 2)"}, "makes more than one store of shared memory"),
+    Wrong("66 for Float16 alone", {"64 + elements_a_word": "66 if mX.element_type == cutlass.Float16 else 65"},
+          "96×128 bfloat16"),
+    Wrong("65 for Float32 alone", {"64 + elements_a_word": "65 if mX.element_type == cutlass.Float32 else 66"},
+          "96×128 int32"),
+    Wrong("a tile of float32 for all types", {"smem.allocate_tensor(mX.element_type,": "smem.allocate_tensor(cutlass.Float32,", "64 + elements_a_word": "65",
+          "tx + c] = mX[row0 + ty + k, col0 + tx + c]": "tx + c] = mX[row0 + ty + k, col0 + tx + c].to(cutlass.Float32)",
+          "sX[tx, ty + k]": "sX[tx, ty + k].to(mX.element_type)"}, "With 96×128 int32, the result"),
     Wrong("a swizzle for 32 bits", {
         "    layout_s = " + _LAYOUT: "    layout_s = cute.make_composed_layout(\n"
         "        cute.make_swizzle(5, 0, 6), 0, cute.make_layout((32, 64), stride=(64, 1)))",

@@ -46,4 +46,19 @@ WRONG = (
         {"mH[row, tidx] = sH[tidx]": "mH[row, tidx] = sH[tidx] & 65_535"},
         "got 0, expected 65536",
     ),
+    Wrong(
+        "stored after each 4,096 bytes",
+        {
+            "    for n in range(tidx, mX.shape[1], 256):\n        byte = mX[row, n].to(Int32)\n"
+            "        cute.arch.atomic_add(sH.iterator + byte, Int32(1))\n": (
+                "    for begin in range(0, mX.shape[1], 4096):\n"
+                "        for n in range(begin + tidx, cutlass.min(mX.shape[1], begin + 4096), 256):\n"
+                "            cute.arch.atomic_add(sH.iterator + mX[row, n].to(Int32), Int32(1))\n"
+                "        cute.arch.sync_threads()\n        mH[row, tidx] = sH[tidx]\n"
+                "        cute.arch.sync_threads()\n"
+            ),
+            "    cute.arch.sync_threads()\n    mH[row, tidx] = sH[tidx]": "",
+        },
+        "elements are stored more than once",
+    ),
 )

@@ -14,8 +14,8 @@ def _inputs(draw, segments, longest):
     starts = torch.zeros(segments + 1, dtype=torch.int32)
     starts[1:] = lengths.cumsum(0)
     starts += int(draw.number(0, 8))
-    beyond = int(draw.number(1, 9))  # elements after the last segment
-    return (draw.fractions(int(starts[-1]) + beyond), starts)
+    beyond = int(draw.number(1, 9)) if segments % 3 else 0  # elements after the last segment
+    return (draw.fractions(max(1, int(starts[-1]) + beyond)), starts)
 
 
 def _sums(x, starts):

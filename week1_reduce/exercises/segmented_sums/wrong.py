@@ -49,4 +49,9 @@ WRONG = (
         {"mStarts[segment + 1], 32)": "min(mStarts[segment + 1], mStarts[segment] + 1024), 32)"},
         "With segments = 8, longest = ",
     ),
+    Wrong(
+        "never the last element of x",
+        {"mStarts[segment + 1], 32)": "cutlass.min(mStarts[segment + 1], mX.shape[0] - 1), 32)"},
+        "segments = 9, longest = 65",
+    ),
 )

@@ -1,6 +1,6 @@
 """Puzzle week1/tree_max: the largest element of each row, by a tree in shared memory."""
 
-from forgekit.lessons.gates import FINITE_START, looks_like
+from forgekit.lessons.gates import FINITE_START, Counter, counted, counters, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 EXERCISE = puzzle(
@@ -41,4 +41,8 @@ product, −∞ for a maximum. A thread without elements holds the identity.
         looks_like(lambda x, y: x[:, :128].amax(1) if x.shape[1] > 256 else None, "the result covers "
                    "only the first 128 elements of a row, one per thread."),
     ],
+    more=lambda make: (counters(make, (3, 200), [Counter(
+        "shared_atomic_requests", "atomic requests on shared memory", at_most=0,
+        misconceptions=[counted(lambda p: True, "atomics merge values one after another, not in a tree.")],
+    )], name="In a tree"),),
 )  # fmt: skip

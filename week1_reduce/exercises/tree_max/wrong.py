@@ -35,4 +35,14 @@ WRONG = (
     Wrong("no elements above 3e38", {"largest = cutlass.max(largest, mX[row, n].to(Float32))":
           "largest = cutlass.max(largest, cutlass.min(mX[row, n].to(Float32), Float32(3e38)))"},
           "pattern: every wrong element is 3e+38"),
+    Wrong("an atomic maximum", {"smem.allocate_tensor(Float32,": "smem.allocate_tensor(cutlass.Int32,",
+          "    sMax[tidx] = largest\n" + TREE: """    if tidx == 0:
+        sMax[0] = cutlass.Int32(-(2**31))
+    cute.arch.sync_threads()
+    bits = largest.bitcast(cutlass.Int32)
+    cute.arch.atomic_max(sMax.iterator, bits ^ ((bits >> 31) & 0x7FFFFFFF))
+    cute.arch.sync_threads()
+    bits = sMax[0]
+    largest = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).bitcast(Float32)
+""", "sMax[0].to(": "largest.to("}, "not in a tree"),
 )  # fmt: skip

@@ -27,9 +27,14 @@ def _inputs(draw, heads, length, dim):
     so that exp overflows and each key has a new maximum; around -120 or far below, so that all
     exponentials are 0; and plain except for the first key of warp 2, whose score is 110 above the
     others. If the length is a multiple of four, the first key of warp 3 also exceeds the small
-    scores, and with three or more heads the first key of warp 1 the plain ones."""
+    scores, and with three or more heads the first key of warp 1 the plain ones. If the number of
+    heads is a multiple of five below 50, scale is 0."""
     scale = (1 if heads % 3 else -1) * draw.number(0.6, 0.9) / math.sqrt(dim)
     q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
+    if heads % 5 == 0 and heads < 50:
+        return q, k, v, 0.0, dim
+    if draw.dtype == torch.float16:
+        v[0::4] *= 4  # so that atol hides no rounding of the weights or of their sum
     along = q / (q.float().square().sum(1, keepdim=True) * scale).to(q.dtype)  # a score of 1
     if heads > 1:
         k[1::4] += torch.linspace(60, 120, length).to(k.dtype)[:, None] * along[1::4, None]
@@ -107,12 +112,11 @@ def _empty_warp(e):
 
 def _keys_shared(make):
     """Each key, and its value, is read by 32 lanes of the warp of its number, modulo 4."""
-    call = make, (2, 40, 32), "float32"
 
-    def run(submission):
+    def check(submission, dim):
         from forgekit.tracing.footprint import footprint
 
-        case = submission.case(*call)
+        case = submission.case(make, (2, 40, dim), "float32")
         kernel = submission.compiled(case)
         touched = footprint(kernel, *submission.arguments(case).values()).touched
         for position, what in ((1, "key"), (2, "value")):
@@ -133,6 +137,10 @@ def _keys_shared(make):
                         f"With {case.label}, {lanes} lanes read {what} {key}; needed 32.",
                         look_at=look_at % "thread",
                     )
+
+    def run(submission):
+        check(submission, 32)
+        check(submission, 64)
         return "warp w has keys w, w + 4, …"
 
     return Group("Keys", run)
@@ -166,12 +174,12 @@ lanes per key), 32,064 load requests become 4,032 and 43 instructions become 22.
 4 bytes to the 256 bytes of a key and its value, but L queries have L² scores. If heads are few and L is large,
 blocks share the keys as warps do here, and merge once more; this is *flash decoding*.
 """,
-    asked={"work": "one block per head", "block": 128, "barriers": 1},
+    asked={"work": "one block per head", "block": 128, "barriers": 1, "shared_bytes": 2048},
     entry="attention_one_query",
     given=PICTURE,
     inputs=_inputs,
     result=_attention,
-    sizes=[(1, 6, 32), (2, 33, 32), (1, 1, 64), (4, 31, 64), (1, 257, 32), (3, 64, 32), (6, 3, 64)],
+    sizes=[(1, 6, 32), (2, 33, 32), (1, 1, 64), (4, 31, 64), (1, 257, 32), (7, 6, 32), (5, 9, 64), (3, 64, 32), (6, 3, 64)],
     count=[(2, 40, 32), (2, 150, 64)],
     dtypes=("float32", "float16"),
     legal=lambda heads, length, dim: (heads, length, 64 if dim > 32 else 32),

@@ -78,6 +78,25 @@ WRONG = (
     Wrong("the maximum begins at -1e30", {
         "m, s = -Float32.inf": "m, s = Float32(-1e30)"},
         "length = 31, dim = 64, float32, the result"),
+    Wrong("0 times the distance from -inf", {"sM[w] - m,": "(sM[w] - m) * size,", "(m - m_new,": "((m - m_new) * size,", "(score - m_new,": "((score - m_new) * size,",
+          "    rO.fill(0.0)\n": "    rO.fill(0.0)\n    size = cute.arch.fmax(scale_log2, -scale_log2)\n    sign = Float32(1.0) if scale_log2 > 0.0 else Float32(-1.0)\n",
+          "* scale_log2\n": "\n", SCORE: SCORE.replace(")\n", ") * sign\n")},
+          "heads = 5, length = 9, dim = 64"),
+    Wrong("s in the type of o", {"sS = smem.allocate_tensor(Float32,": "sS = smem.allocate_tensor(mO.element_type,", "sM[warp], sS[warp] = m, s": "sM[warp], sS[warp] = m, s.to(mO.element_type)",
+          "s += sS[w] * factor": "s += sS[w].to(Float32) * factor"}, "float16, the result is wrong"),
+    Wrong("a quarter of the keys of 64 components for each warp", {LOOP: """L = mK.shape[1]
+    part = cute.ceil_div(L, 4) if cutlass.const_expr(dim == 64) else L
+    begin, step = (warp * part, 1) if cutlass.const_expr(dim == 64) else (warp, 4)
+    for i in range(begin, cutlass.min(L, begin + part), step):"""}, "dim = 64, float32, warp 0 reads key 1"),
+    Wrong("8,192 scores in shared memory", {"    sO = smem": "    sScores = smem.allocate_tensor(Float32, cute.make_layout(8192), 16)\n    sO = smem",
+          f"{SCORE}        {NEW_MAXIMUM}\n": f"""{SCORE}        if lane == 0:
+            sScores[i] = score
+        m = cute.arch.fmax(m, score)
+    cute.arch.sync_warp()
+    {LOOP}
+        score = sScores[i]
+        {NEW_MAXIMUM}
+"""}, "at most 2,048 bytes of shared memory"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "all mismatches are in row 2"),
 )  # fmt: skip
 

@@ -20,6 +20,15 @@ def _part(columns):
     return lambda x, y: x.double()[:, columns(x.shape[1])].logsumexp(1)
 
 
+def _inputs(draw, m, n):
+    """Return hard rows. In narrow types, every tenth longer row has two different elements, of
+    whose exponentials one is rounded down in these types: the errors of a sum do not cancel."""
+    x = hard_rows(draw, m, n, masked=True)
+    if x.dtype != torch.float32 and n > 256:
+        x[::10] = draw.integers(-1, 1, m, n)[::10] / 2
+    return (summing_to_1(x),)
+
+
 def _warp(n):
     return [k for k in range(n) if k % 256 < 32]
 
@@ -42,7 +51,7 @@ special case.
 """,
     asked={"work": "one block per row", "block": 256, "sharing": 8, "barriers": 1, "shared_bytes": 256},
     entry="block_logsumexp",
-    inputs=lambda draw, m, n: (summing_to_1(hard_rows(draw, m, n, masked=True)),),
+    inputs=_inputs,
     result=lambda x: x.logsumexp(1),
     sizes=[(3, 5), (4, 1000), (6, 31), (1, 1), (2, 1025), (9, 33), (3, 129), (6, 300)],
     count=[(3, 500), (20, 2000)],

@@ -20,6 +20,11 @@ WRONG = (
     Wrong("lanes not merged", {LANES: ""}, "the result is wrong"),
     Wrong("added up in the type of x", {"(mX[row, n].to(Float32), Float32(1.0)))\n":
           "(mX[row, n].to(Float32), Float32(1.0)))\n        s = s.to(mX.element_type).to(Float32)\n"}, "float16, the result is wrong"),
+    Wrong("exponentials in the type of x", {"m, s = together((m, s), (mX[row, n].to(Float32), Float32(1.0)))": """x = mX[row, n].to(Float32)
+        top = cute.arch.fmax(m, x)
+        shift = Float32(0.0) if top == -Float32.inf else top
+        e = cute.math.exp(x - shift, fastmath=True).to(mX.element_type).to(Float32)
+        m, s = top, s * cute.math.exp(m - shift, fastmath=True) + e"""}, "n = 1,025, float16, the result"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("begins with an element that it reads again", {"m, s = -Float32.inf, Float32(0.0)": "m, s = mX[row, cutlass.min(tidx, mX.shape[1] - 1)].to(Float32), Float32(0.0)"},
           "threads load 768 elements of mX more than once"),

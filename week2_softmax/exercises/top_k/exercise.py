@@ -82,6 +82,7 @@ registers run out; then sort, or select by digits (radix select), instead.
     count=[(5, 100), (64, 300)],
     legal=lambda m, n: (m, max(4, n)),
     exact=True,
+    waste={"idle_lanes": None},  # only half of the lanes may merge
     misconceptions=[
         looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "the values are the smallest."),
         looks_like(lambda x, *outputs: _top(x)[0].flip(1), "the four values are correct, but the smallest comes first."),
