@@ -147,7 +147,7 @@ def test_a_waiting_worker_runs_the_cases() -> None:
 def test_workers_of_several_threads_are_refused() -> None:
     with (
         waiting_worker(2) as address,
-        pytest.raises(UsageError, match="workers with 2 threads, needed one thread"),
+        pytest.raises(UsageError, match="workers with 2 threads, needed workers with one thread"),
     ):
         list(spread.spread(spread_work.kill_worker, [1], scheduler=address,
                            failed=lambda item, error: None))  # fmt: skip
