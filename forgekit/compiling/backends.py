@@ -13,7 +13,7 @@ import inspect
 import io
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ class Backend(ABC):
                 f"{self.extra_options} {job.options}"
             )
             _refuse_overlaps()
+            _refuse_device_code_on_host()
             try:
                 raw = cute.compile(job.fn, *self._stand_ins(job), options=options)
             except UsageError:
@@ -276,6 +277,37 @@ def _refuse_overlaps() -> None:
         return raked_product(block, tiler, **where)
 
     core.raked_product = checked
+
+
+@functools.cache
+def _refuse_device_code_on_host() -> None:
+    """Make CuTe DSL's compiler reject a host function that contains an operation of a GPU thread,
+    such as a barrier. CuTe DSL 4.8.1 ends the process for it, without a message."""
+    from cutlass.base_dsl.compiler import Compiler
+
+    run_passes = Compiler.compile
+
+    def checked(self: Any, module: Any, *args: Any, **options: Any) -> Any:
+        for operation in _on_host(module.operation):
+            if operation.name.startswith("nvvm."):
+                raise _DeviceCodeError(str(operation.location))
+        return run_passes(self, module, *args, **options)
+
+    Compiler.compile = checked
+
+
+class _DeviceCodeError(Exception):
+    """Raised while compiling a host function that contains an operation of a GPU thread, with the
+    operation's MLIR location."""
+
+
+def _on_host(operation: Any) -> Iterator[Any]:
+    """Yield the operations inside an MLIR operation, except those of kernels."""
+    for block in (block for region in operation.regions for block in region.blocks):
+        for inner in (view.operation for view in block.operations):
+            if inner.name != "gpu.module":
+                yield inner
+                yield from _on_host(inner)
 
 
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:

@@ -154,7 +154,8 @@ def _build(
         parts += ["", f"  {place}"]
     if rule.remedy:
         parts += ["", wrapped("Remedy: " + rule.remedy.format_map(fields))]
-    parts += ["", "The compiler's own words:", textwrap.indent(words, "  ")]
+    if not any(type(one).__module__.startswith("forgekit.") for one in _chain(exc)):
+        parts += ["", "The compiler's own words:", textwrap.indent(words, "  ")]
     return CompileError(
         "\n".join(parts),
         kind=rule.kind,

@@ -15,6 +15,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
 
+from forgekit.compiling.backends import _refuse_device_code_on_host
 from forgekit.diagnosing import diagnosis
 from forgekit.diagnosing.diagnosis import explain_compile_error
 from forgekit.diagnosing.lint import find_prints
@@ -202,6 +203,14 @@ def launched_outside():
     kernels.copy_kernel(torch.zeros(32), torch.zeros(32)).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
+def barrier_on_host():
+    _refuse_device_code_on_host()  # without it, this process would end here
+    source = CELL.replace("a[t, 0] = 1.0", "a[t] = 1.0").replace("print(t)", "")
+    between = "    cute.arch.sync_threads()\n    kernel(a).launch"
+    host = from_cell(source.replace("    kernel(a).launch", between))
+    compiled(host, options="--gpu-arch sm_90a --generate-line-info")  # as fk.compile does
+
+
 ELSEWHERE = [  # the code that raises the error, the kind, words from the message
     (never_imported, "undefined-name", "add `import cutlass` to"),
     (of_exec, "no-source", "# the call"),
@@ -209,6 +218,7 @@ ELSEWHERE = [  # the code that raises the error, the kind, words from the messag
      "compile first: `run = fk.compile(copy, x, y)`, then `run(x, y)`."),
     (launched_outside, "launch-outside-jit", "@cute.jit function"),
     (lambda: compiled(kernels.copy, kernels.TWO, "--gpu-arch sm_75"), "unsupported-arch", "sm_75"),
+    (barrier_on_host, "device-code-on-host", ": cute.arch.sync_threads() Remedy: move"),
     (lambda: cute.make_layout(3), "outside-jit", "make_layout"),
 ]  # fmt: skip
 
