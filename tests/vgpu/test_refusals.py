@@ -50,6 +50,8 @@ WGMMA, HELD = "wgmma.mma_async", "{%r1, %r2, %r3, %r4}, %rd1, %rd1, %p1"
         ("atom.global.cas.b32 %r1, [%rd1], %r2", "3 operands, not 4 or 5"),
         ("cp.async.ca.shared.global [%r1], [%rd1], 5", "5 bytes, not 4, 8 or 16"),
         ("cp.async.wait_group %r1", "not a number"),
+        ("cp.async.wait_group -1", "-1 groups"),
+        ("cp.async.bulk.wait_group.read -1", "-1 groups"),
         ("cp.async.bulk", "neither a source nor a target"),
         (f"{TENSOR_COPY} [%r1], [%rd1, {{%r2}}], [%r3]", "1 coordinates"),
         (f"{TENSOR_COPY} [%r1], [%rd1], [%r3]", "no tensor map"),

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from forgekit.vgpu.ptx import Instruction, Operand
+from forgekit.vgpu.ptx import Immediate, Instruction, Operand
 
 Meaning = Callable[..., Any]
 REGISTRY: dict[str, Meaning] = {}
@@ -104,6 +104,15 @@ def expect(operand: object, kind: type[T], what: str) -> T:
     if not isinstance(operand, kind):
         raise UnknownVariantError(f"an operand that is not a {what}")
     return operand
+
+
+def groups_left(instruction: Instruction) -> int:
+    """Return the operand of an instruction that waits for groups: the number of newest groups that
+    may stay in flight."""
+    number = expect(counted(instruction, 1)[0], Immediate, "number").bits
+    if number < 0:
+        raise UnknownVariantError(f"{number} groups: the number cannot be negative")
+    return number
 
 
 @functools.cache

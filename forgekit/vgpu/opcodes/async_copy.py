@@ -17,7 +17,7 @@ from forgekit.vgpu.batch import Batch
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access
 from forgekit.vgpu.machine import Machine
-from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, groups_left, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.ptx import Immediate, Instruction, Register
@@ -72,7 +72,7 @@ def cp_async(ins: Instruction, d: Decoder) -> Step:
     if "wait_all" in ins.opcode:
         return lambda m: wait(m, m.mask, 0, everything=True)
     if "wait_group" in ins.opcode:
-        keep = expect(counted(ins, 1)[0], Immediate, "number").bits
+        keep = groups_left(ins)
         return lambda m: wait(m, m.mask, keep, everything=False)
     return _copy(ins, d)
 

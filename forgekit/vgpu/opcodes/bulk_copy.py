@@ -13,10 +13,10 @@ from forgekit.vgpu.access.copies import NO_MBARRIER, AsyncOperation, End
 from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import Machine
 from forgekit.vgpu.memory import Allocation
-from forgekit.vgpu.opcodes import UnknownVariantError, counted, expect, opcode
+from forgekit.vgpu.opcodes import UnknownVariantError, counted, groups_left, opcode
 from forgekit.vgpu.opcodes.access import address_of
 from forgekit.vgpu.opcodes.decoder import Decoder, Step
-from forgekit.vgpu.ptx import TYPE_BYTES, Immediate, Instruction, Vector
+from forgekit.vgpu.ptx import TYPE_BYTES, Instruction, Vector
 
 ALIGN = 16  # alignment of addresses and sizes, in bytes: PTX ISA, "cp.async.bulk"
 _SPACES = ("shared:cluster", "shared:cta", "global")
@@ -31,7 +31,7 @@ def cp_async_bulk(ins: Instruction, d: Decoder) -> Step:
     if parts[0] == "commit_group":
         return lambda m: m.async_operations.commit(m.mask)
     if parts[0] == "wait_group":
-        keep = expect(counted(ins, 1)[0], Immediate, "number").bits
+        keep = groups_left(ins)
         read = "read" in parts
         return lambda m: m.async_operations.wait(m.mask, keep, read)
     if parts[0] == "prefetch":

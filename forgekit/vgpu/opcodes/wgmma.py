@@ -23,7 +23,14 @@ from forgekit.vgpu.machine.warpgroups import (
     threads_of,
 )
 from forgekit.vgpu.memory.swizzles import PIECE
-from forgekit.vgpu.opcodes import UnknownVariantError, allow, counted, expect, matrix, opcode
+from forgekit.vgpu.opcodes import (
+    UnknownVariantError,
+    allow,
+    expect,
+    groups_left,
+    matrix,
+    opcode,
+)
 from forgekit.vgpu.opcodes.decoder import Decoder, Fetch, Step
 from forgekit.vgpu.opcodes.warp import warp_step
 from forgekit.vgpu.opcodes.wgmma_operands import (
@@ -33,7 +40,7 @@ from forgekit.vgpu.opcodes.wgmma_operands import (
     same_in_warpgroup,
     warpgroups,
 )
-from forgekit.vgpu.ptx import Immediate, Instruction, Operand, Register, Vector
+from forgekit.vgpu.ptx import Instruction, Operand, Register, Vector
 
 
 # -- fence, commit, wait --------------------------------------------------------------------------
@@ -57,7 +64,7 @@ def commit_group(ins: Instruction, d: Decoder) -> Step:
 @opcode("wgmma.wait_group")
 def wait_group(ins: Instruction, d: Decoder) -> Step:
     allow(ins, "wait_group", "sync", "aligned")
-    keep = expect(counted(ins, 1)[0], Immediate, "number").bits
+    keep = groups_left(ins)
     return warp_step(d, None, lambda m: _products(m).wait(m.expand(m.mask), keep))
 
 
