@@ -26,6 +26,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, pack_lanes
 
 _EVERYONE = -1  # a barrier number that no program uses
+_FIRST = 1  # the first epoch of each warp; 0 in a vector means that nothing of a warp precedes
 
 
 class PartSync(NamedTuple):
@@ -69,7 +70,9 @@ class WarpClocks:
         self.team_warps = team * n_warps
         self._split = (n_blocks // team, team, n_warps)
         counted = self.team_warps * (2 if engines else 1)
-        self._start = Snapshot(np.zeros((n_blocks // team, counted), np.int32), None)
+        epochs = np.zeros((n_blocks // team, counted), np.int32)
+        epochs[:, : self.team_warps] = _FIRST
+        self._start = Snapshot(epochs, None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
         self._arrived: dict[int, Array] = {}  # barrier number -> epochs that precede its opening
@@ -208,9 +211,11 @@ class SyncClocks:
             self._open, self._ended = np.pad(self._open, more), np.pad(self._ended, more)
         return self._slots[numbers]
 
-    def arrive(self, warps: Array, numbers: Array) -> None:
-        """Record that warp `warps[i]` of the batch arrives at barrier `numbers[i]`."""
+    def arrive(self, warps: Array, numbers: Array, *, relaxed: bool = False) -> None:
+        """Record that warp `warps[i]` of the batch arrives at barrier `numbers[i]`. relaxed: True
+        if its arrival proves only that its block has started."""
         rows = self._clocks.own().reshape(-1, self._open.shape[1])
+        rows = np.minimum(rows, _FIRST) if relaxed else rows
         at = self._entries(numbers)
         np.maximum.at(self._open, at, rows[warps])
         ticking = np.zeros(len(rows), bool)

@@ -68,8 +68,11 @@ class ClusterSync(Listener):
 
     def on_cluster_arrive(self, m: Batch, mask: Array | None) -> None:
         warps = np.flatnonzero(m.lanes(mask).any(axis=1))
-        self._barrier.arrive(warps, warps // self._clocks.team_warps)
-        self._untouched = bool(m.expand(mask).sum() == m.expand(m.alive).sum())
+        # a fence anywhere may publish the arriving warps' accesses
+        relaxed = "relaxed" in m.program.instructions[m.pc].opcode and not m.program.has_fence
+        self._barrier.arrive(warps, warps // self._clocks.team_warps, relaxed=relaxed)
+        everyone = bool(m.expand(mask).sum() == m.expand(m.alive).sum())
+        self._untouched = everyone and not relaxed
 
     def on_cluster_done(self, m: Batch, clusters: Array) -> None:
         self._barrier.end(np.flatnonzero(clusters))

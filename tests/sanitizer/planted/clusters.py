@@ -48,9 +48,11 @@ def cluster_sum_kernel(
     sPart = smem(WARPS)
     total = own_part(mX, row, rank, cluster)
     if cute.arch.lane_idx() == 0:
-        sPart[tidx // 32] = total  # BUG block_barrier, without_barrier
+        sPart[tidx // 32] = total  # BUG block_barrier, without_barrier, relaxed
     if const_expr(bug == "block_barrier"):
         cute.arch.sync_threads()
+    elif const_expr(bug == "relaxed"):
+        cute.arch.cluster_arrive_relaxed()
     elif const_expr(bug not in ("without_barrier", "only_waits")):
         cute.arch.cluster_arrive()
     if const_expr(bug == "one_waits_again"):
@@ -64,7 +66,8 @@ def cluster_sum_kernel(
     if rank == 0 and tidx < cluster * WARPS:
         owner = tidx // WARPS + (1 if const_expr(bug == "rank_too_large") else 0)
         there = cute.arch.map_dsmem_ptr(sPart.iterator + tidx % WARPS, owner)
-        # BUG block_barrier, without_barrier, leaves, rank_too_large, one_waits_again, one_stays
+        # BUG block_barrier, without_barrier, relaxed, leaves, rank_too_large, one_waits_again
+        # BUG one_stays
         value = there.load()
     value = cute.arch.warp_reduction(value, operator.add)
     if rank == 0 and tidx == 0:
@@ -79,6 +82,7 @@ def cluster_sum_kernel(
 @family(args=lambda: (fk.randn(3, 600), fk.empty(3)), want=lambda x, y: x.sum(1), bugs=(
     Bug("block_barrier", RACE, "The barrier is one of the block only.", also=LIFETIME),
     Bug("without_barrier", RACE, "Nothing orders the writes before the reads.", also=LIFETIME),
+    Bug("relaxed", RACE, "The arrival does not release the writes."),
     Bug("leaves", LIFETIME, "No barrier before the blocks leave."),
     Bug("one_stays", LIFETIME, "Only the block that fetches stays for the last barrier."),
     Bug("only_waits", ("barrier-count",), "A block waits without arriving."),

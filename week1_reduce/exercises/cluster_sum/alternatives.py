@@ -9,6 +9,8 @@ ALTERNATIVES = (
           "    if tidx % 32 == 0:\n        cute.arch.map_dsmem_ptr(sPart.iterator + rank * 4 + tidx // 32, 0)",
           "    if rank == 0 and tidx == 0:\n        mY[row] = sPart[0] + sPart[1] + sPart[2] + sPart[3]": "    if rank == 0 and tidx == 0:\n        total = Float32(0.0)\n"
           "        for k in cutlass.range_constexpr(16):\n            total += sPart[k]\n        mY[row] = total"}),
+    Wrong("the first arrival releases nothing", {"    cute.arch.cluster_arrive()\n    total":
+                                                 "    cute.arch.cluster_arrive_relaxed()\n    total"}),
     Wrong("block 3 adds", {
         "sPart.iterator + rank, 0)": "sPart.iterator + rank, 3)",
         "if rank == 0 and tidx == 0:\n        mY": "if rank == 3 and tidx == 0:\n        mY",

@@ -26,6 +26,8 @@ WRONG = (
     Wrong("not begun together", {ARRIVE + "    total = Float32": "    total = Float32",
                                  WAIT + "    if tidx == 0:": "    if tidx == 0:"},
           "only after both have started"),
+    Wrong("the sums are not released", {ARRIVE + WAIT + "    if rank": "    cute.arch.cluster_arrive_relaxed()\n" + WAIT +
+                                        "    if rank"}, "No synchronisation orders the two accesses"),
     Wrong("to everyone's own", {"sPart.iterator + rank, 0)": "sPart.iterator + rank, rank)"},
           "reads shared memory, byte 20"),
     Wrong("the first share alone", {ALL: "mY[row] = sPart[0]"}, "as if one block's share"),
