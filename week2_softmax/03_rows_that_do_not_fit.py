@@ -614,9 +614,8 @@ for meet in (fenced, relaxed):
     print(f"{meet.__name__:>8}: {len(report.findings)} findings, fences in the PTX: {fences}")
 
 # %% [markdown]
-# The sanitizer treats every cluster barrier as a full barrier, so it reports nothing for `relaxed`.
-# But on a GPU, another block may not see the mbarrier yet. Only the PTX shows the difference, so
-# exercises 3 and 4 check the PTX.
+# The sanitizer reports `relaxed`: on a GPU, another block may not see the mbarrier yet when it sends
+# its pair. A relaxed arrival in a kernel without any fence orders nothing.
 #
 # **The complete kernel.** `cluster` is `staged` with `merged_cluster` in place of `merged_block`.
 # Each *warp* sends its pair to every block, which saves an exchange within the block. The first

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from forgekit.lessons.gates import Counter, GateError, Group, counted, counters
+from forgekit.lessons.gates import Counter, GateError, Group, Misconception, counted, counters
 from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase
     from forgekit.vgpu import Access, Moment
 
-__all__ = ["announced", "asynchronous", "not_rescaled", "overlapping"]
+__all__ = ["UNPUBLISHED", "asynchronous", "not_rescaled", "overlapping"]
 
+UNPUBLISHED = Misconception(
+    "a relaxed arrival publishes nothing, so another block may send its pair before it sees this "
+    "block's mbarrier. Call `cute.arch.mbarrier_init_fence()` after `mbarrier_init`.",
+    lambda e: "mbarrier_init(" in e.text and "block-lifetime" not in e.kinds,
+)
 
 def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return m and s of rows, (M, 1) each, if threads add exp(x - maximum so far) and never rescale.
@@ -32,26 +37,6 @@ def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor,
     s = (parts - so_far[..., None]).exp().nan_to_num().sum((1, 3))  # (M,threads)
     m = so_far[:, -1].amax(1, keepdim=True)
     return m, (s * (so_far[:, -1] - m).exp()).sum(1, keepdim=True)
-
-
-def announced(make: MakeCase, size: tuple[int, ...]) -> Group:
-    """Check in the PTX that the cluster sees the mbarrier before other blocks use it; the sanitizer
-    accepts any barrier of the cluster."""
-
-    def run(submission: Submission) -> str:
-        ptx = submission.compiled(make(*size, dtype=torch.float32)).ptx
-        if "fence.mbarrier_init" in ptx:
-            return "by a fence"
-        if re.search(r"barrier\.cluster\.arrive\S*\.relaxed", ptx):
-            raise GateError(
-                "No fence publishes the new mbarrier, and the arrival is relaxed.",
-                "a relaxed arrival publishes nothing: another block may send its pair before it "
-                "sees this block's mbarrier.",
-                "cute.arch.mbarrier_init_fence()",
-            )
-        return "by the arrival at the cluster's barrier"
-
-    return Group("The mbarrier is published", run)
 
 
 def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:

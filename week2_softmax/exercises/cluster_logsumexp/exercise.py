@@ -8,7 +8,7 @@ from forgekit.lessons.gates import GateError, Group, Misconception, found, looks
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows, steep
-from ..staged import announced, not_rescaled
+from ..staged import UNPUBLISHED, not_rescaled
 
 
 def _inputs(draw, m, n):
@@ -99,6 +99,7 @@ rows, the limit of a grid's y.)
     sizes=[(2, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
     misconceptions=[
+        UNPUBLISHED,
         looks_like(lambda x, y: _of_rank_0(x), "the result covers only the first block's share."),
         looks_like(lambda x, y: _without_rescaling(x), "a thread's sum is relative to an "
                    "older, smaller maximum and is not rescaled when a larger one appears."),
@@ -124,6 +125,6 @@ rows, the limit of a grid's y.)
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the 16 warps has its own slot, chosen by rank and warp."),
     ],
-    more=lambda make: (announced(make, (2, 512)), _shared_out(make), _sent(make)),
+    more=lambda make: (_shared_out(make), _sent(make)),
     arch="sm_90a",
 )  # fmt: skip

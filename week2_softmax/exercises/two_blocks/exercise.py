@@ -6,7 +6,7 @@ from forgekit.lessons.gates import GateError, Group, Misconception, found, looks
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
-from ..staged import announced
+from ..staged import UNPUBLISHED
 
 
 def _alone(x: torch.Tensor) -> torch.Tensor:
@@ -81,6 +81,7 @@ with 8 or 16 blocks and more vectors per thread.
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
     misconceptions=[
+        UNPUBLISHED,
         looks_like(lambda x, y: _alone(x), "each block computes a softmax of its own half: the other "
                    "block's pair is missing."),
         looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it should be."),
@@ -98,6 +99,6 @@ with 8 or 16 blocks and more vectors per thread.
         Misconception("whole warps have no elements of this row, their maximum is -inf, and -inf - (-inf) is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
     ],
-    more=lambda make: (announced(make, (2, 512)), _sent(make, (2, 512))),
+    more=lambda make: (_sent(make, (2, 512)),),
     arch="sm_90a",
 )  # fmt: skip
