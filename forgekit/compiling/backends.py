@@ -8,12 +8,15 @@ stores the compiled MLIR module and the PTX.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import inspect
 import io
 import tempfile
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,8 @@ Launch = Callable[..., None]
 Parts = dict[str, bytes]  # maps names to the parts of a compiled function that the cache stores
 
 _EXPORTED = "forgekit_entry"
+_TRACE_S = 60.0  # the time limit for a function's Python code, which builds the kernel
+_LOCAL = threading.local()  # timer: this thread's limit
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,14 @@ class Backend(ABC):
                 f"{self.extra_options} {job.options}"
             )
             _refuse_overlaps()
-            _refuse_device_code_on_host()
+            _check_before_passes()
             try:
-                raw = cute.compile(job.fn, *self._stand_ins(job), options=options)
+                with _tracing():
+                    raw = cute.compile(job.fn, *self._stand_ins(job), options=options)
             except UsageError:
                 raise
+            except EndlessTraceError as error:
+                raise _explained(error, job.fn, job.options) from None
             except Exception as error:
                 raise _explained(error, job.fn, job.options) from None
             ptxas = report.read_bytes() if report.exists() else b""
@@ -280,25 +288,50 @@ def _refuse_overlaps() -> None:
 
 
 @functools.cache
-def _refuse_device_code_on_host() -> None:
-    """Make CuTe DSL's compiler reject a host function that contains an operation of a GPU thread,
-    such as a barrier. CuTe DSL 4.8.1 ends the process for it, without a message."""
+def _check_before_passes() -> None:
+    """Make CuTe DSL's compiler end the `_tracing` time limit, and reject a host function that
+    contains an operation of a GPU thread, such as a barrier. CuTe DSL 4.8.1 ends the process for
+    it, without a message."""
     from cutlass.base_dsl.compiler import Compiler
 
     run_passes = Compiler.compile
 
     def checked(self: Any, module: Any, *args: Any, **options: Any) -> Any:
+        if timer := getattr(_LOCAL, "timer", None):
+            timer.cancel()
         for operation in _on_host(module.operation):
             if operation.name.startswith("nvvm."):
-                raise _DeviceCodeError(str(operation.location))
+                raise DeviceCodeError(str(operation.location))
         return run_passes(self, module, *args, **options)
 
     Compiler.compile = checked
 
 
-class _DeviceCodeError(Exception):
+class DeviceCodeError(Exception):
     """Raised while compiling a host function that contains an operation of a GPU thread, with the
     operation's MLIR location."""
+
+
+class EndlessTraceError(BaseException):
+    """Raised in a function that CuTe DSL has been tracing for too long. It is not an Exception, so
+    the traced code does not catch it."""
+
+
+@contextmanager
+def _tracing() -> Iterator[None]:
+    """Raise EndlessTraceError in this thread if CuTe DSL still executes the function's Python code,
+    which builds the kernel, after `_TRACE_S`."""
+    thread = ctypes.c_ulong(threading.get_ident())
+    stop = functools.partial(
+        ctypes.pythonapi.PyThreadState_SetAsyncExc, thread, ctypes.py_object(EndlessTraceError)
+    )
+    _LOCAL.timer = threading.Timer(_TRACE_S, stop)
+    _LOCAL.timer.daemon = True
+    _LOCAL.timer.start()
+    try:
+        yield
+    finally:
+        _LOCAL.timer.cancel()
 
 
 def _on_host(operation: Any) -> Iterator[Any]:
@@ -314,7 +347,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="forgekit-", dir=HOST.scratch())
 
 
-def _explained(error: Exception, fn: Any, options: str) -> Exception:
+def _explained(error: BaseException, fn: Any, options: str) -> Exception:
     """Convert an error from CuTe DSL's compiler to a forgekit exception."""
     if isinstance(error, OSError) and f"{error.filename}" in options:
         got, needed = f"{options} ({error.strerror})", "a writable folder"

@@ -15,7 +15,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
 
-from forgekit.compiling.backends import _refuse_device_code_on_host
+from forgekit.compiling import backends
 from forgekit.diagnosing import diagnosis
 from forgekit.diagnosing.diagnosis import explain_compile_error
 from forgekit.diagnosing.lint import find_prints
@@ -57,7 +57,7 @@ def explained(call, fn=None) -> tuple[CompileError, Rule]:
 
     try:
         call()
-    except Exception as exc:
+    except (Exception, backends.EndlessTraceError) as exc:
         with mock.patch.object(diagnosis, "recognise", spy):
             return explain_compile_error(exc, fn), found[0][0]
     pytest.fail("CuTe DSL compiled this without complaint")
@@ -204,11 +204,17 @@ def launched_outside():
 
 
 def barrier_on_host():
-    _refuse_device_code_on_host()  # without it, this process would end here
+    backends._check_before_passes()  # without it, this process would end here
     source = CELL.replace("a[t, 0] = 1.0", "a[t] = 1.0").replace("print(t)", "")
     between = "    cute.arch.sync_threads()\n    kernel(a).launch"
     host = from_cell(source.replace("    kernel(a).launch", between))
     compiled(host, options="--gpu-arch sm_90a --generate-line-info")  # as fk.compile does
+
+
+def endless():
+    between = "    for _ in iter(int, 1): cute.arch.sync_threads()\n    kernel(a).launch"
+    with mock.patch.object(backends, "_TRACE_S", 0.5), backends._tracing():
+        compiled(from_cell(CELL.replace("    kernel(a).launch", between)))
 
 
 ELSEWHERE = [  # the code that raises the error, the kind, words from the message
@@ -219,6 +225,7 @@ ELSEWHERE = [  # the code that raises the error, the kind, words from the messag
     (launched_outside, "launch-outside-jit", "@cute.jit function"),
     (lambda: compiled(kernels.copy, kernels.TWO, "--gpu-arch sm_75"), "unsupported-arch", "sm_75"),
     (barrier_on_host, "device-code-on-host", ": cute.arch.sync_threads() Remedy: move"),
+    (endless, "endless-trace", "cute.arch.sync_threads() Remedy: change"),
     (lambda: cute.make_layout(3), "outside-jit", "make_layout"),
 ]  # fmt: skip
 
