@@ -34,7 +34,7 @@ Launch = Callable[..., None]
 Parts = dict[str, bytes]  # maps names to the parts of a compiled function that the cache stores
 
 _EXPORTED = "forgekit_entry"
-_TRACE_S = 60.0  # the time limit for a function's Python code, which builds the kernel
+_TRACE_S = 30.0  # the time limit for a function's Python code, which builds the kernel
 _LOCAL = threading.local()  # timer: this thread's limit
 
 

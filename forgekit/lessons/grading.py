@@ -211,7 +211,7 @@ def _keep_failed(exercise: Definition, submission: Submission, failure: GateErro
     call = f'fk.exercise("{exercise.name}").failed'
     FAILED.pop(exercise.name, None)
     try:
-        if submission.last is not None:
+        if submission.last is not None and submission.compiles:
             kernel = submission.compiled(submission.last)
             FAILED[exercise.name] = FailedCall(kernel, submission.last)
     except GateError:  # the kernel does not compile

@@ -108,7 +108,7 @@ class Submission:
             architecture, or None for the default. solution, given: return the function from the
             solution and from the skeleton, for comparison. groups: the groups that the submission
             must pass, which request calls. last: the case of the latest call or, after a failure,
-            of the call that failed.
+            of the call that failed. compiles: False after a failed compilation.
     """
 
     value: Any
@@ -117,6 +117,7 @@ class Submission:
     groups: Sequence[Group] = ()
     given: Callable[[], Any] | None = None
     last: Case | None = None
+    compiles: bool = True
     _cases: dict[CallKey, Case] = field(default_factory=dict)
     _keys: dict[int, CallKey] = field(default_factory=dict)  # id of a case -> its call
     _kernels: dict[tuple[int, str], tuple[Case, CompiledKernel]] = field(default_factory=dict)
@@ -210,6 +211,7 @@ class Submission:
                 with _quiet():
                     kernel = compile(self.value, *example, device=device, arch=arch)
         except CompileError as error:
+            self.compiles = False
             raise GateError(f"The kernel does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
             raise GateError(f"The kernel cannot be compiled for {case.label}.\n{error}") from None
