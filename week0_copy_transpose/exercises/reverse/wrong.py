@@ -12,6 +12,8 @@ WRONG = (
     Wrong("of eight", {INDEX: "mX[7 - i]"}, "With n = 1, float32, the kernel was stopped"),
     Wrong("each block by itself", {INDEX: "mX[bidx * 128 + 127 - tidx]"},
           "of block (0, 0, 0) reads mX[127]"),
+    Wrong("stored into x as well", {f"mY[i] = {INDEX}": f"mY[i] = {INDEX}\n        mX[n - 1 - i] = mY[i]"},
+          "although none is stored twice"),
     Wrong("300 blocks always", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"},
           "Threads launched: 38,400"),
     Wrong("stored off by one", {f"mY[i] = {INDEX}": "mY[n - i] = mX[i]"}, "Thread i writes element n - i,"),
