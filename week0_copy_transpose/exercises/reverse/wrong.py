@@ -14,6 +14,8 @@ WRONG = (
           "of block (0, 0, 0) reads mX[127]"),
     Wrong("stored into x as well", {f"mY[i] = {INDEX}": f"mY[i] = {INDEX}\n        mX[n - 1 - i] = mY[i]"},
           "although none is stored twice"),
+    Wrong("at most 1,024 blocks", {"grid=(blocks, 1, 1)": "grid=(min(blocks, 1024), 1, 1)"},
+          "The launch has only 131,072 threads for"),
     Wrong("300 blocks always", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"},
           "Threads launched: 38,400"),
     Wrong("stored off by one", {f"mY[i] = {INDEX}": "mY[n - i] = mX[i]"}, "Thread i writes element n - i,"),
