@@ -164,6 +164,7 @@ _NARROW = re.compile(
     r"|and\.b(?:32|64)\s+%\w+, (%\w+), (?P<mask>255|65535)\b"
     r"|add\.s(?P<sum>16)\s+(%rs\d+), \8, "
 )
+_NARROW_SOURCE = re.compile(r"int(8|16)\b|\b(255|65_?53[56]|0xff(ff)?)\b|% 256\b", re.I)
 # The parts of a sign extension: the low bits move up and back. The compiler combines shifts.
 _SHIFTED = re.compile(r"shl\.b32\s+(%r\d+), %r\d+, (\d+)")
 _JOINED = re.compile(r"(?:or\.b32|add\.s32)\s+(%r\d+), (%r\d+), (%r\d+)")
@@ -243,7 +244,7 @@ def _wide_enough(profile: Profile, label: str) -> None:
         lines = {i.text: line for line in launch.lines for i in line.instructions}
         for text, bits in narrowed([*lines]):
             line, where, subject = lines[text], "", "The kernel"
-            if not text.startswith("shr"):  # the compiler gives combined shifts no line
+            if _NARROW_SOURCE.search(line.text):  # the compiler may name another line
                 where, subject = f"{line.where}: {line.text}\n", "This line"
             raise GateError(
                 f"{where}{subject} keeps only {bits} bits of an integer that grows with the input "
