@@ -556,6 +556,7 @@ def test_an_atomic_operation_reads_its_counter():
 
 
 _ROW = ("mov.u32 %r1, %ctaid.x;", "shl.b32 %r2, %r1, 8;")
+_SIGN = ("shl.b32 %r4, %r2, 24;", "or.b32 %r5, %r3, %r4;", "shr.s32 %r6, %r5, 24;")
 _LOOP = ("ld.param.b32 %r9, [n];", "add.s32 %r5, %r5, 32;", "setp.lt.s32 %p1, %r5, %r9;")
 
 
@@ -567,6 +568,9 @@ _LOOP = ("ld.param.b32 %r9, [n];", "add.s32 %r5, %r5, 32;", "setp.lt.s32 %p1, %r
         ((*_ROW, "and.b32 %r3, %r2, 255;"), 8),
         ((*_LOOP, "cvt.s8.s32 %rs1, %r5;"), 8),
         ((*_LOOP, "add.s16 %rs2, %rs2, 1;"), 16),
+        ((*_ROW, "shl.b32 %r3, %r1, 16;", "shr.s32 %r4, %r3, 16;"), 16),
+        ((*_ROW, "shl.b32 %r3, %r1, 31;", *_SIGN), 8),
+        ((*_ROW, "shl.b32 %r3, %r1, 23;", *_SIGN), 0),
         (("mov.u32 %r1, %tid.x;", "cvt.u16.u32 %rs1, %r1;"), 0),
         ((*_ROW, "rem.s32 %r3, %r2, 5;", "cvt.u16.u32 %rs1, %r3;"), 0),
         ((*_ROW, "div.s32 %r3, 256, %r2;", "cvt.u16.u32 %rs1, %r3;"), 0),

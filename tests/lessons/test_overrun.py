@@ -37,6 +37,11 @@ def test_one_thread_proves_no_shift():
     assert overrun_diagnosis(vector([0], [8])) == ""
 
 
+def test_a_narrow_index_is_not_shifted():
+    """The index has 8 bits, so it is wrong only from thread 128 on."""
+    assert overrun_diagnosis(vector([*range(128, 256)], [*range(-128, 0)], 2064)) == ""
+
+
 def test_more_threads_than_a_shift_explains():
     """The index is 7 - i without a predicate, so threads beyond the end also access memory."""
     assert overrun_diagnosis(vector([*range(1, 128)], [*range(8, 135)])) == ""

@@ -139,6 +139,11 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }  # fmt: skip
 
+_ELSEWHERE = (
+    "more elements are stored than in the solution, although none is stored twice. Which of them "
+    "do not belong to the result?"
+)
+
 # In the first, small call, the last block's surplus threads may repeat other threads' loads. Excess
 # loads in this call cause a failure only if a later call also has excess loads.
 _LOADS = {"loaded", "load_sectors"}
@@ -159,6 +164,11 @@ _NARROW = re.compile(
     r"|and\.b(?:32|64)\s+%\w+, (%\w+), (?P<mask>255|65535)\b"
     r"|add\.s(?P<sum>16)\s+(%rs\d+), \8, "
 )
+_NARROW_SOURCE = re.compile(r"int(8|16)\b|\b(255|65_?53[56]|0xff(ff)?)\b|% 256\b", re.I)
+# The parts of a sign extension: the low bits move up and back. The compiler combines shifts.
+_SHIFTED = re.compile(r"shl\.b32\s+(%r\d+), %r\d+, (\d+)")
+_JOINED = re.compile(r"(?:or\.b32|add\.s32)\s+(%r\d+), (%r\d+), (%r\d+)")
+_EXTENDED = re.compile(r"shr\.[su]32\s+%r\d+, (%r\d+), (?P<bits>16|24)\b")
 _DEFINES = re.compile(r"(?!st|red|bra|bar|cp|setp|ret)(\w\S*)\s+(\{[^}]*\}|%[\w|%]+), ([^;]*)")
 _SIZE = re.compile(r"ld\.param\.(v\d\.)?[bsu]32 |.*%n?(ctaid|clusterid)\b")
 _BOUNDED = re.compile(r"ld|((and|rem|min)\..*, \d+$)|div\.\S+ \d+, ")
@@ -175,7 +185,7 @@ def narrowed(texts: Sequence[str]) -> list[tuple[str, int]]:
     number, or a variable that a loop compares with such an integer. Remainders, loaded values and
     quotients of a constant do not grow.
     """
-    found = [(text, m) for text in texts if (m := _NARROW.match(text))]
+    found = [(text, m) for text in texts if (m := _NARROW.match(text))] + _extended(texts)
     known = [m.groups() for text in texts if found and (m := _DEFINES.match(text))]
     aligned = {to for op, to, rest in known if _ALIGNED.match(f"{op} {rest}")}
     flow = [
@@ -200,10 +210,32 @@ def narrowed(texts: Sequence[str]) -> list[tuple[str, int]]:
             looped.add(one)
     grown = reached(grown | looped)
     return [
-        (text, 8 if "8" in (m["to"], m["of"]) or m["mask"] == "255" else 16)
+        (text, _bits(m))
         for text, m in found
-        if (looped if m["sum"] else grown.intersection(filter(None, m.groups())))
+        if (looped if m.groupdict().get("sum") else grown.intersection(filter(None, m.groups())))
     ]
+
+
+def _extended(texts: Sequence[str]) -> list[tuple[str, re.Match[str]]]:
+    """Return the right shifts that only undo left shifts, each with its match."""
+    zeros: dict[str, int] = {}  # register -> the number of its low bits that are 0
+    found = []
+    for text in texts:
+        if m := _SHIFTED.match(text):
+            zeros[m[1]] = int(m[2])
+        elif m := _JOINED.match(text):
+            zeros[m[1]] = min(zeros.get(m[2], 0), zeros.get(m[3], 0))
+        elif (m := _EXTENDED.match(text)) and zeros.get(m[1], 0) >= int(m["bits"]):
+            found.append((text, m))
+    return found
+
+
+def _bits(m: re.Match[str]) -> int:
+    """Return the number of bits that an instruction keeps."""
+    of = m.groupdict()
+    if "bits" in of:
+        return 32 - int(of["bits"])
+    return 8 if "8" in (of["to"], of["of"]) or of["mask"] == "255" else 16
 
 
 def _wide_enough(profile: Profile, label: str) -> None:
@@ -211,10 +243,12 @@ def _wide_enough(profile: Profile, label: str) -> None:
     for launch in profile.launches:
         lines = {i.text: line for line in launch.lines for i in line.instructions}
         for text, bits in narrowed([*lines]):
-            line = lines[text]
+            line, where, subject = lines[text], "", "The kernel"
+            if _NARROW_SOURCE.search(line.text):  # the compiler may name another line
+                where, subject = f"{line.where}: {line.text}\n", "This line"
             raise GateError(
-                f"{line.where}: {line.text}\nThis line keeps only {bits} bits of an integer that "
-                f"grows with the input ({label}: PTX `{text}`).",
+                f"{where}{subject} keeps only {bits} bits of an integer that grows with the input "
+                f"({label}: PTX `{text}`).",
                 "the integer is wrong for larger inputs. Use Int32.",
             )
 
@@ -311,12 +345,24 @@ def _compare(
     if key == "load_sectors" and bytes_.measure(profile) > bytes_.factor * ideal["loaded"]:
         why = bytes_  # the extra bytes, not alignment, cause the extra sectors
     called = quantity.called[0].upper() + quantity.called[1:]
+    says = why.says.format(mine=bytes_per_thread(profile), best=ideal["bytes_per_thread"])
     raise GateError(
         f"{called}: {value:,.0f} with {label}; the limit is {most:,.0f} (solution: "
         f"{ideal[key]:,.0f}).{lines_of_most(profile, why.line)}",
-        why.says.format(mine=bytes_per_thread(profile), best=ideal["bytes_per_thread"]),
+        _ELSEWHERE if key == "stored" and _stored_once(profile) else says,
         why.look_at or "fk.profile(*{failed})",
     )
+
+
+def _stored_once(profile: Profile) -> bool:
+    """Return True if no element is stored more than once."""
+    from forgekit.tracing.footprint import footprint
+
+    if profile.call is None:
+        return False
+    kernel, args = profile.call
+    found = footprint(kernel, *args, kind="store").touched.values()
+    return all(of["stores"].max(initial=0) <= 1 for of in found)
 
 
 def _enough_threads(value: int, ideal: float, label: str) -> None:

@@ -64,13 +64,16 @@ def _of_one_mode(o: Any, unit: str) -> str:
 
 def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
     """Return True if an index that is shifted by `shift` explains exactly the threads in `o`. Only
-    warps that appear in `o` are considered, because other warps may not have reached this access. A
-    single thread among few elements proves nothing, because any mistake could cause its index."""
+    warps that appear in `o` are considered, because other warps may not have reached this access,
+    but the outermost thread must be among them: an index in a narrow type is also shifted, but only
+    in later threads. A single thread among few elements proves nothing, because any mistake could
+    cause its index."""
     last = count - 1
     leave = range(max(last - shift + 1, 0), last + 1) if shift > 0 else range(min(-shift, last + 1))
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
     wanted = {thread for thread in leave if thread // 32 in warps}
-    return bool(shift) and len(here) + count > 2 and wanted == here
+    outermost = last if shift > 0 else 0
+    return bool(shift) and len(here) + count > 2 and wanted == here and outermost in here
 
 
 def _of_matrix(o: Any) -> str:

@@ -248,6 +248,7 @@ def right_in_other_orders(
     chosen = case.tolerances | dict(tolerances or {})
     return bool(results) and all(
         _changed_input(args, case) is None
+        and _stored_between(args, case) is None
         and all(compare(args[k], want, **chosen).ok for k, want in case.expected.items())
         for args in results
     )
@@ -314,6 +315,17 @@ def check_values(
         raise kind(happened, likely, look_at)
     if changed is not None:
         raise change
+    between = _stored_between(args, case) if device == "virtual" else None
+    if between is not None:
+        position, number, first = between
+        name = names[position]
+        place = f"{name}[{', '.join(f'{k:,}' for k in first)}]"
+        raise GateError(
+            f"With {case.label}, the kernel stores {plural(number, 'element')} between the rows of "
+            f"{name}. The first is where {place} would be.",
+            f"{name} may be a part of a larger tensor, whose other elements must not change.",
+            look_at,
+        )
 
 
 def _smallest(
@@ -483,6 +495,33 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
         of = plural(never.numel(), "element")
         which += f" The launch has only {plural(threads, 'thread')} for {of}."
     return which
+
+
+def _stored_between(args: dict[int, Any], case: Case) -> tuple[int, int, tuple[int, ...]] | None:
+    """Return the position of an output, the number of changed elements of its memory that belong to
+    no argument, and the first one's index; None if there are none."""
+    import torch
+
+    tensors = [x for x in case.args if isinstance(x, torch.Tensor)]
+    for position in case.expected:
+        before, storage = case.args[position], case.args[position].untyped_storage()
+        sharing = [x for x in tensors if x.untyped_storage().data_ptr() == storage.data_ptr()]
+        dense = storage.nbytes() == before.numel() * before.element_size()
+        if dense or any(x.dtype != before.dtype for x in sharing):
+            continue
+        one, other = (
+            torch.empty(0, dtype=torch.uint8).set_(of).view(-1, before.element_size())
+            for of in (storage, args[position].untyped_storage())
+        )
+        changed = (one != other).any(1)
+        for x in sharing:
+            changed.as_strided(x.shape, x.stride(), x.storage_offset()).fill_(False)
+        if changed.any():
+            left, place = int(changed.nonzero()[0]) - before.storage_offset(), [0] * before.dim()
+            for mode in sorted(range(before.dim()), key=before.stride, reverse=True):
+                place[mode], left = divmod(left, max(before.stride(mode), 1))
+            return position, int(changed.sum()), tuple(place)
+    return None
 
 
 def _changed_input(args: dict[int, Any], case: Case) -> int | None:

@@ -22,6 +22,8 @@ WRONG = (
           "lets rows beyond the last one through"),
     Wrong("one of the two", {_PREDICATE: "tXcX[(0, v), 0, 0][0] < shape[0] or tXcX[(0, v), 0, 0][1] < shape[1]"},
           "only where the row is less than the number of rows"),
+    Wrong("the gap is stored too", {_PREDICATE: f"{_PREDICATE} or (tXcX[(0, v), 0, 0][0] + 1 < shape[0] and tXcX[(0, v), 0, 0][1] < shape[1] + 16)"},
+          "elements between the rows of mZ"),
     Wrong("tensors, not values", {_SUM: "a * tXrX + tXrY"}, "read its values with `tXrX.load()`"),
     Wrong("half of it values", {_SUM: "a * tXrX.load() + tXrY"}, "its values with `tXrY.load()`"),
     Wrong("not converted back", {".to(gZ.element_type)": ""}, "value.to(tXrX.element_type)"),

@@ -46,7 +46,7 @@ version also passes, with twice as many threads.
     inputs=lambda draw, n: (draw(n), draw(n)),
     result=_woven,
     sizes=[(4,), (1,), (33,), (128,), (1000,), (2500,), (127,), (257,)],
-    count=[(1000,), (50_001,)],
+    count=[(1000,), (150_001,)],
     dtypes=("float32", "float16"),
     waste={"instructions": 3.5, "threads": 2},
     misconceptions=[

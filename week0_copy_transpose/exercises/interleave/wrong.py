@@ -12,6 +12,11 @@ BEHIND = """        gZ[i] = mA[i]
 
 WRONG = (
     Wrong("two stores", {VECTOR: TWO_STORES}, "neighbouring threads are 8 bytes apart"),
+    Wrong(
+        "at most 1,024 blocks",
+        {"grid=(blocks, 1, 1)": "grid=(min(blocks, 1024), 1, 1)"},
+        "all in the last 37,858 elements (262144 to 300001)",
+    ),
     Wrong("exchanged", {"mA[i], mB[i]": "mB[i], mA[i]"}, "a and b are swapped"),
     Wrong("behind each other", {VECTOR: BEHIND}, "b follows a instead"),
     Wrong("b never read", {"mA[i], mB[i]": "mA[i], mA[i]"}, "in place of b[i]"),

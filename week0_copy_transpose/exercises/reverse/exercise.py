@@ -49,7 +49,7 @@ message.
     inputs=lambda draw, n: (draw.places(n),),
     result=lambda x: x.flip(0),
     sizes=[(8,), (1,), (128,), (2500,), (129,), (257,)],
-    count=[(8,), (100_003,)],
+    count=[(8,), (150_003,)],
     exact=True,
     waste={"stored": 1.001},  # both halves of a pair may store the middle element
     misconceptions=[

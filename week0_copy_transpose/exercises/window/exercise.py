@@ -104,9 +104,10 @@ elements, each load request fetches a fifth sector.
         (6, 7, 65_537, 1),
         (6, 7, 1, 65_538),
         (20, 70, 12, -3),
+        (420, 3, -130, -1),
         (3, 5, -9, -10),
     ],
-    count=[(40, 100, 5, 8), (300, 500, 77, 131)],
+    count=[(30, 480, 5, 8), (200, 2060, 77, 131)],
     dtypes=("float32", "float16"),
     legal=lambda m, n, top, left: (*limited(m, n), top % (2 * m), left % (2 * n)),
     misconceptions=[

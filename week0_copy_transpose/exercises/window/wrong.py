@@ -44,7 +44,7 @@ WRONG = (
     Wrong(
         "lanes go down",
         {"i, j = by * 8 + ty, bx * 32 + tx": "i, j = bx * 32 + tx, by * 8 + ty", GRID: GRID_DOWN},
-        "neighbouring threads are 400 bytes apart",
+        "neighbouring threads are 1,920 bytes apart",
     ),
     Wrong(
         "a factor of 0 or 1",
@@ -68,6 +68,11 @@ WRONG = (
         "top in 16 bits",
         {"top + i, left + j": "top.to(cutlass.Int16).to(cutlass.Int32) + i, left + j"},
         "top = 65,537",
+    ),
+    Wrong(
+        "far above is far below",
+        {"top + i, left + j": "(top if top > -100 else -top) + i, left + j"},
+        "top = -130",
     ),
     Wrong(
         "at most 1,024 rows",

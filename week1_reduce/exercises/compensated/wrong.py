@@ -35,6 +35,13 @@ WRONG = (
         "a compensated addition takes four operations",
     ),
     Wrong(
+        "the lost part of positive elements alone",
+        {
+            "lost = value - (s - total)": "lost = value - (s - total) if value > 0.0 else Float32(0.0)"
+        },
+        "mY: 1 of 5 elements differs",
+    ),
+    Wrong(
         "in float64",
         {
             "@cute.kernel\n": "from cutlass import Float64\n\n\n@cute.kernel\n",

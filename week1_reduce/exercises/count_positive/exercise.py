@@ -8,7 +8,7 @@ from forgekit.lessons.puzzle import puzzle
 
 def _inputs(draw, m, n):
     """Return numbers, zeros, numbers that float16 would round to 0, ∞, and in long rows a few NaN.
-    Of several rows, the last has only positive elements."""
+    Of several rows, the last has only positive elements, among them the smallest float32."""
     x = draw(m, n)
     x[:, 1::3] = 0
     x[:, 2::3] *= 1e-30
@@ -17,6 +17,7 @@ def _inputs(draw, m, n):
         x[:, 6::48] = torch.nan
     if m > 1:
         x[-1] = draw(n).abs() + 1
+        x[-1, ::48] = 2.0**-149
     return (x,)
 
 

@@ -30,6 +30,7 @@ WRONG = (
     Wrong("counts of 8 bits in shared memory", {
         "allocate_tensor(Int32": "allocate_tensor(cutlass.Uint8", "= count\n": "= count.to(cutlass.Uint8)\n",
         "(sCount[tidx % 8]": "(sCount[tidx % 8].to(Int32)"}, "mY: 1 of 3 elements differs"),
+    Wrong("normal numbers", {"> 0.0": ">= 1.1754944e-38"}, "With m = 3, n = 1, float32"),
     Wrong("finite ones", {"if mX[row, n] > 0.0:": "bits = mX[row, n].bitcast(Int32)\n            if bits > 0 and bits < 0x7F800000:"},
           "the result is wrong"),
     Wrong("not at most 0", {"if mX[row, n] > 0.0:": "if not (mX[row, n] <= 0.0):"},

@@ -21,6 +21,8 @@ def _inputs(draw, m, n):
     x[3::4] = far_below(x[3::4])
     for rows, column in ((x[::3], 40), (x[4::6], 104)):
         rows[:, column : column + 1] += 200  # in warp 1 or 3; all others are negligible
+    if n > 1000 and n % 7 == 0:  # all later exponentials are rounded alike in a 16-bit type
+        x[0], x[0, 128:] = 3, 3 - 21 / 32
     target = some_targets(draw, m, n)
     if n > 1 and target[0] == x[0].argmax():  # m − x[target] would be 0
         target[0] = (target[0] + 1) % n
@@ -134,7 +136,7 @@ between.
     entry="cross_entropy",
     inputs=_inputs,
     result=lambda x, target: (_loss(x, target).float(), x.logsumexp(1).float()),
-    sizes=[(2, 4), (1, 1), (5, 31), (4, 131), (2, 1002), (4, 65), (3, 300)],
+    sizes=[(2, 4), (1, 1), (5, 31), (4, 131), (2, 1002), (1, 1001), (4, 65), (3, 300)],
     count=[(5, 100), (16, 2000)],
     dtypes=("float32", "float16"),
     waste={"loaded": None},  # 128 threads may read the target; a row read twice shows in the sectors

@@ -32,4 +32,6 @@ WRONG = (
     Wrong("every lane reads the row", {"""range(lane, mY.shape[1], 32):
             total""": """range(mY.shape[1]):
             total""", REDUCED: ""}, "float32, the result is wrong"),
+    Wrong("weights near 1 rounded to 1", {"cute.math.exp(mY[row, n].to(Float32), fastmath=True)": "cute.math.exp(mY[row, n].to(Float32), fastmath=True)\n            if mY[row, n].to(Float32) > -1e-3:\n                p = Float32(1.0)"},
+          "With m = 3, n = 2, float32"),
 )  # fmt: skip

@@ -20,8 +20,8 @@ def _draw(*shape: int, seed: int) -> Tensor:
 
 
 def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options: float) -> Tensor:
-    """Return the result; refuse another shape, or a changed x."""
-    function, before = python_function(submission, SKELETON), x.clone()
+    """Return the result; refuse another shape, or a changed x or dy."""
+    function, before, dy_before = python_function(submission, SKELETON), x.clone(), dy.clone()
     try:
         got = function(f, x, dy, **options)
     except GateError:
@@ -39,6 +39,10 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
         if off < 1e-12:
             likely = "a step that is added and subtracted again leaves a rounding error. Change a copy of x."
         raise GateError(f"The call has changed x by up to {off:.1g}.", likely)
+    if not torch.equal(dy, dy_before):
+        raise GateError(
+            f"The call has changed dy by up to {float((dy - dy_before).abs().max()):.1g}."
+        )
     return got
 
 
@@ -86,6 +90,7 @@ def _shown(values: Tensor) -> str:
 
 def _softmax(submission: Submission) -> str:
     x, dy = _draw(3, 5, seed=2), _draw(3, 5, seed=3)
+    dy[:, 1] = 0.0  # but x[:, 1] changes the other elements
     y = x.softmax(1)
     want = (dy - (dy * y).sum(1, keepdim=True)) * y
     got = _call(submission, lambda x: x.detach().softmax(1), x, dy)

@@ -57,5 +57,8 @@ WRONG = (
     Wrong("a view of f's result", {"(difference * dy).sum()": "difference.view(-1) @ dy.view(-1)"}, "It raises RuntimeError"),
     Wrong("a view of dy", {"(difference * dy).sum()": "difference.reshape(-1) @ dy.view(-1)"}, "view size is not compatible"),
     Wrong("at least one dimension", {"x.numel()": "len(x) * (x.numel() // len(x))"}, "len() of a 0-d tensor"),
+    Wrong("elements with dy = 0 skipped", {STEP: "        if dy.reshape(-1)[i % dy.numel()] == 0:\n            dx.view(-1)[i] = 0\n            continue\n" + STEP},
+          "The gradient of softmax is off by"),
+    Wrong("dy changed", {"    return dx": "    dy += 1\n    return dx"}, "The call has changed dy"),
     Wrong("no return", {"    return dx": "    pass"}, "tensor of shape (3,), got None"),
 )  # fmt: skip

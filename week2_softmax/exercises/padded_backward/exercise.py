@@ -67,7 +67,14 @@ def _nothing_beyond(make):
                     f"{length[m]}.",
                     look_at=f"fk.footprint(*{{failed}}, tensor='{name}', kind='load')",
                 )
-        return "no element is loaded there"
+        dx = submission.run(case)[3]
+        if wrong := ((dx != 0) & _from(dx, length)).nonzero().tolist():
+            m, n = wrong[0]
+            raise GateError(
+                f"With {case.label}, dx[{m}, {n}] is {float(dx[m, n]):.3g}, but has to be 0: "
+                f"length[{m}] is {length[m]}."
+            )
+        return "no element is loaded there, and dx is 0"
 
     return Group("Beyond the length", run)
 

@@ -38,5 +38,6 @@ WRONG = (
 """}, "do not contribute to the result"),
     Wrong("a length of at least 1", {SUM: "for n in range(lane, max(length, 1), 32):"},
           "The first is mdY[2, 0]; length[2] is 0"),
+    Wrong("almost 0 beyond the length", {"dx = Float32(0.0)": "dx = Float32(1e-8)"}, "but has to be 0"),
     Wrong("infinity less infinity", {CHECKED: CHECKED.replace("0.0)", "0.0) * Float32.inf")}, "every wrong element is NaN (stored by threads)"),
 )  # fmt: skip

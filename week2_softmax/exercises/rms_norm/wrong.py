@@ -45,6 +45,7 @@ WRONG = (
     Wrong("the first element again", {REDUCED: REDUCED + "        total += 0.0 * mX[row, 0].to(Float32)\n"}, "threads load 5 elements of mX more than once"),
     Wrong("a mean in float64", {"total / Float32(mX.shape[1])": "(total.to(cutlass.Float64) / cutlass.Float64(mX.shape[1])).to(Float32)"},
           "the task asks for no float64"),
+    Wrong("a factor of at most 1,000", {SCALE: f"cute.arch.fmin({SCALE}, 1000.0)"}, "With m = 2, n = 125"),
     Wrong("read twice", {PRODUCT: PRODUCT.replace("rX[k]", "mX[row, n].to(Float32)")},
           "or are loaded more often than needed"),
 )  # fmt: skip
