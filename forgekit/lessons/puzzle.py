@@ -101,8 +101,9 @@ class Draw:
         rows = index + n % 7
         warp = (n - 224) // 256 * 256 + 223 if n >= 224 else n * 3 // 4
         few = torch.tensor([0, n - 1, warp, (n - 1) // 256 * 256 or n // 2])
-        powers = (2**k - less for k in range(n.bit_length(), 0, -1) for less in (0, 1))
-        many = torch.tensor([*(at for at in powers if at < n), *range(n)])
+        powers = [2**k - less for k in range(n.bit_length(), 0, -1) for less in (0, 1)]
+        many = torch.cat((torch.tensor(powers), torch.arange(n)))
+        many = many[many < n]
         turns = rows - rows // 5  # rows of -∞ do not advance the cycle
         turns -= turns[8:9].sum()
         for step, best, by in ((1, torch.argmin, -0.25), (0, torch.argmax, 0.25)):

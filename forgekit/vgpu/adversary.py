@@ -22,12 +22,14 @@ class Adversary:
     """Chooses an adversarial schedule for a batch of blocks.
 
     eager: True if asynchronous copies complete when they start, not when threads wait for them.
-    backwards: True if the batch with the last blocks runs first.
+    backwards: True if the batch with the last blocks runs first, and in blocks of one warp, a
+    batch's last block runs before its first.
     """
 
     def __init__(self, seed: int, first_block: int) -> None:
         self._draw = np.random.default_rng([seed, first_block])
         self.eager = self.backwards = bool(seed % 2)
+        self._begins = True
 
     def parts(self, mask: Array) -> list[Array]:
         """Divide the threads in a full mask (blocks, threads) into parts, in the order in which the
@@ -37,10 +39,17 @@ class Adversary:
         places = self._draw.permuted(np.tile(np.arange(n_warps), (n_blocks, 1)), axis=1)
         part = np.repeat(places * min(_PARTS, n_warps) // n_warps, WARP, axis=1)
         kind = self._draw.choice(["lanes", "warps"] + ["blocks"] * (n_blocks > 1))
+        reverse = self._begins and self.backwards and n_warps == 1 < n_blocks
+        if reverse or (kind == "warps" and n_warps == 1 < n_blocks):
+            kind = "blocks"
+        self._begins = False
         if kind == "lanes":  # also divide warps, so that they diverge
             part = part * 2 + self._draw.integers(2, size=mask.shape)
         elif kind == "blocks":
-            part = part + self._draw.integers(2, size=(n_blocks, 1)) * _PARTS
+            later = self._draw.integers(2, size=(n_blocks, 1))
+            if reverse:
+                later[0], later[-1] = 1, 0
+            part = part + later * _PARTS
         found = [mask & (part == k) for k in range(2 * _PARTS)]
         return [threads for threads in found if threads.any()]
 

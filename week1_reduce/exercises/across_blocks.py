@@ -36,6 +36,7 @@ class _Fences(Listener):
 
     def __init__(self) -> None:
         self.counts, self.problems, self._kinds = 0, set[str](), dict[int, tuple[str, str]]()
+        self.narrow = False  # True if the addition is atomic only among the threads of a block
 
     def on_batch(self, m: Any) -> None:
         self._stored, self._released, self._counted, self._acquired, self._waiting = (
@@ -66,6 +67,7 @@ class _Fences(Listener):
             self._fenced |= here & np.stack((self._stored.any(1), self._counted.any(1)))
         elif kind == "count":
             new, wide = who & ~counted, not re.search(r"cta|cluster", name)
+            self.narrow |= not wide
             self.counts += int(new.sum())
             releases = wide and re.search("release|acq_rel", name)
             self._need(new, self._stored if releases else self._released, "release", 0)
@@ -94,8 +96,8 @@ class _Fences(Listener):
 
 def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
     """Return a group that requires a release between the store of a part and the counter, and an
-    acquire between the counter and the loads of the parts, by threads that these steps order. The
-    sanitizer does not know where a fence belongs."""
+    acquire between the counter and the loads of the parts, by threads that these steps order, and
+    a counter that is atomic among all blocks. The sanitizer does not know where a fence belongs."""
 
     def run(submission: Submission) -> str:
         case, found = submission.case(make, size, "float32"), _Fences()
@@ -126,6 +128,13 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
                     "it has ordered.",
                     "Let one thread execute these steps, or put a barrier between them.",
                 )
+        if found.narrow:
+            raise GateError(
+                "The scope of the atomic addition does not include all blocks.",
+                "an operation is atomic only among the threads of its scope, so two blocks may get "
+                "the same ticket.",
+                'Write scope="gpu", or leave the scope out.',
+            )
         return "a fence before the counter and one after it"
 
     return Group("Fences", run)

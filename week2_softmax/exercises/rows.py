@@ -39,23 +39,29 @@ def summing_to_1(x: torch.Tensor) -> torch.Tensor:
 
 
 def hard_rows(
-    draw: Draw, m: int, n: int, *, masked: bool = False, low: float = 1e5
+    draw: Draw, m: int, n: int, *, masked: bool = False, low: float = 1e5, spread: bool = True
 ) -> torch.Tensor:
     """Return rows (m, n) of five kinds in turn: plain; large, so that exp overflows; small, so that
     all exponentials are 0; ascending, with a new maximum at each element; and descending.
 
     low: the distance of float32's small rows below 0. If it exceeds 65,504 (-65,504 often serves as
     -inf), all elements of every second small row are -2^127. For narrower types the distance
-    is 1,000, because most elements would be equal farther away. masked: True also sets some
+    is 1,000, because most elements would be equal farther away. spread: True also lifts float32's
+    every second large row by `low`, and in every third plain row one element, so that exp overflows
+    if another element is subtracted in place of the maximum. masked: True also sets some
     elements to -inf, including a row's first, and all elements of every seventh row from the sixth
     on, whose softmax is NaN in torch.
     """
     x = draw(m, n) * 3
     kinds = (torch.arange(m) + n) % 5
-    x[kinds == 1] += 1000
+    turns = (torch.arange(m) + n) // 5
+    peak = ((kinds == 0) & (turns % 3 == 2)).nonzero()[:, 0]
+    if spread:
+        x[peak, (5 * peak + 3) % n] += 150
+    far = (turns % 2 == 1) & (x.dtype == torch.float32) & (low > 65_504)
+    x[kinds == 1] += torch.where(far & spread, low, 1000.0)[kinds == 1, None].to(x.dtype)
     x[kinds == 2] -= low if x.dtype == torch.float32 else 1000
-    if x.dtype == torch.float32 and low > 65_504:
-        x[(kinds == 2) & ((torch.arange(m) + n) // 5 % 2 == 1)] = -_FAR
+    x[(kinds == 2) & far] = -_FAR
     x[kinds == 3] = x[kinds == 3].sort(dim=1).values
     x[kinds == 4] = x[kinds == 4].sort(dim=1, descending=True).values
     if masked:

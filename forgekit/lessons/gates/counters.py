@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forgekit.errors import UsageError
 from forgekit.lessons.gates.gate import Evidence, GateError, Misconception, explained
 from forgekit.lessons.gates.submission import Group, MakeCase, Submission
@@ -161,9 +163,10 @@ def _again(profile: Profile, lines: Sequence[ProfiledLine], kind: str) -> dict[P
         counts[x] = {name: of["count"] for name, of in touched.items()}
     found: dict[Place, list[str]] = {}
     for x, mine in counts.items():
-        elements = sum(int((of > 0).sum()) for of in mine.values())
-        times = sum(int(of.sum()) for of in mine.values()) / max(elements, 1)
-        found[x.key] = [f"{kind}s each element {_number(times)} times"] if times > 1.05 else []
+        each = np.concatenate([np.ones(1), *(of[of > 0] for of in mine.values())])[1:]
+        times = each.mean() if len(each) else 0.0
+        shown = f"{_number(times)} times{' on average' if len(set(each)) > 1 else ''}"
+        found[x.key] = [f"{kind}s each element {shown}"] if times > 1.05 else []
         for y, other in counts.items():
             both = sum(
                 int(((of > 0) & (other[n] > 0)).sum()) for n, of in mine.items() if n in other

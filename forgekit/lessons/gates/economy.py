@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import usage_error
-from forgekit.lessons.gates.counters import lines_of_most
+from forgekit.lessons.gates.counters import exact, lines_of_most
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import (
     CallKey,
@@ -346,8 +346,11 @@ def _compare(
         why = bytes_  # the extra bytes, not alignment, cause the extra sectors
     called = quantity.called[0].upper() + quantity.called[1:]
     says = why.says.format(mine=bytes_per_thread(profile), best=ideal["bytes_per_thread"])
+    got, limit = f"{value:,.0f}", f"{math.floor(most):,}"
+    if round(value) <= math.floor(most):  # do not let a number beyond the limit look equal to it
+        got, limit = exact(value), exact(most)
     raise GateError(
-        f"{called}: {value:,.0f} with {label}; the limit is {most:,.0f} (solution: "
+        f"{called}: {got} with {label}; the limit is {limit} (solution: "
         f"{ideal[key]:,.0f}).{lines_of_most(profile, why.line)}",
         _ELSEWHERE if key == "stored" and _stored_once(profile) else says,
         why.look_at or "fk.profile(*{failed})",

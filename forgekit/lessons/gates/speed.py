@@ -30,6 +30,7 @@ def faster_than_given(
     *,
     times: float = 2.0,
     blocks: int = 16,
+    beyond: Sequence[tuple[int, ...]] = (),
     misconceptions: Sequence[Misconception] = (),
     rtol: float = 1e-3,
 ) -> Group:
@@ -44,18 +45,23 @@ def faster_than_given(
     Args:
         make: as in `values`; the outputs must have floating-point types. size: a size at which the
             launch overhead does not bound the given kernel's time. blocks: the number of blocks to
-            run per launch, as in `fk.profile`.
+            run per launch, as in `fk.profile`. beyond: sizes at which only the sampled blocks'
+            output is checked, because a kernel may handle no more than `size`.
         misconceptions: the misconceptions to recognise by the profile's counts.
         rtol: the tolerance relative to the largest expected value.
     """
 
-    def run(submission: Submission) -> str:
-        assert submission.given is not None
-        case = submission.case(make, size, dtype)
+    def sampled(submission: Submission, of: tuple[int, ...]) -> tuple[Case, Profile]:
+        case = submission.case(make, of, dtype)
         args = submission.arguments(case)
         marked = args | {k: args[k].fill_(_MARK) for k in case.expected}
         profile, after = submission.sampled(case, blocks, marked)
         _same_work(profile, case, after, rtol)
+        return case, profile
+
+    def run(submission: Submission) -> str:
+        assert submission.given is not None
+        case, profile = sampled(submission, size)
         time = _time_of(profile)
         given = _of_given(submission, case, blocks)
         assert given.us is not None
@@ -72,6 +78,8 @@ def faster_than_given(
                 explained(misconceptions, evidence),
                 f'fk.profile(*{{failed}}, blocks={blocks}).time("{GPU}")',
             )
+        for of in beyond:
+            sampled(submission, of)
         return f"predicted {_interval(time)}; given kernel: {_us(given.us)} µs"
 
     return Group("Predicted time", run)

@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,8 +40,13 @@ if TYPE_CHECKING:
 _SMALL = 64  # maximum number of elements in the smallest wrong result
 _WIDTH = 90  # maximum line width in a report, before indentation
 
-_FAR = (32_768, 8_192, 4_096, 1_024)  # sizes, one of which a call exceeds in each mode
-_FAR_S = 0.3  # the longest estimated time of such a call, in seconds
+# Sizes, one of which a call exceeds in each mode, each with the longest estimated time of the call
+# in seconds. Those in `_GRIDS` are for modes in which the outputs grow: they reveal a limit on the
+# grid and add no error of a long sum. Such a grid runs several times faster than estimated.
+_GRIDS = {1 << 20: 0.8, 1 << 18: 0.8}
+_FAR = _GRIDS | {32_768: 0.3, 8_192: 0.3, 4_096: 0.3, 1_024: 0.3}
+_SLOW = 4  # the most times as long as the solution that a submission may take with one of `_GRIDS`
+_GRID_ELEMENTS = 1 << 22  # the most elements of all tensors in a call with one of `_GRIDS`
 _LONG = 20_000  # larger modes in `beyond` are ignored, because such calls would take too long
 SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
@@ -99,17 +104,23 @@ def values(
         more = drawn_sizes(sizes, drawn, submission.seed, legal)
         modes = range(len(sizes[0]) if drawn else 0)
         secrets = [secret_size(sizes, legal, mode, beyond) for mode in modes]
-        least, dtype = tuple(map(min, zip(*sizes, strict=True))), dtypes[0]
-        far = [
-            _far_size(submission.solution, submission.arch, make, mode, size, dtype, least, legal)
-            for mode, size in enumerate(secrets)
-        ]
+        least = tuple(map(min, zip(*sizes, strict=True)))
         # a drawn size may equal a listed one
         every = list(dict.fromkeys([*sizes, *more, *secrets]))
         ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
-        calls = [*shared_out(every, dtypes, ordered), *itertools.product(dtypes, secrets),
-                 *((dtype, size) for size in far if size)]  # fmt: skip
-        for dtype, size in dict.fromkeys(calls):
+        calls = [*shared_out(every, dtypes, ordered), *itertools.product(dtypes, secrets)]
+        far = []
+
+        def all_calls() -> Iterator[tuple[str, tuple[int, ...]]]:
+            yield from dict.fromkeys(calls)
+            for mode, size in enumerate(secrets):  # after all other calls are right
+                found = _far_size(submission.solution, submission.arch, make, mode, size, dtypes[0],
+                                  least, legal, submission)  # fmt: skip
+                if found:
+                    far.append(found)
+                    yield dtypes[0], found
+
+        for dtype, size in all_calls():
             case = submission.case(make, size, dtype)
             for device in devices:
                 if device != "gpu" and right_in_other_orders(submission, case, tolerances):
@@ -131,7 +142,7 @@ def values(
                     raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", on the virtual GPU and on this GPU" if "gpu" in devices else ""
-        return f"{plural(len(every) + len([*filter(None, far)]), 'size')} in {types}{on_gpu}"
+        return f"{plural(len(every) + len(far), 'size')} in {types}{on_gpu}"
 
     return Group("Values", run)
 
@@ -186,7 +197,6 @@ def secret_size(
     return legal(*size) if legal else tuple(size)
 
 
-@functools.lru_cache(maxsize=512)
 def _far_size(
     solution: Callable[[], Any] | None,
     arch: str | None,
@@ -196,13 +206,15 @@ def _far_size(
     dtype: str,
     least: tuple[int, ...],
     legal: Callable[..., tuple[int, ...]] | None,
+    submission: Submission | None = None,
 ) -> tuple[int, ...] | None:
     """Return a size beyond a multiple of 1,024 in a mode, and beyond `known`; None if the task
     allows no such size or its calls take long.
 
-    The solution's instructions in a small call show which of the sizes takes at most about 0.3 s.
+    The solution's instructions in a small call show which of the sizes are fast enough.
 
-    least: the smallest size of each mode.
+    least: the smallest size of each mode. submission: if its small call takes much longer than the
+    solution's, the size is not one of `_GRIDS`.
     """
 
     def of(number: int) -> tuple[int, ...]:
@@ -211,18 +223,48 @@ def _far_size(
         size[mode] = number
         return legal(*size) if legal else tuple(size)
 
-    first = of(_FAR[-1])
+    first = of(min(_FAR))
     if solution is None or first[mode] < 1024:
         return None
-    shares = WarpShares()
-    Submission(solution(), arch).counted(case_of(make, first, dtype), shares)
-    seconds = 32 * 10e-9 * shares.each.sum() + 4e-6 * shares.each.max()
+    seconds = _seconds_of(solution, arch, make, first, dtype)
+    case, twice = (case_of(make, of(n * min(_FAR)), dtype) for n in (1, 2))
+    every = sum(x.numel() for x in case.args if hasattr(x, "numel"))
+    grows = _outputs(twice) > 1.5 * _outputs(case)
     draw = random.Random(secret())
-    for number in _FAR:
+    for number, most in _FAR.items():
         size = of(number + draw.randint(1, number // 20))
-        if known[mode] < size[mode] and seconds * size[mode] / first[mode] < _FAR_S:
+        times = size[mode] / first[mode]
+        if size[mode] <= known[mode] or seconds * times >= most:
+            continue
+        if number not in _GRIDS:
             return size
+        if grows and every * times < _GRID_ELEMENTS:
+            mine = _seconds(submission, make, first, dtype) if submission else 0.0
+            if mine < _SLOW * seconds:
+                return size
     return None
+
+
+def _seconds(submission: Submission, make: MakeCase, size: tuple[int, ...], dtype: str) -> float:
+    """Estimate the time of a call on the virtual GPU from its instructions."""
+    shares = WarpShares()
+    submission.counted(case_of(make, size, dtype), shares)
+    return float(32 * 10e-9 * shares.each.sum() + 4e-6 * shares.each.max())
+
+
+@functools.lru_cache(maxsize=512)
+def _seconds_of(
+    solution: Callable[[], Any],
+    arch: str | None,
+    make: MakeCase,
+    size: tuple[int, ...],
+    dtype: str,
+) -> float:
+    return _seconds(Submission(solution(), arch), make, size, dtype)
+
+
+def _outputs(case: Case) -> int:
+    return sum(int(x.numel()) for x in case.expected.values())
 
 
 def unknown_size(

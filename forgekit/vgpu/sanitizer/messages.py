@@ -225,8 +225,8 @@ UNWRITTEN = Message(
 COPIES_STILL = Message(
     "async-copy",
     "A cp.async that {who} started is still in flight when its block exits.",
-    "The block never uses the copied data. Remove the copy, or call "
-    "cute.arch.cp_async_wait_group(0) before the end of the kernel.",
+    "Call cute.arch.cp_async_wait_group(0) before the block uses the copied data; if it never uses "
+    "them, remove the copy.",
     note=True,
 )
 

@@ -101,6 +101,8 @@ def _waiting() -> Group:
             if not failure.likely and "Asynchronous copy" in failure.happened:
                 ptx = submission.compiled(_case(2, 512, torch.float32)).ptx
                 failure.likely = _not_awaited(ptx)
+                if "reads shared memory" not in failure.happened:
+                    failure.likely = "two copies to the same place are in flight. Copy each vector once."
             raise
 
     return Group("Waiting", run, orders=gate.orders)
@@ -153,8 +155,8 @@ def _asynchronous(dtype: str, name: str) -> Group:
                     counted(lambda p: p["global_async_bytes_asked"] > size,
                             "threads copy elements more than once."),
                     counted(lambda p: _bytes_a_copy(p) <= 16,
-                            "one thread of each warp copies at a time, while the other 31 "
-                            "wait. Let each thread copy one vector."),
+                            "each request copies for one thread, while the other 31 of its "
+                            "warp wait. Let each thread copy one vector."),
                     counted(lambda p: _bytes_a_copy(p) < 512,
                             "a whole warp with 16 bytes per thread copies 512 bytes per "
                             "request. These copies are narrower, or some threads copy "

@@ -30,7 +30,8 @@ def _at_half(x: torch.Tensor, above: int = 0) -> torch.Tensor:
 
 def _inputs(draw: Draw, n: int) -> tuple[Any, ...]:
     """Return x and bounds on both sides of 0, both above 0, or both below. In long arrays, half of
-    the elements are halfway between two bfloat16 numbers, and some are ±∞ or NaN."""
+    the elements are halfway between two bfloat16 numbers, and some are ±∞ or NaN. Some arrays and their
+    bounds are very large."""
     x, low, high = draw(n), draw.number(-1.0, -0.4), draw.number(0.2, 0.6)
     low, high = _at_half(torch.tensor([low, high]), above=1).tolist()
     if n > 100:
@@ -39,6 +40,8 @@ def _inputs(draw: Draw, n: int) -> tuple[Any, ...]:
         x.view(torch.int32)[31:100:50] = 0x7FFFFFFF  # the NaN that GPUs generate
         x[24::50], x[43::50] = torch.inf, -torch.inf
         low, high = ((low, high), (high / 2, high), (low, low / 2))[n % 3]
+    if n > 100 and n % 4 == 0:
+        x, low, high = x * 2.0**120, low * 2.0**120, high * 2.0**120
     return x, low, high
 
 

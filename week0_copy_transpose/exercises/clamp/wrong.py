@@ -71,6 +71,16 @@ WRONG = (
         "pattern: every wrong element is 0 pattern",
     ),
     Wrong(
+        "at most 4,096 blocks",
+        {"cute.ceil_div(mX.shape[0], 128)": "min(cute.ceil_div(mX.shape[0], 128), 4096)"},
+        "The launch has only 524,288 threads",
+    ),
+    Wrong(
+        "at most the largest float16",
+        {VALUE: f"min({VALUE}, 65504.0)"},
+        "every wrong element is 65536",
+    ),
+    Wrong(
         "bounds in float16",
         {
             VALUE: "min(max(mX[i], low.to(cutlass.Float16).to(cutlass.Float32)), high.to(cutlass.Float16).to(cutlass.Float32))"

@@ -151,10 +151,12 @@ def _of_the_compiler(error: Exception, label: str) -> GateError:
 
 def _misfit(text: str, label: str, compiled: bool) -> str:
     """Return the fault in the key or the spec that a refused argument reveals. label: if only x or y is
-    unusual, both were unusual in an earlier call, and had their own key. compiled: True if this call compiled
-    the kernel."""
+    unusual, both were unusual in an earlier call, and had their own key; if x is unusual instead of y, so were
+    only y and only x. compiled: True if this call compiled the kernel."""
     if compiled:
         return "`run` has just compiled this kernel, so the specs do not describe x and y."
+    if "instead of" in label:
+        return "the key contains this fact, but not whether it is a fact of x or of y."
     for one, other in (("y", "x"), ("x", "y")):
         if f"argument m{one.upper()}" in text and f"only {one}" in label:
             return f"the key contains this fact of {other}, but not of {one}."
@@ -242,12 +244,15 @@ def _rest_of_key(submission: Submission) -> str:
     trial = _Trial.of(submission)
     plain = _tensors(5, 48)
     padded, half = _tensors(5, 48, pitch=64), _tensors(5, 48, torch.float16)
+    brain, narrow = _tensors(5, 48, torch.bfloat16), _tensors(5, 40, pitch=64)
     by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
     wide, gaps = _tensors(5, 48, pitch=96), [t[:, ::2] for t in _tensors(5, 96)]
     calls: Sequence[tuple[str, _Call]] = (
         ("5×48 float32", plain),
         ("5×48 float16", half),
+        ("5×48 bfloat16", brain),
         ("5×48 with rows 64 elements apart", padded),
+        ("5×40 with rows 64 elements apart", narrow),
         ("5×48 with rows 96 elements apart", wide),
         ("5×48, every second column of a 96-column matrix", (gaps[0], gaps[1])),
         ("5×48 that starts 8 bytes after a multiple of 16", by_eight),
@@ -255,9 +260,12 @@ def _rest_of_key(submission: Submission) -> str:
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),
         ("5×48, only y 4 bytes after a multiple of 16", (plain[0], by_four[1])),
         ("5×48, only y float16", (plain[0], half[1])),
-        ("5×48, only x with rows 64 elements apart", (padded[0], plain[1])),
-        ("5×48, only x 4 bytes after a multiple of 16", (by_four[0], plain[1])),
-        ("5×48, only x float16", (half[0], plain[1])),
+        ("5×48, only x with rows 96 elements apart", (wide[0], plain[1])),
+        ("5×48, only x 8 bytes after a multiple of 16", (by_eight[0], plain[1])),
+        ("5×48, only x bfloat16", (brain[0], plain[1])),
+        ("5×48, x with rows 64 elements apart instead of y", (padded[0], plain[1])),
+        ("5×48, x 4 bytes after a multiple of 16 instead of y", (by_four[0], plain[1])),
+        ("5×48, x float16 instead of y", (half[0], plain[1])),
         ("5×48 float32 again", _tensors(5, 48)),
     )
     for label, (x, y) in calls:

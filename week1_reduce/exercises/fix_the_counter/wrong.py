@@ -14,6 +14,10 @@ WRONG = (
     Wrong("no fence after", {COUNT + FENCE: COUNT}, "needs an acquire"),
     Wrong("releases within the block alone", {ALL: COUNT.replace("Int32(1))", 'Int32(1), sem="acq_rel", scope="cta")')},
           "No GPU-wide fence separates the store"),
+    Wrong("counts within the block alone", {COUNT: COUNT.replace("Int32(1))", 'Int32(1), scope="cta")')},
+          "two blocks may get the same ticket"),
+    Wrong("the block with the last piece", {"if ticket == pieces - 1:": "if piece == pieces - 1:"},
+          "has not been written since empty()"),
     Wrong("lane 5 stores the part", {"    if lane == 0:\n        mPart[piece]": "    if lane == 5:\n        mPart[piece]",
           ALL: "    if lane == 0:\n" + ALL}, "different threads execute the store of the part"),
     Wrong("set back by every warp", {RESET: "", "    if ticket == pieces - 1:\n":

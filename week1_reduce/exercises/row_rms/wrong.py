@@ -28,6 +28,7 @@ WRONG = (
     Wrong("read through bfloat16", {
         "value = mX[row, n].to(Float32)": "value = mX[row, n].to(cutlass.BFloat16).to(Float32)"},
         "With m = 2, n = 5, float32"),
+    Wrong("1e-12 added to the mean", {ROOT: "cute.math.sqrt(mean + 1e-12)"}, "With m = 3, n = 31"),
     Wrong("a reciprocal root", {"cute.math.sqrt(mean)": "(mean * cute.math.rsqrt(mean))"}, "NaN: 1 in actual"),
     Wrong("squares in bfloat16", {"total += value * value": """if cutlass.const_expr(mX.element_type is cutlass.BFloat16):
             total += (mX[row, n] * mX[row, n]).to(Float32)

@@ -14,6 +14,7 @@ WRONG = (
     Wrong("every lane reads the row", {
         "range(lane, mX.shape[1], 32):\n            total": "range(mX.shape[1]):\n            total",
         STEPS: ""}, "the limit is"),
+    Wrong("1e-12 added to the sum", {QUOTIENT: "mX[row, n].to(Float32) / (total + 1e-12)"}, "The result with m = 3, n = 31, float32 is also wrong"),
     Wrong("a sum of absolute values", {"            total += mX[row, n].to(Float32)":
         "            total += cute.arch.fmax(mX[row, n].to(Float32), -mX[row, n].to(Float32))"},
           "the kernel adds up absolute values"),

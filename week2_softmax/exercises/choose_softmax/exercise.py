@@ -21,7 +21,7 @@ CASES = (
     ((16_000, F16, "sm_90a"), "16,000 float32 in registers take 62.5 kB."),
     ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row takes 80 kB."),
     ((24_576, F32, "sm_80"), "exactly 96 kB are allowed, and sm_80 has asynchronous copies."),
-    ((49_152, BF16, "sm_100a"), "in shared memory, elements keep their own type: at 2 bytes each, this row takes 96 kB."),
+    ((49_152, BF16, "sm_90a"), "in shared memory, elements keep their own type: at 2 bytes each, this row takes 96 kB."),
     ((16_385, F32, "sm_90a"), WHOLE),
     ((16_388, F32, "sm_90a"), "16 bytes are 4 elements of float32, so this row consists of whole vectors."),
     ((20_484, F16, "sm_90a"), WHOLE + " 16 bytes are 8 elements of float16."),

@@ -40,8 +40,8 @@ lanes of a warp share a row instead. That is the only reason for shuffles.
     count=[(12, 40), (30, 512)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
-        looks_like(lambda x, y: x.float().exp() / x.float().exp().sum(0), "nothing is subtracted: "
-                   "the values are exp(x) / sum(exp(x)), which overflows."),
+        looks_like(lambda x, y: x.float().exp() / x.float().exp().sum(0), "the values are "
+                   "those of exp(x) / sum(exp(x)), as if nothing were subtracted: these exponentials overflow."),
         looks_like(lambda x, y: x.float().exp() / _exp(x).sum(0).float(), "the maximum is subtracted "
                    "in the sum, but not in the numerator."),
         looks_like(lambda x, y: x.double().softmax(1), "the values are the softmax of rows."),

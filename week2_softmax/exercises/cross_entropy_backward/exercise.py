@@ -11,7 +11,7 @@ from ..targets import IGNORED, some_targets
 
 
 def _inputs(draw, m, n):
-    x = hard_rows(draw, m, n)
+    x = hard_rows(draw, m, n, spread=False)
     lse = x.double().logsumexp(1).float()
     return x, some_targets(draw, m, n), lse, draw(m, dtype=torch.float32)
 

@@ -51,5 +51,8 @@ WRONG = (
           "m = cute.arch.warp_reduction(m, cutlass.min)"}, "NaN: 1 in actual, 0 in expected"),
     Wrong("a maximum from 0", {"cute.ReductionOp.MAX, -Float32.inf": "cute.ReductionOp.MAX, Float32(0.0)"},
           "NaN: 512 in actual, 0 in expected pattern"),
+    Wrong("the grid for 16,384 rows", {"(cute.ceil_div(mX.shape[0], 4), 1, 1)": "(4096, 1, 1)"}, "With 24,000×512, the sampled blocks write"),
+    Wrong("at most 1e4 is subtracted", {"        e = cute": "        m = cute.arch.fmin(m, Float32(1e4))\n        e = cute"},
+          "With 8×512, the result is wrong"),
     Wrong("no maximum", {"cute.math.exp(x - m,": "cute.math.exp(x,"}, "NaN: 512 in actual"),
 )  # fmt: skip

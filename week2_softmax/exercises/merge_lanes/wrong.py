@@ -19,5 +19,7 @@ WRONG = (
         "            shift"}, "the result is wrong"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "writes another value there"),
     Wrong("at least -1e38 is subtracted", {GUARD: "shift = cute.arch.fmax(both, Float32(-1e38))"}, "With rows = 8, float32, the result is wrong"),
+    Wrong("at most 1e4 is subtracted", {GUARD: "shift = Float32(0.0) if both == -Float32.inf else cute.arch.fmin(both, Float32(1e4))"},
+          "Inf: 2 in actual"),
     Wrong("four steps", {"range_constexpr(5)": "range_constexpr(4)"}, "only 16 of the 32 lanes"),
 )  # fmt: skip

@@ -11,6 +11,8 @@ MIDDLE = "    sMax[warp, lane], sSum[warp, lane] = m, s\n" + BARRIER + MERGE
 
 WRONG = (
     Wrong("each warp by itself", {MERGE: ""}, "as if the warps exchanged nothing"),
+    Wrong("the first element for the maximum", {"m = cute.arch.fmax(a[0], b[0])": "m = a[0] if a[0] > -Float32.inf else b[0]"},
+          "NaN: 37 in actual, 36 in expected"),
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("two warps compute the pairs", {"k in range(warp, mX.shape[0], 8):\n            m, s":

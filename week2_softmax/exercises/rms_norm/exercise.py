@@ -71,8 +71,8 @@ moves each row once in each direction. Without `eps`, a row of zeros becomes 0 Â
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1), eps), "the result is not multiplied by the weight."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "eps seems to be 0.00001, but the argument eps has "
-                   "another value here."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "the values are those of a very small eps, such as 0.00001, but the "
+                   "argument eps is larger here."),
         looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "eps seems to be 0: a row of zeros "
                    "would be divided by 0."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=1), "each row is divided by the root of "

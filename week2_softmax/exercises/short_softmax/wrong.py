@@ -58,5 +58,6 @@ WRONG = (
             again = mX[row, lane + 8 * k].to(Float32)
             rX[k] = cute.math.exp(again - m, fastmath=True) * (1.0 / s)"""},
           "or are loaded more often than needed"),
+    Wrong("at most 1e4 is subtracted", {MAX: MAX + "\n    m = cute.arch.fmin(m, Float32(1e4))"}, "NaN: 4 in actual, 2 in expected"),
     Wrong("the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)", SUM: "s = cute.arch.warp_reduction(s, operator.add)"}, "maximum and sum are those of several rows"),
 )  # fmt: skip

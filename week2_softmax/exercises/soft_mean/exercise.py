@@ -11,7 +11,7 @@ from ..rows import hard_rows
 def _inputs(draw, m, n):
     """Return hard rows; in every third row from the third on, one element is far above the others:
     in turn 33, 32, the last, 64, 128, 256 and the first."""
-    x = hard_rows(draw, m, n)
+    x = hard_rows(draw, m, n, spread=False)
     for k, row in enumerate(x[2::3]):
         row[(33, 32, n - 1, 64, 128, 256, 0)[k % 7] % n] += 400
     return x, draw(n) * 4

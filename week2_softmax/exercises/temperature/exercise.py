@@ -16,7 +16,7 @@ T = (0.5, 2.0, 1.0, 2765 / 512)  # the last one is not exact in 16 bits
 def _inputs(draw, m, n):
     """Return hard rows and t. low: rounding x / t may be right, but at -20,000 its error would be
     too large. Equal elements may be farther below 0 if x / t is exact."""
-    x, t = hard_rows(draw, m, n, masked=True, low=1000), T[(m + n // 8) % 4]
+    x, t = hard_rows(draw, m, n, masked=True, low=1000, spread=False), T[(m + n // 8) % 4]
     if t != T[-1]:
         x[4::5] = -(2.0**127) * min(t, 1)
     return x, t

@@ -24,6 +24,8 @@ WRONG = (
           "Bytes requested by loads"),
     Wrong("the maximum begins at -1e38", {
         "m, s = -Float32.inf": "m, s = Float32(-1e38)"}, "float32, the result is wrong"),
+    Wrong("at most 1e4 is subtracted", {"            added": "            m_new = cute.arch.fmin(m_new, Float32(1e4))\n            added"},
+          "Inf: 1 in actual, 0 in expected"),
     Wrong("three tiles", {"make_layout((4, 32, 2))": "make_layout((4, 32, 3))", "(k + 1) % 2": "(k + 1) % 3", "k % 2].load": "k % 3].load"},
           "at most 1,024 bytes of shared memory"),
 )  # fmt: skip

@@ -66,7 +66,7 @@ rows in registers. Three separate kernels would also write y and read it twice.
     misconceptions=[
         Misconception("dx is w·y: the value is not subtracted.", _without_the_value),
         looks_like(lambda x, w, value, dx: (w * x.exp()).sum(1) / x.exp().sum(1), "exponentials "
-                   "overflow or are all 0: no maximum is subtracted."),
+                   "overflow or are all 0, as if no maximum were subtracted."),
         looks_like(lambda x, w, value, dx: (w * (x.double() - x.amax(1, True)).exp()).sum(1), "value "
                    "is Σ w·exp(x - max), not yet divided by the sum of exponentials, or by a sum of 1."),
         looks_like(lambda x, w, value, dx: w.double().mean(1), "value is the unweighted mean of w. With "

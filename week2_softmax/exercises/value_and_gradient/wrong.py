@@ -13,7 +13,7 @@ START = "        m, s, t = -Float32.inf, Float32(0.0), Float32(0.0)\n"
 WRONG = (
     Wrong("no maximum", {M_NEW: "m_new = Float32(0.0)", "m - m_new, fast": "m_new - m_new, fast",
                          MERGE: "scale = Float32(1.0)", "(m, cute.arch.fmax)": "(Float32(0.0), cute.arch.fmax)"},
-          "no maximum is subtracted"),
+          "as if no maximum were subtracted"),
     Wrong("the first element for the maximum", {M_NEW: "m_new = mX[row, 0]"}, "NaN: 1 in actual"),
     Wrong("a lane's first element for its maximum", {M_NEW: "m_new = mX[row, lane]"}, "mValue: 1 of 4 elements differs"),
     Wrong("t is not rescaled", {"t = t * scale + ": "t = t + "}, "t keeps terms relative"),
