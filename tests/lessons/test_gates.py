@@ -555,6 +555,13 @@ def test_an_atomic_operation_reads_its_counter():
     assert "expected" in report.failure.happened  # shows the values, because the reason is unknown
 
 
+def test_loads_that_a_predicate_skips_are_not_called_removed():
+    e = exercise("week1/segmented_sums")
+    text = e.source.solution.replace("mY.shape[0]:\n        for", "mY.shape[0] - 1:\n        for")
+    report = e.grade(load(e, text))
+    assert report.failure.likely == "no thread reads mX or mStarts."
+
+
 _ROW = ("mov.u32 %r1, %ctaid.x;", "shl.b32 %r2, %r1, 8;")
 _SIGN = ("shl.b32 %r4, %r2, 24;", "or.b32 %r5, %r3, %r4;", "shr.s32 %r6, %r5, 24;")
 _LOOP = ("ld.param.b32 %r9, [n];", "add.s32 %r5, %r5, 32;", "setp.lt.s32 %p1, %r5, %r9;")

@@ -71,6 +71,16 @@ def test_edges_of_a_matrix(places, says):
     assert says in overrun_diagnosis(matrix(places, 1, 0))
 
 
+def test_the_element_beyond_a_row_lies_in_a_later_one():
+    """Columns 4 to 6 of row 2 are past the end of the tensor. In a matrix of columns, no element
+    beyond the last column lies in another row."""
+    o = matrix([(4, 2), (6, 2)], 1, 0)
+    assert "Such an element lies in a later row or past the end." in overrun_diagnosis(o)
+    o = o._replace(strides=(1, 3), numbers=np.array([14, 20]))
+    said = overrun_diagnosis(o)
+    assert "columns 4 to 6" in said and "later row" not in said
+
+
 def test_x_may_be_the_row():
     said = overrun_diagnosis(matrix([(3, 0), (4, 1)], 0, 1))
     assert "rows 3 to 4" in said and "from x of the thread and the block" in said

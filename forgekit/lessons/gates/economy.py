@@ -260,6 +260,7 @@ def economical(
     *,
     more: Callable[[], Sequence[CallKey]] = list,
     waste: Mapping[str, float | None] | None = None,
+    last: Callable[[Submission], None] = lambda submission: None,
 ) -> Group:
     """Return a group that profiles calls, compares their results, and then compares their counts
     with the solution's.
@@ -268,7 +269,7 @@ def economical(
         make: as in `values`. sizes: a small and a large size, so that the grid must adapt. more:
             returns further calls.
         waste: maps a name from `QUANTITIES` to the factor that replaces the usual one; None omits
-            the quantity.
+            the quantity. last: a further check, such as `covers`, which runs last.
 
     Raises:
         UsageError: a quantity is unknown.
@@ -329,6 +330,7 @@ def economical(
                 f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
                 for key in ("load_sectors", "store_sectors", "threads")
             )
+        last(submission)
         return seen
 
     return Group("Nothing wasted", run, counts=calls)

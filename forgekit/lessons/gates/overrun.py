@@ -97,7 +97,9 @@ def _of_matrix(o: Any) -> str:
             if (at >= o.shape[mode]).all():
                 first, last, what = int(at.min()), int(at.max()), ("row", "column")[mode]
                 who = f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
-                wraps = " In all rows but the last, such a thread accesses the next row." * mode
+                wraps = " Such an element lies in a later row or past the end."
+                if not mode or o.strides[0] != o.shape[1]:
+                    wraps = ""
                 return (
                     f"no predicate excludes {who}, but {o.tensor} has only {o.shape[mode]:,} "
                     f"{what}s. Compare the {what} index, computed here from {name} of the thread "

@@ -494,7 +494,7 @@ def _unread(submission: Submission, case: Case) -> str:
     if not never:
         return ""
     dropped = ""
-    if len(never) == len(inputs) > 1:
+    if len(never) == len(inputs) > 1 and "ld.global" not in run.ptx:
         dropped = (
             " If your code does read them, its result comes from registers that were never "
             "written. Such a result is undefined, so the compiler removes it and all its loads."

@@ -85,6 +85,20 @@ class Dataflow:
         return frozenset(name for reads, _ in self.flow for name in reads)
 
     @functools.cached_property
+    def unread_parts(self) -> dict[int, list[bool]]:
+        """Map each load of a vector with registers that no instruction reads to a list that
+        contains, for each of its registers, whether an instruction reads it."""
+        found = {}
+        for pc, instruction in enumerate(self.instructions):
+            if instruction.opcode[0] in ("ld", "ldu"):
+                to = instruction.operands[0]
+                names = _registers(to) if isinstance(to, ptx.Vector) else []
+                parts = [name in self.registers_read for name in names]
+                if any(parts) and not all(parts):
+                    found[pc] = parts
+        return found
+
+    @functools.cached_property
     def _sets(self) -> list[tuple[int, int]]:
         """Return, for each instruction, the registers that it reads, and those that it writes, as
         bit sets."""

@@ -24,9 +24,15 @@ class Reach(NamedTuple):
     each: int
 
 
-def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -> Reach:
-    """Return the units that threads touch in the memory of one target. unit: bytes per unit; shift:
-    the offset in bytes of an access from the start of its first unit."""
+def reach(
+    m: Batch, access: Access, target: Target, unit: int, shift: int = 0, pc: int | None = None
+) -> Reach:
+    """Return the units that threads touch in the memory of one target, without the parts of a
+    vector load that no instruction reads: the compiler loads a vector across a gap.
+
+    unit: bytes per unit; shift: the offset in bytes of an access from the start of its first unit;
+    pc: the accessing instruction, if it is not the current one.
+    """
     places = target.places
     sel = None
     if target.mask is None:
@@ -54,6 +60,12 @@ def reach(m: Batch, access: Access, target: Target, unit: int, shift: int = 0) -
         if values is not None and len(values) != len(who):  # a unit is narrower than a register
             values = np.ascontiguousarray(values).view(f"u{unit}")
             values = values if len(values) == len(who) else None
+    parts = m.program.unread_parts.get(m.pc if pc is None else pc)
+    if parts and access.kind == "load" and not (offset or width % unit or target.inside):
+        size = width // len(parts)  # bytes per part
+        kept = [any(parts[u * unit // size : -(-(u + 1) * unit // size)]) for u in range(each)]
+        units, who = (a.reshape(-1, each)[:, kept].reshape(-1) for a in (units, who))
+        each = sum(kept)
     return Reach(units, who, values, max(each, 1))
 
 

@@ -131,10 +131,11 @@ class SharedCheck:
         self._owner[found.units] = found.who | np.int64(self._phase << 32)
 
     def _hold(self, m: Batch, access: Access, target: Target, found: Reach | None) -> None:
-        what = ATOMIC if is_ordered(m.program.instructions[m.pc]) else _WHAT[access.kind]
+        what, pc = ATOMIC if is_ordered(m.program.instructions[m.pc]) else _WHAT[access.kind], m.pc
         self._keep(
-            m, what, self._order.clocks.now, lambda: found or reach(m, access, target, self._unit)
-        )
+            m, what, self._order.clocks.now,
+            lambda: found or reach(m, access, target, self._unit, pc=pc),
+        )  # fmt: skip
 
     def _keep(self, m: Batch, what: str, clock: Snapshot, found: Callable[[], Reach]) -> None:
         """Store an access until the next barrier. found: computes the reach of the access on

@@ -56,6 +56,23 @@ def barriers_of_one_warp(mX, mY):
     mY[tidx] = sX[tidx ^ 31]
 
 
+@family(block=THREADS, args=pair(THREADS), want=lambda x, y: torch.full_like(y, 2 * x.sum()))
+@cute.kernel
+def loads_across_gaps(mX, mY):
+    """A thread adds every second word. The compiler loads the words between them as well, which
+    other threads may be writing."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem((2, 2), stride=(2, 1))
+    total = Float32(0.0)
+    for k in cutlass.range_constexpr(2):
+        part = cute.arch.warp_reduction_sum(mX[tidx])
+        if tidx % 32 == 0:
+            sX[tidx // 32, k] = part
+        cute.arch.sync_threads()
+        total += sX[0, k] + sX[1, k]
+    mY[tidx] = total
+
+
 @family(block=THREADS, args=lambda: (fk.randn(THREADS), fk.empty(THREADS, dtype=torch.int32)),
         want=lambda x, y: torch.ones_like(y))  # fmt: skip
 @cute.kernel

@@ -36,4 +36,13 @@ WRONG = (
         {"mX[i, j] +": "mX[i & 2047, j] +"},
         "m = 2,049, n = 1, float32",
     ),
+    Wrong(
+        "a block in y per row",
+        {
+            "i, j = by * 8 + ty": "i, j = by",
+            "cute.ceil_div(M, 8), 1)": "M, 1)",
+            "block=(32, 8, 1)": "block=(32, 1, 1)",
+        },
+        "got a grid of (1, 70000, 1) blocks",
+    ),
 )

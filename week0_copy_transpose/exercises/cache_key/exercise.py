@@ -33,6 +33,13 @@ def _matrix(
     return flat[start:].view(rows, pitch)[:, :cols]
 
 
+def _at(byte: int, dtype: str) -> torch.Tensor:
+    """Return a matrix (4, 8) whose first element is `byte` bytes beyond a 64-byte boundary."""
+    data = _matrix(5, 32).numpy().reshape(-1).view("uint8")[byte:]
+    of = data[: 32 * int(dtype[-1])].view(dtype)
+    return torch.from_numpy(of).view(4, 8)
+
+
 def _strided(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     return _matrix(8, 64).as_strided(shape, strides)
 
@@ -167,6 +174,25 @@ def _different() -> Iterator[Pair]:
         "a float16 tensor at a multiple of 16 bytes and one 8 bytes later",
         "alignment has steps, in bytes, and 16 bytes is the highest of them for every type.",
     )
+    yield Pair(
+        _at(2, "i1"),
+        _at(1, "i1"),
+        "an int8 tensor 2 bytes after a multiple of 16 and one at an odd address",
+        "code for a multiple of 2 bytes may load 2 bytes at once, which fails at an odd address.",
+    )
+    yield Pair(
+        _at(4, "f4"),
+        _at(2, "f4"),
+        "a float32 tensor 4 bytes after a multiple of 16 and one 2 bytes after it",
+        "the address determines the alignment, not the size of an element: the first element may "
+        "begin at any byte.",
+    )
+    yield Pair(
+        _strided((2, 2, 2, 2), (32, 16, 8, 4)),
+        _strided((2, 2, 2, 2, 2), (32, 16, 8, 4, 1)),
+        "a tensor of four and one of five dimensions",
+        "the key lacks the number of dimensions, or the fifth of them.",
+    )
     for one, other in (("cpu", "cuda:0"), ("cpu", "meta"), ("cpu", "xpu:0")):
         yield Pair(
             _Elsewhere(one),
@@ -229,6 +255,43 @@ def _alike() -> Iterator[Pair]:
         _strided((4, 2, 8), (8, 32, 1)),
         "strides (32, 8, 1) and strides (8, 32, 1)",
         "only *which* stride is 1 is compiled in; each call passes the others, in any order.",
+    )
+    yield Pair(
+        x,
+        x[:, :1],
+        "4 × 8 and 4 × 1, both with strides (8, 1)",
+        "the sizes are in the key: a mode of size 1 has a stride as well.",
+    )
+    yield Pair(
+        x,
+        x[:0],
+        "4 × 8 and 0 × 8",
+        "the sizes are in the key, or the address 0 of an empty tensor, which is a multiple of 16.",
+    )
+    yield Pair(
+        _strided((4, 8), (0, 1)),
+        _matrix(1, 8).expand(1 << 40, 8),
+        "4 × 8 and 2^40 × 8, both with strides (0, 1)",
+        "the sizes are in the key, but each call passes them, however large.",
+    )
+    yield Pair(
+        x,
+        _strided((1, 8), (1 << 40, 1)),
+        "strides (8, 1) and strides (2^40, 1)",
+        "only *which* stride is 1 is compiled in; each call passes the other stride, however large.",
+    )
+    yield Pair(
+        x,
+        torch.nn.Parameter(_matrix(4, 8), requires_grad=False),
+        "a tensor and a `torch.nn.Parameter`",
+        "the key contains more than the five facts; the class does not change the kernel.",
+    )
+    leaf = _matrix(4, 8).requires_grad_()
+    yield Pair(
+        leaf,
+        leaf * 2,
+        "a tensor and the result of an operation on it",
+        "the key contains more than the five facts; autograd does not change the kernel.",
     )
     yield Pair(
         x,

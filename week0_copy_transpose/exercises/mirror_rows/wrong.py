@@ -44,4 +44,10 @@ WRONG = (
     Wrong("old order inside", {"rX[7 - k]": "rX[k]"}, "keep their old order"),
     Wrong("right at small sizes", {"    if i < M * vectors:": "    if i < M * vectors and i < 500_000:"},
           "their part of the result has"),
+    Wrong("a block in y per row", {"bidx, _, _ = cute.arch.block_idx()": "bidx, row, _ = cute.arch.block_idx()",
+                                   "    i = bidx * 256 + tidx\n    if i < M * vectors:\n        row, v = i // vectors, i % vectors\n":
+                                   "    v = bidx * 256 + tidx\n    if v < vectors:\n",
+                                   "    blocks = cute.ceil_div(cute.size(mX), 8 * 256)\n": "    blocks = cute.ceil_div(mX.shape[1], 8 * 256)\n",
+                                   "grid=(blocks, 1, 1)": "grid=(blocks, mX.shape[0], 1)"},
+          "got a grid of (1, 70000, 1) blocks"),
 )  # fmt: skip

@@ -24,6 +24,7 @@ from forgekit.lessons.gates import (
 )
 from forgekit.lessons.gates.asked import FACTS
 from forgekit.tensors import shifted
+from forgekit.text import plural
 from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _not_everywhere(submission: Submission) -> str:
             "For each barrier, name the write and the read that it orders; remove those that order "
             "nothing.",
         )
-    return f"a thread waits {waits:g} times"
+    return f"a thread waits {plural(int(waits), 'time')}"
 
 
 class _Exchange(Listener):

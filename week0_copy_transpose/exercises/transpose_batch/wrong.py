@@ -22,7 +22,7 @@ WRONG = (
     Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "asks for no bank conflicts"),
     Wrong("all into the first matrix", {"mY[b, col0": "mY[0, col0"}, "or add atomically (cute.arch.atomic_add). Next:"),
     Wrong("at most 32,767 matrices", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), cutlass.min(B, 32767))"},
-          "but y has 262,140 bytes"),
+          "but the results have 240,000 bytes"),
     Wrong("tiles and matrices in one size of the grid", {
         "bx, by, b = cute.arch.block_idx()\n": "bx, by, _ = cute.arch.block_idx()\n"
         "    down = cute.ceil_div(mX.shape[1], 32)\n    by, b = by % down, by // down\n",

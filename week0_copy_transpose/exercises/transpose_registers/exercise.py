@@ -10,7 +10,16 @@ import numpy as np
 import torch
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import Counter, clean, counted, counters, economical, looks_like, values
+from forgekit.lessons.gates import (
+    Counter,
+    clean,
+    counted,
+    counters,
+    covers,
+    economical,
+    looks_like,
+    values,
+)
 from forgekit.lessons.gates.asked import FACTS
 
 from ..practice import limited
@@ -185,7 +194,7 @@ elements. Sizes that are not multiples of eight still need the shared tile.
                     look_at="Each thread transposes its own square in registers.",
                 ),
                 Counter(
-                    FACTS["barriers"].measure, "arrivals of warps at a barrier", at_most=0, ideal=0,
+                    FACTS["barriers"].measure, "barriers per warp", at_most=0, ideal=0,
                     misconceptions=[
                         counted(
                             lambda p: True,
@@ -210,7 +219,8 @@ elements. Sizes that are not multiples of eight still need the shared tile.
             "float16",
             name="In registers",
         ),
-        economical(_case, [_SIZE], "float16", waste={"threads": 1}),
+        economical(_case, [_SIZE], "float16", waste={"threads": 1},
+                   last=lambda s: covers(s, _case, [(8, 8)], "float16", _multiples)),
     ),
     praise="512 bytes per request, and no thread waits for another.",
 )  # fmt: skip

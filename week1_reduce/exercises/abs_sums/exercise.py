@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 PIECE = 1024
@@ -21,13 +21,22 @@ def _whole_vectors(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _inputs(draw, n):
-    """Return random numbers; for even n, every eighth number is so large that adding a small one
-    does not change it in float16."""
+    """Return random numbers. For even n, every eighth number is so large that adding a small one
+    does not change it in float16. For odd n above 2,048, a piece has a number whose square
+    overflows, and another piece has -∞."""
     if n % 2:
-        return (draw(n),)
+        x = draw(n)
+        if n > 2 * PIECE:
+            x[PIECE // 2] = -30_000.0 if draw.dtype == torch.float16 else -1e25
+            x[PIECE + 1] = -torch.inf
+        return (x,)
     x = draw(n) * 0.06
     x[::8] = draw.integers(256, 384, -(-n // 8)) * x[::8].sign()
     return (x,)
+
+
+def _load_past_the_end(e):
+    return "out-of-bounds" in e.kinds and "reads mX" in e.text and "past the tensor's end" in e.text
 
 
 EXERCISE = puzzle(
@@ -57,15 +66,15 @@ each value.
     entry="abs_sums",
     inputs=_inputs,
     result=_sums,
-    sizes=[(16,), (1,), (1000,), (1025,), (31,), (5000,), (1023,), (2055,)],
+    sizes=[(16,), (1,), (1000,), (1025,), (31,), (5000,), (1024,), (1023,), (2055,)],
     count=[(100,), (40_003,)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),
                    "the kernel adds the elements with their signs."),
         looks_like(_whole_vectors, "no lane adds the elements after the last whole vector."),
-        found("out-of-bounds", "a load reaches past the end: whole vectors have the indices 0 to "
-              "n // vec - 1, and the remaining elements begin at index n // vec * vec.", text="past the tensor's end"),
+        Misconception("a load reaches past the end: whole vectors have the indices 0 to n // vec - 1, "
+                      "and the remaining elements begin at index n // vec * vec.", _load_past_the_end),
     ],
     praise="Any length, and nothing left over.",
 )  # fmt: skip

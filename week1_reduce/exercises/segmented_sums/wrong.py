@@ -54,4 +54,18 @@ WRONG = (
         {"mStarts[segment + 1], 32)": "cutlass.min(mStarts[segment + 1], mX.shape[0] - 1), 32)"},
         "segments = 9, longest = 65",
     ),
+    Wrong(
+        "no infinities",
+        {
+            "            total += mX[n]": "            if mX[n] < Float32.inf:\n                total += mX[n]"
+        },
+        "the result is wrong",
+    ),
+    Wrong(
+        "at most 8,192 blocks",
+        {
+            "blocks = cute.ceil_div(mY.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mY.shape[0], 4), 8192)"
+        },
+        "the blocks store about",
+    ),
 )

@@ -14,16 +14,24 @@ def _first(x):
     return torch.from_numpy(x.double().numpy().argmax(1)).int()
 
 
+def _just_below(x):
+    """Return the next smaller number of the dtype; x: not 0."""
+    bits = x.view(torch.int16 if x.itemsize == 2 else torch.int32)
+    return torch.where(x > 0, bits - 1, bits + 1).view(x.dtype)
+
+
 def _inputs(draw, m, n):
     """Return hard rows. In most rows, the largest element appears twice: in lanes 0 and 31, within
-    lane 5, or in lanes 1 and 0, with the first in lane 1. In every fourth row the last element is
-    the largest. In every ninth, the largest are -0.0, then 0.0, which are equal."""
+    lane 5, or in lanes 1 and 0, with the first in lane 1. In some of these rows, the first is a
+    little smaller. In every fourth row the last element is the largest. In every ninth, the largest are -0.0, then 0.0, which are equal."""
     x = hard_rows(draw, m, n)
     rows = torch.arange(m) % 4
     for k, (first, second) in enumerate([(0, 31), (5, 37), (1, 32)]):
         if second < n:
             x[rows == k, first] = x[rows == k].amax(1)
             x[rows == k, second] = x[rows == k, first]
+            few = (rows == k) & (torch.arange(m) % 8 > 3)
+            x[few, first] = _just_below(x[few, second])
     x[3::4, -1] = x[3::4].amax(1) + 1
     if n > 37:
         x[2::9] = -x[2::9].abs().clamp(max=100)

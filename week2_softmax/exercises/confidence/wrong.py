@@ -28,6 +28,9 @@ WRONG = (
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("the maximum begins at -1e38", {
         "m, s, at = -Float32.inf": "m, s, at = Float32(-1e38)"}, "float32, the result is wrong"),
+    Wrong("nearly equal is equal", {"    if b[0] > a[0] or (b": "    if b[0] > a[0] + Float32(1e-6) or (b"}, "the result is wrong"),
+    Wrong("at most 1,024 blocks", {"blocks = cute.ceil_div(mX.shape[0], 8)": "blocks = min(cute.ceil_div(mX.shape[0], 8), 1024)"},
+          "the blocks store about"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 9: < is <=": "with the same column nothing changes by taking it"}

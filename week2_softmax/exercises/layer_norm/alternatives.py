@@ -11,4 +11,5 @@ ALTERNATIVES = (
         "cute.math.rsqrt(variance + eps, fastmath=True)":
             "1.0 / cute.math.sqrt(variance + eps)",
     }),
+    Wrong("words of the two sums in turn", {"cute.make_layout((4, 2)), 16)": "cute.make_layout((4, 2), stride=(2, 1)), 16)"}),
 )  # fmt: skip

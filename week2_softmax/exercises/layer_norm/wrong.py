@@ -54,6 +54,7 @@ WRONG = (
     Wrong("a barrier too many", {"return sPart[0] + sPart[1] + sPart[2] + sPart[3]": """total = sPart[0] + sPart[1] + sPart[2] + sPart[3]
     cute.arch.sync_threads()
     return total"""}, "asks for at most 2 barriers"),
+    Wrong("eps at least a millionth", {"variance + eps": "variance + cute.arch.fmax(eps, Float32(1e-6))"}, "the result is wrong"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 5: no predicate": "after the butterfly all lanes of a warp hold its sum"}

@@ -7,9 +7,11 @@ from ..gradients import shares, softmax_gradient
 
 
 def _inputs(draw, m, n):
-    # dy grows with x, and t is at least 1: otherwise a few dt are nearly 0 and have few right digits
-    x, t = draw(m, n), draw.number(1.0, 3.0)
-    return draw(m, n) + 1 + x, (x / t).softmax(1), x, t
+    """Return dy that grows with x, because otherwise a few dt are nearly 0 and have few right
+    digits, and x in proportion to t, which is below 1, near 2, or above 4."""
+    z, t = draw(m, n) / 2, draw.number(*((1.0, 3.0), (0.5, 0.9), (4.0, 9.0))[(m + n + 2) % 3])
+    x = z * t
+    return draw(m, n) + 1 + 2 * z, (x / t).softmax(1), x, t
 
 
 def _gradients(dy, y, x, t):

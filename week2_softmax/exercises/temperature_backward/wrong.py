@@ -25,4 +25,7 @@ WRONG = (
     Wrong("t of its own", {
         "mY[row, n] / t": "mY[row, n] / Float32(0.5)",
         "-dt / t": "-dt / Float32(0.5)"}, "mdX: 10 of 10"),
+    Wrong("t at least 1", {"-dt / t": "-dt / cute.arch.fmax(t, Float32(1.0))"}, "mdT: 5 of 5"),
+    Wrong("t at most 3", {"mY[row, n] / t": "mY[row, n] / cute.arch.fmin(t, Float32(3.0))", "-dt / t": "-dt / cute.arch.fmin(t, Float32(3.0))"},
+          "with m = 2, n = 1,000, float32 is also wrong"),
 )  # fmt: skip
