@@ -40,13 +40,8 @@ if TYPE_CHECKING:
 _SMALL = 64  # maximum number of elements in the smallest wrong result
 _WIDTH = 90  # maximum line width in a report, before indentation
 
-# Sizes, one of which a call exceeds in each mode, each with the longest estimated time of the call
-# in seconds. Those in `_GRIDS` are for modes in which the outputs grow: they reveal a limit on the
-# grid and add no error of a long sum. Such a grid runs several times faster than estimated.
-_GRIDS = {1 << 20: 0.8, 1 << 18: 0.8}
-_FAR = _GRIDS | {32_768: 0.3, 8_192: 0.3, 4_096: 0.3, 1_024: 0.3}
-_SLOW = 4  # the most times as long as the solution that a submission may take with one of `_GRIDS`
-_GRID_ELEMENTS = 1 << 22  # the most elements of all tensors in a call with one of `_GRIDS`
+_FAR = (131_072, 65_536, 32_768, 8_192, 4_096, 1_024)  # a call exceeds one in each mode
+_FAR_S = 0.3  # the longest estimated time of such a call, in seconds
 _LONG = 20_000  # larger modes in `beyond` are ignored, because such calls would take too long
 SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
@@ -114,8 +109,9 @@ def values(
         def all_calls() -> Iterator[tuple[str, tuple[int, ...]]]:
             yield from dict.fromkeys(calls)
             for mode, size in enumerate(secrets):  # after all other calls are right
-                found = _far_size(submission.solution, submission.arch, make, mode, size, dtypes[0],
-                                  least, legal, submission)  # fmt: skip
+                found = _far_size(
+                    submission.solution, submission.arch, make, mode, size, dtypes[0], least, legal
+                )
                 if found:
                     far.append(found)
                     yield dtypes[0], found
@@ -197,6 +193,7 @@ def secret_size(
     return legal(*size) if legal else tuple(size)
 
 
+@functools.lru_cache(maxsize=512)
 def _far_size(
     solution: Callable[[], Any] | None,
     arch: str | None,
@@ -206,15 +203,13 @@ def _far_size(
     dtype: str,
     least: tuple[int, ...],
     legal: Callable[..., tuple[int, ...]] | None,
-    submission: Submission | None = None,
 ) -> tuple[int, ...] | None:
     """Return a size beyond a multiple of 1,024 in a mode, and beyond `known`; None if the task
     allows no such size or its calls take long.
 
-    The solution's instructions in a small call show which of the sizes are fast enough.
+    The solution's instructions in a small call show which of the sizes takes at most about 0.3 s.
 
-    least: the smallest size of each mode. submission: if its small call takes much longer than the
-    solution's, the size is not one of `_GRIDS`.
+    least: the smallest size of each mode.
     """
 
     def of(number: int) -> tuple[int, ...]:
@@ -223,48 +218,18 @@ def _far_size(
         size[mode] = number
         return legal(*size) if legal else tuple(size)
 
-    first = of(min(_FAR))
+    first = of(_FAR[-1])
     if solution is None or first[mode] < 1024:
         return None
-    seconds = _seconds_of(solution, arch, make, first, dtype)
-    case, twice = (case_of(make, of(n * min(_FAR)), dtype) for n in (1, 2))
-    every = sum(x.numel() for x in case.args if hasattr(x, "numel"))
-    grows = _outputs(twice) > 1.5 * _outputs(case)
-    draw = random.Random(secret())
-    for number, most in _FAR.items():
-        size = of(number + draw.randint(1, number // 20))
-        times = size[mode] / first[mode]
-        if size[mode] <= known[mode] or seconds * times >= most:
-            continue
-        if number not in _GRIDS:
-            return size
-        if grows and every * times < _GRID_ELEMENTS:
-            mine = _seconds(submission, make, first, dtype) if submission else 0.0
-            if mine < _SLOW * seconds:
-                return size
-    return None
-
-
-def _seconds(submission: Submission, make: MakeCase, size: tuple[int, ...], dtype: str) -> float:
-    """Estimate the time of a call on the virtual GPU from its instructions."""
     shares = WarpShares()
-    submission.counted(case_of(make, size, dtype), shares)
-    return float(32 * 10e-9 * shares.each.sum() + 4e-6 * shares.each.max())
-
-
-@functools.lru_cache(maxsize=512)
-def _seconds_of(
-    solution: Callable[[], Any],
-    arch: str | None,
-    make: MakeCase,
-    size: tuple[int, ...],
-    dtype: str,
-) -> float:
-    return _seconds(Submission(solution(), arch), make, size, dtype)
-
-
-def _outputs(case: Case) -> int:
-    return sum(int(x.numel()) for x in case.expected.values())
+    Submission(solution(), arch).counted(case_of(make, first, dtype), shares)
+    seconds = 32 * 10e-9 * shares.each.sum() + 4e-6 * shares.each.max()
+    draw = random.Random(secret())
+    for number in _FAR:
+        size = of(number + draw.randint(1, number // 20))
+        if known[mode] < size[mode] and seconds * size[mode] / first[mode] < _FAR_S:
+            return size
+    return None
 
 
 def unknown_size(
