@@ -227,7 +227,10 @@ def puzzle(
         size = unknown_size(listed, legal)
         return [(make, size, dtype) for dtype in dtypes]
 
-    frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
+    frugal = economical(
+        make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste,
+        least=tuple(map(min, zip(*sizes, strict=True))), legal=legal,
+    )  # fmt: skip
     facts = words_of(asked or {})
     checked = {"doubles": 0, "halves": 0} if _IN_FLOAT32.search(task) else {}
     checked |= asked or {}
