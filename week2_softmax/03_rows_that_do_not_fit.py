@@ -614,8 +614,8 @@ for meet in (fenced, relaxed):
     print(f"{meet.__name__:>8}: {len(report.findings)} findings, fences in the PTX: {fences}")
 
 # %% [markdown]
-# The sanitizer reports `relaxed`: on a GPU, another block may not see the mbarrier yet when it sends
-# its pair. A relaxed arrival in a kernel without any fence orders nothing.
+# The sanitizer reports `relaxed`: on a GPU, a block may send its pair before it sees the other
+# block's mbarrier. In a kernel without any fence, a relaxed arrival orders nothing.
 #
 # **The complete kernel.** `cluster` is `staged` with `merged_cluster` in place of `merged_block`.
 # Each *warp* sends its pair to every block, which saves an exchange within the block. The first

@@ -25,6 +25,7 @@ UNPUBLISHED = Misconception(
     lambda e: "mbarrier_init(" in e.text and "block-lifetime" not in e.kinds,
 )
 
+
 def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return m and s of rows, (M, 1) each, if threads add exp(x - maximum so far) and never rescale.
 
@@ -97,6 +98,13 @@ def overlapping(
     def run(submission: Submission) -> str:
         call, first = case(*size, dtype=dtype), FirstRead()
         submission.counted(call, first)
+        groups = re.findall(r"cp\.async\.(commit|wait)_group", submission.compiled(call).ptx)
+        if started and "wait" in groups and "commit" in groups[groups.index("wait") :]:
+            raise GateError(
+                "In the PTX, a group is committed after the first wait.",
+                "the task starts all groups before the first wait.",
+                "fk.timeline(*{failed})",
+            )
         if first.in_flight and first.started < started:
             raise GateError(
                 f"When shared memory is first read, each thread has started at most {first.started} "

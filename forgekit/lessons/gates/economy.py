@@ -20,6 +20,7 @@ from forgekit.lessons.gates.counters import exact, lines_of_most
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import (
     CallKey,
+    Case,
     Group,
     MakeCase,
     Submission,
@@ -28,9 +29,11 @@ from forgekit.lessons.gates.submission import (
     secret,
 )
 from forgekit.lessons.gates.values import check_values
+from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
     from forgekit.profiling.profile import Profile
+    from forgekit.vgpu import Access, Moment
 
 
 @dataclass(frozen=True)
@@ -253,6 +256,49 @@ def _wide_enough(profile: Profile, label: str) -> None:
             )
 
 
+_OF_A_BLOCK = re.compile(r"(atom|red)\.(?=\S*\bcta\b)(?=\S*\bglobal\b)")
+
+
+class _SameWords(Listener):
+    """Finds words of global memory that several blocks update with the scope of a block."""
+
+    def __init__(self) -> None:
+        self.found, self._batch = False, 0
+        self._of: dict[int, tuple[int, int]] = {}  # address -> batch and place of its first block
+
+    def on_batch(self, m: Moment) -> None:
+        self._batch += 1
+
+    def on_access(self, m: Moment, access: Access) -> None:
+        if access.kind != "atomic" or not _OF_A_BLOCK.match(m.program.instructions[m.pc].name):
+            return
+        for _, address, there in access.by_space(m.shape):
+            who = there & m.expand(access.mask)
+            for place in who.any(1).nonzero()[0].tolist():
+                for at in {*address[place][who[place]].tolist()}:
+                    block = self._batch, place
+                    self.found |= self._of.setdefault(at, block) != block
+
+
+def _wide_scope(submission: Submission, case: Case, profile: Profile) -> None:
+    """Raise GateError if several blocks update a word with atomic operations whose scope is a
+    block."""
+    every = (line for line in profile.all_lines for i in line.instructions
+             if _OF_A_BLOCK.match(i.text))  # fmt: skip
+    line, same = next(every, None), _SameWords()
+    if line is None:
+        return
+    submission.counted(case, same)
+    if same.found:
+        raise GateError(
+            f"{line.where}: {line.text}\nWith {case.label}, several blocks update the same element "
+            "with this operation, whose scope is one block (`cta`).",
+            "the operation is atomic only among the threads of its scope: two blocks may read the "
+            "same old value.",
+            'scope="gpu", or no scope',
+        )
+
+
 def economical(
     make: MakeCase,
     sizes: Sequence[tuple[int, ...]],
@@ -326,6 +372,7 @@ def economical(
             if call in every[1:] or len(every) == 1:
                 _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
             _wide_enough(profile, case.label)
+            _wide_scope(submission, case, profile)
             seen = f"{case.label}: " + ", ".join(
                 f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
                 for key in ("load_sectors", "store_sectors", "threads")

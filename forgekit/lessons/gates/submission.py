@@ -215,8 +215,28 @@ class Submission:
             raise GateError(f"The kernel does not compile for {case.label}.\n{error}") from None
         except UsageError as error:
             raise GateError(f"The kernel cannot be compiled for {case.label}.\n{error}") from None
+        self._check_numbers(case, kernel)
         self._kernels[known] = case, kernel  # stores the case, so its id stays unique
         return kernel
+
+    def _check_numbers(self, case: Case, kernel: CompiledKernel) -> None:
+        """Raise GateError if the kernel is compiled for one value of a number that the solution
+        receives at each call."""
+        from forgekit.compiling.parameters import match_parameters
+
+        fixed = [k for k, p in enumerate(kernel.parameters) if p.kind == "constant"]
+        if not fixed or self.solution is None:
+            return
+        passed = match_parameters(self.solution(), case.args)
+        for k in fixed:
+            if k < len(passed) and passed[k].kind == "scalar":
+                name = kernel.parameters[k].name
+                raise GateError(
+                    f"{name} is a constant in the compiled kernel, so each value of {name} "
+                    "compiles another kernel. The skeleton passes it at each call, as "
+                    f"`{name}: {passed[k].value.__name__}`.",
+                    look_at="Keep the skeleton's signature.",
+                )
 
     def _check_function(self, arguments: int) -> None:
         value = self.value

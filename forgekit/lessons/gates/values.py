@@ -7,6 +7,7 @@ import functools
 import itertools
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -458,12 +459,14 @@ def _unread(submission: Submission, case: Case) -> str:
     never = [name for name in inputs if not read[name].any()]
     if not never:
         return ""
-    dropped = ""
-    if len(never) == len(inputs) > 1 and "ld.global" not in run.ptx:
+    dropped, behind = "", re.search(r"\bld\S*\.global|\bcp\.async", run.ptx)
+    if len(never) == len(inputs) > 1 and not behind:
         dropped = (
             " If your code does read them, its result comes from registers that were never "
             "written. Such a result is undefined, so the compiler removes it and all its loads."
         )
+    elif len(never) == len(inputs) and behind:
+        dropped = " The PTX contains loads, but each thread's `if` or loop skips them."
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
 

@@ -10,4 +10,8 @@ ALTERNATIVES = (
             "        if i < mZ.shape[0]:\n            mZ[i] = mA[i] + mB[i]\n",
         "ceil_div(mZ.shape[0], 128)": "ceil_div(mZ.shape[0], 256)",
     }),
+    Wrong(
+        "a loop over a limited grid",
+        {"    i = bidx * 128 + tidx\n    if i < mZ.shape[0]:\n        mZ[i] = mA[i] + mB[i]": "    gdim, _, _ = cute.arch.grid_dim()\n    for i in range(bidx * 128 + tidx, mZ.shape[0], gdim * 128):\n        mZ[i] = mA[i] + mB[i]", "    blocks = cute.ceil_div(mZ.shape[0], 128)": "    blocks = cute.ceil_div(mZ.shape[0], 128)\n    blocks = blocks if blocks < 1500 else 1500"},
+    ),
 )  # fmt: skip

@@ -10,4 +10,14 @@ WRONG = (
     Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "number of threads from the length"),
     Wrong("NaN replaced by 0", {"mZ[i] = mA[i] + mB[i]": "z = mA[i] + mB[i]\n        mZ[i] = z if z == z else z.dtype(0)"}, "NaN: 0 in actual"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched"),
+    Wrong(
+        "at most 1,024 blocks",
+        {"    blocks = cute.ceil_div(mZ.shape[0], 128)": "    blocks = cute.ceil_div(mZ.shape[0], 128)\n    blocks = blocks if blocks < 1024 else 1024"},
+        "the blocks store about",
+    ),
+    Wrong(
+        "a + b only where b is not 0",
+        {"mZ[i] = mA[i] + mB[i]": "mZ[i] = mA[i] + mB[i] if mB[i] != 0.0 else mB[i]"},
+        "1 of 8 elements differs",
+    ),
 )  # fmt: skip

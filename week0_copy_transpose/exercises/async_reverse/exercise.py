@@ -102,7 +102,9 @@ def _waiting() -> Group:
                 ptx = submission.compiled(_case(2, 512, torch.float32)).ptx
                 failure.likely = _not_awaited(ptx)
                 if "reads shared memory" not in failure.happened:
-                    failure.likely = "two copies to the same place are in flight. Copy each vector once."
+                    failure.likely = (
+                        "two copies to the same place are in flight. Copy each vector once."
+                    )
             raise
 
     return Group("Waiting", run, orders=gate.orders)

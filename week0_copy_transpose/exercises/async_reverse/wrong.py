@@ -8,9 +8,13 @@ _WAIT = "    cute.arch.cp_async_wait_group(0)\n"
 _BARRIER = "    cute.arch.sync_threads()\n"
 
 WRONG = (
-    Wrong("every vector copied twice", {"        cute.copy(atom, gX[(None, tidx)], sX[(None, tidx)])\n":
-          "        for _ in cutlass.range_constexpr(2):\n            cute.copy(atom, gX[(None, tidx)], sX[(None, tidx)])\n"},
-          "two copies to the same place are in flight"),
+    Wrong(
+        "every vector copied twice",
+        {
+            "        cute.copy(atom, gX[(None, tidx)], sX[(None, tidx)])\n": "        for _ in cutlass.range_constexpr(2):\n            cute.copy(atom, gX[(None, tidx)], sX[(None, tidx)])\n"
+        },
+        "two copies to the same place are in flight",
+    ),
     Wrong("no wait", {_WAIT: ""}, "no thread waits"),
     Wrong("no commit", {_COMMIT: ""}, "these copies are in no group"),
     Wrong("one group may be open", {"wait_group(0)": "wait_group(1)"}, "allows that many"),

@@ -72,4 +72,11 @@ WRONG = (
         },
         "n = 1,024, taps = 3, float32, the kernel was stopped",
     ),
+    Wrong(
+        "at most 512 blocks",
+        {
+            "    blocks = cute.ceil_div(mX.shape[0], 128)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 128), 512)"
+        },
+        "the blocks store about",
+    ),
 )

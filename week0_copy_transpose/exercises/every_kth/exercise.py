@@ -69,6 +69,7 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
         (5, 64, 32),
         (2100, 8, 2),
         (2, 384, 128),
+        (1, 131_072, 65_536),
         (33, 264, 4),
         (70, 16, 2),
         (17, 80, 2),

@@ -55,4 +55,14 @@ WRONG = (
         },
         "failed to perform a valid division",
     ),
+    Wrong(
+        "k up to 1,024",
+        {"mX[i, j * k]": "mX[i, j * min(k, 1024)]"},
+        "k = 65,536, float32, the result is wrong",
+    ),
+    Wrong(
+        "at most 256 blocks in x",
+        {"cute.ceil_div(columns, 32)": "cutlass.min(cute.ceil_div(columns, 32), 256)"},
+        "the blocks store about",
+    ),
 )

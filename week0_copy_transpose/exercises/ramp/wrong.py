@@ -13,4 +13,9 @@ WRONG = (
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "the last 2,372 elements (128 to 2499)"),
     Wrong("a fixed grid", {GRID: "grid=(1000, 1, 1)"}, "number of threads from the length"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched: 2"),
+    Wrong(
+        "at most 1,024 blocks",
+        {"    blocks = cute.ceil_div(mY.shape[0], 128)": "    blocks = cute.ceil_div(mY.shape[0], 128)\n    blocks = blocks if blocks < 1024 else 1024"},
+        "the blocks store about",
+    ),
 )  # fmt: skip

@@ -80,4 +80,9 @@ WRONG = (
         },
         "Move it to where all of them pass",
     ),
+    Wrong(
+        "at most 1,024 blocks in x",
+        {"(cute.ceil_div(mX.shape[1], 32),": "(cutlass.min(cute.ceil_div(mX.shape[1], 32), 1024),"},
+        "the blocks store about",
+    ),
 )

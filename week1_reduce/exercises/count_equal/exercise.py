@@ -19,7 +19,10 @@ def _inputs(draw, m, n):
     x = base + draw.integers(0, 4, m, n)
     x[:, 3::5] += 65_536
     x[:, 2::7] *= -1
-    v = {2: -(2**31), 3: 0}.get(n, base + (m + n) % 4)  # likely values past a row's end
+    past = {2: -(2**31), 3: 0, 31: 2**31 - 1, 33: -1}  # likely values past a row's end
+    v = past.get(n, base + (m + n) % 4)
+    if n in past and n > 3:
+        x[:, ::4] = v
     x[:, 5::13], x[:, 6::13] = v ^ 1 << 30, v - 2**31 if v >= 0 else v + 2**31  # one bit differs
     if n > 65_536:  # more equal elements than 16 bits can count
         x[:, 4:] = v

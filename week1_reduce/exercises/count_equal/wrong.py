@@ -15,7 +15,7 @@ WRONG = (
     Wrong(
         "with negatives",
         {"mX[row, n] == v": "mX[row, n] == v or mX[row, n] == -v"},
-        "mY: 2 of 5 elements differ",
+        "got 191* 164* 171* 178*",
     ),
     Wrong("30 bits", {"mX[row, n] == v": "(mX[row, n] ^ v) & 0x3FFFFFFF == 0"}, "elements differ"),
     Wrong(
@@ -94,5 +94,27 @@ WRONG = (
             "for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:": "for n in range(0, mX.shape[1], 32):\n            value = Int32(-(2**31))\n            if n + lane < mX.shape[1]:\n                value = mX[row, n + lane]\n            if value == v:"
         },
         "With m = 2, n = 2, int32, the result is wrong",
+    ),
+    Wrong(
+        "-1 past the end",
+        {
+            "        for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:\n": "        for k in range(cute.ceil_div(mX.shape[1], 32)):\n            n = k * 32 + lane\n            value = mX[row, n] if n < mX.shape[1] else -1\n            if value == v:\n"
+        },
+        "every element of actual is 39",
+    ),
+    Wrong(
+        "2^31 - 1 past the end",
+        {
+            "        for n in range(lane, mX.shape[1], 32):\n            if mX[row, n] == v:\n": "        for k in range(cute.ceil_div(mX.shape[1], 32)):\n            n = k * 32 + lane\n            value = mX[row, n] if n < mX.shape[1] else Int32(2**31 - 1)\n            if value == v:\n"
+        },
+        "every element of actual is 9",
+    ),
+    Wrong(
+        "a kernel for each v",
+        {
+            "def count_equal(mX: cute.Tensor, v: Int32": "def count_equal(mX: cute.Tensor, v: cutlass.Constexpr",
+            "def count_equal_kernel(mX: cute.Tensor, v: Int32": "def count_equal_kernel(mX: cute.Tensor, v: cutlass.Constexpr",
+        },
+        "each value of v compiles another kernel",
     ),
 )

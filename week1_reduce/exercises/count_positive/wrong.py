@@ -35,6 +35,11 @@ WRONG = (
           "the result is wrong"),
     Wrong("not at most 0", {"if mX[row, n] > 0.0:": "if not (mX[row, n] <= 0.0):"},
           "With m = 1, n = 2,049, float32, the result is wrong"),
+    Wrong(
+        "an addition with the block's scope",
+        {"cute.arch.atomic_add(mY.iterator + row, count)": "cute.arch.atomic_add(mY.iterator + row, count, scope=\"cta\")"},
+        "whose scope is one block (`cta`)",
+    ),
 )  # fmt: skip
 
 EQUIVALENT = {

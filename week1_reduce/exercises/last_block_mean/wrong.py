@@ -42,4 +42,9 @@ WRONG = (
     Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),
     Wrong("begins with its own part", {"mPart[row, k]": "mPart[row, (k + piece) % pieces]"},
           "added depends on the order of the blocks"),
+    Wrong(
+        "an addition with the block's scope",
+        {"Int32(1))\n": "Int32(1), scope=\"cta\")\n"},
+        "whose scope is one block (`cta`)",
+    ),
 )  # fmt: skip

@@ -36,4 +36,11 @@ WRONG = (
         {"least = -Float32.inf": "least = Float32(-3.3e38)"},
         "got -3.3e+38, expected",
     ),
+    Wrong(
+        "at most 2,048 blocks",
+        {
+            "    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"
+        },
+        "the blocks store about",
+    ),
 )

@@ -19,6 +19,11 @@ def choose(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
     return (8, 1) if n * dtype.itemsize <= 2048 else (256, 4 if m <= 4 else 1)
 
 
+def _other(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
+    """Return the same two numbers in an order that depends on both M and N."""
+    return (4, 64) if m <= n else (64, 4)
+
+
 def _matrix(
     m: int, n: int, dtype: torch.dtype = torch.float32, start: int = 0, pitch: int = 0
 ) -> torch.Tensor:
@@ -155,7 +160,7 @@ def _alike() -> Iterator[Pair]:
 
 
 def _day(submission: Submission) -> str:
-    """Check that many shapes need few kernels."""
+    """Check that many shapes need few kernels, with two rules."""
     chance = random.Random(0)
     shapes = [(chance.randint(1, 3000), 4 * chance.randint(1, 700)) for _ in range(100)]
     found = {key_of(submission.value, _matrix(m, n), choose) for m, n in shapes}
@@ -164,6 +169,19 @@ def _day(submission: Submission) -> str:
         raise GateError(
             f"100 calls, for which `choose` returns {len(wanted)} different tuples, compiled {len(found)} kernels."
         )
+    seen: dict[object, tuple[int, int]] = {}
+    for m, n in shapes:
+        key, result = key_of(submission.value, _matrix(m, n), _other), _other(m, n, torch.float32)
+        for other, of in seen.items():
+            if (other == key) != (of == result):
+                keys = "the same key" if other == key else "different keys"
+                got = f"returns {of}" if of == result else f"returns first {of} and then {result}"
+                raise GateError(
+                    f"Another `choose` {got} for two matrices of whole vectors, which have {keys}.\n"
+                    f"{key!r:.160}",
+                    "the key has to contain the tuple that `choose` returns, as it is.",
+                )
+        seen[key] = result
     return f"100 calls, {len(found)} kernels"
 
 

@@ -42,4 +42,19 @@ WRONG = (
     Wrong("identity", {KEY: f"return x.dtype, whole, {CHOSEN}, id(x)"}, "values and addresses"),
     Wrong("a list", {KEY: f"return [x.dtype, whole, {CHOSEN}]"}, "cannot be a dict key"),
     Wrong("the pitch of a single row", {STEPS: "steps = (x.shape[1], x.stride(0))"}, "no second row"),
+    Wrong(
+        "the sum of the constants",
+        {"choose(*x.shape, x.dtype)": "sum(choose(*x.shape, x.dtype))"},
+        "(torch.float32, True, 68)",
+    ),
+    Wrong(
+        "the constants in order",
+        {"choose(*x.shape, x.dtype)": "tuple(sorted(choose(*x.shape, x.dtype)))"},
+        "(torch.float32, True, (4, 64))",
+    ),
+    Wrong(
+        "a rule of its own",
+        {"choose(*x.shape, x.dtype)": "(8, 1) if x.shape[1] * x.element_size() <= 2048 else (256, 4 if x.shape[0] <= 4 else 1)"},
+        "(torch.float32, True, (256, 1))",
+    ),
 )  # fmt: skip

@@ -35,4 +35,9 @@ WRONG = (
         },
         "as long as its slowest warp",
     ),
+    Wrong(
+        "at most 65,535 rows",
+        {"grid=(mA.shape[0], 1, 1)": "grid=(cutlass.min(mA.shape[0], 65535), 1, 1)"},
+        "the blocks store about",
+    ),
 )

@@ -34,4 +34,11 @@ WRONG = (
         {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1] - mX.shape[1] // 1000, 32)"},
         "n = 1,001, float32, the result",
     ),
+    Wrong(
+        "at most 4,096 blocks",
+        {
+            "    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 4096)"
+        },
+        "the blocks store about",
+    ),
 )

@@ -4,12 +4,14 @@ import numpy as np
 
 from forgekit.lessons.gates import found, looks_like
 from forgekit.lessons.puzzle import puzzle
+from forgekit.text import plural
 
 from ..shares import shared
 
 
 def _halves(block, thread):
-    """Two neighbouring rows belong to the two halves of one block."""
+    """Two neighbouring rows belong to the two halves of one block, and each half's four warps
+    share a row."""
     for m, n in np.ndindex(block.shape):
         first, half = m // 2 * 2, thread[m, n] // 128
         if (block[m, n], half) != (block[first, 0], (thread[first, 0] // 128 + m) % 2):
@@ -17,6 +19,11 @@ def _halves(block, thread):
                 f"thread {thread[m, n]} of block {block[m, n]} loads mX[{m}, {n}], and thread "
                 f"{thread[first, 0]} of block {block[first, 0]} loads mX[{first}, 0]. The task gives "
                 "one row to the first 128 threads of a block and the next row to the other 128."
+            )
+        if (warps := len(np.unique(thread[m] // 32))) < 4:
+            return (
+                f"row {m} is loaded by {plural(warps, 'warp')}; needed four. The task gives each row "
+                "to 128 threads."
             )
     return ""
 
@@ -59,5 +66,5 @@ numerous, let one block add several of them.
         found("divergent-barrier", "some threads of the block do not reach the barrier; those without "
               "a row have to reach it as well."),
     ],
-    more=lambda make: (shared(make, (4, 300), "warp", _halves),),
+    more=lambda make: (shared(make, (4, 1000), "warp", _halves),),
 )  # fmt: skip

@@ -52,4 +52,14 @@ WRONG = (
     Wrong("adds in float16", {
         "total += mX[row, n].to(Float32)": "total = (total + mX[row, n].to(Float32)).to(cutlass.Float16).to(Float32)"},
         "float32, the result is wrong"),
+    Wrong(
+        "at most 8,192 blocks",
+        {"blocks = cute.ceil_div(mX.shape[0], 2)": "blocks = cutlass.min(cute.ceil_div(mX.shape[0], 2), 8192)"},
+        "the blocks store about",
+    ),
+    Wrong(
+        "one warp of each half",
+        {"range(place, mX.shape[1], 128)": "range(place if place < 32 else mX.shape[1], mX.shape[1], 32)"},
+        "row 0 is loaded by 1 warp; needed four",
+    ),
 )  # fmt: skip

@@ -98,6 +98,11 @@ WRONG = (
         {NEW_MAXIMUM}
 """}, "at most 2,048 bytes of shared memory"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "all mismatches are in row 2"),
+    Wrong(
+        "a kernel for each scale",
+        {"    scale: Float32,\n    dim": "    scale: cutlass.Constexpr,\n    dim"},
+        "each value of scale compiles another kernel",
+    ),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -49,4 +49,9 @@ WRONG = (
     Wrong("a fill of -1e38", {
         "rX.fill(-Float32.inf)": "rX.fill(-1e38)"}, "every wrong element is 0"),
     Wrong("registers of NaN", {"rX.fill(-Float32.inf)": "rX.fill(Float32.inf - Float32.inf)"}, "every element of actual is NaN (stored by threads)"),
+    Wrong(
+        "a kernel for each scale",
+        {"scale: Float32, mY: cute.Tensor):\n    tidx": "scale: cutlass.Constexpr, mY: cute.Tensor):\n    tidx", "def causal_softmax(mX: cute.Tensor, scale: Float32": "def causal_softmax(mX: cute.Tensor, scale: cutlass.Constexpr"},
+        "each value of scale compiles another kernel",
+    ),
 )  # fmt: skip

@@ -24,4 +24,8 @@ ALTERNATIVES = (
         "pair, mbar, 0)": "pair, mbar, 3)",
         "    if rank == 0 and tidx < 32:": "    if rank == 3 and tidx < 32:",
     }),
+    Wrong(
+        "thread 0 merges the pairs",
+        {"        m, s = sPart[0, tidx % 16], sPart[1, tidx % 16]\n        m_row = cute.arch.warp_reduction(m, cute.arch.fmax, threads_in_group=16)\n        s *= cute.math.exp(m - m_row, fastmath=True)\n        s = cute.arch.warp_reduction(s, operator.add, threads_in_group=16)\n": "        m_row = -Float32.inf\n        for w in range(16):\n            m_row = cute.arch.fmax(m_row, sPart[0, w])\n        s = Float32(0.0)\n        for w in range(16):\n            s += sPart[1, w] * cute.math.exp(sPart[0, w] - m_row, fastmath=True)\n"},
+    ),
 )  # fmt: skip

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import torch
 
 from forgekit.lessons.gates import GateError, Group, Misconception, found, looks_like
 from forgekit.lessons.puzzle import puzzle
+from forgekit.vgpu import Listener
 
 from ..rows import hard_rows, steep
 from ..staged import UNPUBLISHED, not_rescaled
@@ -54,10 +56,25 @@ def _shared_out(make):
     return Group("Columns shared", run)
 
 
+class _Readers(Listener):
+    """Finds the warps that read shared memory; all: for each batch, (blocks, warps)."""
+
+    def __init__(self):
+        self.all = []
+
+    def on_batch(self, m):
+        self.all.append(np.zeros((m.shape[0], -(-m.shape[1] // 32)), bool))
+
+    def on_access(self, m, access):
+        if access.kind == "load" and access.space == "shared":
+            who = m.expand(access.mask)
+            self.all[-1] |= who.reshape(len(who), -1, 32).any(2)
+
+
 def _sent(make):
     def run(submission):
-        case = submission.case(make, (4, 5_000), "float32")
-        profile, _ = submission.counted(case)
+        case, readers = submission.case(make, (4, 5_000), "float32"), _Readers()
+        profile, _ = submission.counted(case, readers)
         sent = sum(
             i["thread_instructions"] for line in profile.all_lines for i in line.instructions
             if i.text.startswith("st.async")
@@ -66,6 +83,11 @@ def _sent(make):
             raise GateError(
                 f"With {case.label}, `store_async_dsmem` stores {sent:,.0f} times; the task asks for "
                 "16 pairs per row, one from each warp, which means 64 stores."
+            )
+        if (most := max(of.sum(1).max() for of in readers.all)) > 1:
+            raise GateError(
+                f"With {case.label}, {most} warps of a block read shared memory; the task asks for "
+                "one, which computes the result."
             )
         return "16 per row"
 

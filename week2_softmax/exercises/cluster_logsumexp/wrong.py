@@ -55,4 +55,9 @@ WRONG = (
     Wrong("half of each block", {"range(rank * 128 + tidx, mX.shape[1], 512)":
           "range(rank * 64 + tidx if tidx < 64 else mX.shape[1], mX.shape[1], 256)"}, "Warps per block that share the loads: 2"),
     Wrong("no cluster", {", cluster=(4, 1, 1)": ""}, "no launch passes `cluster=`"),
+    Wrong(
+        "four warps compute the result",
+        {"if rank == 0 and tidx < 32:": "if rank == 0:"},
+        "4 warps of a block read shared memory",
+    ),
 )  # fmt: skip

@@ -33,4 +33,14 @@ WRONG = (
           "@cute.jit\n": "@cute.kernel\ndef other(x: cutlass.Array):\n    pass\n\n\n@cute.jit\n"}, "No kernel that is launched"),
     Wrong("a tensor for the result", {"y: cutlass.Array": "y: cute.Tensor"}, "takes 2 arrays, needed 3"),
     Wrong("no predicate", {"if row < M:": "if row >= 0:"}, "Out of bounds"),
+    Wrong(
+        "squares and products",
+        {"            d = x.load((row, i), 4) - z.load((row, i), 4)  # (4) from (row, i)\n            total += (d * d).reduce(\"add\")": "            a, b = x.load((row, i), 4), z.load((row, i), 4)\n            total += (a * a - a * b - a * b + b * b).reduce(\"add\")"},
+        "WRONG mY: 1 of 2 elements differs",
+    ),
+    Wrong(
+        "vectors of 8",
+        {"range(4 * lane, N, 128)": "range(8 * lane, N // 8 * 8, 256)", "x.load((row, i), 4) - z.load((row, i), 4)": "x.load((row, i), 8) - z.load((row, i), 8)"},
+        "The PTX contains loads, but each thread's `if` or loop skips them",
+    ),
 )  # fmt: skip

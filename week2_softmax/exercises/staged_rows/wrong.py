@@ -49,4 +49,9 @@ WRONG = (
         "    m, s = -Float32.inf": "    rX = cute.make_rmem_tensor((4, 8), Float32)\n    m, s = -Float32.inf",
         READ: READ + "            rX[None, k].store(x)\n", "tXsX[None, k].load() - m_row": "rX[None, k].load() - m_row"},
           "read at least twice from shared memory"),
+    Wrong(
+        "a wait before the last four groups",
+        {"    for k in cutlass.range_constexpr(8):\n        if k * 32 + lane < vectors:\n            cute.copy": "    for k in cutlass.range_constexpr(8):\n        if cutlass.const_expr(k == 4):\n            cute.arch.cp_async_wait_group(3)\n        if k * 32 + lane < vectors:\n            cute.copy"},
+        "a group is committed after the first wait",
+    ),
 )  # fmt: skip

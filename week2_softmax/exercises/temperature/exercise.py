@@ -11,14 +11,18 @@ from ..in_registers import ARITHMETIC, DIVISIONS, arithmetic
 from ..rows import hard_rows, read_at_most
 
 T = (0.5, 2.0, 1.0, 2765 / 512)  # the last one is not exact in 16 bits
+FAR = {24: 2.0**-7, 520: 2.0**12}  # t of rows with this many elements
 
 
 def _inputs(draw, m, n):
     """Return hard rows and t. low: rounding x / t may be right, but at -20,000 its error would be
     too large. Equal elements may be farther below 0 if x / t is exact."""
     x, t = hard_rows(draw, m, n, masked=True, low=1000, spread=False), T[(m + n // 8) % 4]
+    t = FAR.get(n, t)
     if t != T[-1]:
         x[4::5] = -(2.0**127) * min(t, 1)
+    if n in FAR:  # weights of ordinary size in the first row
+        x[0] = (draw(1, n)[0].float() * 3 * t).where(x[0].isfinite(), -torch.inf)
     return x, t
 
 
@@ -61,7 +65,7 @@ before the subtraction, and rows around 1,000 would reveal it.
     entry="temperature",
     inputs=_inputs,
     result=lambda x, t: (x / t).softmax(1),
-    sizes=[(5, 16), (3, 256), (10, 1024), (7, 1000), (1, 8)],
+    sizes=[(5, 16), (3, 256), (10, 1024), (7, 1000), (6, 24), (6, 520), (1, 8)],
     count=[(4, 256), (40, 1000)],
     dtypes=("float32", "bfloat16"),
     waste={"instructions": 2},

@@ -22,4 +22,24 @@ WRONG = (
           "        factor": "        m = cute.arch.fmax(m, first)\n        factor"}, "threads load 4 elements of mX more than once"),
     Wrong("no maximum", {POWER: "power = x * factor"}, "nothing is subtracted"),
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "treated as a finite number"),
+    Wrong(
+        "a kernel for each t",
+        {"t: Float32, mY: cute.Tensor):\n    tidx": "t: cutlass.Constexpr, mY: cute.Tensor):\n    tidx", "def temperature(mX: cute.Tensor, t: Float32": "def temperature(mX: cute.Tensor, t: cutlass.Constexpr"},
+        "each value of t compiles another kernel",
+    ),
+    Wrong(
+        "t of at least 0.3",
+        {"factor = LOG2_E / t": "factor = LOG2_E / cute.arch.fmax(t, Float32(0.3))"},
+        "The result with m = 6, n = 24, bfloat16 is also wrong",
+    ),
+    Wrong(
+        "t of at most 50",
+        {"factor = LOG2_E / t": "factor = LOG2_E / (t if t < 50.0 else Float32(50.0))"},
+        "The result with m = 6, n = 520, float32 is also wrong",
+    ),
+    Wrong(
+        "at most 2,048 blocks",
+        {"blocks = cute.ceil_div(mX.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"},
+        "the blocks store about",
+    ),
 )  # fmt: skip

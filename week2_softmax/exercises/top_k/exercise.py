@@ -18,6 +18,8 @@ def _inputs(draw, m, n):
         x[2::4, 2:] = -torch.inf  # as after a mask
     if n > 101:
         x[::4, 5:102:32] = torch.tensor([20.0, 23.0, 22.0, 21.0])  # all four in one lane
+    if n > 65_536:  # columns that 16 bits cannot count
+        x[:, -3:] = torch.tensor([30.0, 32.0, 31.0])
     return (x,)
 
 
@@ -78,7 +80,7 @@ registers run out; then sort, or select by digits (radix select), instead.
     entry="top_k",
     inputs=_inputs,
     result=_top,
-    sizes=[(2, 6), (1, 4), (5, 31), (3, 33), (2, 500), (9, 65), (6, 100)],
+    sizes=[(2, 6), (1, 4), (5, 31), (3, 33), (2, 500), (1, 65_600), (9, 65), (6, 100)],
     count=[(5, 100), (64, 300)],
     legal=lambda m, n: (m, max(4, n)),
     exact=True,

@@ -27,12 +27,27 @@ WRONG = (
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
     Wrong("the first stored four times", {"mV[row, k] = rV[k]": "mV[row, k] = rV[0]"}, "and is each of the four stored"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "the values are the smallest"),
-    Wrong("columns of 16 bits", {"mI[row, k] = rI[k]": "mI[row, k] = rI[k].to(cutlass.Int16).to(Int32)"}, "keeps only 16 bits of an integer"),
+    Wrong("columns of 16 bits", {"mI[row, k] = rI[k]": "mI[row, k] = rI[k].to(cutlass.Int16).to(Int32)"}, "got 62* 63* 61* 37"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
     Wrong("500 columns", {
         "range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 500), 32)"},
-        "With m = 8, n = "),
+        "WRONG mV: 4 of 4 elements differ"),
     Wrong("filled with index 0", {"rI.fill(2**31 - 1)": "rI.fill(0)"}, "a wrong index is 0"),
+    Wrong(
+        "columns of 15 bits",
+        {"mI[row, k] = rI[k]": "mI[row, k] = rI[k] & 0x7FFF"},
+        "3 of 4 elements differ (75 %, int32)",
+    ),
+    Wrong(
+        "32,768 columns",
+        {"range(lane, mX.shape[1], 32)": "range(lane, cutlass.min(mX.shape[1], 32768), 32)"},
+        "got 23* 22* 21* 20*",
+    ),
+    Wrong(
+        "at most 2,048 blocks",
+        {"    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"},
+        "the blocks store about",
+    ),
 )  # fmt: skip
 
 EQUIVALENT = {
