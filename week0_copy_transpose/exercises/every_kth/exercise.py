@@ -70,6 +70,7 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
         (2100, 8, 2),
         (2, 384, 128),
         (1, 131_072, 65_536),
+        (1, 131_200, 2),
         (33, 264, 4),
         (70, 16, 2),
         (17, 80, 2),
