@@ -14,10 +14,11 @@ from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Case, MakeCase, Submission, case_of
 
 _SAMPLE = 16  # number of blocks to run, as in `fk.profile`
-_MOST = 1 << 21  # elements of the largest tensor
-_LENGTH = (1 << 21,)  # the size of the mode, in calls with one mode
+_MOST = 1 << 20  # elements of the largest tensor
+_SMALL = (128, 1024)  # sizes of a mode, with several modes; the grid is larger at one of them
+_LENGTH = (1 << 20,)  # the size of the mode, in calls with one mode
 _ROWS = (70_000, 60_000)  # in calls with several modes; a GPU allows 65,535 blocks in y and z
-_LEAST = 16_384  # smaller sizes prove too little
+_LEAST = 8_192  # smaller sizes prove too little
 _SHARE = 0.8  # minimum fraction of the results that the launches store
 
 
@@ -41,11 +42,9 @@ def covers(
     """
     assert submission.solution is not None
     least = tuple(map(min, zip(*sizes, strict=True)))
-    for *small, size in _sizes(submission.solution, submission.arch, make, least, dtype, legal):
-        few, more = (_blocks(submission, submission.case(make, s, dtype)) for s in small)
-        if more <= few:
+    for few, more, case in _calls(submission.solution, submission.arch, make, least, dtype, legal):
+        if _blocks(submission, more) <= _blocks(submission, few):
             continue
-        case = submission.case(make, size, dtype)
         try:
             stored = _stored(submission, case)
         except GateError as error:
@@ -62,35 +61,40 @@ def covers(
             )
 
 
-@functools.lru_cache(maxsize=512)
-def _sizes(
+@functools.lru_cache(maxsize=4)  # the cases are large
+def _calls(
     solution: Callable[[], object],
     arch: str | None,
     make: MakeCase,
     least: tuple[int, ...],
     dtype: str,
     legal: Callable[..., tuple[int, ...]] | None,
-) -> tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...]:
-    """Return two small sizes and a large one for each mode, if the grid grows between the small
-    sizes and the solution covers the large one."""
+) -> tuple[tuple[Case, Case, Case], ...]:
+    """Return two small cases and a large one for each mode, if the grid grows between the small
+    cases and the solution covers the large one."""
     runs, found = Submission(solution(), arch), []
 
     def of(mode: int, number: int) -> tuple[int, ...]:
         size = (*least[:mode], number, *least[mode + 1 :])
         return legal(*size) if legal else size
 
-    least = of(0, least[0])
-    few = case_of(make, least, dtype)
+    few = case_of(make, of(0, least[0]), dtype)
     for mode in range(len(least)):
-        small = of(mode, 8192 if len(least) == 1 else 1024)
-        first = case_of(make, small, dtype)
-        if small[mode] <= least[mode] or _blocks(runs, first) <= _blocks(runs, few):
+        for number in _SMALL if len(least) > 1 else (8192,):
+            small = of(mode, number)
+            more = case_of(make, small, dtype)
+            if grows := _blocks(runs, more) > _blocks(runs, few):
+                break
+        if not grows or small[mode] <= least[mode]:
             continue
-        each = max(x.numel() for x in first.args if hasattr(x, "numel")) / small[mode]
+        each = max(x.numel() for x in more.args if hasattr(x, "numel")) / small[mode]
         for number in _LENGTH if len(least) == 1 else _ROWS:
             large = of(mode, min(number, int(_MOST / each)))
-            if large[mode] >= _LEAST and _is_covered(runs, case_of(make, large, dtype)):
-                found.append((least, small, large))
+            if large[mode] < _LEAST:
+                continue
+            case = case_of(make, large, dtype)
+            if _is_covered(runs, case):
+                found.append((few, more, case))
                 break
     return tuple(found)
 
