@@ -17,7 +17,7 @@ _SAMPLE = 16  # number of blocks to run, as in `fk.profile`
 _MOST = 1 << 20  # elements of the largest tensor
 _SMALL = (128, 1024)  # sizes of a mode, with several modes; the grid is larger at one of them
 _LENGTH = (1 << 20,)  # the size of the mode, in calls with one mode
-_ROWS = (70_000, 60_000)  # in calls with several modes; a GPU allows 65,535 blocks in y and z
+_ROWS = (90_000, 60_000)  # in calls with several modes; a GPU allows 65,535 blocks in y and z
 _LEAST = 8_192  # smaller sizes prove too little
 _SHARE = 0.8  # minimum fraction of the results that the launches store
 

@@ -77,6 +77,6 @@ WRONG = (
         {
             "    blocks = cute.ceil_div(mX.shape[0], 128)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 128), 512)"
         },
-        "the blocks store about",
+        "The launch has only 65,536",
     ),
 )

@@ -63,6 +63,6 @@ WRONG = (
     Wrong(
         "at most 256 blocks in x",
         {"cute.ceil_div(columns, 32)": "cutlass.min(cute.ceil_div(columns, 32), 256)"},
-        "the blocks store about",
+        "mY[0, 16384]",
     ),
 )

@@ -15,7 +15,7 @@ WRONG = (
     Wrong(
         "at most 1,024 blocks",
         {"grid=(blocks, 1, 1)": "grid=(min(blocks, 1024), 1, 1)"},
-        "all in the last 37,858 elements (262144 to 300001)",
+        "the first of them is mZ[262144]",
     ),
     Wrong("exchanged", {"mA[i], mB[i]": "mB[i], mA[i]"}, "a and b are swapped"),
     Wrong("behind each other", {VECTOR: BEHIND}, "b follows a instead"),

@@ -49,5 +49,5 @@ WRONG = (
                                    "    v = bidx * 256 + tidx\n    if v < vectors:\n",
                                    "    blocks = cute.ceil_div(cute.size(mX), 8 * 256)\n": "    blocks = cute.ceil_div(mX.shape[1], 8 * 256)\n",
                                    "grid=(blocks, 1, 1)": "grid=(blocks, mX.shape[0], 1)"},
-          "got a grid of (1, 70000, 1) blocks"),
+          "put the longest dimension in x"),
 )  # fmt: skip

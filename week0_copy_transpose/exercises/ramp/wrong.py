@@ -16,6 +16,6 @@ WRONG = (
     Wrong(
         "at most 1,024 blocks",
         {"    blocks = cute.ceil_div(mY.shape[0], 128)": "    blocks = cute.ceil_div(mY.shape[0], 128)\n    blocks = blocks if blocks < 1024 else 1024"},
-        "the blocks store about",
+        "The launch has only 131,072",
     ),
 )  # fmt: skip

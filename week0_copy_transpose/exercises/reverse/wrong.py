@@ -17,7 +17,7 @@ WRONG = (
     Wrong("at most 1,024 blocks", {"grid=(blocks, 1, 1)": "grid=(min(blocks, 1024), 1, 1)"},
           "The launch has only 131,072 threads for"),
     Wrong("300 blocks always", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"},
-          "Threads launched: 38,400"),
+          "The launch has only 38,400"),
     Wrong("stored off by one", {f"mY[i] = {INDEX}": "mY[n - i] = mX[i]"}, "Thread i writes element n - i,"),
     Wrong("stored off by one below", {f"mY[i] = {INDEX}": "mY[n - 2 - i] = mX[i]"},
           "Thread i writes element n - 2 - i"),

@@ -27,7 +27,7 @@ WRONG = (
     Wrong(
         "a fixed grid",
         {"grid=(blocks, 1, 1)": "grid=(500, 1, 1)"},
-        "the task asks for one thread per column",
+        "The launch has only 64,000",
     ),
     Wrong(
         "one block",

@@ -19,7 +19,7 @@ WRONG = (
     Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 33"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),
-    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"}, "the task asks for one thread per element"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"}, "The launch has only 38,400"),
     Wrong("adds in the input's type", {
         "total += left": "total = (total + left).to(mX.element_type).to(Float32)"},
         "float16, the result is wrong"),
