@@ -184,6 +184,7 @@ def test_equal_nans_do_not_race(other, races):
 def test_values_are_compared_per_unit():
     """Two threads store the same 4 bytes; the kernel's units have 2 bytes."""
     target = Target(None, np.zeros((1, 32), np.int64), None, "global")
-    batch = SimpleNamespace(shape=(1, 32), n_blocks=1, n_threads=32)
+    program = SimpleNamespace(unread_parts={})
+    batch = SimpleNamespace(shape=(1, 32), n_blocks=1, n_threads=32, program=program, pc=0)
     access = Access("store", "global", None, None, 4, [target], [np.full((1, 1), 0x10002, "u4")])
     assert reach(batch, access, target, 2).values[:4].tolist() == [2, 1, 2, 1]
