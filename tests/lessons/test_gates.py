@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,13 +33,22 @@ from forgekit.lessons.gates import (
     counters,
     found,
     hinted,
+    large,
     looks_like,
     submission,
     values,
 )
 from forgekit.lessons.gates.asked import _full, words_of
 from forgekit.lessons.gates.economy import narrowed
-from forgekit.lessons.gates.values import _far_size, drawn_sizes, shared_out, unknown_size
+from forgekit.lessons.gates.values import (
+    _FAR,
+    _FAR_S,
+    _FAR_SUM,
+    _far_size,
+    drawn_sizes,
+    shared_out,
+    unknown_size,
+)
 from forgekit.tracing import recordings
 from tests.lessons.submitted import load
 
@@ -590,6 +600,13 @@ _LOOP = ("ld.param.b32 %r9, [n];", "add.s32 %r5, %r5, 32;", "setp.lt.s32 %p1, %r
 )
 def test_integers_that_grow_need_32_bits(texts, bits):
     assert narrowed(texts) == ([(texts[-1], bits)] if bits else [])
+
+
+def test_the_book_gives_the_limits_of_the_sizes():
+    page = (Path(__file__).parents[2] / "book" / "exercises.md").read_text(encoding="utf-8")
+    assert f"beyond {_FAR[0]:,} elements" in page and f"beyond {_FAR_SUM:,} in" in page
+    assert f"about {_FAR_S} s" in page
+    assert f"from {large._SAMPLE} of their blocks" in page and large._LENGTH == (1 << 20,)
 
 
 def test_far_sizes_are_beyond_16_bits_where_the_solution_is_fast():
