@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from forgekit.errors import LaunchError
+from forgekit.lessons.gates.economy import launched_threads
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Case, MakeCase, Submission, case_of
 
@@ -19,6 +20,7 @@ _SMALL = (128, 1024)  # sizes of a mode, with several modes; the grid is larger 
 _LENGTH = (1 << 20,)  # the size of the mode, in calls with one mode
 _ROWS = (90_000, 60_000)  # in calls with several modes; a GPU allows 65,535 blocks in y and z
 _LEAST = 8_192  # smaller sizes prove too little
+_MANY = 16  # times the solution's threads; a sample of more blocks proves little
 _SHARE = 0.8  # minimum fraction of the results that the launches store
 
 
@@ -53,12 +55,30 @@ def covers(
             continue
         needed = _needed(case)
         if stored is not None and stored < _SHARE * needed:
+            _few_enough_threads(submission, case)
             raise GateError(
                 f"With {case.label}, the blocks store about {stored:,.0f} bytes, but the results "
                 f"have {needed:,} bytes.",
                 "the blocks do not cover a call of this size: does the grid, or a loop, have a "
                 "maximum?",
             )
+
+
+def _few_enough_threads(submission: Submission, case: Case) -> None:
+    """Raise GateError if so many threads are launched that a sample of the blocks may miss those
+    that store."""
+    assert submission.solution is not None
+    mine, best = (
+        launched_threads(s.sampled(case, _SAMPLE, s.arguments(case))[0])
+        for s in (submission, Submission(submission.solution(), submission.arch))
+    )
+    if mine > _MANY * best:
+        raise GateError(
+            f"With {case.label}, the call launches {mine:,} threads; the solution launches "
+            f"{best:,}.",
+            "there are far more threads than elements. Compute each size of the grid from the "
+            "mode that it divides.",
+        )
 
 
 @functools.lru_cache(maxsize=4)  # the cases are large

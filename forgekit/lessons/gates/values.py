@@ -461,19 +461,30 @@ def _written(submission: Submission) -> str:
 
 
 def _unread(submission: Submission, case: Case) -> str:
-    """Return a sentence that names the inputs that no thread reads, or ""."""
+    """Return a sentence that names the inputs that no thread reads, although the solution does;
+    otherwise ""."""
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
+
+    def read(of: Submission) -> set[int]:
+        """Return the positions of the tensors that threads read."""
+        kernel = of.compiled(case)
+        touched = footprint(kernel, *of.arguments(case).values()).touched
+        loaded = {name for name, at in touched.items() if (at["loads"] + at["atomics"]).any()}
+        return {k for k in sizes if kernel.parameters[k].name in loaded}
 
     run = submission.compiled(case)
     sizes = {k: value.numel() for k, value in enumerate(case.args) if hasattr(value, "numel")}
     if max(sizes.values()) > MOST_ELEMENTS:
         return ""
-    touched = footprint(run, *submission.arguments(case).values()).touched
-    inputs = [run.parameters[k].name for k, n in sizes.items() if n and k not in case.expected]
-    read = {name: of["loads"] + of["atomics"] for name, of in touched.items()}
-    never = [name for name in inputs if not read[name].any()]
-    if not never:
+    inputs = [k for k, n in sizes.items() if n and k not in case.expected]
+    mine = read(submission)
+    unread = [k for k in inputs if k not in mine]
+    if unread and submission.solution is not None:
+        best = read(Submission(submission.solution(), submission.arch))
+        unread = [k for k in unread if k in best]
+    if not unread:
         return ""
+    never = [run.parameters[k].name for k in unread]
     dropped, behind = "", re.search(r"\bld\S*\.global|\bcp\.async", run.ptx)
     if len(never) == len(inputs) > 1 and not behind:
         dropped = (

@@ -68,10 +68,11 @@ def _not_everywhere(submission: Submission) -> str:
 
 
 class _Exchange(Listener):
-    """Counts reads of words of shared memory that another thread of the block has written."""
+    """Counts writes of words of shared memory, and reads of words that another thread of the block
+    has written."""
 
     def __init__(self, needed: int) -> None:
-        self.needed, self.reads = needed, 0
+        self.needed, self.reads, self.writes = needed, 0, 0
         self.threads: set[int] = set()
         self._writer: dict[tuple[int, int], int] = {}
 
@@ -89,6 +90,7 @@ class _Exchange(Listener):
             for byte in range(first, first + access.width, 4):
                 if access.kind == "store":
                     self._writer[block, byte] = thread
+                    self.writes += 1
                 else:
                     self.reads += self._writer.get((block, byte), thread) != thread
 
@@ -114,6 +116,14 @@ def _through_shared_memory(submission: Submission) -> str:
             f"Threads read a word of shared memory that another thread wrote {seen.reads} times; "
             f"with {case.label}, two rounds make {seen.needed} such reads.",
             seen.likely if seen.reads < seen.needed else "",
+            "Keep both rounds: each writes sRow[tidx] and reads the neighbour's element. "
+            "Change only the barriers.",
+        )
+    if seen.writes < seen.needed:
+        raise GateError(
+            f"Threads write {seen.writes} words of shared memory; with {case.label}, two rounds "
+            f"make {seen.needed} such writes.",
+            "the second round has to write what the first has read.",
             "Keep both rounds: each writes sRow[tidx] and reads the neighbour's element. "
             "Change only the barriers.",
         )

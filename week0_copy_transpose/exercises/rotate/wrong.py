@@ -69,4 +69,9 @@ WRONG = (
         value = sRow[tidx]
 """, "value = mX[bidx, tidx]": "value = mX[bidx, (tidx + 2) % 64]"},
           "no thread reads an element that another thread has written"),
+    Wrong("both elements in one round", {WHOLE + "    mY[bidx, tidx] = value\n": """    sRow[tidx] = mX[bidx, tidx]
+    cute.arch.sync_threads()
+    value = sRow[(tidx + 1) % 64]
+    mY[bidx, tidx] = sRow[(tidx + 2) % 64] + 0.0 * value
+"""}, "Threads write 256 words of shared memory"),
 )  # fmt: skip

@@ -28,4 +28,12 @@ ALTERNATIVES = (
           "        if col0 + ty + k < N and row0 + tx < M:\n": HALVES,
           "            mY[b, col0 + ty + k, row0 + tx] = sX[tx, ty + k]": "                mY[b, col0 + ty + k, row0 + half + tx] = sX[half + tx, ty + k]",
           "cute.ceil_div(M, 32)": "cute.ceil_div(M, 64)"}),
+    Wrong("the batch changes fastest in a grid of one dimension", {
+        "bx, by, b = cute.arch.block_idx()\n    _, M, N = mX.shape\n":
+            "tile, _, _ = cute.arch.block_idx()\n    B, M, N = mX.shape\n"
+            "    across = cute.ceil_div(N, 32)\n"
+            "    b, bx, by = tile % B, tile // B % across, tile // B // across\n",
+        "grid = (cute.ceil_div(N, 32), cute.ceil_div(M, 32), B)":
+            "grid = (cute.ceil_div(N, 32) * cute.ceil_div(M, 32) * B, 1, 1)",
+    }),
 )  # fmt: skip

@@ -38,10 +38,32 @@ _UNSTORED = Misconception(
 )
 
 
+def _check_sample(expected: torch.Tensor, y: torch.Tensor, label: str) -> None:
+    """Raise GateError if the blocks of a sample store a wrong element, or nothing in the second
+    half of the batch. A sample contains the first and the last block."""
+    there = y.isnan().logical_not()
+    wrong = (there & (y != expected)).flatten(1).any(1).nonzero()
+    last = int(there.flatten(1).any(1).nonzero().max()) if there.any() else -1
+    look_at = (
+        "Follow the batch's index from the block to mX and mY. Up to which number is it right?"
+    )
+    if len(wrong):
+        b = int(wrong[0])
+        raise GateError(
+            f"With {label}, y[{b}] has elements that are not those of x[{b}].T.", look_at=look_at
+        )
+    if last < len(y) // 2:
+        raise GateError(
+            f"With {label}, a sample of the blocks, with the first and the last, stores nothing "
+            f"after y[{last}].",
+            look_at=look_at,
+        )
+
+
 def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
     """Return a group that launches the largest batch, with two tiles per matrix and with one. It
     stops before the first block if there are few, which may loop over all matrices; a sample of
-    many blocks has to store all of y."""
+    many blocks has to store all of y, in both halves of the batch, and the right elements."""
 
     def run(submission: Submission) -> str:
         from forgekit.profiling.profile import of_recording
@@ -52,7 +74,7 @@ def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
             try:
                 args = submission.arguments(case).values()
                 kernel = submission.compiled(case)
-                _, recording = sampled(kernel, tuple(args), 8, _Launch)
+                after, recording = sampled(kernel, tuple(args), 8, _Launch)
             except KernelError as error:
                 raise GateError(
                     f"With {case.label}, the kernel was stopped.\n{error}",
@@ -60,6 +82,7 @@ def _largest_batch(make) -> Group:  # type: ignore[no-untyped-def]
                 ) from None
             except _LaunchedError:
                 continue
+            _check_sample(case.args[0].transpose(1, 2), after[1], case.label)
             stored = of_recording(kernel.name, recording)["global_store_bytes_asked"]
             needed = case.args[1].nbytes
             if m == 1 and stored < 0.9 * needed:  # each block stores the same number

@@ -23,6 +23,9 @@ WRONG = (
     Wrong("all into the first matrix", {"mY[b, col0": "mY[0, col0"}, "or add atomically (cute.arch.atomic_add). Next:"),
     Wrong("at most 32,767 matrices", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), cutlass.min(B, 32767))"},
           "but the results have 240,000 bytes"),
+    Wrong("loads from 32,768 matrices", {"mX[b, row0": "mX[b % 32768, row0"}, "has elements that are not those of x["),
+    Wrong("stores to 32,768 matrices", {"mX[b, row0": "mX[b % 32768, row0", "mY[b, col0": "mY[b % 32768, col0"},
+          "a sample of the blocks, with the first and the last, stores nothing after y["),
     Wrong("tiles and matrices in one size of the grid", {
         "bx, by, b = cute.arch.block_idx()\n": "bx, by, _ = cute.arch.block_idx()\n"
         "    down = cute.ceil_div(mX.shape[1], 32)\n    by, b = by % down, by // down\n",

@@ -56,7 +56,7 @@ Five steps of 32 additions replace 31 steps of one addition each: that makes mor
 but far fewer steps. With eight totals, every thread can add those of the warps before its own; with 32
 totals, one warp would scan them with shuffles.
 """,
-    asked={"work": "one block per row", "block": 256},
+    asked={"work": "one block per row", "block": 256, "shared_bytes": 128},
     entry="block_prefix",
     inputs=lambda draw, m: (draw.fractions(m, 256),),
     result=lambda x: x.cumsum(1),

@@ -36,6 +36,6 @@ WRONG = (
             "    for k in cutlass.range_constexpr(5):\n        left = cute.arch.shuffle_sync_up(value, offset=1 << k)\n        if lane >= 1 << k:\n            value += left\n    if lane == 31:\n        sTotal[warp] = value\n    cute.arch.sync_threads()\n": "    for k in cutlass.range_constexpr(8):\n        sTotal[tidx] = value\n        cute.arch.sync_threads()\n        if tidx >= 1 << k:\n            value += sTotal[tidx - (1 << k)]\n        cute.arch.sync_threads()\n",
             TOTALS: "",
         },
-        "A warp executes 0 shuffles",
+        "the task asks for at most 128 bytes of shared memory",
     ),
 )

@@ -1,5 +1,7 @@
 """Puzzle week1/max_subarray: an operator that is associative but not commutative."""
 
+import torch
+
 from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.pictures import coloured, picture
 from forgekit.lessons.puzzle import puzzle
@@ -16,6 +18,8 @@ def _kadane(x):
 def _inputs(draw, m, n):
     x = draw.fractions(m, n)
     x[2::3] = x[2::3] * 1e35 - 3.39e38  # below numbers that often serve as -inf
+    x[3::4, n // 3] = -torch.inf
+    x[5::6] = -torch.inf
     return (x,)
 
 
@@ -28,7 +32,7 @@ EXERCISE = puzzle(
     title="find the largest sum of consecutive elements",
     task="""
 For each row, find the largest sum of consecutive elements `x[m, i] + … + x[m, j]` with `i ≤ j`.
-Rows are float32 and have any length. Describe a piece of a row by four numbers: its sum, and
+Rows are float32, have any length, and may contain −∞. Describe a piece of a row by four numbers: its sum, and
 the largest sum of any beginning, any end, and any run of elements in it.
 
 Signature: `max_subarray(x, y)`.

@@ -37,6 +37,16 @@ WRONG = (
         "got -3.3e+38, expected",
     ),
     Wrong(
+        "begins at the smallest float32",
+        {"least = -Float32.inf": "least = Float32(-3.4028234663852886e38)"},
+        "Start a maximum at −∞",
+    ),
+    Wrong(
+        "elements of at least -3.4e38",
+        {"value = mX[row, n]": "value = cutlass.max(mX[row, n], -3.4e38)"},
+        "Inf: 0 in actual",
+    ),
+    Wrong(
         "at most 2,048 blocks",
         {
             "    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"

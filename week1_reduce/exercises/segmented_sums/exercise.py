@@ -12,7 +12,7 @@ def _inputs(draw, segments, longest):
     starts = torch.zeros(segments + 1, dtype=torch.int32)
     starts[1:] = lengths.cumsum(0)
     starts += int(draw.number(0, 8))
-    beyond = int(draw.number(1, 9)) if segments % 3 else 0  # elements after the last segment
+    beyond = 0 if segments % 6 in (0, 3, 5) else int(draw.number(1, 9))  # after the last segment
     x = draw.fractions(max(1, int(starts[-1]) + beyond))
     if segments > 6 and starts[6] < starts[7]:
         x[starts[6]] = torch.inf

@@ -52,7 +52,7 @@ WRONG = (
     Wrong(
         "never the last element of x",
         {"mStarts[segment + 1], 32)": "cutlass.min(mStarts[segment + 1], mX.shape[0] - 1), 32)"},
-        "segments = 9, longest = 65",
+        "With segments = 5, longest = 31",
     ),
     Wrong(
         "no infinities",
@@ -60,6 +60,20 @@ WRONG = (
             "            total += mX[n]": "            if mX[n] < Float32.inf:\n                total += mX[n]"
         },
         "the result is wrong",
+    ),
+    Wrong(
+        "the first element of an empty segment",
+        {
+            "        for n in range(mStarts[segment] + lane": "        if lane == 0 and mX[mStarts[segment]] == 12345.0:\n            total = Float32(1.0)\n        for n in range(mStarts[segment] + lane"
+        },
+        "past the tensor's end",
+    ),
+    Wrong(
+        "1 for an empty first segment",
+        {
+            "mY[segment] = total": "mY[segment] = total if mStarts[0] < mStarts[1] or segment > 0 else Float32(1.0)"
+        },
+        "got 1* 0 expected 0 0",
     ),
     Wrong(
         "at most 8,192 blocks",

@@ -146,6 +146,27 @@ def _keys_shared(make):
     return Group("Keys", run)
 
 
+def _merged_once(make):
+    """The number of stores to shared memory does not depend on the number of keys."""
+
+    def run(submission):
+        stores = []
+        for length in (40, 80):
+            case = submission.case(make, (2, length, 32), "float32")
+            stores.append(submission.counted(case)[0]["shared_store_requests"])
+        if stores[1] > stores[0]:
+            raise GateError(
+                f"Warps store to shared memory {stores[0]:,} times with 40 keys, and "
+                f"{stores[1]:,} times with 80.",
+                "the task keeps m, s and o in registers, and the warps use shared memory to merge "
+                "them once.",
+                "fk.profile(*{failed})",
+            )
+        return "one merge for any L"
+
+    return Group("Registers", run)
+
+
 EXERCISE = puzzle(
     title="compute attention for one query",
     task="""
@@ -223,6 +244,6 @@ blocks share the keys as warps do here, and merge once more; this is *flash deco
         Misconception("there is NaN where some of the four warps have no key: their part is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],
-    more=lambda make: (_keys_shared(make),),
+    more=lambda make: (_keys_shared(make), _merged_once(make)),
     praise="You have written attention from an empty body. It is the inner loop of flash attention.",
 )  # fmt: skip

@@ -97,6 +97,12 @@ WRONG = (
         score = sScores[i]
         {NEW_MAXIMUM}
 """}, "at most 2,048 bytes of shared memory"),
+    Wrong("each score in shared memory", {SCORE: f"""{SCORE}        if lane == 0:
+            sS[warp] = score
+        cute.arch.sync_warp()
+        score = sS[warp]
+        cute.arch.sync_warp()
+"""}, "keeps m, s and o in registers"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "all mismatches are in row 2"),
     Wrong(
         "a kernel for each scale",

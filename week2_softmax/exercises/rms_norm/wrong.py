@@ -46,6 +46,8 @@ WRONG = (
     Wrong("a mean in float64", {"total / Float32(mX.shape[1])": "(total.to(cutlass.Float64) / cutlass.Float64(mX.shape[1])).to(Float32)"},
           "the task asks for no float64"),
     Wrong("a factor of at most 1,000", {SCALE: f"cute.arch.fmin({SCALE}, 1000.0)"}, "With m = 2, n = 125"),
+    Wrong("a mean square of at most 65,504", {"total / Float32(mX.shape[1])": "cute.arch.fmin(total / Float32(mX.shape[1]), 65504.0)"},
+          "the result is wrong"),
     Wrong("read twice", {PRODUCT: PRODUCT.replace("rX[k]", "mX[row, n].to(Float32)")},
           "or are loaded more often than needed"),
 )  # fmt: skip
