@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -34,22 +35,33 @@ if TYPE_CHECKING:
 
 __all__ = ["EXERCISE"]
 
-_GAP = 16  # elements between two rows that belong to neither
-_A = tuple(a + 2**-10 for a in (2.5, 3.5, 3.0))  # by size; float16 does not hold them
+_GAPS = 16, 24, 32  # elements between two rows of x, y and z that belong to neither
+# by size; float16 does not hold them, and the second is no multiple of 1/1,024
+_A = 2.5 + 2**-10, -3.5 - 5 * 2**-12, 3.0 + 2**-10
 
 
 def _case(m: int, n: int, dtype: torch.dtype) -> Case:
-    def tensor(make: Callable[..., torch.Tensor], **options: int) -> torch.Tensor:
-        return make(m, n + _GAP, dtype=dtype, device="virtual", **options)[:, :n]
+    def tensor(make: Callable[..., torch.Tensor], gap: int, **options: int) -> torch.Tensor:
+        return make(m, n + gap, dtype=dtype, device="virtual", **options)[:, :n]
 
-    x, y, z = tensor(fk.randn), tensor(fk.randn, seed=1), tensor(fk.empty)
-    if dtype == torch.float16:
-        x[0, 0], y[0, 0] = 30_000, -60_000  # a * x alone is beyond float16
+    x, y, z = (
+        tensor(make, gap, **seed)
+        for make, gap, seed in zip(
+            (fk.randn, fk.randn, fk.empty), _GAPS, ({}, {"seed": 1}, {}), strict=True
+        )
+    )
     vec, a = 16 // x.element_size(), _A[(m + n) % 3]
+    if m > 100:
+        x[7::101, 3], x[11, 5], x[13, 6], y[13, 6] = torch.inf, -torch.inf, torch.inf, torch.nan
+    if dtype == torch.float16:
+        # a * x alone is beyond float16
+        x[0, 0], y[0, 0] = 30_000, math.copysign(60_000, -a)
+    elif m > 30:
+        x[1, 1] = 1e6  # the result is beyond float16
     return Case(
         (x, y, z, a),
         {2: a * x.float() + y.float()},
-        f"{m}×{n} {str(dtype).removeprefix('torch.')} (rows {n + _GAP} elements apart, a = {a:g})",
+        f"{m}×{n} {str(dtype).removeprefix('torch.')} (rows of x {n + _GAPS[0]} elements apart, a = {a:g})",
         specs={k: fk.spec(t, divisible={1: vec}) for k, t in enumerate((x, y, z))},
         tile=(16, 32 * vec),
         tolerances={} if vec == 4 else {"rtol": torch.finfo(dtype).eps / 2 + 2e-5},  # rounded once
@@ -74,7 +86,7 @@ def _outside(e: Evidence) -> tuple[set[int], set[int]]:
     vectors begin."""
     assert e.error is not None and e.error.overrun is not None
     m, n = e.case.args[0].shape
-    rows, columns = divmod(e.error.overrun.numbers, n + _GAP)
+    rows, columns = divmod(e.error.overrun.numbers, e.error.overrun.strides[0])
     return {int(r) for r in rows if r >= m}, {int(c) for c in columns if c >= n}
 
 
@@ -196,9 +208,9 @@ predicate for each of a thread's 4 vectors. Fill in the predicates, load both ma
 `Float32`, and store. The given kernel only copies `x`, and only works if the tiles fit the matrix
 exactly.
 
-There may be gaps between rows, because `x` can be a part of a wider matrix, so you cannot treat it
-as one long array. In the tests, for example, rows of 256 elements start 272 elements apart, and the
-reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
+There may be gaps between rows, because each matrix can be a part of a wider one, so you cannot treat
+it as one long array. In the tests, for example, rows of 256 elements start 272 elements apart in `x`,
+280 in `y` and 288 in `z`, and the reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
 """,
     hints=(
         "`copy_tiled` above does everything except the arithmetic. The coordinate of a thread's "

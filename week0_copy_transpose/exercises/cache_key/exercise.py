@@ -83,6 +83,19 @@ def _different() -> Iterator[Pair]:
         "a float32 and an int32 matrix",
         "the size of an element does not determine its type; both types have four bytes.",
     )
+    for one, other in (
+        (torch.int8, torch.uint8),
+        (torch.uint8, torch.bool),
+        (torch.float8_e4m3fn, torch.float8_e5m2),
+        (torch.float64, torch.int64),
+    ):
+        yield Pair(
+            x.to(one),
+            x.to(other),
+            f"a matrix of {one} and one of {other}".replace("torch.", ""),
+            "the element type itself must be in the key. Its size, and whether it is a "
+            "floating-point type, are not enough.",
+        )
     yield Pair(
         x,
         _matrix(8, 8).view(2, 4, 8),
@@ -127,7 +140,12 @@ def _different() -> Iterator[Pair]:
             "in a matrix with one column, both modes have stride 1. The key must contain the *set* "
             "of modes with stride 1.",
         )
-    for one, two in (((1, 1, 4), (8, 4, 1)), ((1, 4, 1), (1, 1, 1)), ((1, 1, 4), (1, 4, 1))):
+    for one, two in (
+        ((1, 1, 4), (8, 4, 1)),
+        ((1, 4, 1), (1, 1, 1)),
+        ((1, 1, 4), (1, 4, 1)),
+        ((1, 8, 4), (8, 1, 4)),
+    ):
         yield Pair(
             _strided((4, 1, 1), one),
             _strided((4, 1, 1), two),
@@ -193,7 +211,13 @@ def _different() -> Iterator[Pair]:
         "a tensor of four and one of five dimensions",
         "the key lacks the number of dimensions, or the fifth of them.",
     )
-    for one, other in (("cpu", "cuda:0"), ("cpu", "meta"), ("cpu", "xpu:0")):
+    for one, other in (
+        ("cpu", "cuda:0"),
+        ("cpu", "meta"),
+        ("cpu", "xpu:0"),
+        ("cuda:0", "meta"),
+        ("cuda:0", "xpu:0"),
+    ):
         yield Pair(
             _Elsewhere(one),
             _Elsewhere(other),

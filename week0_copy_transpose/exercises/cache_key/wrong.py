@@ -54,6 +54,11 @@ WRONG = (
     Wrong("address 0 for a device", {
         _KEY: "return x.dtype, order, min(x.data_ptr() & -x.data_ptr(), 16)"}, "on device cpu and one on cuda:0"),
     Wrong("in a GPU's memory or not", {"x.device.type": "x.is_cuda"}, "on device cpu and one on meta"),
+    Wrong("on the CPU or not", {"x.device.type": "x.is_cpu"}, "on device cuda:0 and one on meta"),
+    Wrong("the type's size and kind", {_KEY: "return str(x.dtype)[:10], x.element_size(), x.device.type, order, align"},
+          "A matrix of float8_e4m3fn"),
+    Wrong("the number of modes with stride 1, and the last", {_ORDER: "(x.dim(), x.stride().count(1), x.stride()[-1:] == (1,))"},
+          "first and last members are not enough"),
     Wrong("the device's initial", {"x.device.type": "x.device.type[0]"}, "(torch.float32, 'c', "),
     Wrong("identity", {_KEY: "return x.dtype, x.device.type, order, align, id(x)"},
           "values, addresses and identity change"),

@@ -57,6 +57,7 @@ WRONG = (
     Wrong("to the left", {"mY[col, M - 1 - row]": "mY[N - 1 - col, row]"}, "is rotated counterclockwise"),
     Wrong("mirrored in tiles", {"M - 1 - row": "bidy * 32 + 31 - tidx"}, "within each tile are mirrored"),
     Wrong("read as stored", {"= sT[tidx, tidy]": "= sT[tidy, tidx]"}, "not turned into columns"),
+    Wrong("no NaN", {"= sT[tidx, tidy]": "= cute.arch.fmax(sT[tidx, tidy], -Float32.inf)"}, "NaN: 0 in actual, 1 in expected"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "that *another* thread stored"),
     Wrong("strided load", {_LOADED: _STRIDED}, "now the load is strided"),
     Wrong("one block", {_LOADED: "", _STORED: _ALONE, "grid=grid": "grid=(1, 1, 1)"},

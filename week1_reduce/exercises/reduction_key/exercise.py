@@ -20,8 +20,9 @@ def choose(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
 
 
 def _other(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
-    """Return the same two numbers in an order that depends on both M and N."""
-    return (4, 64) if m <= n else (64, 4)
+    """Return two numbers that depend on both M and N. The first tuple contains the numbers of the
+    second, and the third differs from the second only in the parts."""
+    return (4, 64) if m <= n else (64, 4) if m <= 2 * n else (64, 2)
 
 
 def _matrix(
@@ -59,6 +60,12 @@ def _different() -> Iterator[Pair]:
         _matrix(9, 68, torch.float16),
         "rows of 64 and rows of 68 float16 elements",
         "16 bytes are 8 elements of float16, and 68 is not a multiple of 8.",
+    )
+    yield Pair(
+        _matrix(9, 64, torch.int8),
+        _matrix(9, 72, torch.int8),
+        "rows of 64 and rows of 72 int8 elements",
+        "16 bytes are 16 elements of int8, and 72 is not a multiple of 16.",
     )
     yield Pair(
         x,
@@ -130,6 +137,12 @@ def _alike() -> Iterator[Pair]:
         _matrix(9, 128),
         "9 × 64 and 9 × 128, for which `choose` returns the same tuple",
         "N is passed at each call; it decides only the width of a load and the result of `choose`.",
+    )
+    yield Pair(
+        _matrix(9, 64, torch.float64),
+        _matrix(9, 66, torch.float64),
+        "rows of 64 and rows of 66 float64 elements",
+        "16 bytes are 2 elements of float64, and 66 is a multiple of 2.",
     )
     yield Pair(
         odd,

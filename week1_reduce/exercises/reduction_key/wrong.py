@@ -53,6 +53,21 @@ WRONG = (
         "(torch.float32, True, (4, 64))",
     ),
     Wrong(
+        "the parts only as yes or no",
+        {"choose(*x.shape, x.dtype)": "(lambda c: (c[0], c[1] > 1))(choose(*x.shape, x.dtype))"},
+        "(torch.float32, True, (64, True))",
+    ),
+    Wrong(
+        "4 or 8 elements per vector",
+        {"16 // x.element_size()": "4 if x.element_size() == 4 else 8"},
+        "16 elements of int8",
+    ),
+    Wrong(
+        "at most 8 elements per vector",
+        {"16 // x.element_size()": "{1: 16, 4: 4}.get(x.element_size(), 8)"},
+        "2 elements of float64",
+    ),
+    Wrong(
         "a rule of its own",
         {"choose(*x.shape, x.dtype)": "(8, 1) if x.shape[1] * x.element_size() <= 2048 else (256, 4 if x.shape[0] <= 4 else 1)"},
         "(torch.float32, True, (256, 1))",

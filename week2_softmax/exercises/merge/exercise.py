@@ -30,6 +30,7 @@ PARTS: tuple[tuple[Pair, Pair], ...] = (
     ((4.0, 1.5), (4.0, 1.5)),
     ((-1000.0, 1.0), (-1001.0, 2.0)), ((1000.0, 7.0), (-1000.0, 3.0)), ((-5.0, 2.0), (900.0, 1.0)),
     ((-1e5, 1.0), (-1e5 - 1, 2.0)), ((-1e38, 1.0), (-1e38, 2.0)),
+    ((-1e300, 1.0), (-1e300, 2.0)),
 )  # fmt: skip
 # The result of a mistake for two pairs, and its message.
 MISTAKES: tuple[tuple[Callable[[float, float, float, float], Pair], str], ...] = (

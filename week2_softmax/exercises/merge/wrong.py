@@ -26,6 +26,8 @@ WRONG = (
           "    return m, a[1] * e(a[0] - m if m > -math.inf else -m) + b[1] * e(b[0] - m if m > -math.inf else -m)"}, "and so is 0 times inf"),
     Wrong("a number in place of -inf", {"shift = m if m > -math.inf else 0.0": "shift = max(m, -100.0)"},
           "merge((-1000, 1), (-1001, 2)) returns"),
+    Wrong("a large number in place of -inf", {"shift = m if m > -math.inf else 0.0": "shift = max(m, -1e100)"},
+          "merge((-1e+300, 1), (-1e+300, 2)) returns"),
     Wrong("low maxima taken for nothing", {"    shift =": "    if a[0] < -1e4:\n        return b\n    shift ="},
           "merge((-100000, 1), (-100001, 2)) returns (-100001, 2)"),
     Wrong("in float32", {RESULT: "import torch\n\n    s = torch.tensor(a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift))\n    return m, float(s)"}, "(3.0, 1.135335"),

@@ -15,6 +15,7 @@ __all__ = ["EXERCISE"]
 MOST = 36
 SIGNATURE = "threads_for(columns, dtype)"
 F32, F16 = torch.float32, torch.float16
+INTEGERS = torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64
 CASES = (
     ((1152, F32), "32 lanes have nine vectors each, 36 elements, which is allowed."),
     ((8, F32), "32 threads, one warp, are the fewest allowed."),
@@ -46,7 +47,7 @@ def _kept(submission: Submission) -> str:
     chance = random.Random(submission.seed)
     drawn = [
         ((16 * round(2 ** (12 * chance.random())), dtype), "")
-        for dtype in (F32, F16, torch.bfloat16, torch.float64, torch.int8)
+        for dtype in (F32, F16, torch.bfloat16, torch.float64, *INTEGERS)
         for _ in range(20)
     ]
     for (columns, dtype), why in (*CASES, *drawn):
