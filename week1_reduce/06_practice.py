@@ -570,8 +570,8 @@ fk.exercise("week1/histogram").grade(histogram)
 #
 # Signature: `window_sum(x, y)`.
 #
-# **Required**: 128 threads per block, at most 1 barrier, at most 540 bytes of shared memory per
-# block.
+# **Required**: one block per 128 windows, 128 threads per block, at most 1 barrier, at most 540
+# bytes of shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #

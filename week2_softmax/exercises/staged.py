@@ -65,11 +65,15 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
 
 class FirstRead(Listener):
     """Counts a thread's copies that are in flight when shared memory is first read, and those that
-    it has started."""
+    it has started.
+
+    all: the numbers of copies in flight at any read of shared memory.
+    """
 
     def __init__(self) -> None:
         self.in_flight: int | None = None
         self.started = 0
+        self.all = set[int]()
 
     def on_batch(self, m: Moment) -> None:
         self._copies = np.zeros(m.shape, np.int64)
@@ -80,9 +84,11 @@ class FirstRead(Listener):
         if access.kind == "async store":
             self._copies += who
             self._started += who
-        elif access.kind == "load" and access.space == "shared" and self.in_flight is None:
-            self.in_flight = int(self._copies[who].max())
-            self.started = int(self._started[who].max())
+        elif access.kind == "load" and access.space == "shared" and who.any():
+            self.all.add(int(self._copies[who].max()))
+            if self.in_flight is None:
+                self.in_flight = int(self._copies[who].max())
+                self.started = int(self._started[who].max())
 
     def on_async_done(self, m: Moment, access: Access) -> None:
         self._copies -= m.expand(access.mask)
@@ -128,6 +134,15 @@ def overlapping(
             raise GateError(
                 f"The waits leave {', '.join(map(str, waits))} groups in flight; needed {started - 1} to 0.",
                 "the first pass does not wait group by group.",
+                "fk.timeline(*{failed})",
+            )
+        if first.in_flight and not {*range(started)} <= first.all:
+            missing = ", ".join(map(str, sorted({*range(started)} - first.all, reverse=True)))
+            raise GateError(
+                f"Shared memory is never read while {missing} copies of a thread are in flight with "
+                f"{call.label}; needed a read after each wait.",
+                "the first pass waits group by group, but does not read each group before the next "
+                "wait.",
                 "fk.timeline(*{failed})",
             )
         if first.in_flight:

@@ -140,6 +140,8 @@ def one_of(
     Raises:
         GateError: the answer is not one of `words`.
     """
+    if isinstance(got, float) and math.isnan(got):
+        got = "nan"
     asked = " ".join(got.split()).lower() if isinstance(got, str) else got
     known = {w.lower(): w for w in words} | {k.lower(): w for k, w in (names or {}).items()}
     if not isinstance(asked, str) or asked not in known:

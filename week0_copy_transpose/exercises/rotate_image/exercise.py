@@ -25,10 +25,12 @@ def _of_store(p: Places) -> Iterator[np.ndarray]:
 
 
 def _inputs(draw: Draw, m: int, n: int) -> tuple[torch.Tensor]:
-    """Return places; in a large matrix, halves or integers that float32 rounds, and a few zeros."""
+    """Return places; in a large matrix, halves or integers that float32 rounds, of both signs, and
+    a few zeros."""
     x = draw.places(m, n)
     if m * n >= 1000:
         x = x / 2 if x.is_floating_point() else 2047 * x
+        x.view(-1)[::2] *= -1
         x.view(-1)[::11] = 0
     return (x,)
 

@@ -58,4 +58,9 @@ WRONG = (
         {"mX[row0 + ty + k, col0 + tx]": "mX[M - 2 - (row0 + ty + k), col0 + tx]"},
         "reads mX[-1, 0], 16 bytes before the tensor's start",
     ),
+    Wrong(
+        "negative elements as 0",
+        {"= sX[tx, ty + k]": "= sX[tx, ty + k] if sX[tx, ty + k] > 0 else sX[tx, ty + k] * 0"},
+        "every wrong element is 0",
+    ),
 )

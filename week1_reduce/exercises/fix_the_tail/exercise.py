@@ -10,10 +10,13 @@ from forgekit.lessons.puzzle import Draw, puzzle
 
 
 def _inputs(draw: Draw, m: int, n: int) -> tuple[torch.Tensor]:
-    """Return rows whose last full tile of 128 ends with ∞ in every eighth row from the fifth on:
-    no factor of 0 removes it from a register."""
+    """Return rows of positive and of negative elements in turn. In every eighth row from the fifth
+    and from the sixth on, the last full tile of 128 ends with ∞ or -∞: no factor of 0 removes it
+    from a register."""
     x = draw.fractions(m, n).abs() + 1
-    x[4::8, max(n // 128 * 128 - 1, 0)] = torch.inf
+    for first in (4, 5):
+        x[first::8, max(n // 128 * 128 - 1, 0)] = torch.inf
+    x[1::2] *= -1
     return (x,)
 
 
@@ -80,7 +83,7 @@ their previous vector again. The fix costs four moves per vector.
     entry="fix_the_tail",
     inputs=_inputs,
     result=lambda x: x.sum(1),
-    sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (33, 252), (7, 1024), (5, 4)],
+    sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (33, 252), (1, 300_000), (7, 1024), (5, 4)],
     count=[(5, 64), (64, 1000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
@@ -93,7 +96,7 @@ their previous vector again. The fix costs four moves per vector.
                    "the last tile, which is not full."),
         looks_like(lambda x, y: x[:, :128].double().sum(1), "the sum contains only the first "
                    "tile of a row."),
-        looks_like(lambda x, y: x.double().sum(1).nan_to_num(torch.nan, torch.nan), "the sum of each "
+        looks_like(lambda x, y: x.double().sum(1).nan_to_num(torch.nan, torch.nan, torch.nan), "the sum of each "
                    "row with an infinity is NaN: 0 · ∞ and ∞ − ∞ are NaN. A factor of 0 does not "
                    "remove what a register holds."),
         looks_like(lambda x, y: 0 * x.sum(1), "every sum is 0: do the registers hold the row's "

@@ -47,4 +47,23 @@ WRONG = (
         {"Int32(1))\n": "Int32(1), scope=\"cta\")\n"},
         "whose scope is one block (`cta`)",
     ),
+    Wrong(
+        "parts added atomically",
+        {
+            """        total = Float32(0.0)
+        for k in range(tidx, pieces, 256):
+            total += mPart[row, k]
+        total = sum_of_256(total)
+        if tidx == 0:
+            mY[row] = total / mX.shape[1]
+""": """        if tidx == 0:
+            mY[row] = Float32(0.0)
+        cute.arch.sync_threads()
+        for k in range(tidx, pieces, 256):
+            cute.arch.atomic_add(mY.iterator + row, mPart[row, k] / mX.shape[1])
+        if tidx == 0:
+"""
+        },
+        "atomic additions of floats happen in any order",
+    ),
 )  # fmt: skip

@@ -52,7 +52,7 @@ The merge is associative up to rounding, so a tree can use it like a sum. Its id
     entry="mean_variance",
     inputs=_inputs,
     result=lambda x: (x.mean(1), x.var(1, unbiased=False)),
-    sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (1, 70_000), (9, 65), (3, 100)],
+    sizes=[(2, 4), (1, 1), (5, 31), (3, 33), (2, 1000), (1, 70_000), (4, 2), (9, 65), (3, 100)],
     count=[(5, 100), (64, 300)],
     rtol=1e-4,
     atol=3e-4,  # float32 holds numbers about 2,100 to 1.2e-4

@@ -67,4 +67,9 @@ WRONG = (
         {"count += 1.0": "count = (count + 1.0).to(cutlass.Float16).to(Float32)"},
         "got 1.065756, expected 0.9978383",
     ),
+    Wrong(
+        "divided by at least 4",
+        {"m2 / count": "m2 / cute.arch.fmax(count, 4.0)"},
+        "With m = 4, n = 2, float32, the result is wrong",
+    ),
 )

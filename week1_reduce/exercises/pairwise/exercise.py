@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import GateError, Group, Submission, python_function
 from forgekit.text import plural
 
-LENGTHS = (1, 2, 3, 5, 8, 31, 33, 64, 1000, 1024, 1025)
+LENGTHS = (1, 2, 3, 5, 8, 31, 33, 64, 1000, 1024, 1025, 200_001)
 
 
 class Counted:
@@ -32,7 +33,7 @@ class Counted:
 
 def _sums(submission: Submission) -> str:
     function = python_function(submission, "pairwise(values)")
-    for n in LENGTHS:
+    for n in (*LENGTHS, 1_000_000):
         values = [float(k) for k in range(1, n + 1)]
         got, want = _called(function, list(values), n), n * (n + 1) / 2
         if got is None:
@@ -50,8 +51,10 @@ def _sums(submission: Submission) -> str:
             ) from None
         if not math.isclose(number, want):
             lost = _lost(function, values, number) if n % 2 else ""
-            raise GateError(f"The sum of 1 … {n} is {want:g}; pairwise returns {number:g}.", lost)
-    return f"{len(LENGTHS)} lengths"
+            raise GateError(
+                f"The sum of 1 … {n} is {want:.15g}; pairwise returns {number:.15g}.", lost
+            )
+    return f"{len(LENGTHS) + 1} lengths"
 
 
 def _lost(function, values: list[float], got: float) -> str:
@@ -62,11 +65,18 @@ def _lost(function, values: list[float], got: float) -> str:
     return ""
 
 
+def _levels(n: int) -> int:
+    return (n - 1).bit_length()
+
+
 def _called(function, values, n):
     try:
         return function(values)
     except RecursionError:
-        raise GateError(f"With {plural(n, 'number')}, pairwise calls itself without end.") from None
+        raise GateError(
+            f"With {plural(n, 'number')}, pairwise exceeds Python's limit on nested calls; a tree "
+            f"needs {_levels(n)}."
+        ) from None
     except Exception as error:
         raise GateError(
             f"With {plural(n, 'number')}, pairwise raises {type(error).__name__}: {error}"
@@ -77,7 +87,7 @@ def _depth(submission: Submission) -> str:
     function = python_function(submission, "pairwise(values)")
     for n in LENGTHS:
         got = _called(function, [Counted((k,)) for k in range(n)], n)
-        most = math.ceil(math.log2(n)) if n > 1 else 0
+        most = _levels(n)
         if not isinstance(got, Counted) or sorted(got.parts) != list(range(n)):
             raise GateError(
                 f"With {plural(n, 'number')}, the result does not contain each of them exactly once.",
@@ -90,7 +100,7 @@ def _depth(submission: Submission) -> str:
                 f"One of {n} numbers passes through {got.depth} additions; a tree needs {most}.",
                 says,
             )
-    return f"at most {math.ceil(math.log2(LENGTHS[-1]))} additions for {LENGTHS[-1]:,} numbers"
+    return f"at most {_levels(LENGTHS[-1])} additions for {LENGTHS[-1]:,} numbers"
 
 
 def _in_floats(submission: Submission) -> str:
@@ -105,11 +115,12 @@ def _in_floats(submission: Submission) -> str:
             values = [kind(1)] * n
             values[at] = kind(large)
             got, want = _called(function, values, n), large + n - 2
-            if got != want:
+            # with NumPy, float32 == float would round both to float32
+            if not isinstance(got, Real) or float(got) != want:
                 raise GateError(
                     f"{n} numbers of type {kind.__name__}, of which number {at} is {large:.0f} and "
                     f"the others are 1: a tree returns {want:.0f}, pairwise {got}.",
-                    "only numbers of another type are added in a tree.",
+                    "numbers of this type are not added in a tree, or are converted to another type first.",
                 )
     return "float and float32"
 

@@ -31,6 +31,14 @@ BY_TYPE = f"""    if isinstance(values[0], float):
 BY_KIND = f"""    if hasattr(values[0], "dtype"):
         return values[0].__class__(sum(float(value) for value in values))
 {ROUNDS}"""
+HEAD_AND_TAIL = """    if len(values) == 1:
+        return values[0]
+    return values[0] + pairwise(values[1:])"""
+SINGLE = f"""    import numpy as np
+    if isinstance(values[0], float):
+        values = [np.float32(value) for value in values]
+{ROUNDS}"""
+SIXTEEN = ROUNDS.replace("while len(values) > 1:", "for _ in range(16):")
 
 WRONG = (
     Wrong("odd one lost", {"pairs + values[len(values) // 2 * 2 :]": "pairs"}, "has no neighbour"),
@@ -42,8 +50,13 @@ WRONG = (
     Wrong("the last one lost from any list", {ROUNDS: "    return sum(values[:-1])"},
           "pairwise returns 0. [ ] Additions"),
     Wrong("a text", {"return values[0]": "return f'the sum is {values[0]}'"}, "'the sum is 1.0' for 1 number; return a number"),
-    Wrong("without end", {ROUNDS: "    return pairwise(values)"}, "without end"),
+    Wrong("without end", {ROUNDS: "    return pairwise(values)"}, "exceeds Python's limit on nested calls; a tree needs 0"),
     Wrong("fsum", {ROUNDS: "    import math\n    return math.fsum(values)"}, "raises TypeError"),
     Wrong("floats by fsum", {ROUNDS: BY_TYPE}, "8 numbers of type float, of which number 0"),
     Wrong("NumPy's numbers in float64", {ROUNDS: BY_KIND}, "8 numbers of type float32, of which"),
+    Wrong("head and tail", {ROUNDS: HEAD_AND_TAIL}, "With 1,000 numbers, pairwise exceeds Python's limit"),
+    Wrong("floats rounded to float32", {ROUNDS: SINGLE}, "The sum of 1 … 200001 is 20000300001; pairwise returns 2000"),
+    Wrong("at most 16 rounds", {ROUNDS: SIXTEEN}, "The sum of 1 … 200001"),
+    Wrong("16 rounds, then one by one", {ROUNDS: SIXTEEN.replace("    return values[0]", ONE_BY_ONE)},
+          "One of 200001 numbers passes through 19 additions; a tree needs 18"),
 )  # fmt: skip

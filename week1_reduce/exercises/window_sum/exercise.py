@@ -24,7 +24,7 @@ Each window takes eight reads from shared memory. With prefix sums `p`, two read
 because the sum is `p[i+8] − p[i]`. But a difference of large sums loses digits that a short sum
 keeps.
 """,
-    asked={"block": 128, "barriers": 1, "shared_bytes": 540},
+    asked={"blocks": ("one block per 128 windows", lambda n: -(-(n - 7) // 128)), "block": 128, "barriers": 1, "shared_bytes": 540},
     entry="window_sum",
     inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: x.unfold(0, 8, 1).sum(1),

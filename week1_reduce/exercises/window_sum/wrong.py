@@ -54,4 +54,15 @@ def window_sum(mX: cute.Tensor, mY: cute.Tensor):
         {"total += sX[tidx + k]": "total += mX[i + k]"},
         "each element 7.4 times",
     ),
+    Wrong(
+        "121 windows per block",
+        {
+            HALO: "",
+            "bidx * 128 + tidx": "bidx * 121 + tidx",
+            "make_layout(135)": "make_layout(128)",
+            "if i < mY.shape[0]:": "if i < mY.shape[0] and tidx < 121:",
+            "ceil_div(mY.shape[0], 128)": "ceil_div(mY.shape[0], 121)",
+        },
+        "Blocks: 166 with n = 20,000, float32; the task asks for one block per 128 windows",
+    ),
 )

@@ -54,8 +54,8 @@ the same kernel is attention for one query, the last exercise of this week.
     count=[(9, 200), (64, 300)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "nothing "
-                   "seems to be subtracted: the exponentials overflow or vanish."),
+        looks_like(lambda x, v, y: x.float().exp() @ v.float() / x.float().exp().sum(1), "exponentials "
+                   "overflow or vanish, as if nothing were subtracted."),
         looks_like(lambda x, v, y: _exp(x) @ v.double(), "the result is not divided by the sum "
                    "of the exponentials, or that sum is 1."),
         looks_like(lambda x, v, y: x.double().softmax(1)[:, ::32] @ v.double()[::32], "the "

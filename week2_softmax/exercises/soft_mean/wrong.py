@@ -18,7 +18,7 @@ SHARE_TOTAL = "        total = cute.arch.warp_reduction(total, operator.add)\n"
 
 WRONG = (
     Wrong("nothing subtracted", {"mX[row, n].to(Float32) - m,": "mX[row, n].to(Float32),"},
-          "nothing seems to be subtracted"),
+          "as if nothing were subtracted"),
     Wrong("products in float16", {"total += e * mV[n].to(Float32)": "total += (e.to(mX.element_type) * mV[n]).to(Float32)"},
           "n = 39, float16, the result is wrong"),
     Wrong("not divided", {"(total / s)": "total"}, "not divided by the sum"),

@@ -3,10 +3,20 @@
 import torch
 
 from forgekit.lessons.gates import Evidence, Misconception, found, looks_like
-from forgekit.lessons.puzzle import puzzle
+from forgekit.lessons.puzzle import Draw, puzzle
 
 from ..rows import hard_rows
 from ..staged import asynchronous, not_rescaled, overlapping
+
+
+def _inputs(draw: Draw, m: int, n: int) -> tuple[torch.Tensor]:
+    """Return hard rows; in every third row from the third on, one element is far above the others,
+    in turn in the last, the first, the second, the last and the first vector, never as the first of
+    the four."""
+    x = hard_rows(draw, m, n, spread=False)
+    for k, row in enumerate(x[2::3]):
+        row[(n - 2, 1, 130, n - 1, 3)[k % 5] % n] += 400
+    return (x,)
 
 
 def _without_tail(x: torch.Tensor) -> torch.Tensor:
@@ -65,7 +75,7 @@ barrier is needed, because no lane reads data that another lane has copied.
         "shared_reads": ("each element read at least twice from shared memory", lambda m, n: 8 * m * n),
     },
     entry="staged_rows",
-    inputs=lambda draw, m, n: (hard_rows(draw, m, n, spread=False),),
+    inputs=_inputs,
     result=lambda x: x.softmax(1),
     sizes=[(1, 1024), (2, 128), (2, 1000), (3, 4), (5, 132), (7, 516), (6, 252)],
     count=[(3, 256), (40, 1000)],

@@ -7,6 +7,7 @@ WAIT = "        cute.arch.cp_async_wait_group(7 - k)\n"
 IF_LOOK = "        if k * 32 + lane < vectors:\n            x = "
 READ = "            x = tXsX[None, k].load()\n"
 RESCALED = "s * cute.math.exp(m - m_new, fastmath=True)"
+MAXIMUM = "m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))"
 
 WRONG = (
     Wrong("one group too many", {"wait_group(7 - k)": "wait_group(8 - k)"},
@@ -54,4 +55,14 @@ WRONG = (
         {"    for k in cutlass.range_constexpr(8):\n        if k * 32 + lane < vectors:\n            cute.copy": "    for k in cutlass.range_constexpr(8):\n        if cutlass.const_expr(k == 4):\n            cute.arch.cp_async_wait_group(3)\n        if k * 32 + lane < vectors:\n            cute.copy"},
         "a group is committed after the first wait",
     ),
+    Wrong("maximum of the vectors' first elements", {MAXIMUM: "m_new = cute.arch.fmax(m, x[0])"}, "With m = 3, n = 4, float32, the result is wrong"),
+    Wrong("maximum of the first group", {MAXIMUM: "m_new = m\n            if cutlass.const_expr(k == 0):\n                " + MAXIMUM},
+          "a single element differs"),
+    Wrong("all waits, then all other reads", {WAIT: "", "    m, s = -Float32.inf, Float32(0.0)\n": """    m, s = -Float32.inf, Float32(0.0)
+    cute.arch.cp_async_wait_group(7)
+    if lane < vectors:
+        m = tXsX[None, 0].load().reduce(cute.ReductionOp.MAX, -Float32.inf, 0)
+    for k in cutlass.range_constexpr(1, 8):
+        cute.arch.cp_async_wait_group(7 - k)
+"""}, "but does not read each group before the next"),
 )  # fmt: skip

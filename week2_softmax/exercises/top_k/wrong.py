@@ -48,6 +48,8 @@ WRONG = (
         {"    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"},
         "the blocks store about",
     ),
+    Wrong("-inf never inserted", {"            insert(rV, rI, mX[row, n], n)": "            if mX[row, n] > -Float32.inf:\n                insert(rV, rI, mX[row, n], n)"},
+          "Insert elements of −∞ too"),
 )  # fmt: skip
 
 EQUIVALENT = {
