@@ -887,8 +887,8 @@ for plain, traced in zip(*gradients, strict=True):
 # are given as functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t,
 # dx)`. They are black boxes that take contiguous tensors only. `x` and `dy` may have any strides; y
 # and dx are contiguous. Name the operators `mine::tempered_softmax` and
-# `mine::tempered_softmax_backward`. The grade runs `gradcheck`, `opcheck`, and a function compiled
-# with `torch.compile(fullgraph=True)`.
+# `mine::tempered_softmax_backward`. The grade calls `softmax_operator` several times. It runs
+# `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`.
 #
 # <details><summary>Hint 1</summary>
 #

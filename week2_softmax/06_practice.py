@@ -244,10 +244,10 @@ fk.exercise("week2/log_softmax").grade(log_softmax)
 #
 # Compute the softmax of `x / t` over the elements of a row whose `mask` is not 0: `y[m, n] =
 # exp(x[m, n] / t) / Σ exp(x[m, k] / t)`, where the sum covers all k with `mask[m, k] ≠ 0`. Where
-# the mask is 0, y is 0, even if x is large, infinite or NaN there. A row whose mask is all 0
-# becomes 0 (torch returns NaN). A row may be around −100,000. Read each row at most twice. `mask`
-# is uint8, and t > 0; x and y are float32 or bfloat16. Compute in float32. Signature:
-# `masked_softmax(mX, mMask, t: Float32, mY)`.
+# the mask is 0, y is 0, even if x is large, infinite or NaN there; all other elements are finite. A
+# row whose mask is all 0 becomes 0 (torch returns NaN). A row may be around −100,000. Read each row
+# at most twice. `mask` is uint8, and t > 0; x and y are float32 or bfloat16. Compute in float32.
+# Signature: `masked_softmax(mX, mMask, t: Float32, mY)`.
 #
 # **Required**: one warp per row.
 #
