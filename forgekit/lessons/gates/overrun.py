@@ -56,10 +56,10 @@ def _of_one_mode(o: Any, unit: str) -> str:
     ):
         sign = "+" if shift[0] > 0 else "-"
         if len(o.threads) == 1:
-            own = f"i {sign} {abs(int(shift[0])):,}"
+            shifted = f"i {sign} {abs(int(shift[0])):,}"
             return (
                 f"thread {int(o.threads[0]):,} accesses {unit} {int(numbers[0]):,}. If thread i "
-                f"accesses {unit} {own}, the predicate has to check {own}, not i."
+                f"accesses {unit} {shifted}, the predicate has to check {shifted}, not i."
             )
         return (
             f"the index is shifted: thread i accesses {unit} i {sign} {abs(int(shift[0])):,}, but "
