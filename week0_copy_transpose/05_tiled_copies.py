@@ -184,9 +184,10 @@ littles_law(answer_ns)
 # `Float32`, and store. The given kernel only copies `x`, and only works if the tiles fit the matrix
 # exactly.
 #
-# There may be gaps between rows, because `x` can be a part of a wider matrix, so you cannot treat
-# it as one long array. In the tests, for example, rows of 256 elements start 272 elements apart,
-# and the reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
+# There may be gaps between rows, because each matrix can be a part of a wider one, so you cannot
+# treat it as one long array. In the tests, for example, rows of 256 elements start 272 elements
+# apart in `x`, 280 in `y` and 288 in `z`, and the reported sizes include the gaps. Signature:
+# `add_predicated(x, y, z, a)`.
 #
 # <details><summary>Hint 1</summary>
 #

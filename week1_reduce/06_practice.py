@@ -864,7 +864,8 @@ fk.exercise("week1/few_columns").grade(few_columns)
 #
 # Signature: `block_prefix(x, y)`.
 #
-# **Required**: one block per row, 256 threads per block.
+# **Required**: one block per row, 256 threads per block, at most 128 bytes of shared memory per
+# block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -1035,8 +1036,8 @@ fk.exercise("week1/row_prefix").grade(row_prefix)
 # ### Exercise 12: find the largest sum of consecutive elements
 #
 # For each row, find the largest sum of consecutive elements `x[m, i] + … + x[m, j]` with `i ≤ j`.
-# Rows are float32 and have any length. Describe a piece of a row by four numbers: its sum, and
-# the largest sum of any beginning, any end, and any run of elements in it.
+# Rows are float32, have any length, and may contain −∞. Describe a piece of a row by four numbers:
+# its sum, and the largest sum of any beginning, any end, and any run of elements in it.
 #
 # Signature: `max_subarray(x, y)`.
 #

@@ -294,7 +294,7 @@ for n in (1024, 20_480, 65_536):
 #
 # <details><summary>Hint 1</summary>
 #
-# For each line, find its instruction, then the first column that contains it.
+# For each line, find its instruction, then the oldest architecture for which a table contains it.
 #
 # </details>
 #
