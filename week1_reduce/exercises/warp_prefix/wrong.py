@@ -16,10 +16,14 @@ WRONG = (
     Wrong("down", {STEP: DOWN}, "as shuffles down compute them"),
     Wrong("butterfly", {STEP: BFLY}, "the result of a butterfly"),
     Wrong("no steps", {STEP: "        total += 0"}, "no sum reaches y"),
+    Wrong("added times 0 or 1", {"        if lane >= 1 << k:\n            total += left": "        total += left * Float32(lane >= 1 << k)"},
+          "every wrong element is NaN (stored by threads)"),
+    Wrong("added and subtracted again", {"        if lane >= 1 << k:\n            total += left": "        total += left\n        if lane < 1 << k:\n            total -= left"},
+          "all mismatches are between elements 165 and 183"),
     Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 33"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),
-    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"}, "the task asks for one thread per element"),
+    Wrong("a fixed grid", {"grid=(blocks, 1, 1)": "grid=(300, 1, 1)"}, "has only 38,400 threads"),
     Wrong("adds in the input's type", {
         "total += left": "total = (total + left).to(mX.element_type).to(Float32)"},
         "float16, the result is wrong"),
