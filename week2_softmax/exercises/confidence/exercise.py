@@ -65,7 +65,7 @@ EXERCISE = puzzle(
     title="say how sure a classifier is",
     task="""
 `p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If several elements
-of x are the largest, return the column of the first. Elements may be −∞, but not all of a row. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
+of x are the largest, return the column of the first. Elements of a row may be −∞, but not all of them. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
 compute in float32. Read each row **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(
