@@ -9,6 +9,14 @@ from forgekit.text import plural
 from ..shares import shared
 
 
+def _inputs(draw, m, n):
+    """Return numbers, with one ∞ in the fifth row if the matrix is large."""
+    x = draw.fractions(m, n)
+    if m > 6:
+        x[4, n // 2] = float("inf")
+    return (x,)
+
+
 def _halves(block, thread):
     """Two neighbouring rows belong to the two halves of one block, and each half's four warps
     share a row."""
@@ -51,7 +59,7 @@ numerous, let one block add several of them.
 """,
     asked={"work": "one block per two rows", "block": 256, "barriers": 7},
     entry="two_rows",
-    inputs=lambda draw, m, n: (draw.fractions(m, n),),
+    inputs=_inputs,
     result=lambda x: x.sum(1),
     sizes=[(2, 300), (2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (5, 300)],
     count=[(25, 100), (40, 1000)],

@@ -44,6 +44,8 @@ WRONG = (
         "            sSum[tidx] += sSum[tidx + half]": "            at = tidx // 32 % 2 * 128 + place\n            sSum[at] += sSum[at + half]",
         "= sSum[tidx].to": "= sSum[tidx // 32 % 2 * 128].to"}, "the next row to the other 128"),
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
+    Wrong("missing rows by a factor", {"mX[row, n].to(Float32)": "mX[row, n].to(Float32)\n            total += mX[row, n].to(Float32) * Float32(0.0)"},
+          "NaN: 1 in actual, 0 in expected"),
     Wrong("five rounds", {"range_constexpr(7)": "range_constexpr(5)"}, "mY: 2 of 2 elements differ"),
     Wrong("no tree", {"            sSum[tidx] += sSum[tidx + half]": "            pass"}, "as if only the first thread of each row counted"),
     Wrong("last barriers left out", {"        cute.arch.sync_threads()\n":

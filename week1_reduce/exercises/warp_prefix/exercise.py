@@ -14,6 +14,14 @@ def _prefix(x):
     return _pieces(x).cumsum(1).reshape(-1)[: len(x)]
 
 
+def _inputs(draw, n):
+    """Return numbers, with one ∞ in the sixth piece of a long array, in lane 5."""
+    x = draw.fractions(n)
+    if n > 200:
+        x[165] = float("inf")
+    return (x,)
+
+
 def _wrapped(x):
     """Return the sums if a lane without a source adds its own value."""
     held = _pieces(x.double())
@@ -46,7 +54,7 @@ additional ones cost nothing. `06_practice` extends the scan to whole blocks and
 """,
     asked={"work": "one thread per element", "shuffles": 5, "shared_bytes": 0},
     entry="warp_prefix",
-    inputs=lambda draw, n: (draw.fractions(n),),
+    inputs=_inputs,
     result=_prefix,
     sizes=[(5,), (1,), (32,), (1000,), (33,), (1025,), (2500,), (127,)],
     count=[(100,), (20_480,)],

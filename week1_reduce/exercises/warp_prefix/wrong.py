@@ -16,6 +16,10 @@ WRONG = (
     Wrong("down", {STEP: DOWN}, "as shuffles down compute them"),
     Wrong("butterfly", {STEP: BFLY}, "the result of a butterfly"),
     Wrong("no steps", {STEP: "        total += 0"}, "no sum reaches y"),
+    Wrong("added times 0 or 1", {"        if lane >= 1 << k:\n            total += left": "        total += left * Float32(lane >= 1 << k)"},
+          "every wrong element is NaN (stored by threads)"),
+    Wrong("added and subtracted again", {"        if lane >= 1 << k:\n            total += left": "        total += left\n        if lane < 1 << k:\n            total -= left"},
+          "all mismatches are between elements 165 and 183"),
     Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 33"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),

@@ -23,7 +23,8 @@ def _just_below(x):
 def _inputs(draw, m, n):
     """Return hard rows. In most rows, the largest element appears twice: in lanes 0 and 31, within
     lane 5, or in lanes 1 and 0, with the first in lane 1. In some of these rows, the first is a
-    little smaller. In every fourth row the last element is the largest. In every ninth, the largest are -0.0, then 0.0, which are equal."""
+    little smaller. In every fourth row the last element is the largest, by 1 or by 10. In every ninth, the largest are -0.0, then 0.0, which are equal.
+    In every fifth row, from the second on, lane 7 has only -inf, unless it has the largest."""
     x = hard_rows(draw, m, n)
     rows = torch.arange(m) % 4
     for k, (first, second) in enumerate([(0, 31), (5, 37), (1, 32)]):
@@ -33,9 +34,12 @@ def _inputs(draw, m, n):
             few = (rows == k) & (torch.arange(m) % 8 > 3)
             x[few, first] = _just_below(x[few, second])
     x[3::4, -1] = x[3::4].amax(1) + 1
+    x[7::8, -1] += 9
     if n > 37:
         x[2::9] = -x[2::9].abs().clamp(max=100)
         x[2::9, n // 3], x[2::9, -1] = -0.0, 0.0
+    lane = x[1::5, 7::32]
+    lane[lane < x[1::5].amax(1, keepdim=True)] = -torch.inf
     return (x,)
 
 
@@ -61,7 +65,7 @@ EXERCISE = puzzle(
     title="say how sure a classifier is",
     task="""
 `p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If several elements
-of x are the largest, return the column of the first. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
+of x are the largest, return the column of the first. Elements of a row may be −∞, but not all of them. Support any M and N ≥ 1, with `x` and `p` in float32 or float16;
 compute in float32. Read each row **once**. Signature: `confidence(x, p, at)`.
 """,
     hints=(

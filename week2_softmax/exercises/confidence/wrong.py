@@ -7,7 +7,7 @@ WEIGHT = "(1.0 / s)"
 SHUFFLES = "        for k in cutlass.range_constexpr(5):\n"
 AGAIN = """        s = Float32(0.0)
         for n in range(lane, mX.shape[1], 32):
-            s += cute.math.exp(mX[row, n].to(Float32) - m, fastmath=True)
+            s += cute.math.exp(mX[row, n].to(Float32) - (m if m > -Float32.inf else Float32(0.0)), fastmath=True)
 """
 TIE = " or (b[0] == a[0] and b[2] < a[2])"
 
@@ -23,6 +23,17 @@ WRONG = (
     x, y = x ^ ((x >> 31) & 0x7FFFFFFF), y ^ ((y >> 31) & 0x7FFFFFFF)
     if x > y or (x == y and b[2] < a[2]):"""}, "not always the first such"),
     Wrong("columns of 16 bits", {"mAt[row] = at": "mAt[row] = at.to(cutlass.Int16).to(Int32)"}, "With m = 8, n = 3"),
+    Wrong("a lane begins with its first element", {"            m, s, at = surer((m, s, at), (mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n": """            v = mX[row, n].to(Float32)
+            if n < 32:
+                m, s, at = v, Float32(1.0), Int32(n)
+            else:
+                new = cute.arch.fmax(m, v)
+                s = s * cute.math.exp(m - new, fastmath=True) + cute.math.exp(v - new, fastmath=True)
+                if v > m:
+                    at = Int32(n)
+                m = new
+"""}, "there is NaN where a number is expected"),
+    Wrong("a sum near 1 taken for 1", {WEIGHT: "(1.0 / (s if s > 1.0001 else Float32(1.0)))"}, "expected 0.99995"),
     Wrong("read twice", {SHUFFLES: AGAIN + SHUFFLES}, "Bytes requested by loads"),
     Wrong("sum rounded to the type of x", {"(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n": "(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n            s = s.to(mX.element_type).to(Float32)\n"}, "float16, the result is wrong"),
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),

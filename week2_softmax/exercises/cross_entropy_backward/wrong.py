@@ -14,6 +14,7 @@ AFTERWARDS = """    if tidx == 0 and target != -100:
 WRONG = (
     Wrong("nothing subtracted", {CHOSEN: ""}, "nothing is subtracted at the target"),
     Wrong("ignored rows as others", {IGNORED: ""}, "rows whose target is −100"),
+    Wrong("class 100 ignored too", {"if target == -100:": "if target * target == 10_000:"}, "every element of actual is 0"),
     Wrong("no g", {"(g * p).to": "p.to", CHOSEN: CHOSEN + "        if target == -100:\n            p = Float32(0.0)\n"}, "g has no effect"),
     Wrong("g only for the softmax", {"(g * p).to": "p.to", P: P.replace("p = ", "p = g * ")}, "With m = 2, n = 4"),
     Wrong("a target of 16 bits", {"Int32(mT[row])": "Int32(mT[row].to(Int16))", "@cute.kernel": "from cutlass import Int16\n\n\n@cute.kernel"}, "a single element differs"),

@@ -15,8 +15,11 @@ def _in_tile(x: torch.Tensor, value: float) -> torch.Tensor:
 
 
 def _inputs(draw, m, n):
-    """Return hard rows; the fourth is one number, whose neighbours are far away."""
+    """Return hard rows, with a 0 in each plain one; the fourth is one number, whose neighbours are
+    far away."""
     x = hard_rows(draw, m, n, masked=True)
+    plain = x[-n % 5 :: 5, n // 2]
+    plain[plain.isfinite()] = 0.0
     x[3:4] = -(2.0**126)
     return (x,)
 

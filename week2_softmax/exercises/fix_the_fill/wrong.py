@@ -14,6 +14,8 @@ WRONG = (
     Wrong("as given", {FILL: "tXrX.fill(0.0)"}, "they raise the maximum"),
     Wrong("a large negative number", {FILL: "tXrX.fill(-10000.0)"}, "as a finite number"),
     Wrong("the lowest number", {FILL: "tXrX.fill(-3.4028234663852886e38)"}, "which is then the largest of all"),
+    Wrong("each 0 taken for missing", {FILL: "tXrX.fill(0.0)", "    x = tXrX.load()\n": "    x = tXrX.load()\n    x = cute.where(x == 0.0, cute.full_like(x, -Float32.inf), x)\n"},
+          "With m = 2, n = 4"),
     Wrong("NaN avoided", {"tXrX.store(e * (1.0 / s))": "tXrX.store(e * (1.0 / s) if s > 0.0 else cute.full_like(e, 0.0))",
           "    e = cute": "    m = Float32(0.0) if m == -Float32.inf else m\n    e = cute"}, "or the kernel avoids NaN"),
     Wrong("100 below the least", {FILL: "tXrX.fill(Float32.inf)", "    x = tXrX.load()\n": """    x = tXrX.load()

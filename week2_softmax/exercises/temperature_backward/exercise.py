@@ -8,10 +8,15 @@ from ..gradients import shares, softmax_gradient
 
 def _inputs(draw, m, n):
     """Return dy that grows with x, because otherwise a few dt are nearly 0 and have few right
-    digits, and x in proportion to t, which is below 1, near 2, or above 4."""
-    z, t = draw(m, n) / 2, draw.number(*((1.0, 3.0), (0.5, 0.9), (4.0, 9.0))[(m + n + 2) % 3])
+    digits, and x in proportion to t, which is far below 1, near 2, or above 4, and negative if n
+    is a multiple of 32. In every fourth row, from the second on, one y is 0."""
+    z, t = draw(m, n) / 2, draw.number(*((1.0, 3.0), (0.05, 0.09), (4.0, 9.0))[(m + n + 2) % 3])
+    t = t if n % 32 else -t
+    dy = draw(m, n) + 1 + 2 * z
+    if n > 1:
+        z[1::4, n // 2] -= 200
     x = z * t
-    return draw(m, n) + 1 + 2 * z, (x / t).softmax(1), x, t
+    return dy, (x / t).softmax(1), x, t
 
 
 def _gradients(dy, y, x, t):

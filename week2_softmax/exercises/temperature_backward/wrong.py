@@ -24,8 +24,11 @@ WRONG = (
           "stored more than once"),
     Wrong("t of its own", {
         "mY[row, n] / t": "mY[row, n] / Float32(0.5)",
-        "-dt / t": "-dt / Float32(0.5)"}, "mdX: 10 of 10"),
+        "-dt / t": "-dt / Float32(0.5)"}, "mdX: 9 of 10"),
     Wrong("t at least 1", {"-dt / t": "-dt / cute.arch.fmax(t, Float32(1.0))"}, "mdT: 5 of 5"),
+    Wrong("t at least a quarter", {"mY[row, n] / t": "mY[row, n] / cute.arch.fmax(t, Float32(0.25))", "-dt / t": "-dt / cute.arch.fmax(t, Float32(0.25))"}, "pattern: actual equals expected times 0."),
+    Wrong("the magnitude of t", {"mY[row, n] / t": "mY[row, n] / cute.arch.fmax(t, -t)"}, "actual equals expected times -1"),
+    Wrong("x from y", {ADD: "dt += dx * t * cute.math.log(mY[row, n])"}, "mdT: 1 of 2 elements differs"),
     Wrong("t at most 3", {"mY[row, n] / t": "mY[row, n] / cute.arch.fmin(t, Float32(3.0))", "-dt / t": "-dt / cute.arch.fmin(t, Float32(3.0))"},
           "with m = 2, n = 1,000, float32 is also wrong"),
 )  # fmt: skip
