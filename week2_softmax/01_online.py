@@ -505,9 +505,9 @@ fk.exercise("week2/what_hides").grade(shows)
 # ### Exercise 4: say how sure a classifier is
 #
 # `p[m]` is the largest weight of the softmax of row m, and `at[m]` is its column, as int32. If
-# several elements of x are the largest, return the column of the first. Support any M and N ≥ 1,
-# with `x` and `p` in float32 or float16; compute in float32. Read each row **once**. Signature:
-# `confidence(x, p, at)`.
+# several elements of x are the largest, return the column of the first. Elements of a row may be
+# −∞, but not all of them. Support any M and N ≥ 1, with `x` and `p` in float32 or float16; compute
+# in float32. Read each row **once**. Signature: `confidence(x, p, at)`.
 #
 # **Required**: one warp per row, no shared memory.
 #
