@@ -19,8 +19,8 @@ def _inputs(draw, m, n):
     x = hard_rows(draw, m, n)
     x[2::3] += 30_000
     x[3::4] = far_below(x[3::4])
-    for rows, column in ((x[::3], 40), (x[4::6], 104)):
-        rows[:, column : column + 1] += 200  # in warp 1 or 3; all others are negligible
+    for rows, column in ((x[::3], 40), (x[1::6], 72), (x[4::6], 104)):
+        rows[:, column : column + 1] += 200  # in warp 1, 2 or 3; all others are negligible
     if n > 1000 and n % 7 == 0:  # all later exponentials are rounded alike in a 16-bit type
         x[0], x[0, 128:] = 3, 3 - 21 / 32
     target = some_targets(draw, m, n)
