@@ -43,6 +43,6 @@ WRONG = (
             "cute.ceil_div(M, 8), 1)": "M, 1)",
             "block=(32, 8, 1)": "block=(32, 1, 1)",
         },
-        "got a grid of (1, 70000, 1) blocks",
+        "put the longest dimension in x",
     ),
 )

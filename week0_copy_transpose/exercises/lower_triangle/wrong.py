@@ -29,5 +29,5 @@ WRONG = (
     Wrong("stores zeros apart", {VALUE: "", STORE: "            mY[row, col] = mX[row, col]\n        else:\n"
           "            mY[row, col] = mX.element_type(0)"}, "Sectors stored"),
     Wrong("a block in y per row", {"row, col = bidy * 8 + tidy": "row, col = bidy", "cute.ceil_div(mX.shape[0], 8), 1)": "mX.shape[0], 1)",
-                                   "block=(32, 8, 1)": "block=(32, 1, 1)"}, "got a grid of (1, 70000, 1) blocks"),
+                                   "block=(32, 8, 1)": "block=(32, 1, 1)"}, "put the longest dimension in x"),
 )  # fmt: skip

@@ -39,7 +39,7 @@ WRONG = (
     Wrong(
         "begins at the smallest float32",
         {"least = -Float32.inf": "least = Float32(-3.4028234663852886e38)"},
-        "Start a maximum at −∞",
+        "as an element. Start a maximum at −∞",
     ),
     Wrong(
         "elements of at least -3.4e38",

@@ -17,6 +17,6 @@ WRONG = (
     Wrong("two types only", {"16 // dtype.itemsize": "4 if 'float32' in str(dtype) else 8"},
           "have 18 vectors of float64 each"),
     Wrong("a table of types", {"16 // dtype.itemsize": "{'float32': 4, 'float64': 2, 'int8': 16}.get(str(dtype)[6:], 8)"},
-          "torch.uint8) returns"),
+          "; the rule requires"),
     Wrong("never 0", {"    return 0": "    return 1024"}, "a block has at most 1,024 threads"),
 )  # fmt: skip
