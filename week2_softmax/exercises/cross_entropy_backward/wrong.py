@@ -30,5 +30,5 @@ WRONG = (
     for n in range(mX.shape[1]):
         lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)
     lse = mLse[row] + cute.math.log(lse, fastmath=True)
-    for n in range(tidx"""}, "float32, the result is wrong"),
+    for n in range(tidx"""}, "Bytes requested by loads"),
 )  # fmt: skip
