@@ -53,7 +53,7 @@ maximum of three numbers. The host chooses the way before it compiles anything.
                 (STAGED, "sm_90a"): COPIES,
                 (STAGED, "sm_100a"): COPIES,
                 (ONCE, "sm_80"): STREAMS,
-                (ONCE, "sm_100a"): "for 65,536 elements, `× read` is 1.00 for sm_90a, too.",
+                (ONCE, "sm_100a"): "for 65,536 elements, `× read` is also 1.00 for sm_90a.",
                 (BYTES, "sm_80"): "on sm_80 a thread waits for groups of `cp.async`; barriers there do not count bytes.",
                 (BYTES, "sm_100a"): HOPPER.format("expect_tx"),
                 (OTHERS, "sm_80"): "sm_80 has no clusters: a block can access only its own shared memory.",
