@@ -76,8 +76,7 @@ def _few_enough_threads(submission: Submission, case: Case) -> None:
         raise GateError(
             f"With {case.label}, the call launches {mine:,} threads; the solution launches "
             f"{best:,}.",
-            "there are far more threads than elements. Compute each size of the grid from the "
-            "mode that it divides.",
+            look_at="Compute each size of the grid from the mode that it divides.",
         )
 
 

@@ -10,6 +10,14 @@ DIRECT = "mY[col0 + tx, M - 1 - (row0 + ty + k)] = mX[row0 + ty + k, col0 + tx]"
 
 WRONG = (
     Wrong(
+        "a square grid",
+        {
+            "    grid = (cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 32), 1)\n": "    most = cute.ceil_div(max(mX.shape[0], mX.shape[1]), 32)\n"
+            "    grid = (most, most, 1)\n"
+        },
+        "Compute each size of the grid",
+    ),
+    Wrong(
         "a transpose", {STORE: "mY[col0 + ty + k, row0 + tx]"}, "the columns do not run backwards"
     ),
     Wrong(
