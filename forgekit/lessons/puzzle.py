@@ -243,7 +243,7 @@ def puzzle(
         groups=(
             values(
                 make, sizes, dtypes, misconceptions=misconceptions, drawn=min(2, len(dtypes)),
-                legal=legal, beyond=(*count, (_FAR,) * len(names)),
+                legal=legal, beyond=(*count, (_FAR,) * len(names)), names=names,
             ),
             clean(
                 make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -96,7 +97,8 @@ def test_gates_share_the_runs_of_a_call(scale, monkeypatch):
     groups = [values(case, [(8,), (130,), (9,), (1,)]), orders, count]
     submission = Submission(scale(), groups=groups)
     told = [group.run(submission) for group in groups]
-    assert told[:2] == ["4 sizes in float32", "no findings in 3 orders"]
+    compared = "4 sizes in float32, up to n = 130; tensors from 0 to 129"
+    assert told[:2] == [compared, "no findings in 3 orders"]
     assert len(calls) == 3 + 1 + 1
     with pytest.raises(GateError) as error:
         groups[0].run(Submission(scale(store="mY[i] = 3.0 * mX[i]"), groups=groups))
@@ -143,11 +145,19 @@ def test_a_size_without_a_remainder_shows_a_block_too_many(work, modes, size):
     assert _full(work, modes, (7, 9)) == size
 
 
-def test_values_tells_how_many_sizes_and_types(scale):
-    assert values(case, [(8,), (130,)]).run(Submission(scale())) == "2 sizes in float32"
+def test_values_tells_what_it_compared(scale):
+    told = values(case, [(8,), (130,)]).run(Submission(scale()))
+    assert told == "2 sizes in float32, up to n = 130; tensors from 0 to 129"
     types = values(case, [(8,)], ("float32", "float16"))
     converted = scale(store="mY[i] = (3.0 * mX[i] + 1.0).to(mY.element_type)")
-    assert types.run(Submission(converted, arch="sm_80")) == "1 size in 2 types"
+    told = types.run(Submission(converted, arch="sm_80"))
+    assert told == "1 size in 2 types, up to n = 8; tensors from 0 to 7"
+    clamp = exercise("week0/clamp")
+    told = clamp.grade(clamp.reference()).passed[0].seen
+    assert re.search(r"tensors from -\S+e\+36 to .*, inf, -inf, NaN; low from -\S+ to", told)
+    whole = exercise("week1/row_range")
+    told = whole.grade(whole.reference()).passed[0].seen
+    assert re.search(r"up to m = \d,\d\d\d, n = 3\d,\d\d\d; ", told) and "inf" not in told
     error = stopped(types, scale())
     assert error.happened.startswith(
         "The kernel does not compile for 8 of float16.\nThis line stores a value"
@@ -189,7 +199,8 @@ def test_with_a_gpu_each_case_runs_there_after_the_virtual_one(scale, monkeypatc
     here = SimpleNamespace(kind="gpu")
     monkeypatch.setattr(devices, "current_target", lambda d=None, a=None: real(d, a) if d else here)
     group, submission = values(case, [(8,), (130,)]), WithGpu(scale())
-    assert group.run(submission) == "2 sizes in float32, on the virtual GPU and on this GPU"
+    where = "2 sizes in float32, on the virtual GPU and on this GPU, up to n = 130"
+    assert group.run(submission) == where + "; tensors from 0 to 129"
     assert submission.ran == ["virtual", "gpu"] * 2
     submission.wrong = 1.0
     with pytest.raises(GateError) as error:

@@ -4,6 +4,7 @@ in several types."""
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import math
 import random
@@ -58,6 +59,7 @@ def values(
     drawn: int = 0,
     legal: Callable[..., tuple[int, ...]] | None = None,
     beyond: Sequence[tuple[int, ...]] = (),
+    names: Sequence[str] = (),
     **tolerances: float,
 ) -> Group:
     """Return a group that calls the kernel at each size, in one of the types, and compares the
@@ -78,7 +80,7 @@ def values(
         drawn: the number of further sizes to draw, up to the largest given size, seeded with
             `Submission.seed`; if it is not 0, the group also runs one `secret_size` per mode, in
             every type. legal: converts a drawn size to one that the task allows. beyond: as in
-            `secret_size`.
+            `secret_size`. names: the names of the modes, if `make` takes `*size`.
         tolerances: the rtol and atol for `fk.check`.
     """
 
@@ -106,7 +108,8 @@ def values(
         every = list(dict.fromkeys([*sizes, *more, *secrets]))
         ordered = {size: dtype for of, size, dtype in submission.orders if of is make}
         calls = [*shared_out(every, dtypes, ordered), *itertools.product(dtypes, secrets)]
-        far = []
+        far: list[tuple[int, ...]] = []
+        compared: list[Case] = []
 
         def all_calls() -> Iterator[tuple[str, tuple[int, ...]]]:
             yield from dict.fromkeys(calls)
@@ -118,6 +121,7 @@ def values(
 
         for dtype, size in all_calls():
             case = submission.case(make, size, dtype)
+            compared.append(case)
             for device in devices:
                 if device != "gpu" and right_in_other_orders(submission, case, tolerances):
                     continue
@@ -138,9 +142,38 @@ def values(
                     raise failure from None
         types = f"{len(dtypes)} types" if len(dtypes) > 1 else dtypes[0]
         on_gpu = ", on the virtual GPU and on this GPU" if "gpu" in devices else ""
-        return f"{plural(len(every) + len(far), 'size')} in {types}{on_gpu}"
+        known = names or [*inspect.signature(make).parameters][: len(sizes[0])]
+        largest = map(max, zip(*every, *far, strict=True))
+        limits = ", ".join(f"{k} = {n:,}" for k, n in zip(known, largest, strict=True))
+        number = plural(len(every) + len(far), "size")
+        return f"{number} in {types}{on_gpu}, up to {limits}{_inputs(submission, compared)}"
 
     return Group("Values", run)
+
+
+def _inputs(submission: Submission, cases: Sequence[Case]) -> str:
+    """Return the ranges of the floating-point inputs as text, such as `; tensors from -4.2 to 5.1,
+    -inf; t from 0.5 to 2`; "" if there are none."""
+    import torch
+
+    tensors, numbers = [], dict[str, list[float]]()
+    for case in cases:
+        for k, x in enumerate(case.args):
+            if isinstance(x, float):
+                name = submission.compiled(case).parameters[k].name
+                numbers.setdefault(name, []).append(x)
+            elif k not in case.expected and torch.is_tensor(x) and x.is_floating_point():
+                tensors.append(x.flatten().double())
+    text = ""
+    if tensors:
+        every = torch.cat(tensors)
+        finite = every[every.isfinite()]
+        special = {"inf": every == torch.inf, "-inf": every == -torch.inf, "NaN": every.isnan()}
+        found = "".join(f", {name}" for name, where in special.items() if where.any())
+        text = f"; tensors from {finite.min():.3g} to {finite.max():.3g}{found}"
+    for name, passed in numbers.items():
+        text += f"; {name} from {min(passed):.3g} to {max(passed):.3g}"
+    return text
 
 
 def shared_out(
