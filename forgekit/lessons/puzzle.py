@@ -6,7 +6,7 @@ computes the expected result. It adds the usual gates: one compares values at aw
 types and sizes that depend on the submission's text; one runs the sanitizer under adversarial
 schedules; one checks the task's requirements; and one compares the counters with the solution's.
 The sanitizer and the counters also run with every type, at a size that a submission cannot know in
-advance. Then some blocks of calls that are too large to run show whether the grid covers them.
+advance. Then a sample of blocks runs of calls that are too large to run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates.asked import as_asked, stated, words_of
 from forgekit.lessons.gates.clean import clean
 from forgekit.lessons.gates.economy import economical
-from forgekit.lessons.gates.large import covers
+from forgekit.lessons.gates.large import large_calls
 from forgekit.lessons.gates.submission import Case, Group
 from forgekit.lessons.gates.values import unknown_size, values
 
@@ -229,10 +229,7 @@ def puzzle(
         size = unknown_size(listed, legal)
         return [(make, size, dtype) for dtype in dtypes]
 
-    frugal = economical(
-        make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste,
-        last=lambda submission: covers(submission, make, sizes, dtypes[0], legal),
-    )  # fmt: skip
+    frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
     facts = words_of(asked or {})
     checked = {"doubles": 0, "halves": 0} if _IN_FLOAT32.search(task) else {}
     checked |= asked or {}
@@ -251,6 +248,7 @@ def puzzle(
             ),
             *([as_asked(frugal.counts, checked, names, legal)] if checked else []),
             frugal,
+            large_calls(make, sizes, dtypes[0], legal),
             *(more(make) if more else ()),
         ),
         **texts,

@@ -40,7 +40,6 @@ from forgekit.lessons.gates import (
     values,
 )
 from forgekit.lessons.gates.asked import _full, words_of
-from forgekit.lessons.gates.economy import narrowed
 from forgekit.lessons.gates.values import (
     _FAR,
     _FAR_S,
@@ -584,40 +583,11 @@ def test_loads_that_a_predicate_skips_are_not_called_removed():
     assert report.failure.likely == f"no thread reads mX or mStarts. {skipped}"
 
 
-_ROW = ("mov.u32 %r1, %ctaid.x;", "shl.b32 %r2, %r1, 8;")
-_SIGN = ("shl.b32 %r4, %r2, 24;", "or.b32 %r5, %r3, %r4;", "shr.s32 %r6, %r5, 24;")
-_LOOP = ("ld.param.b32 %r9, [n];", "add.s32 %r5, %r5, 32;", "setp.lt.s32 %p1, %r5, %r9;")
-
-
-@pytest.mark.parametrize(
-    "texts, bits",
-    [
-        ((*_ROW, "cvt.u16.u32 %rs1, %r2;"), 16),
-        ((*_ROW, "cvt.s32.s16 %r3, %r2;"), 16),
-        ((*_ROW, "and.b32 %r3, %r2, 255;"), 8),
-        ((*_LOOP, "cvt.s8.s32 %rs1, %r5;"), 8),
-        ((*_LOOP, "add.s16 %rs2, %rs2, 1;"), 16),
-        ((*_ROW, "shl.b32 %r3, %r1, 16;", "shr.s32 %r4, %r3, 16;"), 16),
-        ((*_ROW, "shl.b32 %r3, %r1, 31;", *_SIGN), 8),
-        ((*_ROW, "shl.b32 %r3, %r1, 23;", *_SIGN), 0),
-        (("mov.u32 %r1, %tid.x;", "cvt.u16.u32 %rs1, %r1;"), 0),
-        ((*_ROW, "rem.s32 %r3, %r2, 5;", "cvt.u16.u32 %rs1, %r3;"), 0),
-        ((*_ROW, "div.s32 %r3, 256, %r2;", "cvt.u16.u32 %rs1, %r3;"), 0),
-        ((*_ROW, "div.s32 %r3, %r2, 256;", "cvt.u16.u32 %rs1, %r3;"), 16),
-        ((*_ROW, "and.b32 %r3, %r2, -8;", "sub.s32 %r4, %r2, %r3;", "cvt.s8.s32 %rs1, %r4;"), 0),
-        ((*_ROW, "ld.global.b32 %r3, [%r2];", "and.b32 %r4, %r3, 65535;"), 0),
-        (("add.s16 %rs2, %rs2, 1;", *_LOOP[1:]), 0),
-    ],
-)
-def test_integers_that_grow_need_32_bits(texts, bits):
-    assert narrowed(texts) == ([(texts[-1], bits)] if bits else [])
-
-
 def test_the_book_gives_the_limits_of_the_sizes():
     page = (Path(__file__).parents[2] / "book" / "exercises.md").read_text(encoding="utf-8")
     assert f"beyond {_FAR[0]:,} elements" in page and f"beyond {_FAR_SUM:,} in" in page
     assert f"about {_FAR_S} s" in page
-    assert f"from {large._SAMPLE} of their blocks" in page and large._LENGTH == (1 << 20,)
+    assert f"elements, {large._SAMPLE} blocks run" in page and large._LENGTH == (1 << 20,)
 
 
 def test_far_sizes_are_beyond_16_bits_where_the_solution_is_fast():

@@ -24,7 +24,7 @@ from forgekit.lessons.gates.gate import (
     hinted,
     looks_like,
 )
-from forgekit.lessons.gates.large import covers
+from forgekit.lessons.gates.large import large_calls
 from forgekit.lessons.gates.speed import faster_than_given
 from forgekit.lessons.gates.submission import Case, Group, Submission
 from forgekit.lessons.gates.values import values
@@ -32,7 +32,7 @@ from forgekit.lessons.gates.values import values
 __all__ = [
     "FINITE_START", "Case", "Counter", "Evidence", "GateError", "Group", "Misconception", "Pair",
     "Submission",
-    "answer", "answers", "choices", "clean", "counted", "counters", "covers", "economical",
-    "faster_than_given", "found", "hinted", "key_of", "keys", "looks_like", "one_of",
+    "answer", "answers", "choices", "clean", "counted", "counters", "economical",
+    "faster_than_given", "found", "hinted", "key_of", "keys", "large_calls", "looks_like", "one_of",
     "python_function", "values",
 ]  # fmt: skip

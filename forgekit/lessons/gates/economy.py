@@ -160,102 +160,6 @@ _FEW = 16
 _UNEVEN = 2.5
 
 
-# Instructions that keep 8 or 16 bits of an integer, and a sum in 16 bits.
-_NARROW = re.compile(
-    r"cvt\.[us](?P<to>8|16)\.[us](?:32|64)\s+%\w+, (%\w+)"
-    r"|cvt\.[us](?:32|64)\.[us](?P<of>8|16)\s+%\w+, (%rd?\d+)"
-    r"|and\.b(?:32|64)\s+%\w+, (%\w+), (?P<mask>255|65535)\b"
-    r"|add\.s(?P<sum>16)\s+(%rs\d+), \8, "
-)
-_NARROW_SOURCE = re.compile(r"int(8|16)\b|\b(255|65_?53[56]|0xff(ff)?)\b|% 256\b", re.I)
-# The parts of a sign extension: the low bits move up and back. The compiler combines shifts.
-_SHIFTED = re.compile(r"shl\.b32\s+(%r\d+), %r\d+, (\d+)")
-_JOINED = re.compile(r"(?:or\.b32|add\.s32)\s+(%r\d+), (%r\d+), (%r\d+)")
-_EXTENDED = re.compile(r"shr\.[su]32\s+%r\d+, (%r\d+), (?P<bits>16|24)\b")
-_DEFINES = re.compile(r"(?!st|red|bra|bar|cp|setp|ret)(\w\S*)\s+(\{[^}]*\}|%[\w|%]+), ([^;]*)")
-_SIZE = re.compile(r"ld\.param\.(v\d\.)?[bsu]32 |.*%n?(ctaid|clusterid)\b")
-_BOUNDED = re.compile(r"ld|((and|rem|min)\..*, \d+$)|div\.\S+ \d+, ")
-_ALIGNED = re.compile(r"(and\.\S+ .*, -\d+|(shl|mul\.lo)\.\S+ .*, \d+)$")
-_COMPARED = re.compile(r"setp\.\w+\.[us](?:32|64)\s+%p\d+, (%r\w+), (%r\w+)")
-_REGISTER = re.compile(r"%(?!p\d)[a-z]+\d+")
-
-
-def narrowed(texts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return the instructions that keep only 8 or 16 bits of an integer that grows with the input,
-    each with the number of bits.
-
-    texts: a kernel's PTX instructions. An integer grows if it is computed from a size, a block's
-    number, or a variable that a loop compares with such an integer. Remainders, loaded values and
-    quotients of a constant do not grow.
-    """
-    found = [(text, m) for text in texts if (m := _NARROW.match(text))] + _extended(texts)
-    known = [m.groups() for text in texts if found and (m := _DEFINES.match(text))]
-    aligned = {to for op, to, rest in known if _ALIGNED.match(f"{op} {rest}")}
-    flow = [
-        ({*_REGISTER.findall(to)}, {*_REGISTER.findall(rest)})
-        for op, to, rest in known
-        if not _BOUNDED.match(f"{op} {rest}")
-        and not (op.startswith("sub") and rest.split(", ")[-1] in aligned)
-    ]
-
-    def reached(start: set[str]) -> set[str]:
-        grown, size = {*start}, -1
-        while size < len(grown):
-            size = len(grown)
-            grown = grown.union(*(to for to, of in flow if of & grown))
-        return grown
-
-    sizes = (to for op, to, rest in known if _SIZE.match(f"{op} {rest}"))
-    grown, looped = reached({r for to in sizes for r in _REGISTER.findall(to)}), set()
-    for m in filter(None, map(_COMPARED.match, texts)):
-        one, other = sorted(m.groups(), key=lambda register: register in grown)
-        if other in grown and any(one in to and of & reached({one}) for to, of in flow):
-            looped.add(one)
-    grown = reached(grown | looped)
-    return [
-        (text, _bits(m))
-        for text, m in found
-        if (looped if m.groupdict().get("sum") else grown.intersection(filter(None, m.groups())))
-    ]
-
-
-def _extended(texts: Sequence[str]) -> list[tuple[str, re.Match[str]]]:
-    """Return the right shifts that only undo left shifts, each with its match."""
-    zeros: dict[str, int] = {}  # register -> the number of its low bits that are 0
-    found = []
-    for text in texts:
-        if m := _SHIFTED.match(text):
-            zeros[m[1]] = int(m[2])
-        elif m := _JOINED.match(text):
-            zeros[m[1]] = min(zeros.get(m[2], 0), zeros.get(m[3], 0))
-        elif (m := _EXTENDED.match(text)) and zeros.get(m[1], 0) >= int(m["bits"]):
-            found.append((text, m))
-    return found
-
-
-def _bits(m: re.Match[str]) -> int:
-    """Return the number of bits that an instruction keeps."""
-    of = m.groupdict()
-    if "bits" in of:
-        return 32 - int(of["bits"])
-    return 8 if "8" in (of["to"], of["of"]) or of["mask"] == "255" else 16
-
-
-def _wide_enough(profile: Profile, label: str) -> None:
-    """Raise GateError if a kernel keeps only a part of an integer that grows with the input."""
-    for launch in profile.launches:
-        lines = {i.text: line for line in launch.lines for i in line.instructions}
-        for text, bits in narrowed([*lines]):
-            line, where, subject = lines[text], "", "The kernel"
-            if _NARROW_SOURCE.search(line.text):  # the compiler may name another line
-                where, subject = f"{line.where}: {line.text}\n", "This line"
-            raise GateError(
-                f"{where}{subject} keeps only {bits} bits of an integer that grows with the input "
-                f"({label}: PTX `{text}`).",
-                "the integer is wrong for larger inputs. Use Int32.",
-            )
-
-
 _OF_A_BLOCK = re.compile(r"(atom|red)\.(?=\S*\bcta\b)(?=\S*\bglobal\b)")
 
 
@@ -306,7 +210,6 @@ def economical(
     *,
     more: Callable[[], Sequence[CallKey]] = list,
     waste: Mapping[str, float | None] | None = None,
-    last: Callable[[Submission], None] = lambda submission: None,
 ) -> Group:
     """Return a group that profiles calls, compares their results, and then compares their counts
     with the solution's.
@@ -315,7 +218,7 @@ def economical(
         make: as in `values`. sizes: a small and a large size, so that the grid must adapt. more:
             returns further calls.
         waste: maps a name from `QUANTITIES` to the factor that replaces the usual one; None omits
-            the quantity. last: a further check, such as `covers`, which runs last.
+            the quantity.
 
     Raises:
         UsageError: a quantity is unknown.
@@ -371,13 +274,11 @@ def economical(
             _enough_threads(launched_threads(profile), ideal["threads"], case.label)
             if call in every[1:] or len(every) == 1:
                 _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
-            _wide_enough(profile, case.label)
             _wide_scope(submission, case, profile)
             seen = f"{case.label}: " + ", ".join(
                 f"{QUANTITIES[key].called} {QUANTITIES[key].measure(profile):,.0f}"
                 for key in ("load_sectors", "store_sectors", "threads")
             )
-        last(submission)
         return seen
 
     return Group("Nothing wasted", run, counts=calls)

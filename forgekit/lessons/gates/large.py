@@ -1,77 +1,113 @@
-"""Check that a launch covers a call that is too large to run: only a sample of its blocks runs.
+"""Check calls that are too large to run: only a sample of their blocks runs.
 
-The check finds a grid with a fixed maximum, or with more blocks in y or z than a GPU allows.
+The check finds a grid with a fixed maximum or with more blocks in y or z than a GPU allows, and
+places computed with too few bits.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import LaunchError
 from forgekit.lessons.gates.economy import launched_threads
 from forgekit.lessons.gates.gate import GateError
-from forgekit.lessons.gates.submission import Case, MakeCase, Submission, case_of
+from forgekit.lessons.gates.submission import Case, Group, MakeCase, Submission, case_of
+from forgekit.lessons.gates.values import check_values
+
+if TYPE_CHECKING:
+    from forgekit.profiling.profile import Profile
 
 _SAMPLE = 16  # number of blocks to run, as in `fk.profile`
+_ALL = 1 << 30  # more blocks than any of the calls has
 _MOST = 1 << 20  # elements of the largest tensor
 _SMALL = (128, 1024)  # sizes of a mode, with several modes; the grid is larger at one of them
 _LENGTH = (1 << 20,)  # the size of the mode, in calls with one mode
 _ROWS = (90_000, 60_000)  # in calls with several modes; a GPU allows 65,535 blocks in y and z
 _LEAST = 8_192  # smaller sizes prove too little
-_MANY = 16  # times the solution's threads; a sample of more blocks proves little
+_MANY = 16  # times the solution's threads; such calls take long
 _SHARE = 0.8  # minimum fraction of the results that the launches store
 
 
-def covers(
-    submission: Submission,
+def large_calls(
     make: MakeCase,
     sizes: Sequence[tuple[int, ...]],
     dtype: str = "float32",
     legal: Callable[..., tuple[int, ...]] | None = None,
-) -> None:
-    """Raise GateError if a launch is refused at a large size, or stores too little of the results.
+) -> Group:
+    """Return a group that fails if a launch is refused at a large size, or if its results are
+    wrong.
 
     Each mode becomes large in turn, if both the solution's and the submission's grid grow with it:
-    a sample of blocks that loop over this mode would take too long. The bytes that all blocks store
-    are estimated from the sample, as in `fk.profile`. They are not compared if there are several
-    launches, atomics or bulk copies: the sample may lack what another block contributes, and bulk
-    copies are no stores.
+    a sample of blocks that loop over this mode would take too long. The call runs completely only
+    if its sample stores less than expected, or not everywhere that the solution's does. Nothing is
+    compared if there are several launches, atomics or bulk copies, because the sample may lack what
+    another block contributes.
 
     make, legal: as in `values`. sizes: sizes that the task allows; each mode's smallest size is
     used while another mode is large.
     """
-    assert submission.solution is not None
     least = tuple(map(min, zip(*sizes, strict=True)))
-    for few, more, case in _calls(submission.solution, submission.arch, make, least, dtype, legal):
-        if _blocks(submission, more) <= _blocks(submission, few):
-            continue
-        try:
-            stored = _stored(submission, case)
-        except GateError as error:
-            if isinstance(error.__context__, LaunchError):  # proven without the other blocks
-                raise
-            continue
-        needed = _needed(case)
-        if stored is not None and stored < _SHARE * needed:
-            _few_enough_threads(submission, case)
-            raise GateError(
-                f"With {case.label}, the blocks store about {stored:,.0f} bytes, but the results "
-                f"have {needed:,} bytes.",
-                "the blocks do not cover a call of this size: does the grid, or a loop, have a "
-                "maximum?",
-            )
+
+    def run(submission: Submission) -> str:
+        assert submission.solution is not None
+        calls = _calls(submission.solution, submission.arch, make, least, dtype, legal)
+        ran = [call.case.label for call in calls if _is_right(submission, call)]
+        return f"{_SAMPLE} blocks of {'; '.join(ran)}" if ran else "none sampled"
+
+    return Group("Large calls", run)
 
 
-def _few_enough_threads(submission: Submission, case: Case) -> None:
-    """Raise GateError if so many threads are launched that a sample of the blocks may miss those
-    that store."""
+@dataclass(frozen=True)
+class _Call:
+    """A large call, two small ones between which its grid grows, and the quarters of each result
+    that the solution's sample changes."""
+
+    few: Case
+    more: Case
+    case: Case
+    quarters: Set[tuple[int, int]]
+
+
+def _is_right(submission: Submission, call: _Call) -> bool:
+    """Return True if a large call is right, and False if its sample proves nothing.
+
+    Raises:
+        GateError: the launch is refused, or a result is wrong.
+    """
+    if _blocks(submission, call.more) <= _blocks(submission, call.few):
+        return False
+    case, independent = call.case, _independent(submission, call.more)
+    try:
+        profile, after = submission.sampled(case, _SAMPLE)
+    except GateError as error:
+        if independent or isinstance(error.__context__, LaunchError):
+            raise
+        return False
+    if not independent:
+        return False
+    changed = _changed(case, after)
+    some = {k: x.where(changed[k], case.expected[k].to(x.dtype)) for k, x in after.items()
+            if k in changed}  # fmt: skip
+    part = replace(case, label=f"{case.label}, of which {_SAMPLE} blocks ran")
+    check_values(submission, part, after | some, look_at="", misconceptions=None)
+    stored = profile["global_store_bytes_asked"]
+    if stored < _SHARE * _needed(case) or call.quarters - _quarters(changed):
+        _few_enough_threads(submission, profile, case)
+        _, after = submission.sampled(case, _ALL)
+        check_values(submission, case, after, look_at="")
+    return True
+
+
+def _few_enough_threads(submission: Submission, profile: Profile, case: Case) -> None:
+    """Raise GateError if a call launches so many threads that it takes long."""
     assert submission.solution is not None
-    mine, best = (
-        launched_threads(s.sampled(case, _SAMPLE, s.arguments(case))[0])
-        for s in (submission, Submission(submission.solution(), submission.arch))
-    )
+    usual, _ = Submission(submission.solution(), submission.arch).sampled(case, _SAMPLE)
+    mine, best = launched_threads(profile), launched_threads(usual)
     if mine > _MANY * best:
         raise GateError(
             f"With {case.label}, the call launches {mine:,} threads; the solution launches "
@@ -88,9 +124,9 @@ def _calls(
     least: tuple[int, ...],
     dtype: str,
     legal: Callable[..., tuple[int, ...]] | None,
-) -> tuple[tuple[Case, Case, Case], ...]:
-    """Return two small cases and a large one for each mode, if the grid grows between the small
-    cases and the solution covers the large one."""
+) -> tuple[_Call, ...]:
+    """Return a large call for each mode with which the solution's grid grows, if the solution
+    passes it."""
     runs, found = Submission(solution(), arch), []
 
     def of(mode: int, number: int) -> tuple[int, ...]:
@@ -112,18 +148,13 @@ def _calls(
             if large[mode] < _LEAST:
                 continue
             case = case_of(make, large, dtype)
-            if _is_covered(runs, case):
-                found.append((few, more, case))
-                break
+            call = _Call(few, more, case, set())
+            with contextlib.suppress(GateError):
+                if _is_right(runs, call):
+                    _, after = runs.sampled(case, _SAMPLE)
+                    found.append(replace(call, quarters=_quarters(_changed(case, after))))
+                    break
     return tuple(found)
-
-
-def _is_covered(submission: Submission, case: Case) -> bool:
-    try:
-        stored = _stored(submission, case)
-    except GateError:
-        return False
-    return stored is not None and stored >= _needed(case)
 
 
 def _blocks(submission: Submission, case: Case) -> int:
@@ -131,14 +162,34 @@ def _blocks(submission: Submission, case: Case) -> int:
     return sum(math.prod(x.grid) for x in profile.launches)
 
 
-def _stored(submission: Submission, case: Case) -> float | None:
-    """Return the number of bytes that a call stores in global memory; None if the sample does not
-    show it."""
-    profile, _ = submission.sampled(case, _SAMPLE, submission.arguments(case))
+def _independent(submission: Submission, case: Case) -> bool:
+    """Return True if no block of a call depends on another, and if all stores are counted."""
+    profile, _ = submission.counted(case)
     shared = profile["global_atomic_requests"] + profile["global_reduction_requests"]
-    if shared or len(profile.launches) != 1 or "cp.async.bulk" in submission.compiled(case).ptx:
-        return None
-    return float(profile["global_store_bytes_asked"])
+    bulk = "cp.async.bulk" in submission.compiled(case).ptx
+    return len(profile.launches) == 1 and not shared and not bulk
+
+
+def _changed(case: Case, after: Mapping[int, Any]) -> dict[int, Any]:
+    """Return a mask of the changed elements of each result."""
+    import torch
+
+    masks = {}
+    for position in case.expected:
+        pair = (x[position].contiguous() for x in (case.args, after))
+        one, other = (x.view(torch.uint8).view(*x.shape, x.element_size()) for x in pair)
+        masks[position] = (one != other).any(-1)
+    return masks
+
+
+def _quarters(changed: Mapping[int, Any]) -> set[tuple[int, int]]:
+    """Return the position and the number of each quarter of a result with a changed element."""
+    return {
+        (position, k)
+        for position, mask in changed.items()
+        for k, quarter in enumerate(mask.flatten().chunk(4))
+        if quarter.any()
+    }
 
 
 def _needed(case: Case) -> int:

@@ -98,7 +98,7 @@ def _of_given(submission: Submission, case: Case, blocks: int) -> PredictedTime:
     key = submission.given, case.label, submission.arch, blocks
     if key not in _given:
         given = Submission(submission.given(), submission.arch)
-        _given[key] = _time_of(given.sampled(case, blocks, given.arguments(case))[0])
+        _given[key] = _time_of(given.sampled(case, blocks)[0])
     return _given[key]
 
 

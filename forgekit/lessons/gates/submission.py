@@ -168,12 +168,12 @@ class Submission:
         return of_call(call), dict(zip(args, call.after, strict=True))
 
     def sampled(
-        self, case: Case, blocks: int, args: dict[int, Any]
+        self, case: Case, blocks: int, args: dict[int, Any] | None = None
     ) -> tuple[Profile, dict[int, Any]]:
         """Run a sample of a call's blocks, as in `fk.profile(…, blocks=)`; return the profile, and
         the arguments after the call.
 
-        args: the call's arguments, by position.
+        args: the arguments by position; by default, the case's.
 
         Raises:
             GateError: the kernel does not compile, or was stopped.
@@ -181,7 +181,7 @@ class Submission:
         from forgekit.profiling.profile import of_recording
         from forgekit.tracing.recordings import sampled
 
-        run = self.compiled(case)
+        run, args = self.compiled(case), args or self.arguments(case)
         try:
             after, recording = sampled(run, tuple(args.values()), blocks)
         except KernelError as error:

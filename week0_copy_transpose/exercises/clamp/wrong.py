@@ -73,7 +73,7 @@ WRONG = (
     Wrong(
         "at most 4,096 blocks",
         {"cute.ceil_div(mX.shape[0], 128)": "min(cute.ceil_div(mX.shape[0], 128), 4096)"},
-        "the blocks store about",
+        "The launch has only 524,288 threads",
     ),
     Wrong(
         "at most the largest float16",

@@ -13,6 +13,6 @@ WRONG = (
           "vec = 8\n    gX", "vec = cutlass.const_expr(128 // mX.element_type.width)\n    blocks": "vec = 8\n    blocks"},
           "Sectors loaded: "),
     Wrong("an index of 16 bits", {"= bidx * 128 + tidx, ": "= (bidx * 128 + tidx).to(cutlass.Int16).to(cutlass.Int32), "},
-          "keeps only 16 bits of an integer"),
+          "Out of bounds"),
     Wrong("single elements", {"gY[(None, i)].store(gX[(None, i)].load() + gX[(None, half + i)].load())": "mY[i] = mX[i] + mX[half + i]", "mY.shape[0] // vec\n    if": "mY.shape[0]\n    if", "128 * vec)": "128)"}, "the task asks for 16 bytes per load"),
 )  # fmt: skip

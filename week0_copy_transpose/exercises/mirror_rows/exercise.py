@@ -12,8 +12,8 @@ from forgekit.lessons.gates import (
     Submission,
     clean,
     counted,
-    covers,
     faster_than_given,
+    large_calls,
     looks_like,
     values,
 )
@@ -68,13 +68,6 @@ _FAST = faster_than_given(
 )
 
 
-def _fast(submission: Submission) -> str:
-    """Check the predicted time, then a call with more rows than a GPU allows blocks in y."""
-    passed = _FAST.run(submission)
-    covers(submission, _case, [(1, 8)], "float16", _legal)
-    return passed
-
-
 EXERCISE = Exercise(
     title="halve a predicted time",
     task="""
@@ -125,7 +118,8 @@ measured.)
             ],
         ),
         clean(_case, sizes=[(5, 264)], dtype="float16"),
-        Group(_FAST.name, _fast),
+        _FAST,
+        large_calls(_case, [(1, 8)], "float16", _legal),
     ),
     praise="The whole interval is below half of the given time.",
 )  # fmt: skip

@@ -17,5 +17,5 @@ WRONG = (
     Wrong("tensors multiplied", {"gX.load() * gW.load()": "gX * gW"}, "whole tensor"),
     Wrong("eight elements in any type", {WIDTH: "width = 8"}, "Sectors loaded: "),
     Wrong("at most 40,000 rows", {"128 * width), mX.shape[0], 1)": "128 * width), cutlass.min(mX.shape[0], 40_000), 1)"},
-          "With m = 60,000, n = 8, float16, the blocks store about"),
+          "With m = 60,000, n = 8, float16, the result"),
 )  # fmt: skip

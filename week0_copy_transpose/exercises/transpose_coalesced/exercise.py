@@ -4,7 +4,7 @@ coalesced."""
 from __future__ import annotations
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import clean, counted, counters, covers, economical, values
+from forgekit.lessons.gates import clean, counted, counters, economical, large_calls, values
 
 from ..practice import limited
 from ..transposing import WORDS, case, mistakes, race_mistakes, sectors
@@ -91,10 +91,8 @@ by itself make a store coalesced; only the addresses of the 32 lanes do.
             ],
             name="Coalesced reads",
         ),
-        economical(
-            case, [_SIZE], waste={"threads": 1},
-            last=lambda s: covers(s, case, [(1, 1)], legal=limited),
-        ),
+        economical(case, [_SIZE], waste={"threads": 1}),
+        large_calls(case, [(1, 1)], legal=limited),
     ),
     praise="Both loads and stores access whole sectors.",
 )  # fmt: skip

@@ -83,6 +83,6 @@ WRONG = (
     Wrong(
         "at most 1,024 blocks in x",
         {"(cute.ceil_div(mX.shape[1], 32),": "(cutlass.min(cute.ceil_div(mX.shape[1], 32), 1024),"},
-        "the blocks store about",
+        "With 1×90000",
     ),
 )

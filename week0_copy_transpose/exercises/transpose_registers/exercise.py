@@ -15,8 +15,8 @@ from forgekit.lessons.gates import (
     clean,
     counted,
     counters,
-    covers,
     economical,
+    large_calls,
     looks_like,
     values,
 )
@@ -219,8 +219,8 @@ elements. Sizes that are not multiples of eight still need the shared tile.
             "float16",
             name="In registers",
         ),
-        economical(_case, [_SIZE], "float16", waste={"threads": 1},
-                   last=lambda s: covers(s, _case, [(8, 8)], "float16", _multiples)),
+        economical(_case, [_SIZE], "float16", waste={"threads": 1}),
+        large_calls(_case, [(8, 8)], "float16", _multiples),
     ),
     praise="512 bytes per request, and no thread waits for another.",
 )  # fmt: skip

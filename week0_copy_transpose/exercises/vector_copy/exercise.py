@@ -17,8 +17,8 @@ from forgekit.lessons.gates import (
     clean,
     counted,
     counters,
-    covers,
     economical,
+    large_calls,
     looks_like,
     values,
 )
@@ -187,9 +187,8 @@ instead, which costs just as little, because an array has only one last tile.
         counters(
             _case, (_SIZE,), [_once("load"), _once("store")], "float16", name="No element twice"
         ),
-        economical(
-            _case, [(16,), (100_003,)], waste={"threads": 1}, last=lambda s: covers(s, _case, [(1,)]),
-        ),
+        economical(_case, [(16,), (100_003,)], waste={"threads": 1}),
+        large_calls(_case, [(1,)]),
     ),
     praise="The kernel copies whole vectors and misses no element.",
 )  # fmt: skip

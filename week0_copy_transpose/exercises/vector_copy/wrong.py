@@ -52,5 +52,5 @@ WRONG = (
     Wrong("blocks overlap", {"bidx * 128 + tidx": "bidx * 127 + tidx"}, "elements of mY, all in elements"),
     Wrong("at most 1,024 blocks", {"blocks = cute.ceil_div(cute.ceil_div(mX.shape[0], vec), 128)":
                                    "blocks = cutlass.min(cute.ceil_div(cute.ceil_div(mX.shape[0], vec), 128), 1024)"},
-          "the blocks store about"),
+          "With 1048576 elements"),
 )  # fmt: skip

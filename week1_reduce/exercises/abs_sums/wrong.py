@@ -25,5 +25,5 @@ WRONG = (
     Wrong("the root of the square", {"cute.where(values < 0.0, -values, values)": "cute.math.sqrt(values * values)"}, "the result is wrong"),
     Wrong("no piece is full", {"piece < mY.shape[0]": "piece < n // 1024 + 1"}, "writes mY[1]"),
     Wrong("at most 64 blocks", {"blocks = cute.ceil_div(mY.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mY.shape[0], 4), 64)"},
-          "the blocks store about"),
+          "With n = 1,048,576"),
 )  # fmt: skip

@@ -4,13 +4,13 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong(
-        "counts in 16 bits",
+        "counts in 8 bits",
         {
-            "found = Int32(0)": "found = cutlass.Int16(0)",
-            "found += 1": "found = cutlass.Int16(found + 1)",
+            "found = Int32(0)": "found = cutlass.Int8(0)",
+            "found += 1": "found = cutlass.Int8(found + 1)",
             "    for k in cutlass": "    found = Int32(found)\n    for k in cutlass",
         },
-        "keeps only 16 bits of an integer",
+        "got -3731",
     ),
     Wrong(
         "with negatives",

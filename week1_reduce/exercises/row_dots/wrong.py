@@ -38,6 +38,6 @@ WRONG = (
     Wrong(
         "at most 65,535 rows",
         {"grid=(mA.shape[0], 1, 1)": "grid=(cutlass.min(mA.shape[0], 65535), 1, 1)"},
-        "the blocks store about",
+        "With m = 90,000",
     ),
 )

@@ -80,6 +80,6 @@ WRONG = (
         {
             "blocks = cute.ceil_div(mY.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mY.shape[0], 4), 8192)"
         },
-        "the blocks store about",
+        "With segments = 90,000",
     ),
 )

@@ -46,5 +46,5 @@ WRONG = (
     largest = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).bitcast(Float32)
 """, "sMax[0].to(": "largest.to("}, "not in a tree"),
     Wrong("at most 16,384 rows", {"grid=(mX.shape[0], 1, 1)": "grid=(cutlass.min(mX.shape[0], 16_384), 1, 1)"},
-          "the blocks store about"),
+          "With m = 90,000"),
 )  # fmt: skip

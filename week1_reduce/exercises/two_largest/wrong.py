@@ -39,6 +39,6 @@ WRONG = (
         {
             "    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 4096)"
         },
-        "the blocks store about",
+        "With m = 90,000",
     ),
 )

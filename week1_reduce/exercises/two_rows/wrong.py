@@ -57,7 +57,7 @@ WRONG = (
     Wrong(
         "at most 8,192 blocks",
         {"blocks = cute.ceil_div(mX.shape[0], 2)": "blocks = cutlass.min(cute.ceil_div(mX.shape[0], 2), 8192)"},
-        "the blocks store about",
+        "With m = 90,000",
     ),
     Wrong(
         "one warp of each half",

@@ -17,7 +17,9 @@ SHUFFLES = (
 
 WRONG = (
     Wrong("the row in 16 bits", {"bidx * 8 + tidx // 32": "Int32(cutlass.Int16(bidx * 8 + tidx // 32))"},
-          "keeps only 16 bits of an integer"),
+          "Out of bounds"),
+    Wrong("the row in 16 bits without a sign", {"bidx * 8 + tidx // 32": "Int32(cutlass.Uint16(bidx * 8 + tidx // 32))"},
+          "With m = 90,000, n = 1, float32, the result"),
     Wrong("the column in 16 bits", {"value, Int32(n)": "value, Int32(cutlass.Int16(n))"},
           "float32, the result is wrong"),
     Wrong("the last one", {INNER: INNER.replace("n < column", "n > column").replace(

@@ -33,5 +33,5 @@ WRONG = (
           "threads load 160 elements of mY more than once"),
     Wrong("registers never filled", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n": ""}, "a register that was never written contains noise"),
     Wrong("at most 2,048 blocks", {"blocks = cute.ceil_div(mY.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mY.shape[0], 4), 2048)"},
-          "the blocks store about"),
+          "With m = 90,000"),
 )  # fmt: skip

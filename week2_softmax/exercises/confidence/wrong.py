@@ -41,7 +41,7 @@ WRONG = (
         "m, s, at = -Float32.inf": "m, s, at = Float32(-1e38)"}, "float32, the result is wrong"),
     Wrong("nearly equal is equal", {"    if b[0] > a[0] or (b": "    if b[0] > a[0] + Float32(1e-6) or (b"}, "the result is wrong"),
     Wrong("at most 1,024 blocks", {"blocks = cute.ceil_div(mX.shape[0], 8)": "blocks = min(cute.ceil_div(mX.shape[0], 8), 1024)"},
-          "the blocks store about"),
+          "With m = 90,000"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 9: < is <=": "with the same column nothing changes by taking it"}

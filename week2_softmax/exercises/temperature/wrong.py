@@ -40,6 +40,6 @@ WRONG = (
     Wrong(
         "at most 2,048 blocks",
         {"blocks = cute.ceil_div(mX.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"},
-        "the blocks store about",
+        "With m = 90,000",
     ),
 )  # fmt: skip

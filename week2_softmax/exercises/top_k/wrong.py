@@ -46,7 +46,7 @@ WRONG = (
     Wrong(
         "at most 2,048 blocks",
         {"    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"},
-        "the blocks store about",
+        "With m = 90,000",
     ),
     Wrong("-inf never inserted", {"            insert(rV, rI, mX[row, n], n)": "            if mX[row, n] > -Float32.inf:\n                insert(rV, rI, mX[row, n], n)"},
           "Insert elements of −∞ too"),
