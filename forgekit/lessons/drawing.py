@@ -31,8 +31,10 @@ def report_html(report: GradeReport) -> str:
     if not report.untouched:
         parts.append(_group(_RED, "&#10007;", report.left[0]))
     parts.append(_happened(report.failure.happened))
-    for word, text in (("Why", report.failure.likely), ("Next", report.failure.look_at)):
-        if text:
+    look_at = report.failure.look_at and f"Next: {report.failure.look_at}"
+    for said in (report.failure.reason, look_at):
+        if said:
+            word, _, text = said.partition(": ")
             words = f"<b>{word}:</b> {_with_code(text)}"
             parts.append(f'<div style="margin:4px 0 4px 20px">{words}</div>')
     parts += [_group(_GREY, "&#9675;", name) for name in report.open_groups]

@@ -89,7 +89,7 @@ class GradeReport(Shown):
                 lines.append(f"  [!] {self.left[0]}")
             lines += _indented(self.failure.happened)
             if self.failure.likely:
-                lines += ["", *_indented(f"Why: {self.failure.likely}")]
+                lines += ["", *_indented(self.failure.reason)]
             if self.failure.look_at:
                 lines += ["", *_indented(f"Next: {self.failure.look_at}")]
             lines += [f"  [ ] {name}" for name in self.open_groups]

@@ -219,9 +219,9 @@ def test_the_first_size_that_fails_is_told_with_the_first_misconception_that_fit
     group = values(case, [(8,), (130,)], misconceptions=misconceptions, look_at="look here")
     copied = stopped(group, scale(store="mY[i] = mX[i]"))
     assert copied.happened.startswith("With 8 of float32, the result is wrong.\nWRONG  mY: 8 of 8")
-    assert (copied.likely, copied.look_at) == ("copied", "look here")
-    assert stopped(group, scale(store="mY[i] = 3.0 * mX[i]")).likely == "one left away"
-    assert stopped(group, scale(guard="i < 5")).likely == "left out"
+    assert (copied.reason, copied.look_at) == ("Looks like: copied", "look here")
+    assert stopped(group, scale(store="mY[i] = 3.0 * mX[i]")).likely == "Looks like: one left away"
+    assert stopped(group, scale(guard="i < 5")).reason == "Why: left out"
     late = stopped(group, scale(guard="i < 8"))
     assert late.happened.startswith("With 130 of float32") and late.likely == "left out"
     beyond = stopped(group, scale(guard="i < 128"))

@@ -15,14 +15,16 @@ _PLACE = re.compile(
     r"^[ \t]*--> *(?P<file>[^\n]+?\.py):\d+[^\n]*(\n[ \t>]*\d*[ \t]*\|[^\n]*)*\n?", re.M
 )
 
+LOOKS_LIKE = "Looks like: "  # begins a reason that a mistake's values suggest but do not prove
+
 
 @dataclass
 class GateError(Exception):
     """Raised by a gate that fails; explains the failure to the student.
 
-    happened: what the gate expected, what happened, and where. likely: the misconception that
-    probably caused it, or "". look_at: the suggested next step, or "". unanswered: True if the only
-    problem is a missing answer, which does not count as a try.
+    happened: what the gate expected, what happened, and where. likely: the reason, or "". It starts
+    with `LOOKS_LIKE` if only the wrong values suggest it. look_at: the suggested next step, or "".
+    unanswered: True if the only problem is a missing answer, which does not count as a try.
     """
 
     happened: str
@@ -32,6 +34,12 @@ class GateError(Exception):
 
     def __post_init__(self) -> None:
         self.happened = _plain(self.happened)
+
+    @property
+    def reason(self) -> str:
+        """Return the reason with its label, `Why: ` or `LOOKS_LIKE`; "" if there is none."""
+        known = not self.likely or self.likely.startswith(LOOKS_LIKE)
+        return self.likely if known else f"Why: {self.likely}"
 
 
 class UnexplainedError(GateError):
@@ -152,7 +160,7 @@ def looks_like(
             return False  # the right result also matches
         return compare(got, made, **allowed).ok
 
-    return Misconception(says, when)
+    return Misconception(LOOKS_LIKE + says, when)
 
 
 def _one_number_above(e: Evidence) -> bool:

@@ -152,8 +152,8 @@ def values(
 
 
 def _inputs(submission: Submission, cases: Sequence[Case]) -> str:
-    """Return the ranges of the floating-point inputs as text, such as `; tensors from -4.2 to 5.1,
-    -inf; t from 0.5 to 2`; "" if there are none."""
+    """Return the ranges of the inputs as text, such as `; tensors from -4.2 to 5.1, -inf; t from
+    0.5 to 2`."""
     import torch
 
     tensors, numbers = [], dict[str, list[float]]()
@@ -162,7 +162,7 @@ def _inputs(submission: Submission, cases: Sequence[Case]) -> str:
             if isinstance(x, float):
                 name = submission.compiled(case).parameters[k].name
                 numbers.setdefault(name, []).append(x)
-            elif k not in case.expected and torch.is_tensor(x) and x.is_floating_point():
+            elif torch.is_tensor(x) and not (k in case.expected and _is_blank(x)):
                 tensors.append(x.flatten().double())
     text = ""
     if tensors:
@@ -174,6 +174,14 @@ def _inputs(submission: Submission, cases: Sequence[Case]) -> str:
     for name, passed in numbers.items():
         text += f"; {name} from {min(passed):.3g} to {max(passed):.3g}"
     return text
+
+
+def _is_blank(x: Any) -> bool:
+    """Return True if a tensor has the content of a new output: NaN, or the least integer."""
+    import torch
+
+    least = torch.nan if x.is_floating_point() else torch.iinfo(x.dtype).min
+    return bool(((x == least) | (x != x)).all())
 
 
 def shared_out(
@@ -350,7 +358,7 @@ def check_values(
         never = None if device == "gpu" else _never_stored(submission, case, position, report.codes)
         shown = str(report)
         if never is not None:
-            left, bad = int(never.sum()), report.wrong
+            left, bad = int(never[torch.from_numpy(report.codes != 0)].sum()), report.wrong
             some = f"{left:,} of them never stored" if left < bad else "never stored"
             shown = shown.replace(EITHER, f" ({some if left else 'stored by threads'})")
         kinds, found = _findings(submission, case) if device == "virtual" else ((), "")
@@ -459,8 +467,8 @@ def _changed_error(name: str, before: Any, after: Any, label: str) -> GateError:
 
 
 def _never_stored(submission: Submission, case: Case, position: int, codes: Any) -> Any:
-    """Return a mask of the wrong elements of an output that no thread stores; None if a tensor is
-    too large to inspect."""
+    """Return a mask of the elements of an output that no thread stores, without those updated in
+    place that are right; None if a tensor is too large to inspect."""
     import torch
 
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
@@ -470,7 +478,9 @@ def _never_stored(submission: Submission, case: Case, position: int, codes: Any)
         return None
     name = run.parameters[position].name
     found = footprint(run, *submission.arguments(case).values(), tensor=name, kind="store")
-    return torch.from_numpy((found.touched[name]["count"] == 0) & (codes != 0))
+    given = case.args[position]
+    blank = (given != given).numpy()  # NaN, as in a fresh output, even where NaN is expected
+    return torch.from_numpy((found.touched[name]["count"] == 0) & ((codes != 0) | blank))
 
 
 def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]:
