@@ -165,6 +165,9 @@ class Listener:
         """Called when these threads' stores to shared memory become visible to asynchronous
         operations."""
 
+    def on_fence(self, m: Batch, mask: Array | None) -> None:
+        """Called when these threads execute a memory fence between threads."""
+
     def on_product(self, m: Batch, product: Product) -> None:
         """Called when a `wgmma` starts to read its operands."""
 

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["UNPUBLISHED", "asynchronous", "not_rescaled", "overlapping"]
 
+_SENT = r"asynchronous operation started by [^:]* wrote at [^:]*: \S*mbarrier_init\("
 UNPUBLISHED = Misconception(
-    "a relaxed arrival publishes nothing, so another block may send its pair before it sees this "
-    "block's mbarrier. Call `cute.arch.mbarrier_init_fence()` after `mbarrier_init`.",
-    lambda e: "mbarrier_init(" in e.text and "block-lifetime" not in e.kinds,
+    "a pair may be sent before its sender sees the other block's mbarrier. The thread that calls "
+    "`mbarrier_init` also has to call `cute.arch.mbarrier_init_fence()`, after it and before "
+    "`cluster_arrive_relaxed`, which publishes nothing else.",
+    lambda e: "block-lifetime" not in e.kinds and bool(re.search(_SENT, " ".join(e.text.split()))),
 )
 
 

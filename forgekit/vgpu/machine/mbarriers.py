@@ -63,7 +63,7 @@ class Mbarriers:
     def __init__(self, machine: Groups, wait_queue: WaitQueue) -> None:
         self.machine: Groups = weakref.proxy(machine)
         self.wait_queue = wait_queue
-        self._valid: Array | None = None  # True for each word that is an mbarrier
+        self._known: Array | None = None  # the content of each word that is an mbarrier, or 0
         self._bytes: Array | None = None  # expected and arrived bytes in each word's phase
 
     @property
@@ -94,17 +94,16 @@ class Mbarriers:
                 f"initialises an mbarrier with a count of {counts.min():,}, but the count must be "
                 f"1 to {MOST_ARRIVALS:,}"
             )
-        if self._valid is None:
-            self._valid = np.zeros(len(self._words), bool)
+        if self._known is None:
+            self._known = np.zeros(len(self._words), np.uint64)
         none = np.zeros_like(counts)
-        self._words[words] = pack(State(none, counts, counts, none))
-        self._valid[words] = True
+        self._words[words] = self._known[words] = pack(State(none, counts, counts, none))
 
     def invalidate(self, words: Array) -> None:
         """Execute `mbarrier.inval`, after which the kernel may use the memory for other data."""
         self.read(words)
-        assert self._valid is not None
-        self._valid[words] = False
+        assert self._known is not None
+        self._known[words] = 0
 
     def read(self, words: Array) -> Array:
         """Return the 64-bit content of mbarriers.
@@ -113,8 +112,7 @@ class Mbarriers:
             KernelError: a word is not an mbarrier.
         """
         found = self._words[words]
-        good = (found >> np.uint64(_MARK)) == 1
-        if self._valid is None or not (good & self._valid[words]).all():
+        if self._known is None or ((found != self._known[words]) | (found == 0)).any():
             raise self._error(
                 "uses an mbarrier that mbarrier_init() has not initialised or that has been "
                 "overwritten"
@@ -156,7 +154,8 @@ class Mbarriers:
             after = self._one_by_one(np.flatnonzero(midway), of, state, after, arrivals, tx, over)
         if not ends and over.any():
             raise self._error("arrives with noComplete but would end the phase")
-        self._words[unique] = pack(after)
+        assert self._known is not None
+        self._words[unique] = self._known[unique] = pack(after)
         self.wait_queue.made_progress()
         if over.any():
             self._phases_end(unique[over])

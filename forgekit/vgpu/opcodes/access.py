@@ -153,13 +153,24 @@ def st(ins: Instruction, d: Decoder) -> Step:
 
 
 @opcode(
-    "prefetch", "prefetchu", "membar", "fence", "discard", "applypriority", "nanosleep",
-    "griddepcontrol", "setmaxnreg", "pmevent",
+    "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol",
+    "setmaxnreg", "pmevent",
 )  # fmt: skip
 def no_effect(ins: Instruction, d: Decoder) -> Step:
     """Do nothing: on the virtual GPU, every store is visible immediately, and launches run one
     after another."""
     return lambda m: None
+
+
+@opcode("membar", "fence")
+def fence(ins: Instruction, d: Decoder) -> Step:
+    """Report memory fences to the listeners; the fences have no other effect."""
+
+    def step(m: Machine, mask: Array | None) -> None:
+        for listener in m.listeners:
+            listener.on_fence(m, mask)
+
+    return d.guarded(step)
 
 
 @opcode("fence.proxy")

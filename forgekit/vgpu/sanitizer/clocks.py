@@ -26,7 +26,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.machine import WARP, pack_lanes
 
 _EVERYONE = -1  # a barrier number that no program uses
-_FIRST = 1  # the first epoch of each warp; 0 in a vector means that nothing of a warp precedes
+FIRST = 1  # the first epoch of each warp; 0 in a vector means that nothing of a warp precedes
 
 
 class PartSync(NamedTuple):
@@ -71,7 +71,7 @@ class WarpClocks:
         self._split = (n_blocks // team, team, n_warps)
         counted = self.team_warps * (2 if engines else 1)
         epochs = np.zeros((n_blocks // team, counted), np.int32)
-        epochs[:, : self.team_warps] = _FIRST
+        epochs[:, : self.team_warps] = FIRST
         self._start = Snapshot(epochs, None)
         self.now = self._start
         self._part_syncs: list[PartSync] = []
@@ -211,11 +211,11 @@ class SyncClocks:
             self._open, self._ended = np.pad(self._open, more), np.pad(self._ended, more)
         return self._slots[numbers]
 
-    def arrive(self, warps: Array, numbers: Array, *, relaxed: bool = False) -> None:
-        """Record that warp `warps[i]` of the batch arrives at barrier `numbers[i]`. relaxed: True
-        if its arrival proves only that its block has started."""
+    def arrive(self, warps: Array, numbers: Array, published: Array | None = None) -> None:
+        """Record that warp `warps[i]` of the batch arrives at barrier `numbers[i]`. published: for
+        each warp of the batch, the epochs that its arrival publishes; None for all earlier ones."""
         rows = self._clocks.own().reshape(-1, self._open.shape[1])
-        rows = np.minimum(rows, _FIRST) if relaxed else rows
+        rows = rows if published is None else published
         at = self._entries(numbers)
         np.maximum.at(self._open, at, rows[warps])
         ticking = np.zeros(len(rows), bool)

@@ -19,7 +19,7 @@ from forgekit.vgpu.floats import Array
 from forgekit.vgpu.listeners import Access, Listener
 from forgekit.vgpu.machine import WARP
 from forgekit.vgpu.ptx.dataflow import copied
-from forgekit.vgpu.sanitizer.clocks import AsyncToken, Snapshot, SyncClocks
+from forgekit.vgpu.sanitizer.clocks import FIRST, AsyncToken, Snapshot, SyncClocks
 from forgekit.vgpu.sanitizer.findings import Report
 from forgekit.vgpu.sanitizer.messages import (
     HAS_LEFT,
@@ -54,6 +54,9 @@ class ClusterSync(Listener):
         self._lifetimes = Lifetimes(m.cluster_blocks, m.n_threads // WARP)
         self._untouched = False  # True until the first access after all threads have met
         self._unfenced = UnfencedStores(m, self._clocks, self._unit, self._report)
+        relaxed = ("barrier", "cluster", "arrive", "relaxed")
+        self._relaxes = any(i.opcode[:4] == relaxed for i in m.program.instructions)
+        self._fenced: Array | None = None  # of each warp, the epochs that precede its last fence
 
     def on_batch_end(self, m: Batch) -> None:
         for visits, bad in self._lifetimes.too_late(self._clocks.now):
@@ -68,11 +71,27 @@ class ClusterSync(Listener):
 
     def on_cluster_arrive(self, m: Batch, mask: Array | None) -> None:
         warps = np.flatnonzero(m.lanes(mask).any(axis=1))
-        # a fence anywhere may publish the arriving warps' accesses
-        relaxed = "relaxed" in m.program.instructions[m.pc].opcode and not m.program.has_fence
-        self._barrier.arrive(warps, warps // self._clocks.team_warps, relaxed=relaxed)
+        relaxed = "relaxed" in m.program.instructions[m.pc].opcode
+        published = self._before_fences() if relaxed else None
+        self._barrier.arrive(warps, warps // self._clocks.team_warps, published)
         everyone = bool(m.expand(mask).sum() == m.expand(m.alive).sum())
         self._untouched = everyone and not relaxed
+
+    def on_fence(self, m: Batch, mask: Array | None) -> None:
+        if self._relaxes:
+            fencing = np.asarray(m.lanes(mask).any(axis=1))
+            fenced = self._before_fences().copy()
+            fenced[fencing] = self._clocks.own().reshape(fenced.shape)[fencing]
+            self._fenced = fenced
+            self._clocks.tick(fencing)
+
+    def _before_fences(self) -> Array:
+        """Return, for each warp, the epochs that a relaxed arrival publishes: those before its last
+        fence, and at least the start of its block."""
+        if self._fenced is None:
+            own = self._clocks.own()
+            return np.minimum(own, FIRST).reshape(-1, own.shape[-1])
+        return self._fenced
 
     def on_cluster_done(self, m: Batch, clusters: Array) -> None:
         self._barrier.end(np.flatnonzero(clusters))
@@ -92,6 +111,7 @@ class ClusterSync(Listener):
         for part in (self._clocks, self._barrier, self._mbarriers, self._lifetimes):
             part.restart()
         self._unfenced.everyone_met()
+        self._fenced = None
 
     # -- mbarriers --------------------------------------------------------------------------------
     def on_mbarrier(self, m: Batch, what: str, who: Array, words: Array) -> None:

@@ -113,9 +113,15 @@ def reduction_buffer_sum_kernel(
     rank = cute.arch.block_idx_in_cluster()
     sPart = smem((WARPS, cluster))
     mbar = smem(1, Int64).iterator
+    if const_expr(bug == "fence_first"):
+        cute.arch.mbarrier_init_fence()
     if tidx == 0:
-        cute.arch.mbarrier_init(mbar, 1)  # BUG block_barrier
-    cute.arch.mbarrier_init_fence()
+        cute.arch.mbarrier_init(mbar, 1)  # BUG block_barrier, fence_first, other_fence
+    if const_expr(bug == "other_fence"):
+        if warp == 1:
+            cute.arch.mbarrier_init_fence()
+    elif const_expr(bug != "fence_first"):
+        cute.arch.mbarrier_init_fence()
     if const_expr(bug == "block_barrier"):
         cute.arch.sync_threads()
     else:
@@ -132,6 +138,7 @@ def reduction_buffer_sum_kernel(
         mine = sPart.iterator + cute.crd2idx((warp, rank), sPart.layout)
         bits = total.bitcast(Int32)
         # BUG block_barrier, wrong_parity, without_expect_tx, without_wait, leaves
+        # BUG fence_first, other_fence
         cute.arch.store_async_dsmem(mine, bits, mbar, lane)
     if rank == 0 or const_expr(bug != "leaves"):
         if const_expr(bug == "wrong_parity"):
@@ -150,6 +157,8 @@ def reduction_buffer_sum_kernel(
 @family(args=lambda: (fk.randn(3, 600), fk.empty(3, 4)),
         want=lambda x, y: x.sum(1, keepdim=True).expand(-1, 4), bugs=(
     Bug("block_barrier", COPY, "Others may send before the mbarrier is made.", also=LIFETIME),
+    Bug("fence_first", COPY, "The fence precedes what it has to publish.", also=RACE),
+    Bug("other_fence", COPY, "A warp that made no mbarrier executes the fence.", also=RACE),
     Bug("wrong_parity", COPY, "Blocks wait for the phase before the first.", also=UNCOUNTED),
     Bug("without_expect_tx", COPY, "The mbarrier counts no bytes.", also=UNCOUNTED),
     Bug("without_wait", COPY, "A block reads before it waits.", also=UNCOUNTED),

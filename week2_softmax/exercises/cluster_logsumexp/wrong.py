@@ -6,7 +6,7 @@ ARRIVE, WAIT = "    cute.arch.cluster_arrive_relaxed()\n", "    cute.arch.cluste
 RESCALED = "s * cute.math.exp(m - m_new, fastmath=True)"
 
 WRONG = (
-    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival publishes nothing"),
+    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "before its sender sees the other block's mbarrier"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the receiving block has started"),
     Wrong("eight bytes too few", {"16 * 8)": "15 * 8)"}, "has to expect the bytes of all 16"),
     Wrong("eight bytes too many", {"16 * 8)": "17 * 8)"}, "bytes or arrivals that never come"),

@@ -55,7 +55,10 @@ def two_blocks(mX: cute.Tensor, mY: cute.Tensor):
 """
 
 WRONG = (
-    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival publishes nothing"),
+    Wrong("another thread's fence", {"    cute.arch.mbarrier_init_fence()\n": "    if tidx == 32:\n        cute.arch.mbarrier_init_fence()\n"},
+          "thread that calls `mbarrier_init` also has to call"),
+    Wrong("the mbarrier overwritten", {"cute.make_layout((2, 4)), 8)": "cute.make_layout((2, 3)), 8)"}, "or that has been overwritten"),
+    Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "before its sender sees the other block's mbarrier"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the other block has started"),
     Wrong("eight bytes too few", {"4 * 8)": "3 * 8)"}, "has to expect the bytes of all four"),
     Wrong("eight bytes too many", {"4 * 8)": "5 * 8)"}, "each block receives four pairs of 8 bytes"),
