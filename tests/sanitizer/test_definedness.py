@@ -143,3 +143,21 @@ def test_runs_for_comparison_leave_the_results_of_the_first():
     x, y = fk.zeros(1, dtype=torch.int32), fk.zeros(1, dtype=torch.int32)
     fk.sanitize(fk.compile(picky, x, y, "zero"), x, y)
     assert y.item() == 0  # the first run reads all ones; a repeated run reads 0 and stores 1
+
+
+@partial(bank.launched, block=32)
+@cute.kernel
+def two_leftovers(mX, mY, bug):
+    """Add two unwritten numbers, each of which makes the sum NaN."""
+    tidx, _, _ = cute.arch.thread_idx()
+    sX = smem(8, mX.element_type)
+    if tidx == 0:
+        first = sX[2]
+        second = sX[3]
+        mY[0] = first + second
+
+
+def test_leftovers_that_have_an_effect_only_together_are_found():
+    x, y = fk.zeros(1), fk.zeros(1)
+    (finding,) = fk.sanitize(fk.compile(two_leftovers, x, y, ""), x, y).findings
+    assert finding.kind == "uninitialised-shared" and "reaches mY[0]" in finding.message

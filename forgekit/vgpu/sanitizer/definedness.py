@@ -148,15 +148,18 @@ class Definedness(Listener):
 
     # -- comparison of runs -------------------------------------------------------------------
     def compare(self, run: Run) -> None:
-        """Repeat the launch and report each line whose undefined values have an effect. Insert
-        these findings among the others in execution order."""
+        """Repeat the launch and report each line whose undefined values have an effect, or all
+        lines if only their values together have one. Insert these findings among the others in
+        execution order."""
         lines: dict[object, set[int]] = defaultdict(set)
         for _, pc, _ in self._blank:
             lines[self._report.line(pc) or pc].add(pc)
         every = frozenset().union(*lines.values())
         told: list[int] = []  # the numbers of the reported sights
         if self._first_difference(run, every) is not None:
-            for pcs in map(frozenset, lines.values()):
+            for pcs in (*map(frozenset, lines.values()), every):
+                if pcs == every and told:
+                    break
                 other = self._first_difference(run, pcs)
                 if other is not None:
                     m, batch, number = self._machine, self._batch, self._sights
