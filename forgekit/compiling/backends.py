@@ -12,6 +12,7 @@ import ctypes
 import functools
 import inspect
 import io
+import sys
 import tempfile
 import threading
 from abc import ABC, abstractmethod
@@ -27,7 +28,7 @@ from forgekit import layouts
 from forgekit.compiling.fingerprint import portable_path, this_process
 from forgekit.compiling.parameters import Job
 from forgekit.compiling.specs import TensorSpec
-from forgekit.errors import PlatformError, UsageError, got_needed, usage_error
+from forgekit.errors import PlatformError, UsageError, got_needed, is_user_file, usage_error
 from forgekit.vgpu import HOST
 
 Launch = Callable[..., None]
@@ -35,7 +36,7 @@ Parts = dict[str, bytes]  # maps names to the parts of a compiled function that 
 
 _EXPORTED = "forgekit_entry"
 _TRACE_S = 30.0  # the time limit for a function's Python code, which builds the kernel
-_LOCAL = threading.local()  # timer: this thread's limit
+_LOCAL = threading.local()  # traced: set when this thread has traced a function
 
 
 @dataclass(frozen=True)
@@ -297,8 +298,8 @@ def _check_before_passes() -> None:
     run_passes = Compiler.compile
 
     def checked(self: Any, module: Any, *args: Any, **options: Any) -> Any:
-        if timer := getattr(_LOCAL, "timer", None):
-            timer.cancel()
+        if traced := getattr(_LOCAL, "traced", None):
+            traced.set()
         for operation in _on_host(module.operation):
             if operation.name.startswith("nvvm."):
                 raise DeviceCodeError(str(operation.location))
@@ -321,17 +322,28 @@ class EndlessTraceError(BaseException):
 def _tracing() -> Iterator[None]:
     """Raise EndlessTraceError in this thread if CuTe DSL still executes the function's Python code,
     which builds the kernel, after `_TRACE_S`."""
-    thread = ctypes.c_ulong(threading.get_ident())
-    stop = functools.partial(
-        ctypes.pythonapi.PyThreadState_SetAsyncExc, thread, ctypes.py_object(EndlessTraceError)
-    )
-    _LOCAL.timer = threading.Timer(_TRACE_S, stop)
-    _LOCAL.timer.daemon = True
-    _LOCAL.timer.start()
+    _LOCAL.traced = ended = threading.Event()
+    thread = threading.get_ident()
+    threading.Thread(target=_stop, args=(thread, ended), daemon=True).start()
     try:
         yield
     finally:
-        _LOCAL.timer.cancel()
+        ended.set()
+
+
+def _stop(thread: int, ended: threading.Event) -> None:
+    """Raise EndlessTraceError in a thread after `_TRACE_S`, unless `ended` is set by then.
+
+    It is raised between two steps of the user's code: an exception in a function that the
+    compiler's C++ code calls ends the process.
+    """
+    wait = _TRACE_S
+    while not ended.wait(wait):
+        frame, wait = sys._current_frames().get(thread), 0.003
+        if frame is not None and is_user_file(frame.f_code.co_filename):
+            error = ctypes.py_object(EndlessTraceError)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
+            return
 
 
 def _on_host(operation: Any) -> Iterator[Any]:
