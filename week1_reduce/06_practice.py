@@ -130,7 +130,7 @@ fk.exercise("week1/row_dots").grade(row_dots)
 #
 # Signature: `count_equal(x, v, y)`; the host function is `count_equal(mX, v: cutlass.Int32, mY)`.
 #
-# **Required**: one warp per row, no float32.
+# **Required**: one warp per row, no floating-point numbers.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -132,7 +132,7 @@ def _sharing(p: Profile) -> float:
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # no warp or cluster barriers
 _HALF = r"(add|sub|mul|fma)\.(\w+\.)*b?f16(x2)?\b"
 _CLUSTER = r"barrier\.cluster\.arrive"
-_DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.f32"
+_DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.b?f(16|32|64)"
 # all shuffles except the one that broadcasts the warp's index
 _SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"
 
@@ -153,11 +153,11 @@ FACTS: dict[str, Fact] = {
     ),
     "halves": Fact(
         "16-bit floating-point operation", " beyond one per stored element", _halves, most=True,
-        none="no additions or products of 16-bit numbers", ptx=_HALF,
+        ptx=_HALF,
     ),
     "floats": Fact(
-        "float32 instruction", " per warp", _per_warp(_FLOAT), most=True, none="no float32",
-        ptx=_FLOAT,
+        "floating-point instruction", " per warp", _per_warp(_FLOAT), most=True,
+        none="no floating-point numbers", ptx=_FLOAT,
     ),
     "shared_bytes": Fact(
         "byte", " of shared memory per block", lambda p: p.shared_bytes, most=True,

@@ -13,6 +13,15 @@ WRONG = (
         "got -3731",
     ),
     Wrong(
+        "counts in float64",
+        {
+            "found = Int32(0)": "found = cutlass.Float64(0.0)",
+            "found += 1": "found += cutlass.Float64(1.0)",
+            "mY[row] = found": "mY[row] = found.to(Int32)",
+        },
+        "Floating-point instructions per warp",
+    ),
+    Wrong(
         "with negatives",
         {"mX[row, n] == v": "mX[row, n] == v or mX[row, n] == -v"},
         "got 191* 164* 171* 178*",
@@ -58,7 +67,7 @@ WRONG = (
             "found += 1\n": "found += 1.0\n",
             "mY[row] = found": "mY[row] = found.to(Int32)",
         },
-        "the task asks for no float32",
+        "the task asks for no floating-point numbers",
     ),
     Wrong(
         "no number below 0",
