@@ -178,7 +178,7 @@ def _one_number_above(e: Evidence) -> bool:
 
 
 FINITE_START = Misconception(
-    "every wrong element is the same number, which exceeds every element of its row: the "
+    "every wrong element is the same number, which exceeds the expected one: the "
     "kernel treats that number as an element. Start a maximum at −∞.",
     _one_number_above,
 )

@@ -35,6 +35,7 @@ index, but often that is all it needs.
     result=_ramp,
     sizes=[(8,), (1,), (128,), (2500,), (129,), (257,)],
     count=[(8,), (100_003,)],
+    exact=True,
     in_place=True,
     misconceptions=[
         looks_like(lambda y: y, "in this call, y keeps its old values: the kernel stores nothing, or stores them again."),

@@ -9,6 +9,8 @@ WRONG = (
     Wrong("5 forgotten", {"5 + 3 * i": "3 * i"}, "the kernel does not add 5"),
     Wrong("3 forgotten", {"5 + 3 * i": "5 + i"}, "does not multiply the index of the element by 3"),
     Wrong("thread for element", {"5 + 3 * i": "5 + 3 * tidx"}, "values start again at 5"),
+    Wrong("2.99999 for 3", {"cutlass.Float32(5 + 3 * i)": "5.0 + 2.99999 * cutlass.Float32(i)"},
+          "With n = 8, float32, the result"),
     Wrong("nothing stored", {"mY[i] = ": "y = "}, "keeps its old values"),
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "the last 2,372 elements (128 to 2499)"),
     Wrong("a fixed grid", {GRID: "grid=(1000, 1, 1)"}, "number of threads from the length"),

@@ -46,7 +46,7 @@ The index `n - i` is off by one: with it, thread 0 reads `mX[n]`. Try it and rea
 message.
 """,
     entry="reverse",
-    inputs=lambda draw, n: (draw.places(n),),
+    inputs=lambda draw, n: (draw.places(n) if n < 9 else draw(n),),
     result=lambda x: x.flip(0),
     sizes=[(8,), (1,), (128,), (2500,), (129,), (257,)],
     count=[(8,), (150_003,)],

@@ -38,6 +38,14 @@ WRONG = (
         },
         "the task asks for no barriers",
     ),
+    Wrong(
+        "fractions lost",
+        {
+            "@cute.kernel": "import cutlass\n\n\n@cute.kernel",
+            "= back": "= back.to(cutlass.Int32).to(mX.element_type)",
+        },
+        "With n = 9, float32, the result is wrong",
+    ),
     Wrong("nothing", {LOADS: "pass", STORES: "        pass"}, "x is unchanged"),
     Wrong(
         "within the block",

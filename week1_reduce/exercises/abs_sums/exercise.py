@@ -66,13 +66,13 @@ each value.
     entry="abs_sums",
     inputs=_inputs,
     result=_sums,
-    sizes=[(16,), (1,), (1000,), (1025,), (31,), (5000,), (1024,), (1023,), (2055,)],
+    sizes=[(16,), (1,), (1000,), (1025,), (1024,), (1031,), (5000,), (1023,), (2055,)],
     count=[(100,), (40_003,)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: torch.stack([p.double().sum() for p in x.split(PIECE)]),
                    "the kernel adds the elements with their signs."),
-        looks_like(_whole_vectors, "no lane adds the elements after the last whole vector."),
+        looks_like(_whole_vectors, "in this call, no lane adds the elements after the last whole vector."),
         Misconception("a load reaches past the end: whole vectors have the indices 0 to n // vec - 1, "
                       "and the remaining elements begin at index n // vec * vec.", _load_past_the_end),
     ],

@@ -12,6 +12,7 @@ WRONG = (
                                "total += cute.arch.fmax(value, -value)": "total += value"},
           "with their signs"),
     Wrong("tail ignored", {TAIL: ""}, "after the last whole vector"),
+    Wrong("a tail of at most 3", {"if j < n and": "if lane < 3 and j < n and"}, "With n = 1,031, float16"),
     Wrong("tail in every warp", {"if j < n and j // 1024 == piece:": "if j < n:"},
           "a single element differs"),
     Wrong("vectors rounded up", {"if i < n // vec:": "if i < cute.ceil_div(n, vec):"},

@@ -41,7 +41,7 @@ sizes are often powers of two, but the remainder at the end of a row or a grid r
     sizes=[(2, 100), (2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
     count=[(3, 100), (40, 1000)],
     misconceptions=[
-        looks_like(lambda x, y: _tree(x, 0), "when 3 words are left, the third never reaches the sum."),
+        looks_like(lambda x, y: _tree(x, 0), "when 3 words are left, the third is missing from the sum."),
         looks_like(lambda x, y: _tree(x, 1), "when an odd number of words is left, the round "
                    "adds a word that an earlier round has already added."),
         looks_like(lambda x, y: x[:, ::96].double().sum(1), "the result contains only the sum of "

@@ -4,11 +4,14 @@ from forgekit.lessons.wrong import Wrong
 
 WRONG = (
     Wrong("as given", {"(left + 1) // 2": "left // 2", "if tidx < left - half:": "if tidx < half:"},
-          "the third never reaches the sum"),
+          "the third is missing from the sum"),
     Wrong("rounded up, all of them add", {"if tidx < left - half:": "if tidx < half:"},
           "adds a word that an earlier round"),
     Wrong("never the first", {"tidx < left - half": "tidx > 0 and tidx < left - half"},
           "only the sum of thread 0"),
+    Wrong("the last word added in the same round", {"(left + 1) // 2": "left // 2", "if tidx < left - half:": "if tidx < half:",
+          "sSum[tidx + half]\n": "sSum[tidx + half]\n        if tidx == half and left % 2 == 1:\n            sSum[0] += sSum[left - 1]\n"},
+          "Why: when 3 words are left"),
     Wrong("one addition too few", {"tidx < left - half": "tidx < left - half - 1"}, "m = 2, n = 100, float32, the result"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},
           "asks for at most 7 barriers"),

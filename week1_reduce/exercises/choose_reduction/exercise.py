@@ -21,6 +21,7 @@ CASES = (
     ((100_000, 512, F32), "16 vectors for each of 8 lanes are still allowed."),
     ((100_000, 1024, F16), "16 bytes are 8 elements of float16, so this row has 128 vectors."),
     ((100_000, 2048, F32), "512 vectors are 16 for each lane of a warp."),
+    ((100_000, 4096, F16), "512 vectors of float16 are 16 for each lane of a warp."),
     ((100_000, 2052, F32), "513 vectors are more than 16 per lane of a warp."),
     ((3000, 8192, F16), "1,024 vectors are too many for a warp."),
     ((264, 131_072, F32), "264 rows with one block each give enough blocks, so there are no parts."),
@@ -28,9 +29,11 @@ CASES = (
                         "256 threads: use more threads per row, which makes more blocks."),
     ((2105, 1024, F32), "the last block is not full, but it counts: 264 blocks are enough."),
     ((64, 524_288, F32), "264 blocks for 64 rows allow 4 parts per row."),
+    ((66, 524_288, F32), "264 blocks for 66 rows allow exactly 4 parts per row."),
     ((44, 524_288, F32), "264 blocks for 44 rows allow 6 parts per row, but the number of parts "
     "is a multiple of 4."),
     ((1, 16_384, F32), "a part has at least 1,024 vectors, and this row has 4,096."),
+    ((1, 32_768, F16), "a part has at least 1,024 vectors, and this row of float16 has 4,096."),
     ((1, 12_400, F32), "the row has only three parts of at least 1,024 of its 3,100 vectors, fewer than "
                        "four, so it stays whole."),
     ((1, 16_380, F32), "the row has only three parts of at least 1,024 of its 4,095 vectors, fewer than "

@@ -41,6 +41,11 @@ WRONG = (
     Wrong("float parts", {PARTS: "min(264 / m, vectors / 1024) // 4 * 4"}, "return whole numbers"),
     Wrong("two types", {"n * dtype.itemsize // 16": "n // (4 if 'float32' in str(dtype) else 8)"},
           "2 elements of float64"),
+    Wrong("parts of 4,096 elements in any type", {"vectors // 1024": "n // 4096"},
+          "this row of float16 has 4,096"),
+    Wrong("4 elements in any type for a warp", {"vectors <= 16 * t": "(n // 4 if t == 32 else vectors) <= 16 * t"},
+          "512 vectors of float16 are 16"),
+    Wrong("fewer than 66 rows for parts", {PARTS: f"{PARTS} * (m < 66)"}, "allow exactly 4 parts"),
     Wrong("a list", {"return threads, max(parts, 1)": "return [threads, max(parts, 1)]"},
           "gives [8, 1]; needed (8, 1). [ ]"),
 )  # fmt: skip

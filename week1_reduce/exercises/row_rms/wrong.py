@@ -30,9 +30,12 @@ WRONG = (
         "With m = 2, n = 5, float32"),
     Wrong("1e-12 added to the mean", {ROOT: "cute.math.sqrt(mean + 1e-12)"}, "With m = 3, n = 31"),
     Wrong("a reciprocal root", {"cute.math.sqrt(mean)": "(mean * cute.math.rsqrt(mean))"}, "NaN: 1 in actual"),
-    Wrong("squares in bfloat16", {"total += value * value": """if cutlass.const_expr(mX.element_type is cutlass.BFloat16):
-            total += (mX[row, n] * mX[row, n]).to(Float32)
-        else:
-            total += value * value"""}, "16-bit floating-point operations beyond one per stored element"),
+    Wrong("each element doubled in its own type", {"value = mX[row, n].to(Float32)":
+        "value = (mX[row, n] + mX[row, n]).to(Float32) * 0.5"}, "16-bit floating-point operations beyond one per stored element"),
     Wrong("N through float16", {"Float32(mX.shape[1])": "cutlass.Float16(mX.shape[1]).to(Float32)"}, "With m = 2, n = 2,049, float32"),
+    Wrong("N rounded to the input's type", {"Float32(mX.shape[1])": "mX.element_type(mX.shape[1]).to(Float32)"},
+          "With m = 4, n = 2,049, float16"),
+    Wrong("bfloat16 sums of the threads", {"sSum[tidx] = total\n":
+        "sSum[tidx] = total\n    if cutlass.const_expr(mX.element_type is cutlass.BFloat16):\n"
+        "        sSum[tidx] = total.to(cutlass.BFloat16).to(Float32)\n"}, "n = 257, bfloat16 is also wrong"),
 )  # fmt: skip

@@ -30,6 +30,11 @@ WRONG = (
         "Start a maximum at −∞",
     ),
     Wrong(
+        "the largest begins at 0",
+        {"first, second = -Float32.inf": "first, second = Float32(0.0)"},
+        "which exceeds the expected one",
+    ),
+    Wrong(
         "without the last in a thousand",
         {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1] - mX.shape[1] // 1000, 32)"},
         "n = 1,001, float32, the result",

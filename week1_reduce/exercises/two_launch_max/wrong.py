@@ -7,7 +7,7 @@ PART = "    best = -Float32.inf\n    for k in range"
 
 WRONG = (
     Wrong("a piece begins at 0", {PIECE: PIECE.replace("-Float32.inf", "Float32(0.0)")},
-          "which exceeds every element of its row"),
+          "which exceeds the expected one"),
     Wrong("the parts begin at 0", {PART: PART.replace("-Float32.inf", "Float32(0.0)")},
           "got 0, expected"),
     Wrong("a quarter of a piece", {"range_constexpr(4)": "range_constexpr(1)"},
