@@ -1236,7 +1236,7 @@ fk.predictions()
 # | a store before `cluster_wait` | none: the run stops | yes |
 # | an mbarrier that expects too few bytes | correct in the usual order | in adversarial schedules |
 # | an mbarrier that expects too many | none | yes: a deadlock |
-# | no fence before a relaxed arrival | correct | no: only the PTX shows it |
+# | no fence before a relaxed arrival | correct | in adversarial schedules |
 #
 # **The bad number:** at 262,144 elements, `cluster` reaches 83 % of a copy's speed. And training
 # also needs the gradient, which reads *two* rows.

@@ -13,8 +13,9 @@ __all__ = ["NAN_FROM_NOTHING"]
 
 
 def _nan_of_numbers(e: Evidence) -> bool:
-    """Return True if threads stored NaN where a number is expected."""
-    if not e.got or (e.never is not None and e.never.any()):
+    """Return True if threads stored NaN where a number is expected, and read no unwritten shared
+    memory."""
+    if not e.got or "uninitialised-shared" in e.kinds or (e.never is not None and e.never.any()):
         return False
     position = next(iter(e.got))
     return bool((e.got[position].isnan() & ~e.case.expected[position].isnan()).any())
@@ -22,6 +23,7 @@ def _nan_of_numbers(e: Evidence) -> bool:
 
 NAN_FROM_NOTHING = Misconception(
     "there is NaN where a number is expected. NaN comes from inf - inf, as in a part that holds only "
-    "-inf or no elements, or from inf / inf, 0 / 0 or 0 * inf.",
+    "-inf or no elements, from inf / inf, 0 / 0 or 0 * inf, or from words of shared memory that no "
+    "thread has written.",
     _nan_of_numbers,
 )

@@ -142,8 +142,8 @@ rows, the limit of a grid's y.)
         Misconception("a pair may be sent only after the receiving block has started and initialised its mbarrier: "
              "call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Misconception("a pair is read before it has arrived: the mbarrier has to expect the bytes of all "
-             "16, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
+        Misconception("a pair is read before it has arrived, or two are sent to one slot. Each of the 16 pairs needs its own "
+             "slot, the mbarrier has to expect the bytes of all 16, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the 16 warps has its own slot, chosen by rank and warp."),
     ],

@@ -10,6 +10,8 @@ WRONG = (
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the receiving block has started"),
     Wrong("eight bytes too few", {"16 * 8)": "15 * 8)"}, "has to expect the bytes of all 16"),
     Wrong("eight bytes too many", {"16 * 8)": "17 * 8)"}, "bytes or arrivals that never come"),
+    Wrong("two lanes send each pair", {"    if tidx % 32 == 0:\n        pair": "    if tidx % 16 == 0:\n        pair", "16 * 8)": "32 * 8)"},
+          "or two are sent to one slot"),
     Wrong("all to one place", {"(rank * 4 + cute.arch.warp_idx())": "cute.arch.warp_idx()"},
           "each of the 16 warps has its own slot"),
     Wrong("the first share alone", {"m, s = sPart[0, tidx % 16], sPart[1, tidx % 16]":

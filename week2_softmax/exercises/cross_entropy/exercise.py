@@ -19,13 +19,15 @@ def _inputs(draw, m, n):
     x = hard_rows(draw, m, n)
     x[2::3] += 30_000
     x[3::4] = far_below(x[3::4])
-    for rows, column in ((x[::3], 40), (x[1::6], 72), (x[4::6], 104)):
+    for rows, column in ((x[::3], 40), (x[1::6], 88), (x[4::6], 104)):
         rows[:, column : column + 1] += 200  # in warp 1, 2 or 3; all others are negligible
     if n > 1000 and n % 7 == 0:  # all later exponentials are rounded alike in a 16-bit type
         x[0], x[0, 128:] = 3, 3 - 21 / 32
     target = some_targets(draw, m, n)
     if n > 1 and target[0] == x[0].argmax():  # m − x[target] would be 0
         target[0] = (target[0] + 1) % n
+    if 40 < n < 1000:
+        x[0, target[0]] -= 5_000  # a large loss; the exponential was negligible before
     return x, target
 
 
@@ -151,8 +153,8 @@ between.
         looks_like(_with(not_in_merge), "the sums of the threads are added without rescaling, although each is relative to its own maximum."),
         looks_like(_with(not_in_loop), "a thread's sum keeps terms relative to an older maximum: whenever the maximum "
                    "grows, rescale the sum so far."),
-        _if(False, looks_like(_relative_to(_of_warp_0), "the maximum of warp 0 is used for the whole row: relative to it, the exponentials of "
-                              "another warp overflow.")),
+        _if(False, looks_like(_relative_to(_of_warp_0), "a number far below the row's maximum is subtracted, such as the maximum of warp 0: the largest "
+                              "exponential overflows.")),
         _if(True, looks_like(_of_quotient, "a logarithm of the quotient has exactly this result: an exponential below the smallest float32 is 0, and "
                              "the logarithm of 0 is −∞.")),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),

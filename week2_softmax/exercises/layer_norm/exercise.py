@@ -110,8 +110,8 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "
                    "belongs under it."),
         Misconception("the mean is correct: each wrong row is x - mean with a wrong factor, or NaN, so look at the "
-             "variance and its root. Near a million, float32 has steps of 1/16: the mean of the squares minus the square of "
-             "the mean has few correct digits there.", _scaled),
+             "variance and its root. If the square of the mean is subtracted from the mean of the squares, the difference has "
+             "few correct digits near a million, where float32 has steps of 1/16.", _scaled),
     ],
     more=lambda make: (read_at_most(make, (5, 100), {0: 1}),),
 )  # fmt: skip

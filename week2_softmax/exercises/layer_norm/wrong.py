@@ -26,7 +26,7 @@ WRONG = (
     Wrong("distances from 1000", {SQUARES: SHIFTED, VARIANCE: f"{VARIANCE} - (mean - 1000.0) * (mean - 1000.0)"},
           "each wrong row is x - mean with a wrong factor"),
     Wrong("mean of squares less square of mean",
-          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few correct digits there"),
+          {SQUARES: ONE_PASS, VARIANCE: f"{VARIANCE} - mean * mean"}, "has few correct digits near a million"),
     Wrong("registers without an element", {SQUARES: SQUARES.replace("tidx + 128 * k", "tidx")
           .replace("< mX.shape[1]", ">= 0")}, "each adds the square of 0 - mean"),
     Wrong("nothing is read", {"            x = mX[row, tidx + 128 * k].to(Float32)\n": "            x = Float32(0.0)\n"}, "no thread reads mX"),
@@ -43,6 +43,7 @@ WRONG = (
           "not multiplied by the weight"),
     Wrong("no eps", {"variance + eps": "variance"}, "the values are those of an eps of 0"),
     Wrong("eps written in", {"variance + eps": "variance + 1e-5"}, "eps, such as 0.00001"),
+    Wrong("the variance at least 0.001", {"variance + eps": "cute.arch.fmax(variance, 1e-3) + eps"}, "If the square of the mean is subtracted"),
     Wrong("eps in float16", {"variance + eps": "variance + eps.to(cutlass.Float16).to(Float32)"}, "float32, the result is wrong"),
     Wrong("eps and 0.00001", {"variance + eps": "variance + eps + 1e-5"}, "With m = 2, n = 100, float32, the result is wrong"),
     Wrong("the larger of variance and eps", {"variance + eps": "cutlass.max(variance, eps)"}, "of an eps of 0"),

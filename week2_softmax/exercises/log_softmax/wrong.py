@@ -23,6 +23,11 @@ WRONG = (
     Wrong("the maximum begins at 0", {"m, s = -Float32.inf": "m, s = Float32(0.0)"}, "a number far above them is subtracted"),
     Wrong("a guard for masked rows with a threshold", {"        log_s = cute": "        if m_row < -10000.0:\n            m_row, s = Float32(0.0), Float32(0.0)\n        log_s = cute"},
           "Does a maximum start at a finite number"),
+    Wrong("the maximum of half the lanes", {"warp_reduction_max(m)": "shuffle_sync(cute.arch.warp_reduction_max(m, threads_in_group=16), 0)"},
+          "Inf: 24 in actual, 0 in expected"),
+    Wrong("the first element for the maximum", {"m, s = -Float32.inf": "m, s = mX[row, 0].to(Float32)", "m_new = cute.arch.fmax(m, value)": "m_new = m"},
+          "Inf: 4 in actual, 0 in expected"),
+    Wrong("results of at least -1000", {STORE: f"cute.arch.fmax({STORE}, -1000.0)"}, "got -1000, expected"),
     Wrong("three passes", {LOOP: "            m = cute.arch.fmax(m, value)\n",
           "        s = cute.arch.warp_reduction_sum(" + MERGE + ")\n":
           "        for n in range(lane, mX.shape[1], 32):\n            s += cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True)\n"

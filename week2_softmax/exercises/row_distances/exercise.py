@@ -120,8 +120,8 @@ To change the vector width, you change one tile in the CuTe kernel, but every ad
                    "being subtracted."),
         looks_like(lambda x, z, y: (x.double() - z.double()).square().sum(1).sqrt(), "the result is the root of "
                    "the sum."),
-        looks_like(lambda x, z, y: (x.double() - z.double())[:, :128].square().sum(1), "each lane loads "
-                   "one vector: columns from 128 on are missing."),
+        looks_like(lambda x, z, y: (x.double() - z.double())[:, :128].square().sum(1), "in this call, "
+                   "columns from 128 on are missing, as if each lane loaded one vector."),
     ],
     more=lambda make: (_arrays(make),),
     praise="You have written the same loads without a layout.",

@@ -21,7 +21,8 @@ WRONG = (
     Wrong("z added", {"(row, i), 4) - z": "(row, i), 4) + z"}, "z is added to x"),
     Wrong("the root", {"y[row] = total": "y[row] = cute.math.sqrt(total)"}, "the result is the root"),
     Wrong("one vector per lane", {LOOP: "for i in range(4 * lane, cutlass.min(N, 128), 128):"},
-          "each lane loads one vector"),
+          "as if each lane loaded one vector"),
+    Wrong("the last vector, if their number is odd", {LOOP: "for i in range(4 * lane, cutlass.max(N // 8 * 8, 4), 128):"}, "in this call, columns from 128 on are missing"),
     Wrong("one element per load", {LOOP: "for i in range(lane, N, 32):",
           LOADS: "d = x[row, i] - z[row, i]", SUM: "total += d * d"}, "asks for 16 bytes per load"),
     Wrong("a kernel of tensors", {"x: cutlass.Array, z: cutlass.Array, y: cutlass.Array":

@@ -135,8 +135,11 @@ def _x(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
 def _values(submission: Submission) -> str:
     op, _ = _made(submission)
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
-        shapes = (_x(3, 5, dtype=dtype), _x(2, 3, 4, dtype=dtype), _x(7, 2, dtype=dtype).T)
-        for x, t in zip(shapes, (T, ANOTHER_T, 0.75), strict=True):
+        xs = (
+            _x(3, 5, dtype=dtype), _x(7, 2, dtype=dtype).T,
+            _x(3, 2, 4, dtype=dtype).transpose(0, 1), _x(8, dtype=dtype)[::2],
+        )  # fmt: skip
+        for x, t in zip(xs, (T, ANOTHER_T, 0.75, T), strict=True):
             before = x.clone()
             y = _tried(f"A call with x of shape {tuple(x.shape)}", lambda x=x, t=t: op(x, t))
             if not torch.equal(x, before):
@@ -150,7 +153,7 @@ def _values(submission: Submission) -> str:
                     f"softmax(x / t): it has shape {tuple(y.shape)}, {str(y.dtype)[6:]}, and begins "
                     f"with {_begin(y)} instead of {_begin(want)}."
                 )
-    return "3 shapes in 3 types"
+    return "4 shapes in 3 types"
 
 
 def _begin(y: Tensor) -> str:
@@ -163,16 +166,17 @@ def _gradient(submission: Submission) -> str:
     kept: list[Tensor] = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
         y = op(x, T)
-    _tried("`op(x, t).sum().backward()`", lambda: y.sum().backward())
+    for z in (x, _x(2, 3, 4).requires_grad_(), _x(5).requires_grad_()):
+        _tried("`op(x, t).sum().backward()`", lambda z=z: op(z, T).sum().backward())
     dy = _x(5, 2).T
     for t in (T, ANOTHER_T):
         dx = _tried("A gradient", lambda t=t: torch.autograd.grad(op(x, t), x, dy)[0])
         (want,) = torch.autograd.grad((x / t).softmax(-1), x, dy)
-        if not torch.allclose(dx, want):
+        if not torch.allclose(dx, want, rtol=1e-10, atol=1e-12):
             same = torch.allclose(dx, want * t)
             raise GateError(
                 f"dx is not the gradient of softmax(x / t) with t = {t}: its first element is "
-                f"{dx[0, 0]:.4g}, expected {want[0, 0]:.4g}.",
+                f"{dx[0, 0]:.10g}, expected {want[0, 0]:.10g}.",
                 "dx is t times the expected gradient. `backward` divides by the t that it receives, "
                 "which is enough." if same else "",
             )  # fmt: skip
@@ -226,7 +230,8 @@ def _look_at_two_calls(op: Any) -> None:
 def _opcheck(submission: Submission) -> str:
     op, _ = _made(submission)
     x = _x(3, 5, dtype=torch.float32).requires_grad_()
-    cases = ((x, T), (_x(4, 2).T.requires_grad_(), T))
+    strided = (_x(4, 2).T, _x(3, 2, 4).transpose(0, 1), _x(8)[::2])
+    cases = ((x, T), *((x.requires_grad_(), T) for x in strided))
     for case in cases:
         with warnings.catch_warnings():  # opcheck turns on anomaly mode, which prints warnings
             warnings.simplefilter("ignore")
@@ -248,7 +253,8 @@ def _look_at_fakes(op: Any, x: Tensor) -> None:
     """Check the fakes of both operators, of which `opcheck` in PyTorch 2.11 checks neither the
     strides nor the second one."""
     with Called() as called:
-        op(x, T).backward(_x(*x.shape[::-1], dtype=x.dtype).T)
+        dy = _x(*x.shape[::-1], dtype=x.dtype).permute(*range(x.dim())[::-1])
+        op(x, T).backward(dy)
     for name in filter(called.calls.__contains__, NAMES):
         of, args, kwargs, result = called.calls[name]
         with FakeTensorMode() as mode:

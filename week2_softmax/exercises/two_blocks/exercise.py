@@ -92,8 +92,8 @@ with 8 or 16 blocks and more vectors per thread.
         Misconception("a pair may be sent only after the other block has started and initialised its "
              "mbarrier: call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
-        Misconception("a pair is read before it has arrived: the mbarrier has to expect the bytes of all "
-             "four pairs, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
+        Misconception("a pair is read before it has arrived, or two are sent to one slot. Each pair needs its own slot, the mbarrier "
+             "has to expect the bytes of all four pairs, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the four warps has its own slot, chosen by rank and warp."),
         Misconception("whole warps have no elements of this row, their maximum is -inf, and -inf - (-inf) is NaN.",
