@@ -55,6 +55,7 @@ def two_blocks(mX: cute.Tensor, mY: cute.Tensor):
 """
 
 WRONG = (
+    Wrong("the first element of each vector for the maximum", {"x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "x[0]"}, "With m = 5, n = 4, float32"),
     Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "a relaxed arrival publishes nothing"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the other block has started"),
     Wrong("eight bytes too few", {"4 * 8)": "3 * 8)"}, "has to expect the bytes of all four"),
