@@ -27,7 +27,7 @@ def _inputs(draw, heads, length, dim):
     so that exp overflows and each key has a new maximum; around -120 or far below, so that all
     exponentials are 0; and plain except for the first key of warp 2, whose score is 110 above the
     others. If the length is a multiple of four, the first key of warp 3 also exceeds the small
-    scores, and with three or more heads the first key of warp 1 the plain ones. If the number of
+    scores, and with three or more heads the second key of warp 1 the plain ones. If the number of
     heads is a multiple of five below 50, scale is 0."""
     scale = (1 if heads % 3 else -1) * draw.number(0.6, 0.9) / math.sqrt(dim)
     q, k, v = draw(heads, dim), draw(heads, length, dim), draw(heads, length, dim)
@@ -46,7 +46,7 @@ def _inputs(draw, heads, length, dim):
         )
         q[2::4, 0] = 4
     if length % 4 == 0 and heads > 2:
-        k[0::4, 1:2] += 110 * along[0::4, None]
+        k[0::4, 5:6] += 110 * along[0::4, None]
     k[3::4, 2:3] += 110 * along[3::4, None]
     if length % 4 == 0:
         k[2::4, 3:4] += 110 * along[2::4, None]

@@ -36,6 +36,7 @@ KEEP_O = "        sO[warp, lane + 32 * d] = rO[d]"
 BARRIER = "    cute.arch.sync_threads()\n"
 
 WRONG = (
+    Wrong("the first score for the maximum", {"m_new = cute.arch.fmax(m, score)": "m_new = m if m > -Float32.inf else score"}, "With heads = 3, length = 8, dim = 32, float32"),
     Wrong("o not rescaled", {RESCALE_O: "rO[d] = rO[d] + new * mV"}, "o is not rescaled when"),
     Wrong("s not rescaled", {STEP: "m, s = m_new, s + new"}, "s is not rescaled when"),
     Wrong("warps added as they are", {"factor = cute.math.exp2(sM[w] - m, fastmath=True)":

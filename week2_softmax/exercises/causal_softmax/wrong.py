@@ -8,6 +8,7 @@ SCALED = "(x - m) * math.log2(math.e)"
 STORE = "mY[row, col] = rX[k].to(mY.element_type)"
 
 WRONG = (
+    Wrong("the maximum of half of the lanes", {"cute.arch.warp_reduction_max(x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))": "cute.arch.shuffle_sync(cute.arch.warp_reduction_max(x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0), threads_in_group=16), 0)"}, "With m = 5, n = 24, float32"),
     Wrong("no mask", {KEPT: "if col < N:"}, "nothing is masked"),
     Wrong("a mask added", {f"{KEPT}\n                rX[k] = {LOAD}": f"""if col < N:
                 rX[k] = {LOAD} + (Float32(0.0) if col <= row + N - M else -Float32.inf)"""}, "adding −∞ is not enough"),

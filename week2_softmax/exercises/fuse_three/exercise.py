@@ -30,7 +30,8 @@ def _case(m: int, dtype: torch.dtype) -> Case:
     if scale == 1:
         x[2::4] = -(2.0**127)  # below numbers that often serve as -inf
         x[6::8] = 2.0**127
-    x[3::4, 300] += 110 / scale  # an exponential overflows relative to the other elements
+    x[3::8, 200] += 110 / scale  # an exponential overflows relative to the other elements
+    x[7::8, 300] += 110 / scale  # in the lower half of the lanes
     bias = fk.randn(1, 512, seed=5, device="virtual")
     specs = {
         0: fk.spec(x, static=[1], align=16),

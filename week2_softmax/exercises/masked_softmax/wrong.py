@@ -27,6 +27,7 @@ OF_ALL = """            value = mX[row, n].to(Float32)
 """
 
 WRONG = (
+    Wrong("the maximum of half of the lanes", {"cute.arch.warp_reduction_max(m)": "cute.arch.shuffle_sync(cute.arch.warp_reduction_max(m, threads_in_group=16), 0)"}, "With m = 5, n = 24, float32"),
     Wrong("masked by a factor", {LAST + EXP + "\n                y = e / s": f"            y = {EXP} / s * mMask[row, n].to(Float32)"},
           "not with a factor"),
     Wrong("masked at the end only", {TAKES_PART: """            if n >= 0:

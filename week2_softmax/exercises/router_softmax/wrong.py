@@ -57,6 +57,7 @@ def _columns(loop: str, count: int, col: str) -> str:
 
 
 WRONG = (
+    Wrong("the maximum of one lane", {"cute.arch.warp_reduction_max(m, threads_in_group=8)": "cute.arch.shuffle_sync(m, cute.arch.lane_idx() // 8 * 8)"}, "With m = 5, n = 8, float32"),
     Wrong("no bias", {BIAS: ""}, "the bias has no effect"),
     Wrong("bias twice", {BIAS: BIAS + BIAS}, "added twice"),
     Wrong("bias subtracted", {" + mBias": " - mBias"}, "the bias is subtracted"),

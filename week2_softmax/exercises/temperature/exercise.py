@@ -19,6 +19,7 @@ def _inputs(draw, m, n):
     too large. Equal elements may be farther below 0 if x / t is exact."""
     x, t = hard_rows(draw, m, n, masked=True, low=1000, spread=False), T[(m + n // 8) % 4]
     t = FAR.get(n, t)
+    x[3::5, 2 * n // 3] += 200 * t  # far above the maximum of the lower half of the lanes
     if t != T[-1]:
         x[4::5] = -(2.0**127) * min(t, 1)
     if n in FAR:  # weights of ordinary size in the first row

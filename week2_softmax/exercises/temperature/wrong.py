@@ -6,6 +6,8 @@ FACTOR = "factor = LOG2_E / t"
 POWER = "power = cute.math.fma(x, cute.full_like(x, factor), cute.full_like(x, -m * factor))"
 
 WRONG = (
+    Wrong("the maximum of half of the lanes", {"cute.arch.warp_reduction(m, cute.arch.fmax)": "cute.arch.shuffle_sync(cute.arch.warp_reduction_max(m, threads_in_group=16), 0)"},
+          "With m = 4, n = 480, float32"),
     Wrong("t left out", {FACTOR: "factor = Float32(LOG2_E)"}, "t has no effect"),
     Wrong("times t", {FACTOR: "factor = LOG2_E * t"}, "multiplied by t"),
     Wrong("log2 e left out", {FACTOR: "factor = 1.0 / t"}, "log₂ e is missing"),

@@ -15,8 +15,10 @@ def _alone(x: torch.Tensor) -> torch.Tensor:
 
 
 def _inputs(draw, m, n):
-    """Return hard rows, of which the third begins with -inf, for all lanes of a warp."""
+    """Return hard rows, of which the third begins with -inf, for all lanes of a warp, and every fifth
+    ends with an element far above the others."""
     x = hard_rows(draw, m, n, spread=False)
+    x[4::5, -1] += 200
     if n > 128:
         x[2:3, :128] = -torch.inf
     return (x,)

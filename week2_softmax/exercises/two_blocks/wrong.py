@@ -59,6 +59,7 @@ WRONG = (
           "thread that calls `mbarrier_init` also has to call"),
     Wrong("the mbarrier overwritten", {"cute.make_layout((2, 4)), 8)": "cute.make_layout((2, 3)), 8)"}, "or that has been overwritten"),
     Wrong("no fence", {"    cute.arch.mbarrier_init_fence()\n": ""}, "before its sender sees the other block's mbarrier"),
+    Wrong("the first element of each vector for the maximum", {"x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "x[0]"}, "With m = 5, n = 4, float32"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the other block has started"),
     Wrong("eight bytes too few", {"4 * 8)": "3 * 8)"}, "has to expect the bytes of all four"),
     Wrong("eight bytes too many", {"4 * 8)": "5 * 8)"}, "each block receives four pairs of 8 bytes"),
