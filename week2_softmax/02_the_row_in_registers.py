@@ -661,10 +661,10 @@ for step in (vectors, reciprocal, mul_sub, folded):
 #
 # Compute `y = softmax(x / t)` of each row for a number t > 0, the *temperature*: a small t sharpens
 # the weights, and a large t evens them out. Rows have up to 1,024 elements; N is a multiple of 8.
-# Support float32 and bfloat16; compute in float32. Some elements are −∞. Keep the row in registers;
-# read and write it once. Each element may take a maximum, **one FMA, one `ex2`**, an addition and a
-# multiplication, but no division, so t adds no cost. You may use this notebook's `exp2` and `fma`.
-# Signature: `temperature(x, t, y)`.
+# Support float32 and bfloat16; compute in float32. Some elements are −∞; a row of −∞ gives NaN, as
+# in torch. Keep the row in registers; read and write it once. Each element may take a maximum,
+# **one FMA, one `ex2`**, an addition and a multiplication, but no division, so t adds no cost. You
+# may use this notebook's `exp2` and `fma`. Signature: `temperature(x, t, y)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store, no shared memory.
 #

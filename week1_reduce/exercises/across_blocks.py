@@ -135,6 +135,6 @@ def fenced(make: Callable[..., Case], size: tuple[int, ...]) -> Group:
                 "the same ticket.",
                 'Write scope="gpu", or leave the scope out.',
             )
-        return "a fence before the counter and one after it"
+        return "the store of each part, the count and the loads of the parts are in order"
 
     return Group("Fences", run)

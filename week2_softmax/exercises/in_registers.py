@@ -41,6 +41,7 @@ def arithmetic(
 
         return measure
 
+    fused = of(r"fma\.")
     gates = [
         Counter(
             of(pattern),
@@ -48,7 +49,7 @@ def arithmetic(
             at_most=most,
             misconceptions=[
                 counted(
-                    lambda p, of=pattern: of == ARITHMETIC,
+                    lambda p, of=pattern: of == ARITHMETIC and fused(p) < 0.9,
                     "a product and a sum are two "
                     "operations, or one as an FMA: `x * a + b` in float32.",
                 )

@@ -73,5 +73,5 @@ expression, check that parentheses balance, or evaluate a polynomial in this way
         "the best piece: 4 - 1 + 2 + 1 = 6",
         {"x": [coloured([-2, 1, -3, 4, -1, 2, 1, -5, 4], {3: 0, 4: 0, 5: 0, 6: 0})], "y": [[("6", 0)]]},
     ),
-    praise="Every merge kept left and right in order.",
+    praise="Right for largest sums that begin and end at every place that was tried.",
 )  # fmt: skip

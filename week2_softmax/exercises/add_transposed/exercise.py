@@ -47,5 +47,5 @@ mapping from coordinates to addresses is the difficult part.
         found("uninitialised-shared", "a thread reads an element of the tile that no thread has stored: "
               "check the order of its two indices, and the predicate of the store."),
     ],
-    praise="You have changed the layout but no index.",
+    praise="Rows and columns of one tile, both without a bank conflict.",
 )  # fmt: skip

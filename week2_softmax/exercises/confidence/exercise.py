@@ -82,7 +82,7 @@ of values instead of the column, this is flash attention.
     entry="confidence",
     inputs=_inputs,
     result=lambda x: (x.softmax(1).amax(1), _first(x)),
-    sizes=[(3, 5), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
+    sizes=[(3, 5), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (400, 200), (3, 129), (9, 30)],
     count=[(9, 200), (64, 300)],
     dtypes=("float32", "float16"),
     misconceptions=[

@@ -36,6 +36,8 @@ WRONG = (
     Wrong("a sum near 1 taken for 1", {WEIGHT: "(1.0 / (s if s > 1.0001 else Float32(1.0)))"}, "expected 0.99995"),
     Wrong("read twice", {SHUFFLES: AGAIN + SHUFFLES}, "Bytes requested by loads"),
     Wrong("sum rounded to the type of x", {"(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n": "(mX[row, n].to(Float32), Float32(1.0), Int32(n)))\n            s = s.to(mX.element_type).to(Float32)\n"}, "float16, the result is wrong"),
+    Wrong("each lane's sum rounded to the type of x", {SHUFFLES: "        s = s.to(mX.element_type).to(Float32)\n" + SHUFFLES},
+          "m = 400, n = 200, float16 is also wrong"),
     Wrong("no predicate on the row", {"    if row < mX.shape[0]:": "    if row >= 0:"}, "Out of bounds"),
     Wrong("the maximum begins at -1e38", {
         "m, s, at = -Float32.inf": "m, s, at = Float32(-1e38)"}, "float32, the result is wrong"),

@@ -35,7 +35,7 @@ def _case(m: int, dtype: torch.dtype) -> Case:
     bias = fk.randn(1, 512, seed=5, device="virtual")
     specs = {
         0: fk.spec(x, static=[1], align=16),
-        1: fk.spec(bias, static=[0, 1], align=16),
+        1: fk.spec(bias, static=[1], align=16),
         3: fk.spec(y, static=[1], align=16),
     }
     expected = (x.double() * scale + bias).softmax(1)

@@ -31,6 +31,7 @@ def divided_kernel(mY: cute.Tensor):
 _LAST = "    divided_kernel(mY).launch(grid=(mX.shape[0], 1, 1), block=(32, 1, 1))\n"
 _SECOND = _LAUNCH.replace("(mX,", "(mY,")
 WRONG = (
+    Wrong("one bias per row", {"read(mBias, 0)": "read(mBias, row)"}, "reads mBias["),
     Wrong("the maximum of half of the lanes", {"        m = cute.arch.warp_reduction(m, cute.arch.fmax)": "        m = cute.arch.shuffle_sync(cute.arch.warp_reduction_max(m, threads_in_group=16), 0)"}, "With 4×512, the result is wrong"),
     Wrong("only larger blocks", {"@cute.jit\ndef fuse_three(": _DIVIDED + _BIASED,
                                  _FUSED: "        x = rY.load()\n", "rY.store(e * (1.0 / s))":

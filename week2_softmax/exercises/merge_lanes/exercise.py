@@ -5,16 +5,18 @@ import torch
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
 
+from ..unseen import NAN_FROM_NOTHING
+
 
 def _inputs(draw, rows):
-    """Return pairs of 32 lanes per row; some lanes have no elements, and in every fifth row no lane
-    has any."""
+    """Return pairs of 32 lanes per row; some lanes have no elements, in two of five rows all from
+    the fourth lane on, and in every fifth row all."""
     m, s = draw(rows, 32) * 30, draw(rows, 32).abs() + 1
     m[1::3] -= 1000
     m[3::6] += 1e5  # above what often limits a maximum
     m[5::6] = -(2.0**127)  # below what often passes for -inf
     nothing = torch.arange(rows * 32).reshape(rows, 32) % 7 == 3
-    nothing[4::5] = True
+    nothing[1::5, 3:] = nothing[3::5, 3:] = nothing[4::5] = True
     return torch.where(nothing, -torch.inf, m), torch.where(nothing, 0.0, s)
 
 
@@ -22,11 +24,6 @@ def _merged(m, s):
     top = m.amax(1)
     shift = torch.where(top.isneginf(), 0.0, top)
     return torch.stack((top, (s * (m - shift[:, None]).exp()).sum(1)), 1)
-
-
-def _unguarded(m, s, y):
-    top = m.double().amax(1)
-    return torch.stack((top, (s * (m.double() - top[:, None]).exp()).sum(1)), 1)
 
 
 def _column(alternative):
@@ -61,7 +58,7 @@ the sums. But that requires all pairs at the same time, and a loop over a row se
     misconceptions=[
         looks_like(_column(lambda m, s: s.sum(1)), "the sums are added without rescaling, but each is relative "
                    "to its own lane's maximum."),
-        looks_like(_unguarded, "the sum is NaN only where no lane has an element: -inf - (-inf)."),
+        NAN_FROM_NOTHING,
         looks_like(lambda m, s, y: torch.stack((m[:, 0], s[:, 0]), 1), "the result is lane 0's pair: "
                    "the pairs of the other lanes never reach it."),
         looks_like(lambda m, s, y: _merged(m.double()[:, ::2], s.double()[:, ::2]), "only 16 of the 32 "

@@ -9,8 +9,12 @@ SHUFFLE_M = "            other_m = cute.arch.shuffle_sync_bfly(m, offset=16 >> k
 SHUFFLE_S = "            other_s = cute.arch.shuffle_sync_bfly(s, offset=16 >> k)\n"
 
 WRONG = (
+    Wrong("guarded after the loop only", {
+        "            shift = Float32(0.0) if both == -Float32.inf else both\n": "            shift = both\n",
+        "        if lane == 0:\n": "        if m == -Float32.inf:\n            s = Float32(0.0)\n        if lane == 0:\n",
+    }, "With rows = 3, float32"),
     Wrong("sums added as they are", {OWN: "", OTHER: "            s += other_s\n"}, "added without rescaling"),
-    Wrong("no guard", {GUARD: "shift = both"}, "only where no lane has an element"),
+    Wrong("no guard", {GUARD: "shift = both"}, "NaN comes from inf - inf"),
     Wrong("no shuffles", {"range_constexpr(5)": "range_constexpr(0)"}, "never reach it"),
     Wrong("maximum alone", {OWN: "", OTHER: ""}, "still that of lane 0"),
     Wrong("shuffled after the maximum has changed", {

@@ -18,7 +18,7 @@ WRONG = (
     Wrong("some sums not stored", {"    sMax[warp, lane], sSum[warp, lane] = m, s\n": "    sMax[warp, lane] = m\n    if m > -Float32.inf:\n        sSum[warp, lane] = s\n"},
           "which no thread of its block has written"),
     Wrong("six warps store their pairs", {"    sMax[warp, lane], sSum[warp, lane] = m, s\n": "    if warp < 6:\n        sMax[warp, lane], sSum[warp, lane] = m, s\n"},
-          "words of shared memory that no thread has written"),
+          "byte 768, which no thread"),
     Wrong("two warps compute the pairs", {"k in range(warp, mX.shape[0], 8):\n            m, s":
           "k in range(warp if warp < 2 else mX.shape[0], mX.shape[0], 2):\n            m, s",
           "k in range(warp, mX.shape[0], 8):\n            e": "k in range(warp if warp < 2 else mX.shape[0], mX.shape[0], 2):\n            e"},
