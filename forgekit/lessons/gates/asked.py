@@ -73,14 +73,17 @@ def _main(p: Profile) -> Launch:
 
 def _per_warp(ptx: str) -> Callable[[Profile], float]:
     """Return a function that computes the number of these instructions per warp, in the launch in
-    which it is largest."""
+    which it is largest. Broadcasts from lane 0 before the first load do not count, because the
+    compiler adds one for the warp's index."""
 
     def measure(p: Profile) -> float:
         found = [0.0]
         for x in p.launches:
             warps = math.prod(x.grid) * -(-math.prod(x.block) // 32)
-            each = (i["warp_instructions"] for line in x.lines for i in line.instructions
-                    if re.match(ptx, i.text))  # fmt: skip
+            every = [i for line in x.lines for i in line.instructions]
+            loads = min((i.pc for i in every if re.match(_LOAD, i.text)), default=0)
+            each = (i["warp_instructions"] for i in every if re.match(ptx, i.text)
+                    and not (i.pc < loads and re.match(_BROADCAST, i.text)))  # fmt: skip
             found.append(sum(each) / max(warps, 1))
         return max(found)
 
@@ -133,8 +136,8 @@ _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # no warp or cluster bar
 _HALF = r"(add|sub|mul|fma)\.(\w+\.)*b?f16(x2)?\b"
 _CLUSTER = r"barrier\.cluster\.arrive"
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.b?f(16|32|64)"
-# all shuffles except the one that broadcasts the warp's index
-_SHUFFLE = r"shfl\.sync\.(?!idx\.b32 \S+ \S+ 0, 31)"
+_LOAD = r"(ld\.(\w+\.)*global|cp\.async)"
+_SHUFFLE, _BROADCAST = r"shfl\.sync", r"shfl\.sync\.idx\.b32 \S+ \S+ 0, 31"
 
 FACTS: dict[str, Fact] = {
     "launches": Fact("launch", "", lambda p: len(p.launches)),
