@@ -89,6 +89,12 @@ def _different() -> Iterator[Pair]:
     )
     yield Pair(
         x,
+        _matrix(1, 64, start=1),
+        "9 rows that start at a multiple of 16 bytes and a single row that starts 4 bytes later",
+        "a single row has no distance between rows, but its address still has to be a multiple of 16.",
+    )
+    yield Pair(
+        x,
         _own_storage(9, 64),
         "a storage at a multiple of 16 bytes and one 8 bytes later",
         "the offset in the storage is 0 in both, but the address of the first element decides.",
@@ -101,7 +107,7 @@ def _different() -> Iterator[Pair]:
     )
     yield Pair(
         x,
-        _matrix(9, 66, pitch=68),
+        _matrix(8, 66, pitch=68),
         "rows of 64 float32 elements and rows of 66 that are 68 elements apart",
         "every row begins at a multiple of 16 bytes, but 66 float32 elements are not whole vectors.",
     )
@@ -146,8 +152,8 @@ def _alike() -> Iterator[Pair]:
     )
     yield Pair(
         odd,
-        _matrix(9, 67),
-        "rows of 66 and rows of 67 float32 elements",
+        _matrix(1, 67),
+        "9 rows of 66 and a single row of 67 float32 elements",
         "neither has whole vectors, and both are read element by element.",
     )
     yield Pair(
@@ -173,7 +179,7 @@ def _alike() -> Iterator[Pair]:
 
 
 def _day(submission: Submission) -> str:
-    """Check that many shapes need few kernels, with two rules."""
+    """Check that many shapes need few kernels, with two rules, and the arguments of `choose`."""
     chance = random.Random(0)
     shapes = [(chance.randint(1, 3000), 4 * chance.randint(1, 700)) for _ in range(100)]
     found = {key_of(submission.value, _matrix(m, n), choose) for m, n in shapes}
@@ -195,6 +201,18 @@ def _day(submission: Submission) -> str:
                     "the key has to contain the tuple that `choose` returns, as it is.",
                 )
         seen[key] = result
+    needed, calls = (9, 64, torch.float16), []
+
+    def recorded(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
+        calls.append((m, n, dtype))
+        return choose(m, n, dtype)
+
+    key_of(submission.value, _matrix(*needed, pitch=72), recorded)
+    for received in calls:
+        if received != needed:
+            raise GateError(
+                f"For 9 × 64 float16 elements in rows 72 apart, `choose` received {received}; needed {needed}."
+            )
     return f"100 calls, {len(found)} kernels"
 
 

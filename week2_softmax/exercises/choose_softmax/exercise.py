@@ -42,6 +42,8 @@ CASES = (
     ((20_480, F32, "sm_75"), "there are no asynchronous copies before sm_80."),
     ((24_576, torch.float64, "sm_90a"), "at 8 bytes each, this row takes 192 kB."),
     ((98_304, torch.float8_e4m3fn, "sm_90a"), "at 1 byte each, this row takes 96 kB."),
+    ((24_580, F32, "sm_80"), "this row takes 16 bytes more than 96 kB."),
+    ((24_580, F32, "sm_90a"), "this row takes 16 bytes more than 96 kB."),
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ WRONG = (
     Wrong("shared memory in float32", {"n * dtype.itemsize": "4 * n"},
           "in shared memory, elements keep their own type"),
     Wrong("less than 96 kB", {"if row <= asked": "if row < asked"}, "exactly 96 kB"),
+    Wrong("96 kB without the remainder", {"if row <= asked": "if row // 1024 <= 96"}, "16 bytes more than 96 kB"),
     Wrong("any row is copied", {"row % 16 == 0": "row > 0"}, "cannot be copied asynchronously"),
     Wrong("four elements in any type", {"row % 16 == 0": "n % 4 == 0"}, "16 bytes are 8 elements of float16"),
     Wrong("eight elements in any type", {"row % 16 == 0": "n % 8 == 0"}, "16 bytes are 4 elements of float32"),
