@@ -24,15 +24,14 @@ _BOTH = [(5, 48), (1, 48), (300, 48), (1, 33), (7, 33), (9, 48)]
 @dataclass
 class _Compiler:
     """The object that the student's function receives as `compile`. made: its kernels; launches:
-    the addresses of their arguments; y: the output of the call; after: a copy of y and its version,
-    made after the latest launch; latest: among all compilers, the one whose kernel was launched
-    last."""
+    the addresses of their arguments; y: the output of the call; after: per kernel that has run, a copy
+    of y and its version then; latest: among all compilers, the one whose kernel was launched last."""
 
     arch: str | None
     made: list[CompiledKernel] = field(default_factory=list)
     launches: list[tuple[int, ...]] = field(default_factory=list)
     y: torch.Tensor = field(default_factory=lambda: torch.empty(0))
-    after: tuple[torch.Tensor, int] | None = None
+    after: list[tuple[torch.Tensor, int]] = field(default_factory=list)
     latest: ClassVar[_Compiler | None] = None
 
     def __call__(self, fn: Any, *args: Any, **options: Any) -> Callable[..., None]:
@@ -46,7 +45,7 @@ class _Compiler:
             given = (*args, *kwargs.values())
             self.launches.append(tuple(t.data_ptr() for t in given if isinstance(t, torch.Tensor)))
             kernel(*args, **kwargs)
-            self.after = self.y.clone(), self.y._version
+            self.after.append((self.y.clone(), self.y._version))
 
         return launch
 
@@ -94,6 +93,7 @@ class _Trial:
 
         self.seen.append((x, y))
         self.compiler.launches, self.compiler.y, _Compiler.latest = [], y, None
+        self.compiler.after = []
         before = len(self.compiler.made)
         try:
             self.call(x, y)
@@ -133,11 +133,16 @@ class _Trial:
             happened = f"With {label}, y is correct, but no kernel has written it."
             likely = "a kernel was launched on tensors other than the x and y of the call."
             raise GateError(happened, likely, "Call what `compile` returned with x and y.")
-        if self.compiler.after is not None:
-            written, version = self.compiler.after
+        if self.compiler.after:
+            written, version = self.compiler.after[-1]
             if y._version != version or not torch.equal(written, y):
                 happened = f"With {label}, `run` writes to y after the kernel's launch."
                 raise GateError(happened, look_at="Only the kernel may write to y.")
+        if len(self.compiler.after) > 1:
+            happened = f"Launches: {len(self.compiler.after)} for {label}; needed 1."
+            raise GateError(
+                happened, look_at="If fn added x to y, a second launch would add x again."
+            )
 
 
 def _of_the_compiler(error: Exception, label: str) -> GateError:
@@ -239,15 +244,15 @@ def _compilations(submission: Submission) -> str:
     return f"{len(_BOTH) + 3} calls, 3 compilations"
 
 
-def _rest_of_key(submission: Submission) -> str:
-    """Check calls with the same N that need another kernel."""
-    trial = _Trial.of(submission)
+def _unlike() -> Sequence[tuple[str, _Call]]:
+    """Return calls with various element types, strides and alignments."""
     plain = _tensors(5, 48)
     padded, half = _tensors(5, 48, pitch=64), _tensors(5, 48, torch.float16)
     brain, narrow = _tensors(5, 48, torch.bfloat16), _tensors(5, 40, pitch=64)
     by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
     wide, gaps = _tensors(5, 48, pitch=96), [t[:, ::2] for t in _tensors(5, 96)]
-    calls: Sequence[tuple[str, _Call]] = (
+    own = [torch.from_numpy(t.numpy()) for t in _tensors(5, 48, start=1)]  # starts its storage
+    return (
         ("5×48 float32", plain),
         ("5×48 float16", half),
         ("5×48 bfloat16", brain),
@@ -257,6 +262,7 @@ def _rest_of_key(submission: Submission) -> str:
         ("5×48, every second column of a 96-column matrix", (gaps[0], gaps[1])),
         ("5×48 that starts 8 bytes after a multiple of 16", by_eight),
         ("5×48 that starts 4 bytes after a multiple of 16", by_four),
+        ("5×48 whose storage starts 4 bytes after a multiple of 16", (own[0], own[1])),
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),
         ("5×48, only y 4 bytes after a multiple of 16", (plain[0], by_four[1])),
         ("5×48, only y float16", (plain[0], half[1])),
@@ -266,17 +272,23 @@ def _rest_of_key(submission: Submission) -> str:
         ("5×48, x with rows 64 elements apart instead of y", (padded[0], plain[1])),
         ("5×48, x 4 bytes after a multiple of 16 instead of y", (by_four[0], plain[1])),
         ("5×48, x float16 instead of y", (half[0], plain[1])),
-        ("5×48 float32 again", _tensors(5, 48)),
     )
-    for label, (x, y) in calls:
+
+
+def _rest_of_key(submission: Submission) -> str:
+    """Check that calls with the same N find the right kernels, and find them again."""
+    trial = _Trial.of(submission)
+    first = _unlike()
+    calls = (*first, *((f"{label} again", call) for label, call in _unlike()))
+    for k, (label, (x, y)) in enumerate(calls):
         y.fill_(float("nan"))
         before = len(trial.compiler.made)
         trial.run(x, y, label)
-    if len(trial.compiler.made) > before:
-        raise GateError(
-            "Compilations: 1 for 5×48 float32 again; needed 0, because the first call compiled its kernel.",
-            look_at="Keep every kernel in `kernels`, and find it by the same key.",
-        )
+        if k >= len(first) and (count := len(trial.compiler.made) - before):
+            raise GateError(
+                f"Compilations: {count} for {label}; needed 0, because such a call was made before.",
+                look_at="Keep every kernel in `kernels`, and find it by the same key.",
+            )
     return f"{len(calls)} calls"
 
 

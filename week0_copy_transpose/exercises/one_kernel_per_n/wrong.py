@@ -57,4 +57,11 @@ WRONG = (
           "every second column of a 96-column matrix, `run` chose a kernel that does not fit"),
     Wrong("launched on copies", {"kernels[key](x, y)": "kernels[key](x.clone(), y.clone())"},
           "every element of actual is NaN (never stored, or computed as NaN) first mismatches"),
+    Wrong("runs fn twice in the first call of a key", {f"compile(fn, {_SPECS})": f"compile(fn, {_SPECS})\n            kernels[key](x, y)"},
+          "Launches: 2 for 5×48; needed 1"),
+    Wrong("alignment from the offset in the storage", {"t.data_ptr(), 16": "t.storage_offset() * t.element_size(), 16"},
+          "whose storage starts 4 bytes after a multiple of 16, `run` chose"),
+    Wrong("a misfit compiled again in each call", {"t.stride(), ": "", "        kernels[key](x, y)\n\n": "        try:\n            kernels[key](x, y)\n"
+          f"        except Exception:\n            compile(fn, {_SPECS})(x, y)\n\n"},
+          "1 for 5×48 with rows 64 elements apart again; needed 0"),
 )  # fmt: skip
