@@ -21,6 +21,7 @@ import forgekit as fk
 from forgekit.lessons.wrong import wrong_solutions
 from forgekit.profiling import predictions
 from tests.book.conftest import ROOT
+from tests.lessons.submitted import load
 
 KERNEL = ROOT / "book" / "examples" / "kernel.py"
 
@@ -89,6 +90,26 @@ def test_it_counts_what_the_page_says(
 
 
 # -- the steps from a failing grade to the fix --------------------------------------------------
+@pytest.mark.parametrize(
+    ("week", "name", "mistake"),
+    [
+        ("week1_reduce", "week1/two_rows", "tree inside the predicate"),
+        ("week2_softmax", "week2/confidence", "no guard"),
+    ],
+)
+def test_a_week_shows_a_grade(
+    week: str, name: str, mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
+    e = fk.exercise(name)
+    (wrong,) = (w for w in wrong_solutions(e) if w.name == mistake)
+    known = " ".join(repr(e.grade(load(e, wrong.of(e.source.solution)))).split())
+    page = (ROOT / week / "README.md").read_text("utf-8")
+    shown = re.findall(r"^```text\n(NOT YET.+?)^```", page, re.M | re.S)[0].splitlines()
+    lines = [" ".join(line.split()) for line in shown if "…" not in line]
+    assert len(lines) > 5 and [line for line in lines if line not in known] == []
+
+
 def test_week_0_shows_the_output_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORGEKIT_PROGRESS", "off")
     e = fk.exercise("week0/lower_triangle")

@@ -28,7 +28,7 @@ WRONG = (
     Wrong(
         "four times the blocks",
         {"grid = " + GRID: "grid = (4 * cute.ceil_div(N, 32), cute.ceil_div(M, 8), 1)"},
-        "number of threads from the length",
+        "launch fewer threads, each of which moves more",
     ),
     Wrong("r repeated after 512", {"mR[j]": "mR[j & 511]"}, "m = 1, n = 513, float16"),
     Wrong(

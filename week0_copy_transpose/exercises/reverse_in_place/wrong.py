@@ -62,7 +62,7 @@ WRONG = (
         mX[n - 1 - j] = front""",
             "grid=(blocks,": "grid=(16,",
         },
-        "number of threads from the length",
+        "launch fewer threads, each of which moves more",
     ),
     Wrong(
         "two lanes exchange a pair",

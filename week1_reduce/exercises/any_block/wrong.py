@@ -11,7 +11,7 @@ WRONG = (
           "only the sum of thread 0"),
     Wrong("the last word added in the same round", {"(left + 1) // 2": "left // 2", "if tidx < left - half:": "if tidx < half:",
           "sSum[tidx + half]\n": "sSum[tidx + half]\n        if tidx == half and left % 2 == 1:\n            sSum[0] += sSum[left - 1]\n"},
-          "Why: when 3 words are left"),
+          "Looks like: when 3 words are left"),
     Wrong("one addition too few", {"tidx < left - half": "tidx < left - half - 1"}, "m = 2, n = 100, float32, the result"),
     Wrong("extra barrier", {"        left = half": "        cute.arch.sync_threads()\n        left = half"},
           "asks for at most 7 barriers"),
