@@ -40,7 +40,7 @@ keeps `r[j]` in a register and processes eight rows, the warps issue an eighth a
 """,
     entry="add_row",
     given=PICTURE,
-    inputs=lambda draw, m, n: (special(draw(m, n)), draw(n)),
+    inputs=lambda draw, m, n: (special(draw(m, n)), draw(n) * (torch.arange(n) % 5 != 4)),
     result=lambda x, r: x + r,
     sizes=[
         (3, 4),

@@ -11,6 +11,13 @@ FLAT = """    k = (by * cute.ceil_div(mZ.shape[1], 32) + bx) * 256 + ty * 32 + t
         mZ[k] = mX[k] + mR[k % mZ.shape[1]]"""
 
 WRONG = (
+    Wrong(
+        "no store where r is 0",
+        {
+            "        mZ[i, j] = mX[i, j] + mR[j]\n": "        if mR[j] != 0:\n            mZ[i, j] = mX[i, j] + mR[j]\n"
+        },
+        "the first of them is mZ[0, 4]",
+    ),
     Wrong("one index for both", {BODY: FLAT}, "counts down the columns"),
     Wrong("the row chooses", {"mR[j]": "mR[i]"}, "the *column* index must select"),
     Wrong("always the first of r", {"mR[j]": "mR[0]"}, "is x[i, j] + r[0], whatever its column"),
