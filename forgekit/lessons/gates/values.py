@@ -177,11 +177,10 @@ def _inputs(submission: Submission, cases: Sequence[Case]) -> str:
 
 
 def _is_blank(x: Any) -> bool:
-    """Return True if a tensor has the content of a new output: NaN, or the least integer."""
-    import torch
+    """Return True if a tensor has the content of a new output of `fk.empty`."""
+    from forgekit.tensors import poison
 
-    least = torch.nan if x.is_floating_point() else torch.iinfo(x.dtype).min
-    return bool(((x == least) | (x != x)).all())
+    return bool(((x == poison(x.dtype)) | (x != x)).all())
 
 
 def shared_out(
