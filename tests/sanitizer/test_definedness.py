@@ -152,8 +152,8 @@ def two_leftovers(mX, mY, bug):
     tidx, _, _ = cute.arch.thread_idx()
     sX = smem(8, mX.element_type)
     if tidx == 0:
-        first = sX[2]
-        second = sX[3]
+        first = sX[0]
+        second = sX[5]
         mY[0] = first + second
 
 
