@@ -21,6 +21,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 from xdist.scheduler import LoadScopeScheduling
 
 from forgekit.commands.notebook_outputs import KERNEL_ENVIRONMENT, volatile_patterns
+from forgekit.lessons.gates import submission
 from tests.forked_kernels import ForkedKernel
 from tests.pins import pinned
 
@@ -114,6 +115,12 @@ def _compare_outputs(self: IPyNbCell, test: list[Any], ref: list[Any], **options
 RunningKernel.execute_cell_input = _execute
 _nbval_setup, IPyNbFile.setup = IPyNbFile.setup, _start_kernel
 _nbval_compare, IPyNbCell.compare_outputs = IPyNbCell.compare_outputs, _compare_outputs
+
+
+@pytest.fixture(autouse=True)
+def _fixed_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make grades draw the same sizes in every run."""
+    monkeypatch.setattr(submission, "_SECRET", 1)
 
 
 class _Groups(LoadScopeScheduling):
