@@ -36,5 +36,6 @@ ALTERNATIVES = (
     Wrong("two halves", {ROUNDS: HALVES}),
     Wrong("partners half a list apart", {ROUNDS: FAR_PARTNERS}),
     Wrong("zeros up to a power of two", {ROUNDS: PADDED}),
+    Wrong("each sum begins with 0", {"a + b for": "0 + a + b for"}),
     Wrong("a NumPy array", {ROUNDS: ARRAY}),
 )

@@ -15,7 +15,7 @@ LENGTHS = (1, 2, 3, 5, 8, 31, 33, 64, 1000, 1024, 1025, 200_001)
 
 
 class Counted:
-    """Count the additions in which a number takes part."""
+    """Count the additions in which a number takes part, except those of 0."""
 
     def __init__(self, parts: tuple[int, ...], depth: int = 0) -> None:
         self.parts, self.depth = parts, depth
@@ -138,7 +138,7 @@ EXERCISE = Exercise(
     title="add in a tree",
     task="""
 Return the sum of a list of n ≥ 1 numbers. Add pairs, then add pairs of their sums, and so on. No
-number may go through more than log₂ n additions, rounded up. Use only `+`.
+number may go through more than log₂ n additions, rounded up; adding 0 does not count. Use only `+`.
 
 Signature: `pairwise(values)`.
 """,
