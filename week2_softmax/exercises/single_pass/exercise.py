@@ -102,6 +102,7 @@ the same.
         "block": 128,
         "sharing": 4,
         "barriers": 1,
+        "shuffles": 20,
         "shared_bytes": 256,
         "load_bytes": 16,
         "store_bytes": 16,

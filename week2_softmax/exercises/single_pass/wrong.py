@@ -48,6 +48,9 @@ WRONG = (
     Wrong("a pair of each thread in shared memory", {LANES_AND_WARPS: ALL_PAIRS, "sMax = smem.allocate_tensor(Float32, cute.make_layout(4)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(128)",
           "sSum = smem.allocate_tensor(Float32, cute.make_layout(4)": "sSum = smem.allocate_tensor(Float32, cute.make_layout(128)"},
           "Bytes of shared memory per block: 1,024"),
+    Wrong("a maximum of the warp per vector", {"largest = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)":
+          "largest = cute.arch.warp_reduction(x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0), cute.arch.fmax)"},
+          "the task asks for at most 20 shuffles per warp"),
     Wrong("no barrier", {SYNC: ""}, "Race in shared memory"),
     Wrong("two barriers", {SYNC: SYNC + SYNC}, "asks for at most 1 barrier"),
     Wrong("exponentials again", {LAST: AGAIN},
