@@ -10,7 +10,7 @@ import torch
 from forgekit.lessons.gates import GateError, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from forgekit.lessons.gates import Submission
     from forgekit.lessons.gates.submission import MakeCase
@@ -78,9 +78,12 @@ def steep(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def read_at_most(make: MakeCase, size: tuple[int, ...], times: Mapping[int, int]) -> Group:
+def read_at_most(
+    make: MakeCase, size: tuple[int, ...], times: Mapping[int, int], free: Callable | None = None
+) -> Group:
     """Return a group that counts the loads of each element. times: the position of an input -> the
-    allowed number."""
+    allowed number. free: returns a mask of the elements that may be loaded more often, from the
+    arguments."""
 
     def run(submission: Submission) -> str:
         from forgekit.tracing.footprint import footprint
@@ -91,6 +94,8 @@ def read_at_most(make: MakeCase, size: tuple[int, ...], times: Mapping[int, int]
         for position, most in times.items():
             name = kernel.parameters[position].name
             loads = touched[name]["loads"]
+            if free:
+                loads = np.where(free(*case.args), 0, loads)
             if loads.max() > most:
                 at = ", ".join(map(str, np.argwhere(loads > most)[0].tolist()))
                 raise GateError(

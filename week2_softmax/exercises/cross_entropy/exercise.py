@@ -10,7 +10,7 @@ from forgekit.lessons.gates import Misconception, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import far_below, hard_rows
+from ..rows import far_below, hard_rows, read_at_most
 from ..targets import IGNORED, some_targets
 from ..unscaled import FINITE, not_in_loop, not_in_merge
 
@@ -110,6 +110,10 @@ def _scaled_first(in_lse, at_target):
     return result
 
 
+def _at_target(x, target, *outputs):
+    return torch.arange(x.shape[1]) == target[:, None]
+
+
 def _nan_of_empty_warps(x, target, *outputs):
     if x.shape[1] > 96:  # each warp has an element
         raise ValueError
@@ -168,5 +172,6 @@ between.
         {"exp x": [["1", ("2", 0), "5"], ["5", "2", "1"]], "target": [[("1", 0)], ["-100"]],
          "lse": [["log 8"], ["log 8"]], "loss": [[("log 8 - log 2", 0)], ["0"]]},
     ),
+    more=lambda make: (read_at_most(make, (5, 100), {0: 1}, free=_at_target),),
     praise="You have read the largest tensor of a training step only once.",
 )  # fmt: skip

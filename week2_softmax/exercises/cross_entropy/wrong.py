@@ -27,6 +27,9 @@ SCALED = {
 WRONG = (
     Wrong("warps without an element", {GUARD: GUARD.replace("m > -Float32.inf", "m_warp >= m")}, "whole warps have no element"),
     Wrong("ignored target read", {"if target != -100": "if target != -1"}, "that target must be ignored"),
+    Wrong("column 0 read again for an ignored target", {"        loss, target = Float32(0.0), Int32(mT[row])\n":
+          "        loss, target = Float32(0.0), Int32(mT[row])\n        x_target = mX[row, target if target != -100 else Int32(0)].to(Float32)\n",
+          "mX[row, target].to(Float32)": "x_target"}, "the first is mX[1, 0]"),
     Wrong("lse rounded first", {LOSS: "loss = m + log_s - mX[row, target].to(Float32)"}, "minus x[target], gives exactly this result"),
     Wrong("sign", {LOSS: "loss = mX[row, target].to(Float32) - m - log_s"}, "the sign is reversed"),
     Wrong("no log s", {LOSS: "loss = m - mX[row, target].to(Float32)"}, "log s is missing"),
