@@ -272,6 +272,8 @@ def _unlike() -> Sequence[tuple[str, _Call]]:
         ("5×48, x with rows 64 elements apart instead of y", (padded[0], plain[1])),
         ("5×48, x 4 bytes after a multiple of 16 instead of y", (by_four[0], plain[1])),
         ("5×48, x float16 instead of y", (half[0], plain[1])),
+        ("5×48, x every second column, y the first half of 96", (gaps[0], wide[1])),
+        ("5×48, x the first half, y every second column of 96", (wide[0], gaps[1])),
     )
 
 

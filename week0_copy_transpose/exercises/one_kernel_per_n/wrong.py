@@ -4,6 +4,10 @@ from forgekit.lessons.wrong import Wrong
 
 _KEY = "(t.dtype, t.shape[1], t.stride(), math.gcd(t.data_ptr(), 16)) for t in (x, y)"
 _SPECS = "fk.spec(x, static=[1]), fk.spec(y, static=[1])"
+_KEEP = f"""        if key not in kernels:
+            kernels[key] = compile(fn, {_SPECS})
+        kernels[key](x, y)
+"""
 
 WRONG = (
     Wrong("M static, too", {_SPECS: "fk.spec(x, static=True), fk.spec(y, static=True)"},
@@ -55,6 +59,18 @@ WRONG = (
     Wrong("y for x", {"kernels[key](x, y)": "kernels[key](y, x)"}, "launched with tensors other"),
     Wrong("the distance of rows alone", {"t.stride(), ": "t.stride(0), "},
           "every second column of a 96-column matrix, `run` chose a kernel that does not fit"),
+    Wrong("the distance of x's columns left out", {_KEY: "(t.dtype, t.shape[1], t.stride(0), y.stride(1), math.gcd(t.data_ptr(), 16)) for t in (x, y)"},
+          "every second column, y the first half of 96, `run` chose a kernel that does not fit"),
+    Wrong("the last kernel per distance of y's columns", {_KEEP: """        kept = tuple((t.dtype, t.shape[1], t.stride(0), y.stride(1), math.gcd(t.data_ptr(), 16)) for t in (x, y))
+        if kernels.get(kept, [()])[0] != key:
+            kernels[kept] = key, compile(fn, fk.spec(x, static=[1]), fk.spec(y, static=[1]))
+        kernels[kept][1](x, y)
+"""}, "1 for 5×48 with rows 96 elements apart again; needed 0"),
+    Wrong("the last kernel alone", {_KEEP: f"""        if key not in kernels:
+            kernels.clear()
+            kernels[key] = compile(fn, {_SPECS})
+        kernels[key](x, y)
+"""}, "Compilations: 3 for 5×48, 1×48"),
     Wrong("launched on copies", {"kernels[key](x, y)": "kernels[key](x.clone(), y.clone())"},
           "every element of actual is NaN (never stored, or computed as NaN) first mismatches"),
     Wrong("runs fn twice in the first call of a key", {f"compile(fn, {_SPECS})": f"compile(fn, {_SPECS})\n            kernels[key](x, y)"},
