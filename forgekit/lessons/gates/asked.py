@@ -143,6 +143,9 @@ FACTS: dict[str, Fact] = {
     "launches": Fact("launch", "", lambda p: len(p.launches)),
     "blocks": Fact("block", "", lambda p: math.prod(_main(p).grid)),
     "block": Fact("thread", " per block", lambda p: math.prod(_main(p).block)),
+    "first_block": Fact(
+        "thread", " per block of the first launch", lambda p: math.prod(p.launches[0].block)
+    ),
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
     "sharing": Fact("warp", " per block that share the loads", _sharing, enough=0.75),
     "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, ptx=_BARRIER),

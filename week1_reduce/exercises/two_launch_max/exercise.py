@@ -38,7 +38,7 @@ computed this way is deterministic as well, because the parts and their order ar
 """,
     asked={
         "blocks": ("one block per 1,024 columns of a row", lambda m, n: m * -(-n // 1024)),
-        "block": 256,
+        "first_block": 256,
         "launches": 2,
     },
     entry="two_launch_max",

@@ -21,6 +21,11 @@ WRONG = (
     Wrong("thread 0 alone takes the parts", {"    for k in range(tidx, mPart.shape[1], 256):\n":
           "    for k in range(0 if tidx == 0 else mPart.shape[1], mPart.shape[1]):\n"},
           "one warp executes"),
+    Wrong("128 threads in the first launch", {
+        "k * 256 + tidx": "k * 128 + tidx", "range_constexpr(4)": "range_constexpr(8)",
+        "(pieces, rows, 1), block=(256": "(pieces, rows, 1), block=(128",
+        "sMax[tidx % 8], cute.arch.fmax, threads_in_group=8": "sMax[tidx % 4], cute.arch.fmax, threads_in_group=4"},
+        "Threads per block of the first launch: 128"),
     Wrong("at most 256 pieces", {
         "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
         "n = 263,100, float32, the result"),
