@@ -117,19 +117,23 @@ def _halves(p: Profile) -> float:
 def _sharing(p: Profile) -> float:
     """Count the warps that load at least half of an equal share of the largest input, in the block
     that loads most. Only an element's first load is attributed, so if all warps may load each
-    element, count all warps."""
+    element, count all warps. If the block loads fewer than 16 bytes per thread, a quarter of the
+    warps may be idle."""
     from forgekit.tracing.footprint import footprint
 
     assert p.call is not None
     kernel, args = p.call
     found = footprint(kernel, *args, kind="load")
-    of = max(found.touched.values(), key=lambda x: int((x["thread"] >= 0).sum()))
+    name, of = max(found.touched.items(), key=lambda x: int((x[1]["thread"] >= 0).sum()))
     loaded, every = of["thread"] >= 0, -(-math.prod(found.block) // 32)
     if not loaded.any() or of["loads"][loaded].min() >= every > 1:
         return float(every * loaded.any())
     blocks, warps = of["block"][loaded], of["thread"][loaded] // 32
     mine = warps[blocks == np.bincount(blocks).argmax()]
-    return float((np.bincount(mine) >= len(mine) / every / 2).sum())
+    sharing = (np.bincount(mine) >= len(mine) / every / 2).sum()
+    itemsize = next(p.value.dtype.itemsize for p in kernel.parameters if p.name == name)
+    few = len(mine) * itemsize < 16 * 32 * every
+    return float(every if few and sharing >= 0.75 * every else sharing)
 
 
 _BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # no warp or cluster barriers
@@ -147,7 +151,7 @@ FACTS: dict[str, Fact] = {
         "thread", " per block of the first launch", lambda p: math.prod(p.launches[0].block)
     ),
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
-    "sharing": Fact("warp", " per block that share the loads", _sharing, enough=0.75),
+    "sharing": Fact("warp", " per block that share the loads", _sharing, enough=1),
     "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, ptx=_BARRIER),
     "cluster_barriers": Fact(
         "cluster barrier", "", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER

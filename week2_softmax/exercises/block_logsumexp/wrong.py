@@ -30,6 +30,8 @@ WRONG = (
           "threads load 768 elements of mX more than once"),
     Wrong("four warps read the row", {"range(tidx, mX.shape[1], 256)": "range(tidx if tidx < 128 else mX.shape[1], mX.shape[1], 128)"},
           "Warps per block that share the loads: 4 with"),
+    Wrong("seven warps read the row", {"range(tidx, mX.shape[1], 256)": "range(tidx if tidx < 224 else mX.shape[1], mX.shape[1], 224)"},
+          "Warps per block that share the loads: 7 with m = 20, n = 2,000"),
     Wrong("two barriers", {BARRIER: BARRIER * 2}, "asks for at most 1 barrier"),
     Wrong("a barrier for the sizes tested alone", {BARRIER: "    if mX.shape[1] < 301 or mX.shape[1] % 500 == 0 or mX.shape[1] == 1025:\n    "
           + BARRIER}, "float32, the sanitizer reports an error"),

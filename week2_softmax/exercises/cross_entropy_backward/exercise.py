@@ -61,7 +61,7 @@ large models never hold two matrices of logits.
     inputs=_inputs,
     result=_gradient,
     sizes=[(2, 4), (3, 5), (1, 1), (5, 31), (3, 129), (2, 1000), (4, 65), (3, 300)],
-    count=[(5, 100), (61, 500)],
+    count=[(5, 100), (61, 600)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda *args: _gradient(*args[:4], chosen=0.0), "the values are g · softmax: nothing is subtracted at the target."),
