@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import LaunchError
+from forgekit.errors import ForgekitError, LaunchError
 from forgekit.lessons.gates.economy import launched_threads
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Case, Group, MakeCase, Submission, case_of
@@ -30,6 +30,8 @@ _LENGTH = (1 << 20,)  # the size of the mode, in calls with one mode
 _ROWS = (90_000, 60_000)  # in calls with several modes; a GPU allows 65,535 blocks in y and z
 _LEAST = 8_192  # smaller sizes prove too little
 _MANY = 16  # times the solution's threads; such calls take long
+_YZ = 65_535  # the most blocks that a GPU allows in y and z
+_BYTES = 1 << 27  # of the largest tensor of a call whose grid exceeds this in y or z
 _SHARE = 0.8  # minimum fraction of the results that the launches store
 
 
@@ -57,6 +59,8 @@ def large_calls(
         assert submission.solution is not None
         calls = _calls(submission.solution, submission.arch, make, least, dtype, legal)
         ran = [call.case.label for call in calls if _is_right(submission, call)]
+        for mode in range(len(least)):
+            _launches(submission, make, least, mode, dtype, legal)
         return f"{_SAMPLE} blocks of {'; '.join(ran)}" if ran else "none sampled"
 
     return Group("Large calls", run)
@@ -101,6 +105,70 @@ def _is_right(submission: Submission, call: _Call) -> bool:
         _, after = submission.sampled(case, _ALL)
         check_values(submission, case, after, look_at="")
     return True
+
+
+def _launches(
+    submission: Submission,
+    make: MakeCase,
+    least: tuple[int, ...],
+    mode: int,
+    dtype: str,
+    legal: Callable[..., tuple[int, ...]] | None,
+) -> None:
+    """Raise GateError if the grid grows with a mode in y or z, unlike the solution's, and a launch
+    is refused at a large size.
+
+    Two small calls show the size. The large call's tensors contain 0; 8 of its blocks run.
+    """
+    assert submission.solution is not None
+
+    def call(number: int) -> tuple[tuple[int, ...], Case]:
+        size = (*least[:mode], number, *least[mode + 1 :])
+        size = legal(*size) if legal else size
+        return size, case_of(make, size, dtype)
+
+    (small, more), (least, few) = call(_SMALL[0]), call(least[mode])
+    if (grows := _rows(submission, more)) < 2 or grows <= _rows(submission, few):
+        return
+    if _rows(Submission(submission.solution(), submission.arch), more) > 1:
+        return
+    number = (_YZ + 1) * small[mode] // (grows - 1)
+    size = (*small[:mode], number, *small[mode + 1 :])
+    size = legal(*size) if legal else size
+    if size[mode] < 0.99 * number:
+        return
+    steps = (size[mode] - least[mode]) / (small[mode] - least[mode])
+    args = [_scaled(x, y, steps) for x, y in zip(few.args, more.args, strict=True)]
+    if any(x is None for x in args):
+        return
+    label = more.label.replace(f"= {small[mode]:,}", f"= {size[mode]:,}", 1)
+    case = replace(more, args=tuple(args), expected={}, label=label)
+    try:
+        submission.sampled(case, 8)
+    except GateError as error:
+        if isinstance(error.__context__, LaunchError):
+            raise
+    except ForgekitError:  # the arguments do not fit
+        pass
+
+
+def _rows(submission: Submission, case: Case) -> int:
+    """Return the largest number of blocks in y or z; 0 if the call is stopped."""
+    with contextlib.suppress(GateError):
+        return max(max(x.grid[1:]) for x in submission.sampled(case, 8)[0].launches)
+    return 0
+
+
+def _scaled(few: Any, more: Any, steps: float) -> Any:
+    """Return zeros whose size continues that of two tensors; a number unchanged; None if the tensor
+    is too large."""
+    import torch
+
+    if not isinstance(more, torch.Tensor):
+        return more
+    shape = [round(a + (b - a) * steps) for a, b in zip(few.shape, more.shape, strict=True)]
+    small = math.prod(shape) * more.itemsize <= _BYTES
+    return torch.zeros(shape, dtype=more.dtype) if small else None
 
 
 def _few_enough_threads(submission: Submission, profile: Profile, case: Case) -> None:

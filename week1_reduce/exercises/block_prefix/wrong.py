@@ -38,4 +38,12 @@ WRONG = (
         },
         "the task asks for at most 128 bytes of shared memory",
     ),
+    Wrong(
+        "rows in y of the grid",
+        {
+            "row, _, _ = cute.arch.block_idx()": "_, row, _ = cute.arch.block_idx()",
+            "grid=(mX.shape[0], 1, 1)": "grid=(1, mX.shape[0], 1)",
+        },
+        "got a grid of (1, 66052, 1) blocks",
+    ),
 )

@@ -43,4 +43,6 @@ WRONG = (
         mY[first + lane] = sums.to(mY.element_type)
 """}, "16 threads load row 0 of mX"),
     Wrong("a sum of 32 lanes", {", threads_in_group=8": ""}, "this is the sum of four rows"),
+    Wrong("rows in y of the grid", {"bidx, _, _ = cute.arch.block_idx()": "_, bidx, _ = cute.arch.block_idx()",
+          "grid=(blocks, 1, 1)": "grid=(1, blocks, 1)"}, "got a grid of (1, 74899, 1) blocks"),
 )  # fmt: skip

@@ -38,4 +38,6 @@ WRONG = (
           "only the first 32 pairs"),
     Wrong("a block a token", {GRID: "mX.shape[0]", "bidx * 4 + tidx // 32, tidx % 32": "bidx, tidx % 32"},
           "belong to one thread alone"),
+    Wrong("rows in y of the grid", {"bidx, _, _ = cute.arch.block_idx()": "_, bidx, _ = cute.arch.block_idx()",
+          "grid=(blocks, 1, 1)": "grid=(1, blocks, 1)"}, "got a grid of (1, 67650, 1) blocks"),
 )  # fmt: skip
