@@ -157,8 +157,9 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
             rest = exercise.groups[number + 1 :]
             others = [o for g in rest if g.separate and (o := _passes(g, submission)) is not None]
             passed += others
-            left = [g.name for g in rest if g.name not in {o.name for o in others}]
-            return report([group.name, *left], failure, failure.unanswered)
+            failed, known = failure.group or group.name, {o.name for o in others}
+            left = [g.name for g in (group, *rest) if g.name not in {failed, *known}]
+            return report([failed, *left], failure, failure.unanswered)
         except ForgekitError as error:  # not handled by any gate, but with a clear message
             return report(names[number:], GateError(str(error)), False)
         # for example, caused by an unusual value in an answer; hide the traceback from students

@@ -28,7 +28,7 @@ from forgekit.lessons.gates.submission import (
     case_of,
     secret,
 )
-from forgekit.lessons.gates.values import check_values
+from forgekit.lessons.gates.values import check_values, seconds, seconds_of
 from forgekit.vgpu import Listener
 
 if TYPE_CHECKING:
@@ -159,6 +159,9 @@ _FEW = 16
 # four warps exceeds it.
 _UNEVEN = 2.5
 
+# A submission that takes this many times as long as the solution in the small call is refused for
+# the idle lanes in this call, before it runs any large calls.
+_SLOW = 4
 
 _OF_A_BLOCK = re.compile(r"(atom|red)\.(?=\S*\bcta\b)(?=\S*\bglobal\b)")
 
@@ -247,6 +250,22 @@ def economical(
                 return True
         return not calls
 
+    def early(submission: Submission) -> None:
+        call = make, sizes[0], dtype
+        case = submission.case(*call)
+        assert submission.solution is not None
+        usual = seconds_of(submission.solution, submission.arch, *call)
+        try:
+            if seconds(submission, case) < _SLOW * usual:
+                return
+            profile, after = submission.counted(case)
+            check_values(submission, case, after)
+        except GateError:  # the next calls explain it
+            return
+        ideal = _ideal(submission.solution, call, submission.arch, secret())
+        if factor := factors.get("idle_lanes"):
+            _compare("idle_lanes", factor, profile, ideal, case.label)
+
     def run(submission: Submission) -> str:
         seen = ""
         every = calls()
@@ -281,7 +300,7 @@ def economical(
             )
         return seen
 
-    return Group("Nothing wasted", run, counts=calls)
+    return Group("Nothing wasted", run, counts=calls, early=early)
 
 
 def _compare(

@@ -25,12 +25,14 @@ class GateError(Exception):
     happened: what the gate expected, what happened, and where. likely: the reason, or "". It starts
     with `LOOKS_LIKE` if only the wrong values suggest it. look_at: the suggested next step, or "".
     unanswered: True if the only problem is a missing answer, which does not count as a try.
+    group: the name of the failed group, if it is not the one that runs.
     """
 
     happened: str
     likely: str = ""
     look_at: str = ""
     unanswered: bool = False
+    group: str = ""
 
     def __post_init__(self) -> None:
         self.happened = _plain(self.happened)

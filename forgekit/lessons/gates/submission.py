@@ -146,6 +146,16 @@ class Submission:
     def _counts(self) -> set[CallKey]:
         return {call for group in self.groups for call in group.counts()}
 
+    def check_early(self) -> None:
+        """Raise the GateError of the first group whose early check fails."""
+        for group in self.groups:
+            try:
+                if group.early is not None:
+                    group.early(self)
+            except GateError as failure:
+                failure.group = group.name
+                raise
+
     def counted(self, case: Case, *more: Listener) -> tuple[Profile, dict[int, Any]]:
         """Run a call on the virtual GPU; return its profile, and the arguments after the call by
         position.
@@ -334,7 +344,8 @@ class Group:
     a summary of the pass, such as "8 shapes in 3 types". separate: True to run the group even after
     an earlier group has failed, as for one of several answers. orders: returns a dict that maps the
     calls that the group runs in adversarial orders to the seeds of these orders. counts: returns
-    the calls that the group profiles. Earlier groups may use the results of these runs.
+    the calls that the group profiles. Earlier groups may use the results of these runs. early:
+    raises GateError if a small call shows that a slow submission fails; runs before large calls.
     """
 
     name: str
@@ -342,6 +353,7 @@ class Group:
     separate: bool = False
     orders: Callable[[], Mapping[CallKey, Sequence[int]]] = dict
     counts: Callable[[], Collection[CallKey]] = tuple
+    early: Callable[[Submission], None] | None = None
 
 
 class WarpShares(Listener):

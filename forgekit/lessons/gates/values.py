@@ -46,6 +46,7 @@ _FAR = (131_072, 65_536, 32_768, 8_192, 4_096, 1_024)  # a call exceeds one in e
 _FAR_SUM = 32_768  # the largest in a mode that the outputs lack: longer float32 sums are inaccurate
 _FAR_S = 0.3  # the longest estimated time of such a call, in seconds
 _LONG = 20_000  # larger modes in `beyond` are ignored, because such calls would take too long
+_LARGE = 10_000  # a call with a larger tensor may take long
 SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
 
@@ -119,9 +120,13 @@ def values(
                     far.append(found)
                     yield dtypes[0], found
 
+        waits = True
         for dtype, size in all_calls():
             case = submission.case(make, size, dtype)
             compared.append(case)
+            if waits and any(hasattr(x, "numel") and x.numel() > _LARGE for x in case.args):
+                waits = False
+                submission.check_early()
             for device in devices:
                 if device != "gpu" and right_in_other_orders(submission, case, tolerances):
                     continue
@@ -260,8 +265,8 @@ def _far_size(
     first = of(_FAR[-1])
     if submission.solution is None or first[mode] < 1024:
         return None
-    best = _seconds_of(submission.solution, submission.arch, make, first, dtype)
-    seconds = max(best, _seconds(submission, submission.case(make, first, dtype)) / 4)
+    best = seconds_of(submission.solution, submission.arch, make, first, dtype)
+    slowest = max(best, seconds(submission, submission.case(make, first, dtype)) / 4)
     draw = random.Random(secret())
     one, two = (case_of(make, of(n), dtype).expected.values() for n in (1024, 2048))
     grows = sum(x.numel() for x in two) > 1.5 * sum(x.numel() for x in one)
@@ -269,19 +274,19 @@ def _far_size(
         size = of(number + draw.randint(1, number // 20))
         if number > _FAR_SUM and not grows:
             continue
-        if known[mode] < size[mode] and seconds * size[mode] / first[mode] < _FAR_S:
+        if known[mode] < size[mode] and slowest * size[mode] / first[mode] < _FAR_S:
             return size
     return None
 
 
 @functools.lru_cache(maxsize=512)
-def _seconds_of(
+def seconds_of(
     solution: Callable[[], Any], arch: str | None, make: MakeCase, size: tuple[int, ...], dtype: str
 ) -> float:
-    return _seconds(Submission(solution(), arch), case_of(make, size, dtype))
+    return seconds(Submission(solution(), arch), case_of(make, size, dtype))
 
 
-def _seconds(submission: Submission, case: Case) -> float:
+def seconds(submission: Submission, case: Case) -> float:
     """Estimate the time of a call on the virtual GPU from its instructions."""
     shares = WarpShares()
     submission.counted(case, shares)

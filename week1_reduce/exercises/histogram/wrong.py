@@ -61,4 +61,9 @@ WRONG = (
         },
         "elements are stored more than once",
     ),
+    Wrong(
+        "thread 0 counts alone",
+        {"range(tidx, mX.shape[1], 256)": "range(0 if tidx == 0 else mX.shape[1], mX.shape[1])"},
+        "0 of 5 groups passed [!] Nothing wasted Percentage of idle lanes",
+    ),
 )

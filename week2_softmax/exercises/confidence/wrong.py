@@ -44,6 +44,8 @@ WRONG = (
     Wrong("nearly equal is equal", {"    if b[0] > a[0] or (b": "    if b[0] > a[0] + Float32(1e-6) or (b"}, "the result is wrong"),
     Wrong("at most 1,024 blocks", {"blocks = cute.ceil_div(mX.shape[0], 8)": "blocks = min(cute.ceil_div(mX.shape[0], 8), 1024)"},
           "With m = 90,000"),
+    Wrong("one lane reads the row", {"range(lane, mX.shape[1], 32)": "range(0 if lane == 0 else mX.shape[1], mX.shape[1])"},
+          "0 of 5 groups passed [!] Nothing wasted Percentage of idle lanes"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 9: < is <=": "with the same column nothing changes by taking it"}
