@@ -107,7 +107,8 @@ error_picture(lengths, errors)
 # ### Exercise 1: add in a tree
 #
 # Return the sum of a list of n ≥ 1 numbers. Add pairs, then add pairs of their sums, and so on. No
-# number may go through more than log₂ n additions, rounded up. Use only `+`.
+# number may go through more than log₂ n additions, rounded up; adding 0 does not count. Use only
+# `+`.
 #
 # Signature: `pairwise(values)`.
 #

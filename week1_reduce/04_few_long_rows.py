@@ -398,7 +398,8 @@ print("different results:", len(results(run_two, x, part, y)))
 #
 # Signature: `two_launch_max(x, part, y)`.
 #
-# **Required**: one block per 1,024 columns of a row, 256 threads per block, 2 launches.
+# **Required**: one block per 1,024 columns of a row, 256 threads per block of the first launch, 2
+# launches.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -925,8 +926,8 @@ else:
 #
 # Signature: `cluster_sum(x, y)`.
 #
-# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 barrier,
-# at most 2 cluster barriers, no atomics on global memory.
+# **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, at most 1 block
+# barrier, at most 2 cluster barriers, no atomics on global memory.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -1009,8 +1009,8 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # You may use this notebook's `exp2` and `fma`. Signature: `single_pass_softmax(x, y)`.
 #
 # **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, at
-# most 1 barrier, at most 256 bytes of shared memory per block, 16 bytes per load, 16 bytes per
-# store.
+# most 1 barrier, at most 20 shuffles per warp, at most 256 bytes of shared memory per block, 16
+# bytes per load, 16 bytes per store.
 #
 # <details><summary>Hint 1</summary>
 #
