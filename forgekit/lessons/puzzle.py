@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -124,8 +125,6 @@ class Draw:
         """Return values that identify their position: 1, 2, 3, … in row-major order. They start
         over after 2039 in float16, after 251 in bfloat16, and after 2^20 in other types. Within
         `reseeded`, they begin with a different number."""
-        import math
-
         import torch
 
         from forgekit.tensors import shifted
@@ -173,7 +172,7 @@ def puzzle(
             gate checks, as in `words_of`. praise: the `Exercise`'s praise; by default, it repeats
             the requirements.
         sizes: the sizes at which values are compared, beginning with the size that is easiest to
-            read; the sanitizer runs the last two.
+            read; the sanitizer runs the last two and the smallest.
         count: a small and a large size at which the counters are compared.
         dtypes: the names of the dtypes. exact: True if results must match bit for bit.
         in_place: True if there is no output and the result overwrites the first input.
@@ -229,6 +228,14 @@ def puzzle(
         size = unknown_size(listed, legal)
         return [(make, size, dtype) for dtype in dtypes]
 
+    smallest = min(sizes, key=math.prod)
+    tiny = functools.partial(make)  # unlike `make`, does not affect the types in `values`
+
+    def also_ordered() -> list[CallKey]:
+        # In the smallest call, most lanes have no element, which reveals shuffles that they skip.
+        least = [] if smallest in sizes[-2:] else [(tiny, smallest, dtypes[0])]
+        return [*unknown(sizes), *least]
+
     frugal = economical(make, count, dtypes[0], more=functools.partial(unknown, count), waste=waste)
     facts = words_of(asked or {})
     checked = {"doubles": 0, "halves": 0} if _IN_FLOAT32.search(task) else {}
@@ -243,8 +250,7 @@ def puzzle(
                 legal=legal, beyond=(*count, (_FAR,) * len(names)), names=names,
             ),
             clean(
-                make, sizes[-2:], dtypes[0], more=functools.partial(unknown, sizes),
-                misconceptions=misconceptions,
+                make, sizes[-2:], dtypes[0], more=also_ordered, misconceptions=misconceptions
             ),
             *([as_asked(frugal.counts, checked, names, legal)] if checked else []),
             frugal,

@@ -36,4 +36,6 @@ WRONG = (
     Wrong("b through bfloat16", {"gB[(None, i)].load().to(Float32)": "gB[(None, i)].load().to(cutlass.BFloat16).to(Float32)"},
           "got -798.5078, expected -798.3447"),
     Wrong("twice the grid", {"grid=(blocks": "grid=(2 * blocks"}, "asks for one warp per row"),
+    Wrong("only lanes with a vector shuffle", {"        total = cute.arch.warp_reduction(":
+          "        if lane < cute.size(gA, mode=[1]):\n            total = cute.arch.warp_reduction("}, "from an inactive lane"),
 )  # fmt: skip

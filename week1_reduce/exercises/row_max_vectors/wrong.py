@@ -13,7 +13,7 @@ SCALAR = """        for n in range(lane, mX.shape[1], 32):
 """
 
 WRONG = (
-    Wrong("begins at 0", {"best = -Float32.inf": "best = Float32(0.0)"}, "Start a maximum at −∞"),
+    Wrong("begins at 0", {"best = -Float32.inf": "best = Float32(0.0)"}, "start it at −∞"),
     Wrong("the smallest", {"best = -Float32.inf": "best = Float32.inf",
                            "cute.arch.fmax(best, values.reduce(cute.ReductionOp.MAX, -":
                            "cute.arch.fmin(best, values.reduce(cute.ReductionOp.MIN, ",
@@ -23,4 +23,6 @@ WRONG = (
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
           "Bytes per load: 8"),
     Wrong("at most 1,024 rows", {"    if row < mX.shape[0]:": "    if row < min(mX.shape[0], 1024):"}, "all in the last"),
+    Wrong("only lanes with a vector shuffle", {"        best = cute.arch.warp_reduction(":
+          "        if lane < cute.size(gX, mode=[1]):\n            best = cute.arch.warp_reduction("}, "from an inactive lane"),
 )  # fmt: skip

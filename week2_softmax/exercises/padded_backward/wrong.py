@@ -40,4 +40,6 @@ WRONG = (
           "The first is mdY[2, 0]; length[2] is 0"),
     Wrong("almost 0 beyond the length", {"dx = Float32(0.0)": "dx = Float32(1e-8)"}, "but has to be 0"),
     Wrong("infinity less infinity", {CHECKED: CHECKED.replace("0.0)", "0.0) * Float32.inf")}, "every wrong element is NaN (stored by threads)"),
+    Wrong("only lanes with a column shuffle", {"        dot = cute.arch.warp_reduction(":
+          "        if lane < mY.shape[1]:\n            dot = cute.arch.warp_reduction("}, "from an inactive lane"),
 )  # fmt: skip

@@ -44,4 +44,8 @@ WRONG = (
         {"range(4 * lane, N, 128)": "range(8 * lane, N // 8 * 8, 256)", "x.load((row, i), 4) - z.load((row, i), 4)": "x.load((row, i), 8) - z.load((row, i), 8)"},
         "The PTX contains loads, but each thread's `if` or loop skips them",
     ),
+    Wrong("only lanes with a vector shuffle", {f"        {OFFSETS}\n{SHUFFLE}": f"        if 4 * lane < N:\n          {OFFSETS}\n{SHUFFLE}"},
+          "from an inactive lane"),
+    Wrong("sums down, stored by all lanes", {"prims.Shfl.BFLY": "prims.Shfl.DOWN", "        if lane == 0:\n            y": "        y"},
+          ": y[row] = total (×2)"),
 )  # fmt: skip
