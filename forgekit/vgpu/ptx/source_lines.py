@@ -31,6 +31,7 @@ _CALLS = {
     "red": re.compile(r"\b(?:atomic_(\w+)|red)\("),
     "fence": re.compile(r"\bfence_\w+\("),
     "membar": re.compile(r"\bfence_\w+\("),
+    "st": re.compile(r"\]\s*(?:[-+*/|&^%]|//|<<|>>)?=(?!=)|\.store\w*\("),  # of cutlass.Array
 }
 _FLOAT_EXTREMES = ("fmax", "fmin", "max_float32")  # these compile to integer max or min
 
@@ -52,8 +53,9 @@ def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
     function, in column 0.
 
     Such an instruction gets the source line of the instruction before it in the PTX. If it is an
-    atomic or a fence, it gets the line of a call between that line and the next known line,
-    provided that there is only one candidate line, or that there are as many calls as instructions.
+    atomic, a fence or a store, it gets the line of a call between that line and the next known line
+    (or the function's end), provided that there is only one candidate line, or that there are as
+    many calls as instructions.
     """
     result = list(instructions)
     alike: list[_Alike] = []
@@ -65,9 +67,9 @@ def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
         elif before is not None:
             for at, instruction in enumerate(piece, start):
                 result[at] = replace(instruction, source=before)
-            after = following[0].source if following else None
+            after = (following or piece)[0].source  # without a next line, the function's end
             if after is not None and after.file == before.file:
-                alike += _alike(piece, start, before, after.line)
+                alike += _alike(piece, start, before, after.line if following else after.line - 1)
         start += len(piece)
     for at, source in _resolve(alike).items():
         result[at] = replace(result[at], source=source)
@@ -79,8 +81,8 @@ def _has_line(instruction: Instruction) -> bool:
 
 
 def _alike(piece: list[Instruction], start: int, before: SourceLocation, last: int) -> list[_Alike]:
-    """Group the atomics and fences in a piece of the PTX without source lines by the calls from
-    which they may come. The piece begins at instruction `start`."""
+    """Group the atomics, fences and stores in a piece of the PTX without source lines by the calls
+    from which they may come. The piece begins at instruction `start`."""
     text = range(before.line, max(last, before.line) + 1)
     found: dict[tuple[int, ...], list[int]] = {}
     for at, instruction in enumerate(piece):
