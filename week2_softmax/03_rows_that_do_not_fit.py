@@ -703,8 +703,8 @@ fk.footprint(run_cluster, x, y, tensor="mX")
 # counts the bytes that arrive. Read each element once, write it once, and exchange the pairs once.
 # The kernel requires compute capability 9.0 or later. Signature: `two_blocks(x, y)`.
 #
-# **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no barriers, at
-# most 1 cluster barrier, 16 bytes per load.
+# **Required**: one cluster per row, 2 blocks per cluster, 64 threads per block, no block barriers,
+# at most 1 cluster barrier, 16 bytes per load.
 #
 # <details><summary>Hint 1</summary>
 #

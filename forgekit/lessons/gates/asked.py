@@ -136,9 +136,10 @@ def _sharing(p: Profile) -> float:
     return float(every if few and sharing >= 0.75 * every else sharing)
 
 
-_BARRIER = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"  # no warp or cluster barriers
+_BLOCK = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"
 _HALF = r"(add|sub|mul|fma)\.(\w+\.)*b?f16(x2)?\b"
 _CLUSTER = r"barrier\.cluster\.arrive"
+_BARRIER = f"{_BLOCK}|{_CLUSTER}"  # warp barriers do not count
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.b?f(16|32|64)"
 _LOAD = r"(ld\.(\w+\.)*global|cp\.async)"
 _SHUFFLE, _BROADCAST = r"shfl\.sync", r"shfl\.sync\.idx\.b32 \S+ \S+ 0, 31"
@@ -153,6 +154,7 @@ FACTS: dict[str, Fact] = {
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
     "sharing": Fact("warp", " per block that share the loads", _sharing, enough=1),
     "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, ptx=_BARRIER),
+    "block_barriers": Fact("block barrier", "", _per_warp(_BLOCK), most=True, ptx=_BLOCK),
     "cluster_barriers": Fact(
         "cluster barrier", "", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
     ),
@@ -272,7 +274,10 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     if fact.holds(got, needed):
         return
     called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest
-    means = f", which means {plural(needed, fact.noun)}" if needed else ""
+    means = f": {plural(needed, fact.noun)}" if needed else ""
+    if key == "work":
+        unit = value.split()[-1].removesuffix("s")
+        means += f" for {plural(known[_parsed(value, known)[-1]], unit)}"
     asks = words + means if words else fact.words(value)
     raise GateError(
         f"{called}: {exact(got)} with {label}; the task asks for {asks}."

@@ -59,7 +59,7 @@ starts and waits after it has added up its share, so the other blocks have usual
 then. The second pair completes the exchange. No block writes to a block that has ended, because
 all stores go to block 0 and precede the second barrier.
 """,
-    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "barriers": 1, "cluster_barriers": 2,
+    asked={"work": "one cluster per row", "cluster": 4, "block": 128, "block_barriers": 1, "cluster_barriers": 2,
            "global_atomics": 0},
     entry="cluster_sum",
     inputs=lambda draw, m, n: (draw.fractions(m, n),),

@@ -71,7 +71,7 @@ with 8 or 16 blocks and more vectors per thread.
         "work": "one cluster per row",
         "cluster": 2,
         "block": 64,
-        "barriers": 0,
+        "block_barriers": 0,
         "cluster_barriers": 1,
         "load_bytes": 16,
     },
