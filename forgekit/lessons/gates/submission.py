@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forgekit.errors import CompileError, ForgekitError, KernelError, UsageError
-from forgekit.lessons.gates.gate import GateError
+from forgekit.lessons.gates.gate import GateError, Misconception
 from forgekit.text import plural
 from forgekit.vgpu import Listener
 
@@ -141,6 +141,11 @@ class Submission:
     def orders(self) -> dict[CallKey, Sequence[int]]:
         """Map each call to the seeds of the adversarial orders that the groups request for it."""
         return {call: seeds for group in self.groups for call, seeds in group.orders().items()}
+
+    @functools.cached_property
+    def misconceptions(self) -> list[Misconception]:
+        """Return the groups' misconceptions."""
+        return [each for group in self.groups for each in group.misconceptions]
 
     @functools.cached_property
     def _counts(self) -> set[CallKey]:
@@ -346,6 +351,7 @@ class Group:
     calls that the group runs in adversarial orders to the seeds of these orders. counts: returns
     the calls that the group profiles. Earlier groups may use the results of these runs. early:
     raises GateError if a small call shows that a slow submission fails; runs before large calls.
+    misconceptions: the misconceptions to recognise in wrong values, in later groups too.
     """
 
     name: str
@@ -354,6 +360,7 @@ class Group:
     orders: Callable[[], Mapping[CallKey, Sequence[int]]] = dict
     counts: Callable[[], Collection[CallKey]] = tuple
     early: Callable[[Submission], None] | None = None
+    misconceptions: Sequence[Misconception] = ()
 
 
 class WarpShares(Listener):

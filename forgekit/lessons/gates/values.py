@@ -140,7 +140,7 @@ def values(
                         raise
                     try:
                         args = submission.run(small)
-                        check_values(submission, small, args, device, None, look_at, tolerances)
+                        check_values(submission, small, args, device, (), look_at, tolerances, explain=False)
                     except GateError as smaller:
                         smaller.happened += f"\nThe result with {case.label} is also wrong."
                         raise smaller from None
@@ -153,7 +153,7 @@ def values(
         number = plural(len(every) + len(far), "size")
         return f"{number} in {types}{on_gpu}, up to {limits}{_inputs(submission, compared)}"
 
-    return Group("Values", run)
+    return Group("Values", run, misconceptions=misconceptions)
 
 
 def _inputs(submission: Submission, cases: Sequence[Case]) -> str:
@@ -327,14 +327,16 @@ def check_values(
     case: Case,
     args: dict[int, Any],
     device: str = "virtual",
-    misconceptions: Sequence[Misconception] | None = (),
+    misconceptions: Sequence[Misconception] | None = None,
     look_at: str = SHOW,
     tolerances: dict[str, Any] | None = None,
+    *,
+    explain: bool = True,
 ) -> None:
     """Compare the arguments after a call with the expected values.
 
-    misconceptions: the misconceptions to recognise; None omits all explanations, for very small
-    calls, in which many mistakes look alike.
+    misconceptions: the misconceptions to recognise; by default, the submission's. explain: False
+    omits all explanations, for very small calls, in which many mistakes look alike.
 
     Raises:
         GateError: an output is wrong, or an input has changed.
@@ -368,8 +370,9 @@ def check_values(
         kinds, found = _findings(submission, case) if device == "virtual" else ((), "")
         blank = None if never is None else never & torch.from_numpy(report.codes >= MISSING)
         evidence = Evidence(kinds, report.hints, shown, got, case, never=blank)
-        likely = _written(submission) or explained(misconceptions or (), evidence)
-        if not likely and not found and misconceptions is not None:
+        known = submission.misconceptions if misconceptions is None else misconceptions
+        likely = _written(submission) or explained(known if explain else (), evidence)
+        if not likely and not found and explain:
             likely = _unstored(submission, case, position, never)
             likely = likely or _unread(submission, case)
         if not likely:

@@ -87,6 +87,8 @@ time does not matter.
                    "the sum of a piece covers only its first 256 columns."),
         looks_like(lambda x, count, part, y: (None, x.double().sum(1)),
                    "y holds the sum of the row; divide it by the number of columns."),
+        looks_like(lambda x, count, part, y: (None, x[:, : 256 * 1024].double().sum(1) / x.shape[1]),
+                   "y includes only the first 256 pieces."),
     ],
     more=lambda make: (fenced(make, (1, 2048)), _always_the_same(make)),
 )  # fmt: skip

@@ -25,7 +25,7 @@ WRONG = (
         "The result with m = 8, n = 1"),
     Wrong("at most 256 pieces", {
         "        for k in range(tidx, pieces, 256):\n": "        k = tidx\n        if k < pieces:\n"},
-        "n = 264,000, float32, the result"),
+        "includes only the first 256 pieces"),
     Wrong("a fence that is never executed", {FENCE + COUNT: "        if pieces < 0:\n    " + FENCE + COUNT},
           "before it sees the part: the store"),
     Wrong("thread 0 alone takes the parts", {"        for k in range(tidx, pieces, 256):\n":

@@ -28,5 +28,5 @@ WRONG = (
         "Threads per block of the first launch: 128"),
     Wrong("at most 256 pieces", {
         "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
-        "n = 263,100, float32, the result"),
+        "of only the first 256 pieces"),
 )  # fmt: skip
