@@ -47,6 +47,11 @@ def test_more_threads_than_a_shift_explains():
     assert overrun_diagnosis(vector([*range(1, 128)], [*range(8, 135)])) == ""
 
 
+def test_a_reversed_index_is_no_fault_of_a_predicate():
+    """The threads 8 and 9 read mX[7 - i], which is below 8."""
+    assert overrun_diagnosis(vector([8, 9], [-1, -2])) == ""
+
+
 def test_threads_beyond_the_end():
     assert "no predicate stops it" in overrun_diagnosis(vector([*range(8, 128)], [*range(8, 128)]))
     assert "the predicate admits threads 9 to 127," in overrun_diagnosis(

@@ -342,8 +342,8 @@ def _enough_threads(value: int, ideal: float, label: str) -> None:
         raise GateError(
             f"With {label}, the call launches {value:,} threads; the solution launches "
             f"{ideal:,.0f}.",
-            "each thread does so much work that most of the GPU is idle: the grid has to grow with "
-            "the input.",
+            "each thread does so much work that most of the GPU is idle: launch more threads, each "
+            "of which does less.",
             "fk.footprint(*{failed})",
         )
 

@@ -180,7 +180,7 @@ def _one_number_above(e: Evidence) -> bool:
 
 
 FINITE_START = Misconception(
-    "every wrong element is the same number, which exceeds the expected one: the "
-    "kernel treats that number as an element. Start a maximum at −∞.",
+    LOOKS_LIKE + "a maximum includes a number that is not an element: every wrong element is this "
+    "number, which exceeds the expected one. If the maximum starts there, start it at −∞.",
     _one_number_above,
 )

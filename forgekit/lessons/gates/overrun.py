@@ -31,8 +31,7 @@ def _of_one_mode(o: Any, unit: str) -> str:
     numbers, count = o.numbers // o.width, o.elements // o.width
     beyond = o.threads >= count
     shift = numbers - o.threads
-    own = not shift.any() or bool((numbers == count - 1 - o.threads).all())  # or reversed
-    if beyond.all() and own:
+    if beyond.all() and not shift.any():
         without = int((o.present >= count).sum())
         if len(o.threads) == without:
             length = f"`{o.tensor}.shape[0]`"

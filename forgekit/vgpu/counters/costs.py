@@ -15,6 +15,7 @@ from forgekit.vgpu.floats import Array
 _ORIGIN = 1 << 40  # added to addresses so that they are nonnegative
 _MOST_PATTERNS = 4096  # maximum size of the cache; scattered accesses rarely have equal patterns
 _LOW = np.uint64(0xFFFFFFFF)
+_VARIES = -(1 << 62)  # exceeds any distance between two lanes
 
 
 @dataclass
@@ -238,10 +239,26 @@ def _add_each(
     rows = _parts(group.rows, len(rule.moduli))
     cost = _stacked(rule.cost(*rows, group.active, width))
     often = np.full(len(cost), group.times)
-    threads = int(np.count_nonzero(group.active)) * group.times
+    lanes = np.count_nonzero(group.active, axis=1) * group.times
     for i, charged in enumerate(counts):
         if charged is not None:
-            charged.add(cost[:, i], often, threads, None)
+            strides = _strides(rows[i], group.active, width)
+            for stride in np.unique(strides):
+                of = strides == stride
+                distance = None if stride == _VARIES else int(stride)
+                charged.add(cost[of, i], often[of], int(lanes[of].sum()), distance)
+
+
+def _strides(rows: Array, active: Array, width: int) -> Array:
+    """Return the `_stride` of each warp, with `_VARIES` for None. rows: addresses, of shape
+    (n, 32)."""
+    rank = active.cumsum(axis=1) - 1
+    first = np.take_along_axis(rows, active.argmax(axis=1)[:, None], 1)
+    steps = np.take_along_axis(rows, (active & (rank == 1)).argmax(axis=1)[:, None], 1) - first
+    same = ((rows == first + rank * steps) | ~active).all(axis=1)
+    found: Array = np.where(same, steps[:, 0], _VARIES)
+    found[rank[:, -1] == 0] = width
+    return found
 
 
 def _stride(used: Array, width: int) -> int | None:

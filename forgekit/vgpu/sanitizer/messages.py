@@ -75,8 +75,8 @@ _BLOCKS_READ = (
     "acquire-release ordering."
 )
 _SAME_INDEX = (
-    "Check the index: two threads compute the same index. To add values, use cute.arch.atomic_add; "
-    "otherwise, let only one thread write."
+    "Check the index and the layout: two threads write to the same place. To add values, use "
+    "cute.arch.atomic_add; otherwise, let only one thread write."
 )
 _BLOCKS_OF_A_CLUSTER = (
     "Blocks of a cluster run at their own pace: between the two lines, every thread of the cluster "

@@ -37,6 +37,14 @@ WRONG = (
         {"grid = " + GRID: "grid = (4 * cute.ceil_div(N, 32), cute.ceil_div(M, 8), 1)"},
         "launch fewer threads, each of which moves more",
     ),
+    Wrong(
+        "a grid that grows with N alone",
+        {
+            BODY: "    for k in range(ty, mZ.shape[0], 8):\n        if j < mZ.shape[1]:\n            mZ[k, j] = mX[k, j] + mR[j]",
+            GRID: "(cute.ceil_div(N, 32), 1, 1)",
+        },
+        "launch more threads, each of which does less",
+    ),
     Wrong("r repeated after 512", {"mR[j]": "mR[j & 511]"}, "m = 1, n = 513, float16"),
     Wrong(
         "rows repeated after 2,048",

@@ -33,7 +33,7 @@ WRONG = (
             "    if i < mX.shape[0]:": "    for i in range(tidx, mX.shape[0], 128):",
             "grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
         },
-        "has to grow with the input",
+        "launch more threads, each of which does less",
     ),
     Wrong(
         "one bound for each sign",

@@ -37,7 +37,7 @@ WRONG = (
     Wrong("twice the threads", {"(128, 1, 1)": "(256, 1, 1)"}, "elements are stored more than once"),
     Wrong("one thread does it all", {BODY: ONE, GRID: "grid=(1, 1, 1)"}, "as long with one active lane"),
     Wrong("one block strides over all", {BODY: ONE_BLOCK, GRID: "grid=(1, 1, 1)"},
-          "has to grow with the input"),
+          "launch more threads, each of which does less"),
     Wrong("at most the largest number", {"3.0 * mX[i] + 1.0": "min(3.0 * mX[i] + 1.0, 3.0e38)"}, "pattern: every wrong element is 3e+38"),
     Wrong("at most 1,024 blocks", {"cute.ceil_div(mX.shape[0], 128)": "min(cute.ceil_div(mX.shape[0], 128), 1024)"},
           "The launch has only 131,072 threads"),

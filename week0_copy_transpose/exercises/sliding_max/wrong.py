@@ -78,6 +78,11 @@ WRONG = (
         "-3.402823e+38*",
     ),
     Wrong(
+        "the halo from the other end",
+        {"mX[i + 128] if i + 128 < n else -cutlass.Float32.inf": "mX[n - 1 - i]"},
+        "before the tensor. [ ] Every order",
+    ),
+    Wrong(
         "at most the largest number",
         {MAX: f"min({MAX}, cutlass.Float32(3.0e38))"},
         "pattern: every wrong element is 3e+38",

@@ -41,6 +41,7 @@ WRONG = (
         },
         "of shared memory per block: 16,384 with",
     ),
+    Wrong("rows that overlap", {_SWIZZLE: "cute.make_layout((32, 64), stride=(33, 1))"}, "two threads write to the same place"),
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
           "a thread moves"),
     Wrong("padded by two", {_SWIZZLE: "cute.make_layout((32, 64), stride=(66, 1))"}, "16 of the 32 banks Next:"),

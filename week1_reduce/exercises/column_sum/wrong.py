@@ -35,7 +35,7 @@ WRONG = (
             "    if col < mX.shape[1]:\n": "    for col in range(col, mX.shape[1], 128):\n",
             "grid=(blocks, 1, 1)": "grid=(1, 1, 1)",
         },
-        "asks for one thread per column, which means 12 blocks",
+        "asks for one thread per column: 12 blocks for",
     ),
     Wrong(
         "added in the type of x",

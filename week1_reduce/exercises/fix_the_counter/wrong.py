@@ -25,5 +25,5 @@ WRONG = (
                                      "    if ticket == pieces - 1:\n"}, "Race in global memory"),
     Wrong("every 33rd part", {"range(lane, pieces, 32)": "range(lane, pieces, 33)"}, "float32, the result is wrong"),
     Wrong("the last block begins with -1e9", {
-        "        best = -Float32.inf": "        best = Float32(-1e9)"}, "Start a maximum at −∞"),
+        "        best = -Float32.inf": "        best = Float32(-1e9)"}, "start it at −∞"),
 )  # fmt: skip

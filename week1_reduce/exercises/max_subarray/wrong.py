@@ -24,12 +24,12 @@ WRONG = (
     Wrong(
         "begins with -1e9",
         {"least = -Float32.inf": "least = Float32(-1e9)"},
-        "Start a maximum at −∞",
+        "start it at −∞",
     ),
     Wrong(
         "begins with -1e30",
         {"least = -Float32.inf": "least = Float32(-1e30)"},
-        "the kernel treats that number as an element",
+        "which exceeds the expected one",
     ),
     Wrong(
         "begins at -3.3e38",
@@ -39,7 +39,12 @@ WRONG = (
     Wrong(
         "begins at the smallest float32",
         {"least = -Float32.inf": "least = Float32(-3.4028234663852886e38)"},
-        "as an element. Start a maximum at −∞",
+        "a number that is not an element",
+    ),
+    Wrong(
+        "elements of at least -1e9",
+        {"value = mX[row, n]": "value = cutlass.max(mX[row, n], -1e9)"},
+        "Looks like: a maximum includes",
     ),
     Wrong(
         "elements of at least -3.4e38",

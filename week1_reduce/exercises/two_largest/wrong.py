@@ -27,7 +27,7 @@ WRONG = (
         {
             "first, second = -Float32.inf, -Float32.inf": "first, second = Float32(-1e9), Float32(-1e9)"
         },
-        "Start a maximum at −∞",
+        "start it at −∞",
     ),
     Wrong(
         "the largest begins at 0",

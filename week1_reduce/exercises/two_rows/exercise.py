@@ -71,8 +71,8 @@ numerous, let one block add several of them.
                    "elements of a row."),
         looks_like(lambda x, y: x[:, ::128].double().sum(1), "the result is the sum of elements 0, "
                    "128, 256, … alone, as if only the first thread of each row counted."),
-        found("divergent-barrier", "some threads of the block do not reach the barrier; those without "
-              "a row have to reach it as well."),
+        found("divergent-barrier", "some threads of the block do not reach the barrier. Threads without "
+              "a row, or without a sum to add, have to reach it as well."),
     ],
     more=lambda make: (shared(make, (4, 1000), "warp", _halves),),
 )  # fmt: skip

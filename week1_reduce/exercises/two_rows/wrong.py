@@ -34,8 +34,8 @@ WRONG = (
     Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "a single element differs"),
     Wrong("a block too many for an even number of rows", {"cute.ceil_div(mX.shape[0], 2)": "mX.shape[0] // 2 + 1"},
           "Blocks: 21 with m = 40"),
-    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows, which means 13 blocks"),
-    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows, which means 20 blocks"),
+    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows: 13 blocks for 25 rows"),
+    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows: 20 blocks for"),
     Wrong("threads of both rows alternate", {"tidx // 128, tidx % 128": "tidx % 2, tidx // 2",
           "sSum[tidx + half]": "sSum[tidx + 2 * half]"}, "the lanes' addresses are scattered"),
     Wrong("warps of both rows alternate", {

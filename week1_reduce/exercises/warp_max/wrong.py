@@ -22,7 +22,7 @@ LANE_0 = """range(
 WRONG = (
     Wrong("a sixth shuffle", {"        if lane == 0": "        largest = cute.arch.shuffle_sync(largest, 0)\n        if lane == 0"},
           "asks for at most 5 shuffles"),
-    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "Start a maximum at −∞"),
+    Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "start it at −∞"),
     Wrong("smallest", {"-Float32.inf": "Float32.inf", "cutlass.max(largest, mX": "cutlass.min(largest, mX",
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),

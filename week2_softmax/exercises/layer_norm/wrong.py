@@ -55,6 +55,8 @@ WRONG = (
     Wrong("a barrier too many", {"return sPart[0] + sPart[1] + sPart[2] + sPart[3]": """total = sPart[0] + sPart[1] + sPart[2] + sPart[3]
     cute.arch.sync_threads()
     return total"""}, "asks for at most 2 barriers"),
+    Wrong("the mean inside the bias", {STORED: "w = scale * mW[n].to(Float32)\n            y = (rX[k] + mean) * w + (mB[n].to(Float32) - mean * w)"},
+          "m = 3, n = 31, float32 is also wrong. Next:"),
     Wrong("eps at least a millionth", {"variance + eps": "variance + cute.arch.fmax(eps, Float32(1e-6))"}, "the result is wrong"),
 )  # fmt: skip
 

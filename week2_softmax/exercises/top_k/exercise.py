@@ -89,7 +89,7 @@ registers run out; then sort, or select by digits (radix select), instead.
         looks_like(lambda x, *outputs: -(-x).topk(4, 1).values, "the values are the smallest."),
         looks_like(lambda x, *outputs: _top(x)[0].flip(1), "the four values are correct, but the smallest comes first."),
         looks_like(lambda x, *outputs: x.max(1, keepdim=True).values.expand(-1, 4), "the largest is in all four places. "
-                   "Does a displaced pair move on, and is each of the four stored?"),
+                   "Does a displaced pair move on, is each of the four stored, and is no pair inserted twice?"),
         Misconception("all values are correct, and each index belongs to its value. But among equal elements the kernel does not put "
              "the first one first, or takes the same one twice.", _other_of_equals),
         Misconception("all values are correct, but where they are −∞, a wrong index is 0: the pair that fills a list counts as "

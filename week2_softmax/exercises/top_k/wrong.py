@@ -25,7 +25,7 @@ WRONG = (
         if a > b or (a == b and index < i):
 """}, "does not put the first one first"),
     Wrong("merged one by one", {MERGE: ONE_BY_ONE}, "got 3, expected -1"),
-    Wrong("the first stored four times", {"mV[row, k] = rV[k]": "mV[row, k] = rV[0]"}, "and is each of the four stored"),
+    Wrong("the first stored four times", {"mV[row, k] = rV[k]": "mV[row, k] = rV[0]"}, "is each of the four stored"),
     Wrong("smallest", {BETTER: "if value < v or (value == v and index < i):", "-Float32.inf": "Float32.inf"}, "the values are the smallest"),
     Wrong("columns of 16 bits", {"mI[row, k] = rI[k]": "mI[row, k] = rI[k].to(cutlass.Int16).to(Int32)"}, "got 62* 63* 61* 37"),
     Wrong("every lane stores", {"        if lane == 0:": "        if lane >= 0:"}, "stored more than once"),
@@ -50,6 +50,7 @@ WRONG = (
     ),
     Wrong("-inf never inserted", {"            insert(rV, rI, mX[row, n], n)": "            if mX[row, n] > -Float32.inf:\n                insert(rV, rI, mX[row, n], n)"},
           "Insert elements of −∞ too"),
+    Wrong("offsets of 1, 2, 3, 4 and 5", {"(rV[k], offset=1 << step": "(rV[k], offset=1 + step", "(rI[k], offset=1 << step": "(rI[k], offset=1 + step"}, "is no pair inserted twice"),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -64,8 +64,8 @@ a barrier.
         found("async-copy", "a buffer is read before its copy has arrived, or a new copy overwrites it too early. In round k, tile k is read and tile k + 1 is in flight, in two "
               "different buffers; the number in the wait counts groups, so every round has to "
               "commit one."),
-        found("uninitialised-shared", "no data was ever copied to the address read here: "
-              "in round k, a lane has its vector of tile k in buffer k % 2, if it has one."),
+        found("uninitialised-shared", "no data was ever copied to the address read here. "
+              "Which elements does a lane copy in round k, and which does it read?"),
         looks_like(lambda x, y: _left_over(x), "lanes without a vector in the last tile absorb the data that tile k - 2 has left in the buffer."),
         looks_like(lambda x, y: x.double()[:, :128].logsumexp(1), "the result covers only the first tile of 128 "
                    "elements."),

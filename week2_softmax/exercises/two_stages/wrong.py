@@ -11,6 +11,7 @@ WRONG = (
     Wrong("waits for all", {"wait_group(1)": "wait_group(0)"}, "first start the next tile's copy"),
     Wrong("one buffer", {"(k + 1) % 2": "0", "k % 2": "0"}, "in two different buffers"),
     Wrong("the other buffer", {"None, k % 2": "None, (k + 1) % 2"}, "no data was ever copied"),
+    Wrong("narrow copies", {"num_bits_per_copy=128": "num_bits_per_copy=32"}, "Which elements does a lane copy in round k"),
     Wrong("the first tile alone", {"range(cute.ceil_div(vectors, 32))": "range(1)"},
           "only the first tile"),
     Wrong("full tiles alone", {"range(cute.ceil_div(vectors, 32))": "range(vectors // 32)"},
