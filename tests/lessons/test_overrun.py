@@ -53,7 +53,9 @@ def test_a_reversed_index_is_no_fault_of_a_predicate():
 
 
 def test_threads_beyond_the_end():
-    assert "no predicate stops it" in overrun_diagnosis(vector([*range(8, 128)], [*range(8, 128)]))
+    assert "every thread beyond the last element" in overrun_diagnosis(
+        vector([*range(8, 128)], [*range(8, 128)])
+    )
     assert "the predicate admits threads 9 to 127," in overrun_diagnosis(
         vector([*range(9, 128)], [*range(9, 128)])
     )

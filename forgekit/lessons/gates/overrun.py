@@ -38,8 +38,8 @@ def _of_one_mode(o: Any, unit: str) -> str:
             if o.width > 1:
                 length += f" divided by {o.width}, rounded down"
             return (
-                f"every thread beyond the last {unit} accesses memory ({without:,} in total), "
-                f"because no predicate stops it. The {unit}'s index has to be less than {length}."
+                f"every thread beyond the last {unit} accesses memory ({without:,} in total). A "
+                f"predicate has to check that the {unit}'s index is less than {length}."
             )
         first, last = int(o.threads.min()), int(o.threads.max())
         who = f"thread {first:,}" if first == last else f"threads {first:,} to {last:,}"
@@ -61,8 +61,8 @@ def _of_one_mode(o: Any, unit: str) -> str:
                 f"accesses {unit} {shifted}, the predicate has to check {shifted}, not i."
             )
         return (
-            f"the index is shifted: thread i accesses {unit} i {sign} {abs(int(shift[0])):,}, but "
-            f"the predicate checks {unit} i."
+            f"thread i accesses {unit} i {sign} {abs(int(shift[0])):,}. Check that this index, "
+            f"rather than i, is inside {o.tensor}."
         )
     return ""
 

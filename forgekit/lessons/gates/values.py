@@ -140,7 +140,9 @@ def values(
                         raise
                     try:
                         args = submission.run(small)
-                        check_values(submission, small, args, device, (), look_at, tolerances, explain=False)
+                        check_values(
+                            submission, small, args, device, (), look_at, tolerances, explain=False
+                        )
                     except GateError as smaller:
                         smaller.happened += f"\nThe result with {case.label} is also wrong."
                         raise smaller from None

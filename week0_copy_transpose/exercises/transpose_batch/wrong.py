@@ -22,10 +22,10 @@ WRONG = (
     Wrong("no padding", {"stride=(33, 1)": "stride=(32, 1)"}, "asks for no bank conflicts"),
     Wrong("all into the first matrix", {"mY[b, col0": "mY[0, col0"}, "or add atomically (cute.arch.atomic_add). Next:"),
     Wrong("at most 32,767 matrices", {"cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32), cutlass.min(B, 32767))"},
-          "the first of them is mY[32767, 0, 0]"),
+          "in the last 27,233 elements (32767 to"),
     Wrong("loads from 32,768 matrices", {"mX[b, row0": "mX[b % 32768, row0"}, "With b = 60,000, m = 1, n = 1, float32, of which 16 blocks ran"),
     Wrong("stores to 32,768 matrices", {"mX[b, row0": "mX[b % 32768, row0", "mY[b, col0": "mY[b % 32768, col0"},
-          "the first of them is mY[32768, 0, 0]"),
+          "in the last 27,232 elements (32768 to"),
     Wrong("tiles and matrices in one size of the grid", {
         "bx, by, b = cute.arch.block_idx()\n": "bx, by, _ = cute.arch.block_idx()\n"
         "    down = cute.ceil_div(mX.shape[1], 32)\n    by, b = by % down, by // down\n",
