@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forgekit.errors import CompileError, ForgekitError, KernelError, UsageError
+from forgekit.errors import CompileError, ForgekitError, KernelError, LaunchError, UsageError
 from forgekit.lessons.gates.gate import GateError, Misconception
 from forgekit.text import plural
 from forgekit.vgpu import Listener
@@ -82,6 +82,12 @@ def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
     import torch
 
     return make(*size, dtype=getattr(torch, dtype))
+
+
+def stopped(case: Case, error: BaseException) -> str:
+    """Return a report on a call whose launch was refused or whose kernel was stopped."""
+    refused = isinstance(error, LaunchError)
+    return f"With {case.label}, the {'launch was refused' if refused else 'kernel was stopped'}.\n{error}"
 
 
 class Elsewhere(ABC):
@@ -177,7 +183,7 @@ class Submission:
         makes = [lambda listener=listener: listener for listener in more]
         call = recorded(self.compiled(case), tuple(args.values()), *makes)
         if call.error is not None:
-            raise GateError(f"With {case.label}, the kernel was stopped.\n{call.error}")
+            raise GateError(stopped(case, call.error))
         for make in makes:
             call.read(make)
         return of_call(call), dict(zip(args, call.after, strict=True))
@@ -200,7 +206,7 @@ class Submission:
         try:
             after, recording = sampled(run, tuple(args.values()), blocks)
         except KernelError as error:
-            raise GateError(f"With {case.label}, the kernel was stopped.\n{error}") from None
+            raise GateError(stopped(case, error)) from None
         profile = of_recording(run.name, recording, pace=True)
         return profile, dict(zip(args, after, strict=True))
 

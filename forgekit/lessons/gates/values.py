@@ -33,6 +33,7 @@ from forgekit.lessons.gates.submission import (
     WarpShares,
     case_of,
     secret,
+    stopped,
 )
 from forgekit.text import Table, plural
 
@@ -90,7 +91,7 @@ def values(
             args = submission.run(case, device)
         except KernelError as error:
             evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
-            happened = f"With {case.label}, the kernel was stopped.\n{error}"
+            happened = stopped(case, error)
             likely = _written(submission) or explained(
                 misconceptions, evidence, otherwise=overrun_diagnosis(error.overrun)
             )

@@ -30,5 +30,5 @@ WRONG = (
         "bx, by, b = cute.arch.block_idx()\n": "bx, by, _ = cute.arch.block_idx()\n"
         "    down = cute.ceil_div(mX.shape[1], 32)\n    by, b = by % down, by // down\n",
         "cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32) * B, 1)",
-    }, "With b = 65,535, m = 33, n = 1, float32, the kernel was stopped"),
+    }, "With b = 65,535, m = 33, n = 1, float32, the launch was refused"),
 )  # fmt: skip
