@@ -736,10 +736,10 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 #
 # LayerNorm is `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and
 # the variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16;
-# compute in float32 and read `x` once. A row's elements may be 1000 ± 4 or −3000 ± 16, or all
-# equal. For such rows, the mean of the squares minus the square of the mean loses most of its
-# digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps:
-# Float32, mY)`.
+# compute in float32 and read `x` once. A row's elements may be 1000 ± 4 or −3000 ± 16, for which
+# the mean of the squares minus the square of the mean loses most of its digits. If all are equal,
+# `x − mean` has to be exactly 0. You may call `block_sum` twice, or not at all. Signature:
+# `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 #
 # **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, at
 # most 2 barriers.

@@ -65,13 +65,26 @@ def _scaled(e):
     return bool((off & vary & wrong).any() and (nan | off).all())
 
 
+def _mean_rounded(e):
+    """Return True if only rows of equal elements are wrong, each by a multiple of w."""
+    got, (x, w, b, *_) = e.got[4].double(), e.case.args
+    y, w = got - b.double(), w.double()
+    off = y.abs().amax(1) > e.case.tolerances["atol"]
+    equal = x.amax(1) == x.amin(1)
+    times = (y * w).sum(1) / w.square().sum()
+    close = (y - times[:, None] * w).abs().amax(1) < 0.01 * y.abs().amax(1)
+    wrong = off & equal
+    right = torch.isclose(got, e.case.expected[4].double(), **e.case.tolerances).all(1)
+    return bool(wrong.any() and close[wrong].all() and right[~wrong].all())
+
+
 EXERCISE = puzzle(
     title="normalise rows by mean and variance",
     task="""
 LayerNorm is `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the variance
 (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute in float32 and read `x`
-once. A row's elements may be 1000 ± 4 or −3000 ± 16, or all equal. For such rows, the mean of the squares minus
-the square of the mean loses most of its digits. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+once. A row's elements may be 1000 ± 4 or −3000 ± 16, for which the mean of the squares minus
+the square of the mean loses most of its digits. If all are equal, `x − mean` has to be exactly 0. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 """,
     hints=(
         "The row is in registers, with 8 elements per thread. Go through it twice, first for the mean and then for the squared distances from it.",
@@ -110,6 +123,8 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
                    "eps of 0, with which 0 would be divided by 0 in a row whose elements are all equal."),
         looks_like(lambda x, w, b, eps, y: _eps_outside(x, w, b, eps), "eps is added to the root, but it "
                    "belongs under it."),
+        Misconception("in a row of equal elements, x - mean is not 0, so the mean is rounded more than once. Divide by N only once, "
+             "after adding up the whole row, and do not multiply by 1 / N.", _mean_rounded),
         Misconception("the mean is correct: each wrong row is x - mean with a wrong factor, or NaN, so look at the "
              "variance and its root. If the square of the mean is subtracted from the mean of the squares, the difference has "
              "few correct digits near a million, where float32 has steps of 1/16.", _scaled),

@@ -57,6 +57,10 @@ WRONG = (
     return total"""}, "asks for at most 2 barriers"),
     Wrong("the mean inside the bias", {STORED: "w = scale * mW[n].to(Float32)\n            y = (rX[k] + mean) * w + (mB[n].to(Float32) - mean * w)"},
           "m = 3, n = 31, float32 is also wrong. Next:"),
+    Wrong("divided before the block's sum", {"block_sum(total, sPart[None, 0]) / length": "block_sum(total / length, sPart[None, 0])"},
+          "Divide by N only once"),
+    Wrong("times 1 / N", {"block_sum(total, sPart[None, 0]) / length": "block_sum(total, sPart[None, 0]) * (1.0 / length)"},
+          "do not multiply by 1 / N"),
     Wrong("eps at least a millionth", {"variance + eps": "variance + cute.arch.fmax(eps, Float32(1e-6))"}, "the result is wrong"),
 )  # fmt: skip
 
