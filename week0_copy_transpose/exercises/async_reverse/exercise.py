@@ -113,7 +113,10 @@ def _waiting() -> Group:
 def _not_awaited(ptx: str) -> str:
     waits = [int(n) for n in re.findall(r"cp\.async\.wait_group\s+(\d+)", ptx)]
     if "cp.async.wait_all" in ptx:
-        return "the wait comes too early or too late. It belongs between the copy and the barrier."
+        return (
+            "`wait_all` waits only for copies that its own thread has started before. Every thread "
+            "that copies has to call it between its copies and the barrier."
+        )
     if not waits:
         return "no thread waits for the copies, and a barrier does not wait for them either."
     if "cp.async.commit_group" not in ptx:
@@ -157,8 +160,8 @@ def _asynchronous(dtype: str, name: str) -> Group:
                     counted(lambda p: p["global_async_bytes_asked"] > size,
                             "threads copy elements more than once."),
                     counted(lambda p: _bytes_a_copy(p) <= 16,
-                            "each request copies for one thread, while the other 31 of its "
-                            "warp wait. Let each thread copy one vector."),
+                            "each request copies at most 16 bytes, although a warp can copy 512. "
+                            "Let all lanes of a warp copy different vectors at the same time."),
                     counted(lambda p: _bytes_a_copy(p) < 512,
                             "a whole warp with 16 bytes per thread copies 512 bytes per "
                             "request. These copies are narrower, or some threads copy "

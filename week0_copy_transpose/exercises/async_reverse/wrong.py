@@ -61,7 +61,7 @@ WRONG = (
             f"if tidx < n // vec:\n        {_COPY}": "if tidx == 0:\n        for v in range(n // vec):\n"
             "            cute.copy(atom, gX[(None, v)], sX[(None, v)])"
         },
-        "each request copies for one thread",
+        "each request copies at most 16 bytes",
     ),
     Wrong(
         "every thread copies all",

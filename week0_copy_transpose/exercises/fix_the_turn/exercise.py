@@ -233,11 +233,6 @@ does not require it.
                     ideal=0,
                     misconceptions=[
                         counted(
-                            lambda p: p.shared_load_wavefronts_per_request > 31,
-                            "the store is fixed, but now the shared load has conflicts, because a "
-                            "column of sT is in one bank. With a pitch of 33 words it is not.",
-                        ),
-                        counted(
                             lambda p: True,
                             "lanes of a warp read different words of one bank. In a column of sT, "
                             "all 32 words are in different banks if the pitch is odd.",

@@ -72,8 +72,8 @@ in which you wrote them.
     rtol=2.0**-23,
     atol=0.0,
     misconceptions=[
-        looks_like(lambda x, y: _plain(x), "this equals the uncompensated sum: a lost part is not "
-                   "kept, or not added."),
+        looks_like(lambda x, y: _plain(x), "this agrees with the uncompensated sum, within the "
+                   "tolerance. Is each lost part kept, and added?"),
     ],
     more=lambda make: (_compensated(make),),
     praise="You recovered the bits that rounding discards.",

@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
-    Wrong("not added", {"mX[row, n] + lost": "mX[row, n]"}, "not kept, or not added"),
+    Wrong("not added", {"mX[row, n] + lost": "mX[row, n]"}, "Is each lost part kept, and added?"),
     Wrong(
         "wrong sign",
         {"lost = value - (s - total)": "lost = (s - total) - value"},
