@@ -230,6 +230,31 @@ def test_a_race_of_a_line_with_itself():
     assert "between the two lines" not in text
 
 
+@cute.kernel
+def _vectors_kernel(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    rX = cute.make_rmem_tensor(width, mX.element_type)
+    cute.autovec_copy(cute.local_tile(mX, (width,), (tidx,)), rX)
+    cute.autovec_copy(rX, cute.local_tile(mY, (width,), (cutlass.min(tidx, 15),)))
+
+
+@cute.jit
+def _vectors(mX: cute.Tensor, mY: cute.Tensor, width: cutlass.Constexpr):
+    _vectors_kernel(mX, mY, width).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("size", [4, 8, 16])
+def test_several_threads_may_store_equal_vectors(dtype, size):
+    """Threads 15 to 63 store to the same vector of `size` bytes."""
+    width = size // dtype.itemsize
+    x, y = torch.ones(64 * width, dtype=dtype), fk.empty(16 * width, dtype=dtype, device="virtual")
+    assert sanitized(_vectors, x, y, constants=(width,)).findings == []
+    x[-1] = 2
+    (finding,) = sanitized(_vectors, x, y, constants=(width,)).findings
+    assert finding.kind == "global-race"
+
+
 # -- read-only arguments ------------------------------------------------------------------------
 def test_a_read_only_tensor():
     x, y = fk.ones(8), fk.empty(8)

@@ -57,9 +57,9 @@ def reach(
         units = (units[:, None] * each + np.arange(each)).reshape(-1)
     if each > 1:
         who = np.repeat(who, each)
-        if values is not None and len(values) != len(who):  # a unit is narrower than a register
-            values = np.ascontiguousarray(values).view(f"u{unit}")
-            values = values if len(values) == len(who) else None
+    if values is not None and len(values) != len(who):  # a unit is not as wide as a register
+        values = np.ascontiguousarray(values).view(f"u{unit}") if unit <= 8 else None
+        values = values if values is not None and len(values) == len(who) else None
     parts = m.program.unread_parts.get(m.pc if pc is None else pc)
     if parts and access.kind == "load" and not (offset or width % unit or target.inside):
         size = width // len(parts)  # bytes per part
