@@ -183,7 +183,9 @@ class Report:
     def _verbs(self, touch: Touch) -> tuple[str, str]:
         """Return an access's verb in the present and the past tense. Volatile and ordered accesses
         are described as atomic."""
-        root = self.program.instructions[touch.pc].opcode[0]
+        root, *rest = self.program.instructions[touch.pc].opcode
+        if root == "mbarrier" and any("wait" in part for part in rest):
+            return "tests", "tested"
         return _ORDERED_VERBS.get(root, (touch.what, _DID[touch.what]))
 
 

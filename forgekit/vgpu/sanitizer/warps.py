@@ -85,7 +85,7 @@ def check_shuffle(m: Batch, source: Array, members: Array | None, report: Report
         report.add(
             INACTIVE_SOURCE, (m.pc,), report.in_batch(m, block * m.n_threads + thread),
             f"lane {lane_read}", count=int(bad.sum()), lane=lane,
-            why="does not execute this instruction" if exists else nowhere,
+            why="does not take part in this shuffle" if exists else nowhere,
         )  # fmt: skip
 
 

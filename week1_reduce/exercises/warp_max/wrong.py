@@ -26,7 +26,7 @@ WRONG = (
     Wrong("smallest", {"-Float32.inf": "Float32.inf", "cutlass.max(largest, mX": "cutlass.min(largest, mX",
                        "cutlass.max(largest, other)": "cutlass.min(largest, other)"},
           "this is the smallest element"),
-    Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "that lane does not execute"),
+    Wrong("shuffles inside a predicate on the column", {SHUFFLES: INSIDE}, "that lane does not take part"),
     Wrong("no shuffles", {SHUFFLES: ""}, "the largest of elements 0, 32, 64"),
     Wrong("five times the same shuffle", {"offset=16 >> k)": "offset=16)"}, "6 of 9 elements differ"),
     Wrong("32 elements", {LOOP: "range(lane, cutlass.min(mX.shape[1], 32), 32)"},
@@ -51,4 +51,6 @@ WRONG = (
     Wrong("no elements above 3e38", {"largest = cutlass.max(largest, mX[row, n].to(Float32))":
           "largest = cutlass.max(largest, cutlass.min(mX[row, n].to(Float32), Float32(3e38)))"},
           "pattern: every wrong element is 3e+38"),
+    Wrong("at most 128 blocks that loop over rows", {"    if row < mX.shape[0]:\n        largest": "    for row in range(bidx * 8 + tidx // 32, mX.shape[0], 1024):\n        largest",
+          "cute.ceil_div(mX.shape[0], 8)": "cutlass.min(cute.ceil_div(mX.shape[0], 8), 128)"}, "With m = 90,000, n = 1, float32, the call launches 32,768 threads"),
 )  # fmt: skip
