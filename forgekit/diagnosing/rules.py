@@ -104,6 +104,7 @@ def _with_derived(fields: dict[str, str], obj: object) -> dict[str, str]:
     imported = "import cutlass.cute as cute" if variable == "cute" else f"import {variable}"
     fields["import_line"] = f"`{imported}`"
     fields["target"] = f"{tensor}.element_type" if tensor else f"cutlass.{fields.get('needed')}"
+    fields["end"] = "source" if fields.get("side") in ("S", "src") else "destination"
     fields["new_name"] = RENAMED.get(name, "")
     near = difflib.get_close_matches(name, dir(obj), n=1)
     fields["did_you_mean"] = f"; did you mean `{near[0]}`?" if near else "."

@@ -88,7 +88,7 @@ barrier is needed, because no lane reads data that another lane has copied.
         Misconception("rows of 1,024 elements, in which every lane has all eight vectors, are correct. "
               "In this row lanes have fewer. Do they commit as many groups as the number in the "
               "wait assumes, and does a wait come before every read?", _early),
-        Misconception("the data read here was never copied: in a row of 1,024 elements, each lane copies eight "
+        Misconception("the data read here was never copied: in a row of 1,024 elements, each lane has to copy eight "
              "vectors of 16 bytes.",
              lambda e: "uninitialised-shared" in e.kinds and e.case.args[0].shape[1] == 1024),
         found("uninitialised-shared", "the data read here was never copied: "

@@ -65,4 +65,5 @@ WRONG = (
     for k in cutlass.range_constexpr(1, 8):
         cute.arch.cp_async_wait_group(7 - k)
 """}, "but does not read each group before the next"),
+    Wrong("a tile without alignment", {"make_layout((4, 32, 8)), 16)": "make_layout((4, 32, 8)))"}, "4-byte alignment of the destination."),
 )  # fmt: skip
