@@ -310,8 +310,8 @@ fk.exercise("week0/add_row").grade(add_row)
 # ### Exercise 4: reverse an array in place
 #
 # Reverse `x`, which has any length, without a second array. Since each store overwrites a part of
-# the input, let *one* thread swap both elements of a pair. The number of threads must grow with the
-# length. Signature: `reverse_in_place(x)`.
+# the input, let *one* thread swap both elements of a pair. Launch at least one thread per 16 pairs.
+# Signature: `reverse_in_place(x)`.
 #
 # **Required**: no barriers, no shared memory.
 #

@@ -290,7 +290,7 @@ def economical(
                     if not small or loads_too_much(submission, every[1:]):
                         submission.last = case
                         raise
-            _enough_threads(launched_threads(profile), ideal["threads"], case.label)
+            enough_threads(launched_threads(profile), ideal["threads"], case.label)
             if call in every[1:] or len(every) == 1:
                 _evenly_shared(shares.unevenness, ideal["unevenness"], case.label)
             _wide_scope(submission, case, profile)
@@ -337,7 +337,8 @@ def _stored_once(profile: Profile) -> bool:
     return all(of["stores"].max(initial=0) <= 1 for of in found)
 
 
-def _enough_threads(value: int, ideal: float, label: str) -> None:
+def enough_threads(value: int, ideal: float, label: str) -> None:
+    """Raise GateError if a call launches far fewer threads than the solution."""
     if value * _FEW < ideal:
         raise GateError(
             f"With {label}, the call launches {value:,} threads; the solution launches "

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forgekit.errors import ForgekitError, LaunchError
-from forgekit.lessons.gates.economy import launched_threads
+from forgekit.lessons.gates.economy import enough_threads, launched_threads
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Case, Group, MakeCase, Submission, case_of
 from forgekit.lessons.gates.values import check_values
@@ -68,13 +68,14 @@ def large_calls(
 
 @dataclass(frozen=True)
 class _Call:
-    """A large call, two small ones between which its grid grows, and the quarters of each result
-    that the solution's sample changes."""
+    """A large call, two small ones between which its grid grows, the quarters of each result that
+    the solution's sample changes, and the threads that the solution launches."""
 
     few: Case
     more: Case
     case: Case
-    quarters: Set[tuple[int, int]]
+    quarters: Set[tuple[int, int]] = frozenset()
+    threads: int = 0
 
 
 def _is_right(submission: Submission, call: _Call) -> bool:
@@ -94,6 +95,7 @@ def _is_right(submission: Submission, call: _Call) -> bool:
         return False
     if not independent:
         return False
+    enough_threads(launched_threads(profile), call.threads, case.label)
     changed = _changed(case, after)
     some = {k: x.where(changed[k], case.expected[k].to(x.dtype)) for k, x in after.items()
             if k in changed}  # fmt: skip
@@ -216,11 +218,14 @@ def _calls(
             if large[mode] < _LEAST:
                 continue
             case = case_of(make, large, dtype)
-            call = _Call(few, more, case, set())
+            call = _Call(few, more, case)
             with contextlib.suppress(GateError):
                 if _is_right(runs, call):
-                    _, after = runs.sampled(case, _SAMPLE)
-                    found.append(replace(call, quarters=_quarters(_changed(case, after))))
+                    profile, after = runs.sampled(case, _SAMPLE)
+                    quarters = _quarters(_changed(case, after))
+                    found.append(
+                        replace(call, quarters=quarters, threads=launched_threads(profile))
+                    )
                     break
     return tuple(found)
 

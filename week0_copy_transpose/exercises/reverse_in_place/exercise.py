@@ -65,8 +65,8 @@ EXERCISE = puzzle(
     title="reverse an array in place",
     task="""
 Reverse `x`, which has any length, without a second array. Since each store overwrites a part of the
-input, let *one* thread swap both elements of a pair. The number of threads must grow with the
-length. Signature: `reverse_in_place(x)`.
+input, let *one* thread swap both elements of a pair. Launch at least
+one thread per 16 pairs. Signature: `reverse_in_place(x)`.
 """,
     hints=(
         "How many pairs do 7 elements form? How many do 8 elements form, and how many does 1 "
