@@ -13,38 +13,41 @@ from forgekit.lessons.gates import GateError, Group, Submission, python_function
 __all__ = ["EXERCISE"]
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
-WHOLE = "rows that are not whole vectors of 16 bytes cannot be copied asynchronously, 16 bytes at a time."
 CASES = (
-    ((1000, F32, "sm_80"), "4,000 bytes are far below 64 kB."),
-    ((16_200, F32, "sm_90a"), "64 kB are 65,536 bytes, and this row has 64,800."),
-    ((16_384, F32, "sm_90a"), "exactly 64 kB are allowed."),
-    ((16_000, F16, "sm_90a"), "16,000 float32 in registers take 62.5 kB."),
-    ((20_480, F16, "sm_90a"), "in registers an element takes 4 bytes, whatever its type: this row takes 80 kB."),
-    ((24_576, F32, "sm_80"), "exactly 96 kB are allowed, and sm_80 has asynchronous copies."),
-    ((49_152, BF16, "sm_90a"), "in shared memory, elements keep their own type: at 2 bytes each, this row takes 96 kB."),
-    ((16_385, F32, "sm_90a"), WHOLE),
-    ((16_388, F32, "sm_90a"), "16 bytes are 4 elements of float32, so this row consists of whole vectors."),
-    ((20_484, F16, "sm_90a"), WHOLE + " 16 bytes are 8 elements of float16."),
-    ((65_536, BF16, "sm_90a"), "128 kB are two parts of 64 kB."),
-    ((65_536, F32, "sm_90a"), "256 kB: two parts would be 128 kB each."),
-    ((98_304, F32, "sm_90a"), "384 kB are four parts of 96 kB."),
-    ((131_072, F32, "sm_90a"), "512 kB: four parts would be 128 kB each."),
-    ((196_608, F32, "sm_90a"), "768 kB are eight parts of 96 kB."),
-    ((196_612, F32, "sm_90a"), "eight parts would be a little more than 96 kB each."),
-    ((65_536, F32, "sm_80"), "there are no clusters before sm_90."),
-    ((65_536, F32, "sm_89"), "there are no clusters before sm_90."),
-    ((65_536, F32, "sm_75"), "75 is less than 90: there are no clusters before sm_90."),
-    ((65_536, F32, "sm_90"), "the rule says sm_90 and later, with or without a letter."),
-    ((65_536, F32, "sm_100a"), "100 is more than 90, although '1' sorts before '9'."),
-    ((65_536, F32, "sm_120"), "120 is more than 90."),
-    ((65_538, F32, "sm_100a"), WHOLE),
-    ((65_536, F32, "sm_100f"), "an architecture's number may have the letter a or f behind it."),
-    ((20_480, F32, "sm_75"), "there are no asynchronous copies before sm_80."),
-    ((24_576, torch.float64, "sm_90a"), "at 8 bytes each, this row takes 192 kB."),
-    ((98_304, torch.float8_e4m3fn, "sm_90a"), "at 1 byte each, this row takes 96 kB."),
-    ((24_580, F32, "sm_80"), "this row takes 16 bytes more than 96 kB."),
-    ((24_580, F32, "sm_90a"), "this row takes 16 bytes more than 96 kB."),
-)  # fmt: skip
+    (1000, F32, "sm_80"),
+    (16_200, F32, "sm_90a"),
+    (16_384, F32, "sm_90a"),
+    (16_000, F16, "sm_90a"),
+    (20_480, F16, "sm_90a"),
+    (24_576, F32, "sm_80"),
+    (49_152, BF16, "sm_90a"),
+    (16_385, F32, "sm_90a"),
+    (16_388, F32, "sm_90a"),
+    (20_484, F16, "sm_90a"),
+    (65_536, BF16, "sm_90a"),
+    (65_536, F32, "sm_90a"),
+    (98_304, F32, "sm_90a"),
+    (131_072, F32, "sm_90a"),
+    (196_608, F32, "sm_90a"),
+    (196_612, F32, "sm_90a"),
+    (65_536, F32, "sm_80"),
+    (65_536, F32, "sm_89"),
+    (65_536, F32, "sm_75"),
+    (65_536, F32, "sm_90"),
+    (65_536, F32, "sm_100a"),
+    (65_536, F32, "sm_120"),
+    (65_538, F32, "sm_100a"),
+    (65_536, F32, "sm_100f"),
+    (20_480, F32, "sm_75"),
+    (24_576, torch.float64, "sm_90a"),
+    (98_304, torch.float8_e4m3fn, "sm_90a"),
+    (24_580, F32, "sm_80"),
+    (24_580, F32, "sm_90a"),
+    (10_000, torch.float64, "sm_90a"),
+    (16_384, torch.complex64, "sm_90a"),
+    (16_385, F32, "sm_89"),
+)
+ARCHS = (75, 80, 86, 87, 89, 90, 100, 101, 103, 110, 120, 121)
 
 
 def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
@@ -58,29 +61,48 @@ def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
     return ("cluster" if blocks > 1 else "staged"), blocks
 
 
+def _facts(n: int, dtype: torch.dtype, arch: str) -> str:
+    """Return the facts about a row and an architecture on which the rule depends, as text."""
+    row, number = n * dtype.itemsize, int("".join(c for c in arch if c.isdigit()))
+    whole = "whole vectors" if row % 16 == 0 else "not whole vectors"
+    has = "cp.async" if number >= 80 else "no cp.async"
+    has += (
+        " and clusters" if number >= 90 else " but no clusters" if number >= 80 else ", no clusters"
+    )
+    return (
+        f"The row takes {4 * n:,} bytes as float32 and {row:,} in its own type, {whole}; 64 kB are "
+        f"65,536 bytes, and 96 kB are 98,304. {arch} has {has}."
+    )
+
+
 def _rule_kept(submission: Submission) -> str:
     python_function(submission, "choose_softmax(n, dtype, arch)")
     chance = random.Random(submission.seed)
     drawn = [
-        ((round(2 ** chance.uniform(12, 18)) // step * step, dtype, arch), "")
+        (
+            round(2 ** chance.uniform(12, 18)) // step * step,
+            dtype,
+            f"sm_{chance.choice(ARCHS)}{end}",
+        )
         for dtype in (F32, F16, BF16)
-        for arch in ("sm_80", "sm_90a", "sm_100a")
+        for end in ("", "a", "f")
         for step in (1, 4, 8, 8)
     ]
-    for (n, dtype, arch), why in (*CASES, *drawn):
-        called = f"choose_softmax({n:,}, {dtype}, {arch!r})"
+    for number in ARCHS:  # a row for cp.async and a row for clusters
+        drawn += [(24_576, F32, f"sm_{number}a"), (65_536, F32, f"sm_{number}a")]
+    for call in (*CASES, *drawn):
+        called = f"choose_softmax({call[0]:,}, {call[1]}, {call[2]!r})"
         try:
-            got = submission.value(n, dtype, arch)
+            got = submission.value(*call)
         except Exception as error:
             raise GateError(f"{called} raised {type(error).__name__}: {error}") from None
-        want = rule(n, dtype, arch)
-        whole = isinstance(got, tuple) and all(isinstance(x, Integral) for x in got[1:])
-        if got != want or not whole:
-            if got == want:
-                why = "the number of blocks is a count, so return an int."
+        want = rule(*call)
+        if got != want:
+            raise GateError(f"{called} returns {got!r:.100}; needed {want}.\n{_facts(*call)}")
+        if not isinstance(got, tuple) or not all(isinstance(x, Integral) for x in got[1:]):
             raise GateError(
                 f"{called} returns {got!r:.100}; needed {want}.",
-                why if isinstance(got, tuple) else "",
+                "the number of blocks is a count, so return an int.",
             )
     return f"{len(CASES) + len(drawn)} calls"
 
