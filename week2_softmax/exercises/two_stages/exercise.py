@@ -78,7 +78,7 @@ a barrier.
     ],
     more=lambda make: (
         asynchronous(make, (5, 1000)),
-        overlapping(make, (5, 1000), torch.float32, "nothing is computed while a copy is in flight: "
-                    "first start the next tile's copy, and do not wait for its group yet."),
+        overlapping(make, (5, 1000), torch.float32, "the next tile's copy has to be in flight when a "
+                    "tile is read: start it before, and do not wait for its group yet.", tiles=8),
     ),
 )  # fmt: skip
