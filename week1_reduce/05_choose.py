@@ -480,12 +480,12 @@ percent_table("float32", ("a warp a row", "a warp a row, N static"))
 # %% [markdown] exercise="week1/reduction_key" part="task"
 # ### Exercise 3: write the key of a reduction
 #
-# Write `reduction_key(x, choose)`, which returns the key of the kernel that adds up the rows of
-# the matrix `x`. Each row is contiguous. Three facts are compiled into the kernel: the element
-# type; the width of a load, which is 16 bytes if *every* row starts at a multiple of 16 bytes and
-# consists of whole vectors, and otherwise one element; and the tuple of constants that `choose(m,
-# n, dtype)` returns. Everything else is passed at each call. Two matrices must share a key if and
-# only if their three facts agree.
+# Write `reduction_key(x, choose)`, which returns the key of the kernel that adds up the rows of the
+# matrix `x`. Each row is contiguous. Three facts are compiled into the kernel: the element type;
+# the width of a load, which is 16 bytes if *every* row starts at a multiple of 16 bytes and
+# consists of whole vectors, and otherwise one element; and the two constants that `choose(m, n,
+# dtype)` returns as a tuple. Everything else is passed at each call. Two matrices must share a key
+# if and only if their three facts agree.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -19,10 +19,13 @@ def choose(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
     return (8, 1) if n * dtype.itemsize <= 2048 else (256, 4 if m <= 4 else 1)
 
 
+_PAIRS = (4, 64), (64, 4), (64, 2), (6, 44)
+
+
 def _other(m: int, n: int, dtype: torch.dtype) -> tuple[int, int]:
-    """Return two numbers that depend on both M and N. The first tuple contains the numbers of the
-    second, and the third differs from the second only in the parts."""
-    return (4, 64) if m <= n else (64, 4) if m <= 2 * n else (64, 2)
+    """Return two numbers that depend on both M and N. Other pairs have the same numbers, one of
+    them, or the same digits in the same order."""
+    return _PAIRS[0] if m <= n else _PAIRS[1 + (m + n) % 3]
 
 
 def _matrix(
@@ -222,8 +225,8 @@ EXERCISE = Exercise(
 Write `reduction_key(x, choose)`, which returns the key of the kernel that adds up the rows of
 the matrix `x`. Each row is contiguous. Three facts are compiled into the kernel: the element
 type; the width of a load, which is 16 bytes if *every* row starts at a multiple of 16 bytes and
-consists of whole vectors, and otherwise one element; and the tuple of constants that `choose(m,
-n, dtype)` returns. Everything else is passed at each call. Two matrices must share a key if and
+consists of whole vectors, and otherwise one element; and the two constants that `choose(m,
+n, dtype)` returns as a tuple. Everything else is passed at each call. Two matrices must share a key if and
 only if their three facts agree.
 """,
     hints=(

@@ -80,4 +80,6 @@ WRONG = (
         {"choose(*x.shape, x.dtype)": "(8, 1) if x.shape[1] * x.element_size() <= 2048 else (256, 4 if x.shape[0] <= 4 else 1)"},
         "(torch.float32, True, (256, 1))",
     ),
+    Wrong("constants without separators", {"choose(*x.shape, x.dtype)": "''.join(str(c) for c in choose(*x.shape, x.dtype))"},
+          "which have the same key"),
 )  # fmt: skip
