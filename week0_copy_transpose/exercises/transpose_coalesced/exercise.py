@@ -91,7 +91,7 @@ by itself make a store coalesced; only the addresses of the 32 lanes do.
             ],
             name="Coalesced reads",
         ),
-        economical(case, [_SIZE], waste={"threads": 1}),
+        economical(case, [_SIZE, (95, 120)], waste={"threads": 1}),
         large_calls(case, [(1, 1)], legal=limited),
     ),
     praise="Both loads and stores access whole sectors.",

@@ -85,4 +85,9 @@ WRONG = (
         {"(cute.ceil_div(mX.shape[1], 32),": "(cutlass.min(cute.ceil_div(mX.shape[1], 32), 1024),"},
         "With 1×90000",
     ),
+    Wrong(
+        "the last rows straight from x",
+        {"= sX[tx, ty + k]": "= mX[row0 + tx, col0 + ty + k] if row0 + 32 > M else sX[tx, ty + k]"},
+        "with 95×120 float32; the limit is",
+    ),
 )

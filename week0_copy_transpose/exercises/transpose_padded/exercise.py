@@ -110,7 +110,7 @@ words most rows do not begin at a multiple of 16 bytes. The next exercise needs 
         ),
         *(conflicts(_SIZE, dtype, [], f"Bank conflicts, {dtype}") for dtype in ("int32", "bfloat16")),
         still_coalesced(*_SIZE),
-        economical(case, [_SIZE], waste={"threads": 1}),
+        economical(case, [_SIZE, (95, 120)], waste={"threads": 1}),
     ),
     praise="No lane waits for another.",
 )  # fmt: skip

@@ -80,4 +80,6 @@ WRONG = (
         "    layout_s = " + _LAYOUT: "    layout_s = cute.make_composed_layout(\n"
         "        cute.make_swizzle(5, 0, 6), 0, cute.make_layout((32, 64), stride=(64, 1)))",
         }, "several lanes need the same bank Next:"),
+    Wrong("the last columns straight from x", {"= sX[tx, ty + k]": "= mX[row0 + tx, col0 + ty + k] if col0 + 64 > N else sX[tx, ty + k]"},
+          "with 95×120 float32; the limit is"),
 )  # fmt: skip

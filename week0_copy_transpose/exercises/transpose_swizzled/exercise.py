@@ -138,7 +138,7 @@ specific to one tile *and* one element size.
             name="No padding",
         ),
         still_coalesced(*_SIZE),
-        economical(case, [_SIZE], waste={"threads": 1}),
+        economical(case, [_SIZE, (95, 120)], waste={"threads": 1}),
     ),
     praise="The same tile has no bank conflicts now.",
 )  # fmt: skip
