@@ -86,8 +86,8 @@ def case_of(make: MakeCase, size: tuple[int, ...], dtype: str) -> Case:
 
 def stopped(case: Case, error: BaseException) -> str:
     """Return a report on a call whose launch was refused or whose kernel was stopped."""
-    refused = isinstance(error, LaunchError)
-    return f"With {case.label}, the {'launch was refused' if refused else 'kernel was stopped'}.\n{error}"
+    what = "launch was refused" if isinstance(error, LaunchError) else "kernel was stopped"
+    return f"With {case.label}, the {what}.\n{error}"
 
 
 class Elsewhere(ABC):

@@ -41,6 +41,9 @@ _A = 2.5 + 2**-10, -3.5 - 5 * 2**-12, 3.0 + 2**-10
 
 
 def _case(m: int, n: int, dtype: torch.dtype) -> Case:
+    if dtype == torch.float32 and n % 16 == 8 and n > 8:
+        n -= 4  # whole vectors of 4, but not of 8
+
     def tensor(make: Callable[..., torch.Tensor], gap: int, **options: int) -> torch.Tensor:
         return make(m, n + gap, dtype=dtype, device="virtual", **options)[:, :n]
 

@@ -18,11 +18,13 @@ def _of_rank_0(x: torch.Tensor) -> torch.Tensor:
 
 
 def _four_blocks(block, thread):
-    """Return what is wrong if one of the four blocks loads less than half a quarter of row 0."""
+    """Return what is wrong if one of the four blocks loads less than half a quarter of row 0, or
+    more than three halves of one."""
     ranks, loaded = np.unique(block[0], return_counts=True)
     if len(ranks) != 4:
         return f"{len(ranks)} of 4 blocks load elements of row 0; in the task, all four share the columns."
-    if min(loaded) < block.shape[1] / 8:
+    quarter = block.shape[1] / 4
+    if min(loaded) < quarter / 2 or max(loaded) > quarter * 3 / 2:
         return (
             f"the four blocks load {', '.join(f'{of:,}' for of in loaded)} elements of row 0; in the "
             "task, they share the columns evenly."

@@ -64,6 +64,10 @@ WRONG = (
           "    few = mX.shape[1] // 16\n    end = mX.shape[1] - (3 - rank) * few\n"
           "    begin = end - few if rank > 0 else 0\n    for n in range(begin + tidx, end, 128):\n"},
           "share the columns evenly"),
+    Wrong("rank 0 takes two fifths", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):": """    fifth = mX.shape[1] // 5
+    start = cutlass.Int32(0) if rank == 0 else fifth * (rank + 1)
+    end = fifth * (rank + 2) if rank < 3 else mX.shape[1]
+    for n in range(start + tidx, end, 128):"""}, "they share the columns evenly"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 17: no predicate": "all threads of a block send the same sum to the same place"}

@@ -46,4 +46,11 @@ WRONG = (
         },
         "With m = 90,000",
     ),
+    Wrong(
+        "equal elements of a lane once",
+        {
+            "            second = cutlass.max(second, cutlass.min(first, value))\n            first = cutlass.max(first, value)": "            if value > first:\n                second = first\n                first = value\n            elif value < first and value > second:\n                second = value"
+        },
+        "pattern: a single element differs",
+    ),
 )

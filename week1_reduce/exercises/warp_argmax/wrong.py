@@ -37,7 +37,7 @@ WRONG = (
     Wrong("no shuffles", {SHUFFLES: ""}, "the elements of lanes 1 to 31 are missing"),
     Wrong("shuffles inside a predicate on the column", {
         SHUFFLES: "        if lane < mX.shape[1]:\n" + "".join(
-            f"    {line}\n" for line in SHUFFLES.splitlines())}, "that lane does not execute"),
+            f"    {line}\n" for line in SHUFFLES.splitlines())}, "that lane does not take part"),
     Wrong("one block per row", {"cute.ceil_div(mX.shape[0], 8)": "mX.shape[0]"}, "asks for one warp per row"),
     Wrong("begins with -3e38 and column 0", {
         "largest, column = -Float32.inf, Int32(mX.shape[1])": "largest, column = Float32(-3e38), Int32(0)"},

@@ -34,8 +34,8 @@ EXERCISE = puzzle(
     title="compute prefix sums of 32 elements",
     task="""
 Cut an array of any length into pieces of 32 elements. `y[i]` is the sum of the elements from
-the start of the piece through `x[i]`. The types are float32 and float16; add in float32. With
-`shuffle_sync_up`, the first lanes receive their own values.
+the start of the piece through `x[i]`. The types are float32 and float16; add in float32. An
+element may be ∞. With `shuffle_sync_up`, the first lanes receive their own values.
 
 Signature: `warp_prefix(x, y)`.
 """,

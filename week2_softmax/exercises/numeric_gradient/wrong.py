@@ -37,7 +37,7 @@ WRONG = (
     Wrong("its own element alone", {RESULT: "(difference * dy).view(-1)[i] / (2 * eps)"},
           "each dx is computed from its own y alone"),
     Wrong("a step left in x", {STEP: "        step = torch.zeros_like(x)\n        x.view(-1)[i] += eps\n"},
-          "one of the steps was never undone"),
+          "was each step undone"),
     Wrong("the steps taken back by arithmetic", {STEP + f"        difference = {BOTH}\n": IN_PLACE},
           "Change a copy of x"),
     Wrong("a result in float32", {"torch.empty_like(x)": "torch.empty(x.shape)"}, "the type of x, got torch.float32"),
@@ -61,4 +61,5 @@ WRONG = (
           "The gradient of softmax is off by"),
     Wrong("dy changed", {"    return dx": "    dy += 1\n    return dx"}, "The call has changed dy"),
     Wrong("no return", {"    return dx": "    pass"}, "tensor of shape (3,), got None"),
+    Wrong("stored in x", {"torch.empty_like(x)": "x"}, "The call has changed x by"),
 )  # fmt: skip

@@ -81,4 +81,6 @@ WRONG = (
     Wrong("a warp takes its four rows in turn", text=IN_TURN, says="16 threads load row 0 of mX"),
     Wrong("a fill of -1e38", {
         "rX.fill(-Float32.inf)": "rX.fill(-1e38)"}, "float32, the result is wrong"),
+    Wrong("the maximum in the input's type", {"    e = cute": "    m = m.to(mX.element_type).to(Float32)\n    e = cute"}, "float16, the result is wrong"),
+    Wrong("filled with -3.4e38", {"rX.fill(-Float32.inf)": "rX.fill(-3.4e38)"}, "With m = 3, n = 2, float32, the result is wrong"),
 )  # fmt: skip

@@ -66,7 +66,7 @@ before the subtraction, and rows around 1,000 would reveal it.
     entry="temperature",
     inputs=_inputs,
     result=lambda x, t: (x / t).softmax(1),
-    sizes=[(5, 16), (3, 256), (10, 1024), (7, 1000), (6, 24), (6, 520), (1, 8)],
+    sizes=[(5, 16), (3, 256), (2, 24), (10, 1024), (7, 1000), (6, 24), (6, 520), (1, 8)],
     count=[(4, 256), (40, 1000)],
     dtypes=("float32", "bfloat16"),
     waste={"instructions": 2},

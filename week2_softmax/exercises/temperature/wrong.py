@@ -32,7 +32,7 @@ WRONG = (
     Wrong(
         "t of at least 0.3",
         {"factor = LOG2_E / t": "factor = LOG2_E / cute.arch.fmax(t, Float32(0.3))"},
-        "The result with m = 6, n = 24, bfloat16 is also wrong",
+        "in the last 16 columns (8 to 23)",
     ),
     Wrong(
         "t of at most 50",
@@ -44,4 +44,5 @@ WRONG = (
         {"blocks = cute.ceil_div(mX.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"},
         "With m = 90,000",
     ),
+    Wrong("t and a millionth", {"LOG2_E / t": "LOG2_E / (t + 1e-6)"}, "With m = 2, n = 24, float32, the result is wrong"),
 )  # fmt: skip

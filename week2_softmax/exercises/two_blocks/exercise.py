@@ -96,8 +96,8 @@ with 8 or 16 blocks and more vectors per thread.
              lambda e: e.kinds[0] == "block-lifetime"),
         Misconception("a pair is read before it has arrived, or two are sent to one slot. Each pair needs its own slot, the mbarrier "
              "has to expect the bytes of all four pairs, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
-        found("uninitialised-shared", "the kernel reads a slot that no warp "
-              "has written: each of the four warps has its own slot, chosen by rank and warp."),
+        found("uninitialised-shared", "the kernel reads a slot before a pair is in it. Each of the four warps has "
+              "its own slot, chosen by rank and warp, and sends its pair to both blocks."),
         Misconception("whole warps have no elements of this row, their maximum is -inf, and -inf - (-inf) is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
     ],
