@@ -49,7 +49,7 @@ WRONG = (
     Wrong("unchanged", {_STORED: """    if row < M and col < N:
         mY[col, M - 1 - row] = sT[tidy, tidx]
 """}, "still store to neighbouring *rows*"),
-    Wrong("not padded", {"stride=(33, 1)": "stride=(32, 1)"}, "different words of one bank"),
+    Wrong("not padded", {"stride=(33, 1)": "stride=(32, 1)"}, "so all lanes access one bank"),
     Wrong("padded by two", {"stride=(33, 1)": "stride=(34, 1)"}, "different words of one bank"),
     Wrong("stored twice", {_STORED: _STORED.replace("        mY", "        mY[col, M - 1 - row] = Float32(0.0)\n        cute.arch.fence_acq_rel_cta()\n        mY")},
           "stored more than once"),

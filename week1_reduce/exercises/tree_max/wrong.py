@@ -14,7 +14,7 @@ TREE = """    for k in cutlass.range_constexpr(7):
 
 WRONG = (
     Wrong("a cluster barrier as well", {"    if tidx == 0:\n        mY": "    cute.arch.cluster_arrive()\n    cute.arch.cluster_wait()\n    if tidx == 0:\n        mY"},
-          "asks for at most 7 barriers"),
+          "cute.arch.cluster_arrive()"),
     Wrong("begins at 0", {"-Float32.inf": "Float32(0.0)"}, "start it at −∞"),
     Wrong("smallest", {"largest = -Float32.inf": "largest = Float32.inf",
                        "cutlass.max(largest": "cutlass.min(largest",
