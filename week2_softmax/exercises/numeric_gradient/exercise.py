@@ -22,12 +22,16 @@ def _draw(*shape: int, seed: int) -> Tensor:
 def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options: float) -> Tensor:
     """Return the result; refuse another shape, or a changed x or dy."""
     function, before, dy_before = python_function(submission, SKELETON), x.clone(), dy.clone()
+    usual = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)  # fills `torch.empty_like(x)` with NaN
     try:
         got = function(f, x, dy, **options)
     except GateError:
         raise
     except Exception as error:
         raise GateError(f"It raises {type(error).__name__}: {error}") from None
+    finally:
+        torch.use_deterministic_algorithms(usual)
     if not isinstance(got, Tensor) or got.shape != x.shape:
         kind = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)
         raise GateError(f"Expected a tensor of shape {tuple(x.shape)}, got {kind:.100}.")

@@ -28,7 +28,7 @@ WRONG = (
     Wrong("x as it comes", {"x.contiguous()": "x"}, "`forward` receives x of shape (2, 7)"),
     Wrong("x of three dimensions as it comes", {"x.contiguous()": "x.contiguous() if x.dim() == 2 else x"}, "`forward` receives x of shape (2, 3, 4)"),
     Wrong("dy of three dimensions as it comes", {"dy.contiguous()": "dy.contiguous() if dy.dim() == 2 else dy"}, "strides (0, 0, 0)"),
-    Wrong("a fake like x", {FAKE: FAKE.replace("return", "return torch.empty_like(x) if x.dim() > 2 else")}, "Strides are (12, 4, 1) and (4, 8, 1)"),
+    Wrong("a fake like x", {FAKE: FAKE.replace("return", "return torch.empty_like(x) if x.dim() > 2 else")}, "the fake's result does not match"),
     Wrong("the gradient in float32", {"        return dx\n": "        return dx.float().to(dx.dtype)\n"}, "expected 0.7227368436"),
     Wrong("no fake", {FAKE: ""}, "test_faketensor raises"),
     Wrong("no fake of the gradient", {FAKE_BACKWARD: ""}, "needs its own fake"),
