@@ -400,3 +400,15 @@ def test_the_distance_of_neighbouring_lanes(units, stride):
     address = (units * 4 + 4096).astype(np.uint64)[None]
     Costs().add((counts,), "global_load", address, None, (1, LANES), 4)
     assert list(counts.strides) == [stride]
+
+
+def test_the_distance_of_neighbouring_lanes_in_each_of_many_warps():
+    """Warp k loads every k-th word; a single lane of warp 0 is active, and two lanes of warp 1."""
+    warp = np.arange(64)[:, None]
+    active = np.ones((64, LANES), bool)
+    active[0] = LANE == 5
+    active[1] = (LANE == 5) | (LANE == 8)
+    counts = AccessCounts("shared_load", 4)
+    address = (warp * LANE * 4).astype(np.uint64).reshape(1, -1)
+    Costs().add((counts,), "shared_load", address, active.reshape(1, -1), address.shape, 4)
+    assert set(counts.strides) == {4, 12, *range(8, 256, 4)}

@@ -39,9 +39,7 @@ def _call(submission: Submission, f: Callable, x: Tensor, dy: Tensor, **options:
         raise GateError(f"Expected {x.dtype}, the type of x, got {got.dtype}.")
     if not torch.equal(x, before):
         off = float((x - before).abs().max())
-        likely = ""
-        if off < 2 * float(options.get("eps", 1e-3)):
-            likely = "was each step undone?"
+        likely = "was each step undone?" if off < 2 * options.get("eps", 1e-3) else ""
         if off < 1e-12:
             likely = "a step that is added and subtracted again leaves a rounding error. Change a copy of x."
         raise GateError(f"The call has changed x by up to {off:.1g}.", likely)
