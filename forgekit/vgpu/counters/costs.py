@@ -187,7 +187,8 @@ class _Pattern:
             np.where(self.active, part, 0) + _ORIGIN
             for part in _parts(group.pattern, len(rule.moduli))
         ]
-        self.strides = [_stride(part[self.active], width) for part in self.lanes]
+        active = self.active[None]
+        self.strides = [_distance(_strides(part[None], active, width)[0]) for part in self.lanes]
         self.shift = width.bit_length() - 1  # bases are multiples of the width
         self.places = [modulus >> self.shift for modulus in rule.moduli]
         self.cost = np.full((int(np.prod(self.places)), len(rule.moduli), 2), -1, np.int64)
@@ -245,13 +246,13 @@ def _add_each(
             strides = _strides(rows[i], group.active, width)
             for stride in np.unique(strides):
                 of = strides == stride
-                distance = None if stride == _VARIES else int(stride)
-                charged.add(cost[of, i], often[of], int(lanes[of].sum()), distance)
+                threads = int(lanes[of].sum())
+                charged.add(cost[of, i], often[of], threads, _distance(stride))
 
 
 def _strides(rows: Array, active: Array, width: int) -> Array:
-    """Return the `_stride` of each warp, with `_VARIES` for None. rows: addresses, of shape
-    (n, 32)."""
+    """Return the distance in bytes between neighbouring lanes of each warp: `_VARIES` if it varies,
+    the width for a single lane. rows: addresses, of shape (n, 32)."""
     rank = active.cumsum(axis=1) - 1
     first = np.take_along_axis(rows, active.argmax(axis=1)[:, None], 1)
     steps = np.take_along_axis(rows, (active & (rank == 1)).argmax(axis=1)[:, None], 1) - first
@@ -261,10 +262,5 @@ def _strides(rows: Array, active: Array, width: int) -> Array:
     return found
 
 
-def _stride(used: Array, width: int) -> int | None:
-    """Return the distance in bytes between neighbouring lanes, None if it varies, or the width for
-    a single lane."""
-    steps = np.diff(used)
-    if not len(steps):
-        return width
-    return int(steps[0]) if (steps == steps[0]).all() else None
+def _distance(stride: int) -> int | None:
+    return None if stride == _VARIES else int(stride)

@@ -50,9 +50,13 @@ CASES = (
 ARCHS = (75, 80, 86, 87, 89, 90, 100, 101, 103, 110, 120, 121)
 
 
+def _number(arch: str) -> int:
+    return int("".join(c for c in arch if c.isdigit()))
+
+
 def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
     """Apply the rule from the task."""
-    row, number = n * dtype.itemsize, int("".join(c for c in arch if c.isdigit()))
+    row, number = n * dtype.itemsize, _number(arch)
     if n <= 16_384:
         return "registers", 1
     blocks = next((b for b in (1, 2, 4, 8) if row <= b * 98_304), 0)
@@ -63,7 +67,7 @@ def rule(n: int, dtype: torch.dtype, arch: str) -> tuple[str, int]:
 
 def _facts(n: int, dtype: torch.dtype, arch: str) -> str:
     """Return the facts about a row and an architecture on which the rule depends, as text."""
-    row, number = n * dtype.itemsize, int("".join(c for c in arch if c.isdigit()))
+    row, number = n * dtype.itemsize, _number(arch)
     whole = "whole vectors" if row % 16 == 0 else "not whole vectors"
     has = "cp.async" if number >= 80 else "no cp.async"
     has += (
