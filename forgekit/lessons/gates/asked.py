@@ -116,9 +116,8 @@ def _halves(p: Profile) -> float:
 
 def _sharing(p: Profile) -> float:
     """Count the warps that load at least half of an equal share of the largest input, in the block
-    that loads most. Only an element's first load is attributed, so if all warps may load each
-    element, count all warps. If the block loads fewer than 16 bytes per thread, a quarter of the
-    warps may be idle."""
+    that loads most. Return 0 if all warps may load each element. If the block loads fewer than 16
+    bytes per thread, a quarter of the warps may be idle."""
     from forgekit.tracing.footprint import footprint
 
     assert p.call is not None
@@ -127,7 +126,7 @@ def _sharing(p: Profile) -> float:
     name, of = max(found.touched.items(), key=lambda x: int((x[1]["thread"] >= 0).sum()))
     loaded, every = of["thread"] >= 0, -(-math.prod(found.block) // 32)
     if not loaded.any() or of["loads"][loaded].min() >= every > 1:
-        return float(every * loaded.any())
+        return 0.0
     blocks, warps = of["block"][loaded], of["thread"][loaded] // 32
     mine = warps[blocks == np.bincount(blocks).argmax()]
     sharing = (np.bincount(mine) >= len(mine) / every / 2).sum()
@@ -279,8 +278,10 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
         unit = value.split()[-1].removesuffix("s")
         means += f" for {plural(known[_parsed(value, known)[-1]], unit)}"
     asks = words + means if words else fact.words(value)
+    every = key == "sharing" and not got
+    why = " Each element of the largest input is loaded at least once per warp of a block." * every
     raise GateError(
-        f"{called}: {exact(got)} with {label}; the task asks for {asks}."
+        f"{called}: {exact(got)} with {label}; the task asks for {asks}.{why}"
         + _lines(profile, fact.ptx),
         look_at=fact.look_at,
     )

@@ -30,5 +30,5 @@ WRONG = (
     for n in range(mX.shape[1]):
         lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)
     lse = mLse[row] + cute.math.log(lse, fastmath=True)
-    for n in range(tidx"""}, "Bytes requested by loads"),
+    for n in range(tidx"""}, "Each element of the largest input is loaded at least once per warp of a block."),
 )  # fmt: skip
