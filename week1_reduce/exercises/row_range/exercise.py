@@ -19,8 +19,8 @@ EXERCISE = puzzle(
     title="subtract the smallest from the largest",
     task="""
 `y[m]` is the largest element of row m minus its smallest, for any M and N ≥ 1, in float32 and
-float16. Subtract in float32. Use shuffles within the warps, then shared memory; `cutlass.min`
-is the counterpart of `cutlass.max`.
+float16. Use shuffles within the warps, then shared memory; `cutlass.min` is the counterpart of
+`cutlass.max`.
 
 Signature: `row_range(x, y)`.
 """,
