@@ -56,5 +56,5 @@ def load(text: str) -> dict[str, Program]:
     as the key."""
     module = parse(text)
     for kernel in module.kernels.values():
-        kernel.instructions = attribute(kernel.instructions)
+        kernel.instructions = attribute(kernel.instructions, frozenset(kernel.labels.values()))
     return {name: Program(kernel, module) for name, kernel in module.kernels.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,14 +48,19 @@ class _Alike(NamedTuple):
     straight: bool  # True if there is no branch between the instructions
 
 
-def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
+def attribute(
+    instructions: Sequence[Instruction], labels: Set[int] = frozenset()
+) -> list[Instruction]:
     """Correct the source lines of instructions to which the compiler assigns the line after the
     function, in column 0.
 
-    Such an instruction gets the source line of the instruction before it in the PTX. If it is an
-    atomic, a fence or a store, it gets the line of a call between that line and the next known line
-    (or the function's end), provided that there is only one candidate line, or that there are as
-    many calls as instructions.
+    Such an instruction gets the source line of the instruction before it in the PTX. If only a
+    branch precedes it in its basic block, it gets that of the next one in the block. If it is an
+    atomic, a fence or a store, it gets the line of a call between these lines (or up to the
+    function's end), provided that there is only one candidate line, or that there are as many calls
+    as instructions.
+
+    labels: the indices of the instructions that follow a label.
     """
     result = list(instructions)
     alike: list[_Alike] = []
@@ -65,9 +70,12 @@ def attribute(instructions: Sequence[Instruction]) -> list[Instruction]:
         if _has_line(piece[0]):
             before = piece[-1].source
         elif before is not None:
+            source, after = before, (following or piece)[0].source  # or the function's end
+            end = start + len(piece)
             for at, instruction in enumerate(piece, start):
-                result[at] = replace(instruction, source=before)
-            after = (following or piece)[0].source  # without a next line, the function's end
+                result[at] = replace(instruction, source=source)
+                if instruction.opcode[0] == "bra" and labels.isdisjoint(range(at + 1, end + 1)):
+                    source = after if following else before
             if after is not None and after.file == before.file:
                 alike += _alike(piece, start, before, after.line if following else after.line - 1)
         start += len(piece)

@@ -213,7 +213,8 @@ exactly.
 
 There may be gaps between rows, because each matrix can be a part of a wider one, so you cannot treat
 it as one long array. In the tests, for example, rows of 256 elements start 272 elements apart in `x`,
-280 in `y` and 288 in `z`, and the reported sizes include the gaps. Signature: `add_predicated(x, y, z, a)`.
+280 in `y` and 288 in `z`, and the reported sizes include the gaps. Elements may be infinite or NaN.
+Signature: `add_predicated(x, y, z, a)`.
 """,
     hints=(
         "`copy_tiled` above does everything except the arithmetic. The coordinate of a thread's "

@@ -182,7 +182,8 @@ EXERCISE = Exercise(
     task="""
 Each block reverses one row. Copy the row into shared memory with `cp.async`, 16 bytes at a time,
 and make sure that it has arrived before the loop below reads it. A thread now reads elements that
-*other* threads have copied. Rows consist of whole vectors, at most 128 of them and possibly fewer.
+*other* threads have copied. The length of a row is a multiple of 8, so it consists of whole
+vectors, at most 128 of them and possibly fewer.
 Signature: `async_reverse(x, y)`.
 
 Decide first which of your lines belong inside an `if` and which must be outside it."""

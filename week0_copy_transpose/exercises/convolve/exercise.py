@@ -41,7 +41,7 @@ EXERCISE = puzzle(
     task="""
 Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts as
 0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than once.
-All tensors are float32. Signature: `convolve(x, w, y)`.
+All tensors are float32; elements of `x` may be infinite. Signature: `convolve(x, w, y)`.
 """,
     hints=(
         "This is the previous exercise with a second tensor in shared memory and a halo whose "

@@ -43,7 +43,7 @@ EXERCISE = puzzle(
     task="""
 Let `y[i]` be the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of those that exist.
 Each block must load its elements from global memory *once* and share them. Both tensors are
-float32. Signature: `sliding_max(x, y)`.
+float32; elements may be infinite. Signature: `sliding_max(x, y)`.
 """,
     hints=(
         "A block of 128 threads needs more than 128 elements of x. How many more does it need, "

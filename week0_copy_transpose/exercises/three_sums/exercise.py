@@ -30,7 +30,7 @@ EXERCISE = puzzle(
     title="add three neighbours",
     task="""
 Each row has 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where
-elements outside the row count as 0. Load each element of `x` from global memory once: a thread gets
+elements outside the row count as 0. Elements may be infinite. Load each element of `x` from global memory once: a thread gets
 its neighbours' elements from shared memory or by shuffles. Write the whole kernel. Signature:
 `three_sums(x, y)`.
 """,

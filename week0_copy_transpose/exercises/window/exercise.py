@@ -71,7 +71,7 @@ EXERCISE = puzzle(
     task="""
 Compute `y[i, j] = x[top + i, left + j]` in float32 and float16. The window is as large as `y` and may extend
 past any edge of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be
-negative. Signature: `window(x, top, left, y)`.
+negative. Elements may be infinite. Signature: `window(x, top, left, y)`.
 """,
     hints=(
         "The kernel must answer two questions. Does this element of y exist? Does the "

@@ -43,7 +43,7 @@ EXERCISE = puzzle(
     title="add up absolute values for any length",
     task="""
 Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]`
-is the sum of the absolute values in piece `p`, in float32 and float16. Add in float32. The last
+is the sum of the absolute values in piece `p`, in float32 and float16. Elements may be infinite. Add in float32. The last
 `n % vec` elements do not fill a 16-byte vector of `vec` elements, so load them one by one.
 
 Signature: `abs_sums(x, y)`.

@@ -25,7 +25,7 @@ EXERCISE = puzzle(
     title="count with one atomic per block",
     task="""
 `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have
-any length; counts are int32. Blocks add their counts to `y[row]` with `cute.arch.atomic_add`.
+any length; elements may be infinite or NaN, and NaN is not greater than 0. Counts are int32. Blocks add their counts to `y[row]` with `cute.arch.atomic_add`.
 `y` holds arbitrary values at first, so a separate launch has to set it to 0.
 
 Signature: `count_positive(x, y)`.
@@ -51,7 +51,7 @@ helps because memory performs atomics on the same address one after another.
     entry="count_positive",
     inputs=_inputs,
     result=lambda x: (x > 0).sum(1).to(torch.int32),
-    sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (257, 33), (1, 7000), (3, 4097)],
+    sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (257, 33), (1024, 1), (1, 7000), (3, 4097)],
     count=[(1, 2050), (4, 8_192)],
     misconceptions=[
         looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative elements are counted."),

@@ -25,7 +25,7 @@ def _inputs(draw, n):
 EXERCISE = puzzle(
     title="fix the last block",
     task="""
-This kernel finds the largest of `n` numbers. Each block is one warp, which writes the maximum
+This kernel finds the largest of `n` numbers, which may be infinite. Each block is one warp, which writes the maximum
 of its 256 numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0
 before the first call, and the caller does not reset it between calls. Two things are missing
 from the given lines: the sanitizer reports a race in the first call, and the second call would

@@ -66,7 +66,7 @@ EXERCISE = puzzle(
     task="""
 To save instructions, this kernel fills the registers before the loop instead of inside it. Its
 sums are right for rows of up to 128 float32 elements and for multiples of 128. Fix it for all
-float32 rows of whole vectors.
+float32 rows of whole vectors. Elements may be infinite.
 """,
     hints=(
         "What do the registers of a lane hold in the last tile if the lane has no vector there?",

@@ -6,8 +6,9 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="find the largest element with vector loads",
     task="""
-`y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors,
-but may have fewer vectors than a warp has lanes. All elements of a row may be negative.
+`y[m]` is the largest element of row `m`, in float32 and float16. N is a multiple of 8, so rows
+consist of whole 16-byte vectors, but may have fewer vectors than a warp has lanes. All elements of
+a row may be negative, and elements may be infinite.
 
 Signature: `row_max_vectors(x, y)`.
 """,

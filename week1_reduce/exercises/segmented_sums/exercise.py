@@ -30,7 +30,7 @@ EXERCISE = puzzle(
 `x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
 x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`,
 and the last segment need not end at the end of `x`. `y[s]` is its sum (0
-for an empty segment). `x` is float32; `starts` is int32 and has one more entry than there are
+for an empty segment). `x` is float32, and its elements may be infinite; `starts` is int32 and has one more entry than there are
 segments.
 
 Signature: `segmented_sums(x, starts, y)`.

@@ -8,7 +8,7 @@ EXERCISE = puzzle(
     task="""
 `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Merge the
 threads' values in a tree, through shared memory or partly by shuffles. All elements of a row may be
-negative.
+negative, and elements may be infinite.
 
 Signature: `tree_max(x, y)`.
 """,

@@ -22,7 +22,7 @@ EXERCISE = puzzle(
     task="""
 Find the largest and the second largest element of each row, and write them to `y[m, 0]` and
 `y[m, 1]`. If the largest element occurs twice, both results are that number. Rows are float32
-and have at least two elements.
+and have at least two elements, which may be infinite.
 
 Signature: `two_largest(x, y)`.
 """,

@@ -18,7 +18,7 @@ EXERCISE = puzzle(
 Find the largest element of each row, for a few float32 rows of any length. In the first launch,
 each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has
 one column per piece. The second launch computes `y[row]` from the parts of the row, which the threads
-of a warp or of a block share. One host function starts both launches. All elements may be negative.
+of a warp or of a block share. One host function starts both launches. All elements may be negative, and elements may be infinite.
 
 Signature: `two_launch_max(x, part, y)`.
 """,

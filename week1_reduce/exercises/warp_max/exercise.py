@@ -7,7 +7,7 @@ EXERCISE = puzzle(
     title="find the largest element of each row with one warp",
     task="""
 `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements of a
-row may be negative.
+row may be negative, and elements may be infinite.
 
 Signature: `warp_max(x, y)`.
 """,

@@ -66,7 +66,7 @@ EXERCISE = puzzle(
     title="normalise a sum and store both",
     task="""
 Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
-sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the type of the inputs, float32 or float16; compute in float32. Rows have at most 512 elements in whole vectors. A lane can keep
+sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the type of the inputs, float32 or float16; compute in float32. Rows have at most 512 elements; N is a multiple of 8. A lane can keep
 its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes, even if the
 row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
 """,

@@ -74,7 +74,7 @@ def _with_zeros(x, y):
 EXERCISE = puzzle(
     title="write a single-pass online softmax",
     task="""
-Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes. Support float32 and bfloat16;
+Compute the softmax of rows of up to 4,096 elements; N is a multiple of 8. Support float32 and bfloat16;
 compute in float32. Some elements are −∞, and a row of −∞ gives NaN.
 
 - Read the row once, keep it in registers, and write it once.
