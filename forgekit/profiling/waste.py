@@ -95,8 +95,9 @@ def _cause(a: AccessCounts) -> str:
     if step == 0 and a.kind != "global_load":
         return ": its lanes access the same address in turn"
     if step is None:
-        scattered, met = "the lanes' addresses are scattered", "several lanes need the same bank"
-        return f": {scattered if a.is_global else met}"
+        if a.is_global:
+            return ": the distances between the lanes' addresses vary"
+        return ": several lanes need the same bank"
     if a.is_global and abs(step) <= a.width:
         return ": the warp's bytes begin inside a sector, not at a sector boundary"
     text = f": neighbouring threads are {size(abs(step), exact=True)} apart"

@@ -93,7 +93,7 @@ def test_the_worst_line_and_why(naive, tiled):
             "copy_f32_from_4",
             "touches 5 sectors where 4 would suffice: the warp's bytes begin inside",
         ),
-        ("gather_permuted", "the lanes' addresses are scattered"),
+        ("gather_permuted", "the distances between the lanes' addresses vary"),
         ("red_i32_same", "its lanes access the same address"),
         ("load_stride8", "neighbouring threads are 32 bytes apart"),
     ],

@@ -17,6 +17,7 @@ import numpy as np
 from forgekit.checking.hints import EITHER, of_places
 from forgekit.errors import KernelError
 from forgekit.lessons.gates.gate import (
+    LOOKS_LIKE,
     Evidence,
     GateError,
     Misconception,
@@ -374,7 +375,10 @@ def check_values(
         blank = None if never is None else never & torch.from_numpy(report.codes >= MISSING)
         evidence = Evidence(kinds, report.hints, shown, got, case, never=blank)
         known = submission.misconceptions if misconceptions is None else misconceptions
-        likely = _written(submission) or explained(known if explain else (), evidence)
+        likely = explained(known if explain else (), evidence)
+        if likely and not likely.startswith(LOOKS_LIKE):
+            likely = _unread(submission, case) or likely
+        likely = _written(submission) or likely
         if not likely and not found and explain:
             likely = _unstored(submission, case, position, never)
             likely = likely or _unread(submission, case)

@@ -203,7 +203,7 @@ def uninitialised_shared(shows: str) -> Message:
     """Return the message for an undefined value. shows: the value's effect, a key of `_SHOWS`."""
     return Message(
         "uninitialised-shared",
-        "{who} reads {place}, which no thread of its block has written.\n"
+        "{who} reads {place}, which no thread of its block has written yet.\n"
         f"{_SHOWS[shows]}\n"
         "On a GPU, this is data that an earlier block left behind.",
         "Store every element that matters before reading it: check tails (partially filled "

@@ -136,7 +136,7 @@ EXERCISE = Exercise(
 Each block rotates a row of 64 elements by one place, twice, through shared memory. In the usual
 order the values are correct, but the kernel has a race. Run
 `fk.sanitize(fk.compile(rotate, x, y, device="virtual"), x, y)`, read its finding, and then fix the
-race. (The compiler unrolls a `range_constexpr` loop.)
+race, with at most two barriers per round. (The compiler unrolls a `range_constexpr` loop.)
 """,
     hints=(
         "Read the sanitizer's finding from the top. Which line reads, and which line writes?",

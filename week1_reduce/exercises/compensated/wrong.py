@@ -29,8 +29,8 @@ WRONG = (
         {
             "@cute.kernel\n": "from cutlass import Int64\n\n\n@cute.kernel\n",
             "total, lost = Float32(0.0), Float32(0.0)": "total = Int64(0)",
-            "            value = mX[row, n] + lost\n            s = total + value\n            lost = value - (s - total)\n            total = s\n": "            total += (mX[row, n] * Float32(2.0**28)).to(Int64)\n",
-            "mY[row] = total": "mY[row] = total.to(Float32) * Float32(2.0**-28)",
+            "            value = mX[row, n] + lost\n            s = total + value\n            lost = value - (s - total)\n            total = s\n": "            total += (mX[row, n] * Float32(2.0**46)).to(Int64)\n",
+            "mY[row] = total": "mY[row] = total.to(Float32) * Float32(2.0**-46)",
         },
         "a compensated addition takes four operations",
     ),
@@ -50,5 +50,13 @@ WRONG = (
             "mY[row] = total": "mY[row] = total.to(Float32)",
         },
         "the task asks for no float64",
+    ),
+    Wrong(
+        "lost parts in float16",
+        {
+            "lost = value - (s - total)": "lost = (value - (s - total)).to(cutlass.Float16).to(Float32)",
+            "@cute.kernel": "import cutlass\n\n\n@cute.kernel",
+        },
+        "With m = 5, n = 1,025, float32, the result is wrong",
     ),
 )

@@ -44,6 +44,7 @@ helps because memory performs atomics on the same address one after another.
 """,
     asked={
         "blocks": ("one block per 2,048 columns of a row", lambda m, n: m * -(-n // 2048)),
+        "first_block": 256,
         "block": 256,
         "launches": 2,
         "global_atomics": ("one atomic per block", lambda m, n: m * -(-n // 2048)),
@@ -51,7 +52,7 @@ helps because memory performs atomics on the same address one after another.
     entry="count_positive",
     inputs=_inputs,
     result=lambda x: (x > 0).sum(1).to(torch.int32),
-    sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (257, 33), (1024, 1), (1, 7000), (3, 4097)],
+    sizes=[(1, 2048), (1, 2049), (3, 1), (2, 1000), (257, 33), (513, 1), (1024, 1), (1, 7000), (3, 4097)],
     count=[(1, 2050), (4, 8_192)],
     misconceptions=[
         looks_like(lambda x, y: (x < 0).sum(1).to(torch.int32), "the negative elements are counted."),

@@ -40,6 +40,13 @@ WRONG = (
         {"cute.arch.atomic_add(mY.iterator + row, count)": "cute.arch.atomic_add(mY.iterator + row, count, scope=\"cta\")"},
         "whose scope is one block (`cta`)",
     ),
+    Wrong("clears with steps of 255 rows", {"row = bidx * 256 + tidx": "row = bidx * 255 + tidx"},
+          "all mismatches are in the last 3 elements (1021 to 1023)"),
+    Wrong("clears 257 rows per block, rounded up", {
+        "few = (cute.ceil_div(rows, 256), 1, 1)": "few = (rows // 257 + 1, 1, 1)"}, "mY: 1 of 513 elements"),
+    Wrong("clears with 128 threads", {
+        "bidx * 256 + tidx\n    if": "bidx * 128 + tidx\n    if", "cute.ceil_div(rows, 256)": "cute.ceil_div(rows, 128)",
+        "grid=few, block=(256": "grid=few, block=(128"}, "Threads per block of the first launch: 128"),
 )  # fmt: skip
 
 EQUIVALENT = {

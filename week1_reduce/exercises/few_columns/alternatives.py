@@ -30,4 +30,13 @@ ALTERNATIVES = (
             "        for i in range(tidx, last, deep * N):\n"
             "            total += mX[part * 256 + i // N, i % N].to(Float32)\n",
     }),
+    Wrong("stages the strip in shared memory", {
+        "cute.make_layout(256), 16)\n    deep = 256 // N  # rows that the block reads at a time, by deep * N threads\n": "cute.make_layout(256 * 32), 16)\n",
+        "    total = Float32(0.0)\n    if tidx < deep * N:\n        for m in range(tidx // N, 256, deep):\n            if part * 256 + m < M:\n"
+        "                total += mX[part * 256 + m, tidx % N].to(Float32)\n    sSum[tidx] = total\n":
+            "    rows = cutlass.min(256, M - part * 256)\n    for k in range(tidx, rows * N, 256):\n"
+            "        sSum[k] = mX[part * 256 + k // N, k % N].to(Float32)\n",
+        "        for k in range(1, deep):\n            total += sSum[tidx + k * N]\n":
+            "        total = Float32(0.0)\n        for k in range(rows):\n            total += sSum[tidx + k * N]\n",
+    }),
 )  # fmt: skip

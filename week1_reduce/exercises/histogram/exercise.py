@@ -22,7 +22,7 @@ def _inputs(draw, m, n):
 EXERCISE = puzzle(
     title="count bytes",
     task="""
-`h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8). `h` has shape
+`h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8), for any number of rows. `h` has shape
 (M, 256) and type int32. Keep the counters in shared memory until the row is finished, then
 store each counter once.
 

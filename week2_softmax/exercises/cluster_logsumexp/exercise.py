@@ -97,7 +97,7 @@ def _sent(make):
 EXERCISE = puzzle(
     title="find the log-sum-exp of a row in a cluster",
     task="""
-`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for float32 rows of any length, without overflow. As
+`y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for any number of float32 rows of any length, without overflow. As
 in week 1's `cluster_sum`, the four blocks of a cluster share the columns of a row. Each warp sends its pair (m, s) to one of the blocks with `store_async_dsmem`, 16 pairs in all. An mbarrier in that block
 counts their bytes, and one of its warps computes the result. Read x once. The kernel requires compute
 capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.

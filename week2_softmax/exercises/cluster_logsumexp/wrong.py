@@ -62,4 +62,7 @@ WRONG = (
         {"if rank == 0 and tidx < 32:": "if rank == 0:"},
         "4 warps of a block read shared memory",
     ),
+    Wrong("the tail skipped", {
+        "range(rank * 128 + tidx, mX.shape[1], 512)": "range(rank * 128 + tidx, mX.shape[1] // 512 * 512, 512)"},
+        "no thread reads mX. The PTX contains loads, but each thread's `if` or loop skips them"),
 )  # fmt: skip

@@ -39,8 +39,8 @@ to leave 0 groups in flight. After it, a thread can read all of its own copies a
              "four vectors. When the vector of group k is read, at most the 3 - k newer groups may be in "
              "flight.",
              lambda e: "async-copy" in e.kinds and e.case.args[0].shape[1] == 512),
-        found("async-copy", "rows of 512 elements, in which every lane has all four vectors, are correct. "
-              "In this row some lanes have fewer. Do they commit as many groups as the number in the "
+        found("async-copy", "a vector is read before the copy to its place has arrived. In this row, some lanes "
+              "have fewer than four vectors. Do they commit as many groups as the number in the "
               "wait assumes, and does a wait come before every read?"),
         found("shared-race", "the last loop reads data that another lane has copied. That lane has "
               "waited for its copies, but after that, all lanes have to synchronise. A shuffle does not order memory accesses."),

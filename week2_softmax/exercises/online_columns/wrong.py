@@ -16,7 +16,7 @@ WRONG = (
     Wrong("not divided", {"(e / s)": "e"}, "not divided by their sum"),
     Wrong("no barrier", {BARRIER: ""}, "Race in shared memory"),
     Wrong("some sums not stored", {"    sMax[warp, lane], sSum[warp, lane] = m, s\n": "    sMax[warp, lane] = m\n    if m > -Float32.inf:\n        sSum[warp, lane] = s\n"},
-          "which no thread of its block has written"),
+          "which no thread of its block has written yet"),
     Wrong("six warps store their pairs", {"    sMax[warp, lane], sSum[warp, lane] = m, s\n": "    if warp < 6:\n        sMax[warp, lane], sSum[warp, lane] = m, s\n"},
           "byte 768, which no thread"),
     Wrong("two warps compute the pairs", {"k in range(warp, mX.shape[0], 8):\n            m, s":

@@ -85,8 +85,8 @@ barrier is needed, because no lane reads data that another lane has copied.
         Misconception("a read of shared memory comes before the wait that covers its copy. When a lane reads its vector of "
              "group k, only newer groups may be in flight: 7 - k of eight.",
              lambda e: _early(e) and e.case.args[0].shape[1] == 1024),
-        Misconception("rows of 1,024 elements, in which every lane has all eight vectors, are correct. "
-              "In this row lanes have fewer. Do they commit as many groups as the number in the "
+        Misconception("a read of shared memory comes before the wait that covers its copy. "
+              "In this row lanes have fewer than eight vectors. Do they commit as many groups as the number in the "
               "wait assumes, and does a wait come before every read?", _early),
         Misconception("the data read here was never copied: in a row of 1,024 elements, each lane has to copy eight "
              "vectors of 16 bytes.",
