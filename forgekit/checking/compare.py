@@ -48,6 +48,8 @@ def compare(
     _check_comparable(got, dtype, want, want_dtype)
     rtol = dtype.rtol if rtol is None else float(rtol)
     atol = _scaled_atol(dtype, want) if atol is None else float(atol)
+    if not dtype.is_float:
+        rtol = atol = 0.0
     scan = _Scan(got, want, dtype, rtol, atol)
     useless = _nothing_to_compare(want, want_dtype)
     if useless and not scan.codes.any():  # neither array was ever computed, so they are equal

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forgekit.lessons.gates.submission import MakeCase
     from forgekit.lessons.puzzle import Draw
 
-__all__ = ["far_below", "hard_rows", "read_at_most", "steep", "summing_to_1"]
+__all__ = ["far_below", "hard_rows", "steep", "summing_to_1"]
 
 
 _FAR = 2.0**127  # its product with log2(e) is exact, so kernels may round the maximum's product
@@ -76,33 +76,3 @@ def steep(x: torch.Tensor) -> torch.Tensor:
     m, n = x.shape
     x[(torch.arange(m) + n) % 5 == 3] *= 40
     return x
-
-
-def read_at_most(
-    make: MakeCase, size: tuple[int, ...], times: Mapping[int, int], free: Callable | None = None
-) -> Group:
-    """Return a group that counts the loads of each element. times: the position of an input -> the
-    allowed number. free: returns a mask of the elements that may be loaded more often, from the
-    arguments."""
-
-    def run(submission: Submission) -> str:
-        from forgekit.tracing.footprint import footprint
-
-        case = submission.case(make, size, "float32")
-        kernel = submission.compiled(case)
-        touched = footprint(kernel, *submission.arguments(case).values()).touched
-        for position, most in times.items():
-            name = kernel.parameters[position].name
-            loads = touched[name]["loads"]
-            if free:
-                loads = np.where(free(*case.args), 0, loads)
-            if loads.max() > most:
-                at = ", ".join(map(str, np.argwhere(loads > most)[0].tolist()))
-                raise GateError(
-                    f"With {case.label}, threads load {(loads > most).sum():,} elements of {name} "
-                    f"more than {'once' if most == 1 else 'twice'}; the first is {name}[{at}].",
-                    look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='count', kind='load')",
-                )
-        return "no element is read too often"
-
-    return Group("Reads", run)

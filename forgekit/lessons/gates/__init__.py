@@ -12,7 +12,7 @@ from forgekit.lessons.gates.answers import (
     python_function,
 )
 from forgekit.lessons.gates.clean import clean
-from forgekit.lessons.gates.counters import Counter, counters
+from forgekit.lessons.gates.counters import Counter, counters, read_at_most
 from forgekit.lessons.gates.economy import economical
 from forgekit.lessons.gates.gate import (
     FINITE_START,
@@ -34,5 +34,5 @@ __all__ = [
     "Submission",
     "answer", "answers", "choices", "clean", "counted", "counters", "economical",
     "faster_than_given", "found", "hinted", "key_of", "keys", "large_calls", "looks_like", "one_of",
-    "python_function", "values",
+    "python_function", "read_at_most", "values",
 ]  # fmt: skip

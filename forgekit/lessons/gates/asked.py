@@ -38,8 +38,9 @@ class Fact:
             measure: computes the number from a profile.
         most: True if smaller numbers also pass. none: the text for 0; the default has the form "no
             threads per block".
-        ptx: a regular expression for the counted instructions; a failed gate quotes their lines.
-            enough: if not 0, every number of at least this fraction of the required number passes.
+        counted: returns True for an instruction, given the required number, whose line a failed
+            gate quotes. how: describes the number, if it is not a plain count. enough: if not 0,
+            every number of at least this fraction of the required number passes.
             look_at: the call to suggest after a failure.
     """
 
@@ -48,7 +49,8 @@ class Fact:
     measure: Callable[[Profile], float]
     most: bool = False
     none: str = ""
-    ptx: str = ""
+    counted: Callable[[ProfiledInstruction, float], Any] | None = None
+    how: str = ""
     enough: float = 0
     look_at: str = "fk.profile(*{failed})"
 
@@ -90,6 +92,11 @@ def _per_warp(ptx: str) -> Callable[[Profile], float]:
     return measure
 
 
+def _matching(ptx: str) -> Callable[[ProfiledInstruction, float], Any]:
+    """Return a function that finds the instructions that match a regular expression."""
+    return lambda i, needed: re.match(ptx, i.text)
+
+
 def _width(i: ProfiledInstruction, kind: str) -> float:
     return i[f"{kind}_bytes_asked"] / max(i["thread_instructions"], 1)
 
@@ -104,6 +111,11 @@ def _mean_width(kind: str) -> Callable[[Profile], float]:
         return sum(b * width for b, width in each) / max(sum(b for b, _ in each), 1)
 
     return measure
+
+
+def _narrow(kind: str) -> Callable[[ProfiledInstruction, float], Any]:
+    """Return a function that finds the accesses of fewer bytes per thread than required."""
+    return lambda i, needed: 0 < _width(i, kind) < needed
 
 
 def _halves(p: Profile) -> float:
@@ -141,6 +153,8 @@ _CLUSTER = r"barrier\.cluster\.arrive"
 _BARRIER = f"{_BLOCK}|{_CLUSTER}"  # warp barriers do not count
 _DOUBLE, _FLOAT = r"\S+\.f64", r"\S+\.b?f(16|32|64)"
 _LOAD = r"(ld\.(\w+\.)*global|cp\.async)"
+_WIDE = 0.9  # tails may be accessed one by one
+_MEAN = " (mean, weighted by bytes)"
 _SHUFFLE, _BROADCAST = r"shfl\.sync", r"shfl\.sync\.idx\.b32 \S+ \S+ 0, 31"
 
 FACTS: dict[str, Fact] = {
@@ -152,23 +166,27 @@ FACTS: dict[str, Fact] = {
     ),
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
     "sharing": Fact("warp", " per block that share the loads", _sharing, enough=1),
-    "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, ptx=_BARRIER),
-    "block_barriers": Fact("block barrier", "", _per_warp(_BLOCK), most=True, ptx=_BLOCK),
-    "cluster_barriers": Fact(
-        "cluster barrier", "", _per_warp(_CLUSTER), most=True, ptx=_CLUSTER
+    "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, counted=_matching(_BARRIER)),
+    "block_barriers": Fact(
+        "block barrier", "", _per_warp(_BLOCK), most=True, counted=_matching(_BLOCK)
     ),
-    "shuffles": Fact("shuffle", " per warp", _per_warp(_SHUFFLE), most=True, ptx=_SHUFFLE),
+    "cluster_barriers": Fact(
+        "cluster barrier", "", _per_warp(_CLUSTER), most=True, counted=_matching(_CLUSTER)
+    ),
+    "shuffles": Fact(
+        "shuffle", " per warp", _per_warp(_SHUFFLE), most=True, counted=_matching(_SHUFFLE)
+    ),
     "doubles": Fact(
         "float64 instruction", " per warp", _per_warp(_DOUBLE), most=True, none="no float64",
-        ptx=_DOUBLE,
+        counted=_matching(_DOUBLE),
     ),
     "halves": Fact(
         "16-bit floating-point operation", " beyond one per stored element", _halves, most=True,
-        ptx=_HALF,
+        counted=_matching(_HALF),
     ),
     "floats": Fact(
         "floating-point instruction", " per warp", _per_warp(_FLOAT), most=True,
-        none="no floating-point numbers", ptx=_FLOAT,
+        none="no floating-point numbers", counted=_matching(_FLOAT),
     ),
     "shared_bytes": Fact(
         "byte", " of shared memory per block", lambda p: p.shared_bytes, most=True,
@@ -183,11 +201,17 @@ FACTS: dict[str, Fact] = {
         "byte", " read from shared memory", lambda p: p["shared_load_bytes_asked"], enough=1
     ),
     "global_atomics": Fact(
-        "atomic", " on global memory", most=True, ptx=r"(atom|red)\.\S*global",
+        "atomic", " on global memory", most=True, counted=_matching(r"(atom|red)\.\S*global"),
         measure=lambda p: p["global_atomic_requests"] + p["global_reduction_requests"],
     ),
-    "load_bytes": Fact("byte", " per load", _mean_width("global_load"), enough=0.75),
-    "store_bytes": Fact("byte", " per store", _mean_width("global_store"), enough=0.75),
+    "load_bytes": Fact(
+        "byte", " per load", _mean_width("global_load"), enough=_WIDE, how=_MEAN,
+        counted=_narrow("global_load"),
+    ),
+    "store_bytes": Fact(
+        "byte", " per store", _mean_width("global_store"), enough=_WIDE, how=_MEAN,
+        counted=_narrow("global_store"),
+    ),
 }  # fmt: skip
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "eight": 8}
@@ -228,8 +252,8 @@ def as_asked(
     """Return a group that profiles calls, compares their results, and then checks the profiles
     against the task's requirements.
 
-    The first call also runs at a size that fills all blocks, so that a superfluous block is
-    detected.
+    The first call also runs with a single unit of work, and at a size that fills all blocks, so
+    that a superfluous block is detected.
 
     asked: as in `words_of`. modes: the names of a size's modes. legal: as in `values`.
     """
@@ -238,8 +262,8 @@ def as_asked(
         found = list(calls())
         if work := asked.get("work"):
             make, size, dtype = found[0]
-            full = _full(work, modes, size)
-            found.append((make, legal(*full) if legal else full, dtype))
+            for edge in (_with(work, modes, size, 1), _full(work, modes, size)):
+                found.append((make, legal(*edge) if legal else edge, dtype))
         return found
 
     def run(submission: Submission) -> str:
@@ -272,7 +296,7 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     got = fact.measure(profile)
     if fact.holds(got, needed):
         return
-    called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest
+    called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest + fact.how
     means = f": {plural(needed, fact.noun)}" if needed else ""
     if key == "work":
         unit = value.split()[-1].removesuffix("s")
@@ -282,7 +306,7 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     why = " Each element of the largest input is loaded at least once per warp of a block." * every
     raise GateError(
         f"{called}: {exact(got)} with {label}; the task asks for {asks}.{why}"
-        + _lines(profile, fact.ptx),
+        + _lines(profile, fact, needed),
         look_at=fact.look_at,
     )
 
@@ -351,11 +375,16 @@ def _full(work: str, modes: Sequence[str], size: tuple[int, ...]) -> tuple[int, 
     1,024."""
     count, unit, per, mode = _parsed(work, modes)
     threads = {"warp": 32, "block": 512, "cluster": 512}.get(unit, 1)
-    most = per * 1024 // (threads * count)
     if mode == "elements" and len(size) > 1:
         return (64,) * len(size)
+    return _with(work, modes, size, per * 1024 // (threads * count))
+
+
+def _with(work: str, modes: Sequence[str], size: tuple[int, ...], number: int) -> tuple[int, ...]:
+    """Return the size with this number of the rows, columns or elements that the work divides."""
+    mode = _parsed(work, modes)[-1]
     at = 0 if mode == "elements" else modes.index(mode)
-    return (*size[:at], most, *size[at + 1 :])
+    return (*size[:at], number, *size[at + 1 :])
 
 
 def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
@@ -368,8 +397,9 @@ def _parsed(work: str, modes: Collection[str]) -> tuple[int, str, int, str]:
     return count, found[2], per, short if short in modes else f"{found[4]}s"
 
 
-def _lines(profile: Profile, ptx: str) -> str:
-    """Return the source lines that execute these instructions, as text."""
-    where = [f"{line.where}: {line.text}" for line in profile.all_lines if ptx and line.source
-             and any(re.match(ptx, i.text) for i in line.instructions)]  # fmt: skip
+def _lines(profile: Profile, fact: Fact, needed: float) -> str:
+    """Return the source lines whose instructions the fact counts, as text."""
+    counted = fact.counted
+    where = [f"{line.where}: {line.text}" for line in profile.all_lines if counted and line.source
+             and any(counted(i, needed) for i in line.instructions)]  # fmt: skip
     return "".join(f"\n{text}" for text in where[:4])

@@ -4,7 +4,7 @@ on every machine."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -186,3 +186,38 @@ def _number(value: float) -> str:
     if 0 < value < 0.1:
         return f"{value:.2g}"
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def read_at_most(
+    make: MakeCase,
+    size: tuple[int, ...],
+    times: Mapping[int, int],
+    free: Callable[..., Any] | None = None,
+) -> Group:
+    """Return a group that counts the loads of each element. times: the position of an input -> the
+    allowed number. free: returns a mask of the elements that may be loaded more often, from the
+    arguments."""
+
+    def run(submission: Submission) -> str:
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(make, size, "float32")
+        kernel = submission.compiled(case)
+        touched = footprint(kernel, *submission.arguments(case).values()).touched
+        for position, most in times.items():
+            name = kernel.parameters[position].name
+            loads = touched[name]["loads"]
+            if free:
+                loads = np.where(free(*case.args), 0, loads)
+            if loads.max() > most:
+                at = ", ".join(map(str, np.argwhere(loads > most)[0].tolist()))
+                others = "in addition to those that may be read again, " * bool(free)
+                raise GateError(
+                    f"With {case.label}, {others}threads load {(loads > most).sum():,} elements of "
+                    f"{name} more than {'once' if most == 1 else 'twice'}; the first is "
+                    f"{name}[{at}].",
+                    look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='count', kind='load')",
+                )
+        return "no element is read too often"
+
+    return Group("Reads", run)

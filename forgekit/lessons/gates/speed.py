@@ -158,7 +158,7 @@ def _describe(time: PredictedTime, given: PredictedTime, limit: float, label: st
     ]
     source, share = next(((s, n) for s, n in time.lines if s is not None), (None, 0.0))
     if source is not None:
-        found.append(f"{100 * share:.0f} % of {time.bound_text} at {source.where}: {source.text}")
+        found.append(f"{100 * share:.0f} % of {time.share_text} at {source.where}: {source.text}")
     return "\n".join(found)
 
 

@@ -86,6 +86,12 @@ class PredictedTime(Shown):
         return BOUNDS.get(self.bound, "")
 
     @property
+    def share_text(self) -> str:
+        """Return the quantity of which `lines` contains shares. Some of the sectors that a kernel
+        requests come from a cache, so their shares are not those of device memory or L2."""
+        return "the requested sectors" if self.bound in ("dram", "l2") else self.bound_text
+
+    @property
     def headline(self) -> str:
         """Return text such as `scale: predicted 12.3 µs on an H200 (9.9 to 15.3), bound by device
         memory`."""
@@ -115,7 +121,7 @@ class PredictedTime(Shown):
         if self.us is None:
             return last
         found = [f"predicted time without this bound: {_us(self.without)} µs"]
-        found += [f"{100 * share:.0f} % of this bound at {source.where}: {source.text}"
+        found += [f"{100 * share:.0f} % of {self.share_text} at {source.where}: {source.text}"
                   for source, share in self.lines[:_LINES] if source is not None]  # fmt: skip
         found += [self.uncalibrated] if self.uncalibrated else []
         return [*found, *last]

@@ -206,6 +206,18 @@ def _different() -> Iterator[Pair]:
         "begin at any byte.",
     )
     yield Pair(
+        _at(0, "f4"),
+        _at(2, "f4"),
+        "a float32 tensor at a multiple of 16 bytes and one 2 bytes later",
+        "the alignment counts bytes, not elements: the first element may begin at any byte.",
+    )
+    yield Pair(
+        gaps,
+        _strided((2, 4, 8), (64, 16, 2)),
+        "strides (16, 2) and strides (64, 16, 2)",
+        "the key lacks the number of dimensions if no mode has stride 1.",
+    )
+    yield Pair(
         _strided((2, 2, 2, 2), (32, 16, 8, 4)),
         _strided((2, 2, 2, 2, 2), (32, 16, 8, 4, 1)),
         "a tensor of four and one of five dimensions",
@@ -233,6 +245,12 @@ def _alike() -> Iterator[Pair]:
     )
     yield Pair(
         x,
+        _matrix(4, 8, start=4),
+        "a tensor at a multiple of 64 bytes and one 16 bytes later",
+        "16 bytes is the widest access of a thread; more alignment changes nothing.",
+    )
+    yield Pair(
+        x,
         x + 1,
         "two tensors that differ only in their values",
         "values, addresses and identity change with every call; the code does not.",
@@ -254,12 +272,6 @@ def _alike() -> Iterator[Pair]:
         _matrix(4, 8, pitch=11),
         "rows 8 elements apart and rows 11 elements apart",
         "only *which* stride is 1 is compiled in; each call passes the other stride.",
-    )
-    yield Pair(
-        x,
-        _matrix(4, 8, start=4),
-        "a tensor at a multiple of 64 bytes and one 16 bytes later",
-        "16 bytes is the widest access of a thread; more alignment changes nothing.",
     )
     yield Pair(
         _matrix(4, 8, start=1),
@@ -398,7 +410,7 @@ EXERCISE = Exercise(
 Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each call
 passes the sizes and every stride that is not 1. Five facts are compiled in: the element type, the
 number of dimensions, the set of modes with stride 1 (if any), the device (`x.device` or only its
-type), and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that divides the address of the
+type), and the alignment. The alignment is the largest of 16, 8, 4, 2 and 1 bytes that divides the address of the
 first element. Two tensors must have the same key if and only if these facts agree.
 """,
     hints=(

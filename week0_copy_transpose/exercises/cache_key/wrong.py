@@ -88,4 +88,13 @@ WRONG = (
     Wrong("far apart or not", {_KEY: "return any(s > 2**31 for s in x.stride()), x.dtype, x.device.type, order, align"}, "strides (2^40, 1)"),
     Wrong("a leaf or not", {_KEY: "return x.is_leaf, x.dtype, x.device.type, order, align"}, "the result of an operation"),
     Wrong("four modes", {_ORDER: "tuple(step == 1 for step in x.stride()[:4])"}, "four and one of five dimensions"),
+    Wrong("alignment in elements", {
+        "align = math.gcd(x.data_ptr(), 16)": "align = math.gcd(x.data_ptr() // x.element_size(), 16 // x.element_size())",
+    }, "the alignment counts bytes, not elements"),
+    Wrong("dimensions only with a stride of 1", {
+        "order = tuple(step == 1 for step in x.stride())": "order = tuple((k, x.dim()) for k, step in enumerate(x.stride()) if step == 1)",
+    }, "if no mode has stride 1"),
+    Wrong("alignment up to 128 bytes", {
+        ", 16)": ", 128)",
+    }, "16 bytes is the widest access of a thread"),
 )  # fmt: skip

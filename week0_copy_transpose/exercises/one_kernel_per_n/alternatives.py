@@ -11,4 +11,7 @@ ALTERNATIVES = (
         "(t.dtype, t.shape[1], t.stride(), math.gcd(t.data_ptr(), 16))":
             "fk.spec(t, static=[1]).key()",
     }),
+    Wrong("named rows", {
+        "fk.spec(x, static=[1]), fk.spec(y, static=[1])": "fk.spec(x, static=[1], names=(\"m\", None)), fk.spec(y, static=[1], names=(\"m\", None))",
+    }),
 )  # fmt: skip

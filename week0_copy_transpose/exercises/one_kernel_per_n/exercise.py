@@ -18,6 +18,7 @@ from forgekit.lessons.gates import GateError, Group, Submission, python_function
 __all__ = ["EXERCISE"]
 
 _Call = tuple[torch.Tensor, torch.Tensor]
+_EVEN_FIRST = [(16, 48), (5, 48)]
 _BOTH = [(5, 48), (1, 48), (300, 48), (1, 33), (7, 33), (9, 48)]
 
 
@@ -130,8 +131,8 @@ class _Trial:
             happened = f"With {label}, y is correct, but no compiled kernel has written it."
             raise GateError(happened, look_at="Call what `compile` returned.")
         if self.compiler.made and (x.data_ptr(), y.data_ptr()) not in self.compiler.launches:
-            happened = f"With {label}, y is correct, but no kernel has written it."
-            likely = "a kernel was launched on tensors other than the x and y of the call."
+            happened = f"With {label}, y is correct, but no kernel was launched with x and y."
+            likely = "a kernel was launched with other tensors, such as a copy."
             raise GateError(happened, likely, "Call what `compile` returned with x and y.")
         if self.compiler.after:
             written, version = self.compiler.after[-1]
@@ -166,7 +167,7 @@ def _misfit(text: str, label: str, compiled: bool) -> str:
         if f"argument m{one.upper()}" in text and f"only {one}" in label:
             return f"the key contains this fact of {other}, but not of {one}."
     reasons = {
-        "size of mode 0": "M is compiled in, but only mode 1 must be static.",
+        "size of mode 0": "M, or a divisor of M, is compiled in, but only mode 1 must be static.",
         "size of mode 1": "N is compiled in, but the key lacks it.",
         "dtype": "the key lacks the element type.",
         "stride of mode": "the key lacks this stride; with N fixed, the strides are compiled in as "
@@ -197,8 +198,10 @@ def _values(submission: Submission) -> str:
     trial = _Trial.of(submission)
     for m, n in _BOTH:
         trial.run(*_tensors(m, n), f"{m}×{n}")
-    _Trial.of(submission, 3).run(*_tensors(*_BOTH[0]), "5×48 and fn that computes 3 * x")
-    return f"{len(_BOTH) + 1} calls of two functions"
+    triple = _Trial.of(submission, 3)
+    for m, n in _EVEN_FIRST:
+        triple.run(*_tensors(m, n), f"{m}×{n} and fn that computes 3 * x")
+    return f"{len(_BOTH) + len(_EVEN_FIRST)} calls of two functions"
 
 
 def _compilations(submission: Submission) -> str:
@@ -251,6 +254,7 @@ def _unlike() -> Sequence[tuple[str, _Call]]:
     brain, narrow = _tensors(5, 48, torch.bfloat16), _tensors(5, 40, pitch=64)
     by_eight, by_four = _tensors(5, 48, start=2), _tensors(5, 48, start=1)
     wide, gaps = _tensors(5, 48, pitch=96), [t[:, ::2] for t in _tensors(5, 96)]
+    square, other = _tensors(48, 48), _tensors(48, 48)
     own = [torch.from_numpy(t.numpy()) for t in _tensors(5, 48, start=1)]  # starts its storage
     return (
         ("5×48 float32", plain),
@@ -263,6 +267,9 @@ def _unlike() -> Sequence[tuple[str, _Call]]:
         ("5×48 that starts 8 bytes after a multiple of 16", by_eight),
         ("5×48 that starts 4 bytes after a multiple of 16", by_four),
         ("5×48 whose storage starts 4 bytes after a multiple of 16", (own[0], own[1])),
+        ("48×48", square),
+        ("48×48, both transposed", (other[0].T, other[1].T)),
+        ("48×48, only x transposed", (other[0].T, square[1])),
         ("5×48, only y with rows 64 elements apart", (plain[0], padded[1])),
         ("5×48, only y 4 bytes after a multiple of 16", (plain[0], by_four[1])),
         ("5×48, only y float16", (plain[0], half[1])),
@@ -299,13 +306,19 @@ def _knows_n(submission: Submission) -> str:
     for m, n in ((5, 48), (7, 33)):
         trial.run(*_tensors(m, n), f"{m}×{n}")
         for name, spec in trial.compiler.made[-1].specs.items():
-            if spec.shape != (None, n):
+            if isinstance(spec.shape[0], int) or spec.shape[1] != n:
                 modes = ", ".join("?" if s is None else str(s) for s in spec.shape)
                 raise GateError(
                     f"For N = {n}, the kernel was compiled with {name} of shape ({modes}); "
                     f"it must be (?, {n}).",
-                    "each call still passes N to this kernel.",
+                    "" if spec.shape[1] == n else "each call still passes N to this kernel.",
                     "fk.spec(t, static=[1]) for both tensors.",
+                )
+            if spec.align < 16:
+                raise GateError(
+                    f"For N = {n}, the kernel was compiled with {name} aligned to {spec.align} bytes; "
+                    "in this call, its address is a multiple of 16.",
+                    look_at="Let the spec keep the alignment of the tensor.",
                 )
     return "(?, 48) and (?, 33)"
 

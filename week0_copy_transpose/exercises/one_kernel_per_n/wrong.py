@@ -80,4 +80,16 @@ WRONG = (
     Wrong("a misfit compiled again in each call", {"t.stride(), ": "", "        kernels[key](x, y)\n\n": "        try:\n            kernels[key](x, y)\n"
           f"        except Exception:\n            compile(fn, {_SPECS})(x, y)\n\n"},
           "1 for 5×48 with rows 64 elements apart again; needed 0"),
+    Wrong("the set of strides", {
+        "t.stride()": "frozenset(t.stride())",
+    }, "With 48×48, both transposed"),
+    Wrong("M is even", {
+        "fk.spec(x, static=[1]),": "fk.spec(x, static=[1], divisible={0: math.gcd(x.shape[0], 2)}),",
+    }, "M, or a divisor of M, is compiled in"),
+    Wrong("no alignment", {
+        "fk.spec(x, static=[1]), fk.spec(y, static=[1])": "fk.spec(x, static=[1], align=x.element_size()), fk.spec(y, static=[1], align=y.element_size())",
+    }, "was compiled with mX aligned to 4 bytes"),
+    Wrong("a copy of x", {
+        "        kernels[key](x, y)": "        kernels[key](x.contiguous(), y)",
+    }, "a kernel was launched with other tensors, such as a copy"),
 )  # fmt: skip

@@ -112,6 +112,8 @@ def _too_much(text: str) -> str:
             "this promises something about the number of rows, mode 0, but a vector lies along "
             "mode 1."
         )
+    if "read_only" in text:
+        return "read_only promises that the kernel does not write to this tensor."
     if "compiled-in" in text:
         return (
             "N is compiled in, which requires one kernel per N. A promise serves many values of N."

@@ -23,4 +23,11 @@ WRONG = (
     Wrong("too little alignment", {"align=16": "align=8"}, "an alignment of only 8 bytes"),
     Wrong("too much alignment", {"align=16": "align=32"}, "16 bytes is the widest load"),
     Wrong("no spec", {_SPEC: "x"}, "return the result of fk.spec(x, …)"),
+    Wrong(
+        "read-only",
+        {
+            "align=16": "align=16, read_only=True",
+        },
+        "read_only promises that the kernel does not write",
+    ),
 )

@@ -14,7 +14,10 @@ def _window(
     x: torch.Tensor, top: int, left: int, size: Sequence[int] | None = None
 ) -> torch.Tensor:
     larger = top < -8 and left < -8  # then the window is larger than x, on all sides
-    rows, columns = size or (n + 40 if larger else n // 2 + 1 for n in x.shape)
+    many = len(x) > 65_536  # then y has too many rows for a grid in y
+    rows, columns = size or (
+        n + 40 if larger else n - n // 4 if many else n // 2 + 1 for n in x.shape
+    )
     i, j = torch.arange(rows) + top, torch.arange(columns) + left
     there = ((i >= 0) & (i < len(x)))[:, None] & ((j >= 0) & (j < x.shape[1]))
     cut = x[i.clamp(0, len(x) - 1)][:, j.clamp(0, x.shape[1] - 1)]
@@ -109,7 +112,11 @@ elements, each load request fetches a fifth sector.
     ],
     count=[(30, 480, 5, 8), (200, 2060, 77, 131)],
     dtypes=("float32", "float16"),
-    legal=lambda m, n, top, left: (*limited(m, n), top % (2 * m), left % (2 * n)),
+    legal=lambda m, n, top, left: (
+        *limited(m, n),
+        (top + m) % (2 * m) - m,
+        (left + n) % (2 * n) - n,
+    ),
     misconceptions=[
         looks_like(
             lambda x, top, left, y: x[: y.shape[0], : y.shape[1]],

@@ -72,4 +72,14 @@ WRONG = (
         {"m2 / count": "m2 / cute.arch.fmax(count, 4.0)"},
         "With m = 4, n = 2, float32, the result is wrong",
     ),
+    Wrong(
+        "shifted by the first element, read again",
+        {
+            "    count, mean, m2 = Float32(0.0), Float32(0.0), Float32(0.0)\n": "    count, mean, m2 = Float32(0.0), Float32(0.0), Float32(0.0)\n    first = Float32(0.0)\n    if row < mX.shape[0]:\n        first = mX[row, 0]\n",
+            "d = mX[row, n] - mean": "d = mX[row, n] - first - mean",
+            "m2 += d * (mX[row, n] - mean)": "m2 += d * (mX[row, n] - first - mean)",
+            "mMean[row] = mean": "mMean[row] = mean + first",
+        },
+        "elements of mX more than once; the first is mX[0, 0]",
+    ),
 )

@@ -10,11 +10,12 @@ from forgekit.lessons.puzzle import puzzle
 def _inputs(draw, m, n):
     """Return rows of fractions and whole numbers, whose float32 sums are exact in every order.
     Every third row, from the second on, has whole numbers only, of which two products do not fit
-    in float16 and cancel."""
+    in float16 and cancel. Every sixth row has large elements in a and small ones in b."""
     a, b = draw.fractions(m, n), draw.integers(-3, 4, m, n)
     a[2::3], b[2::3] = b[2::3].clone(), a[2::3].clone()
     for x in (a, b):
         x[1::3] = draw.integers(-9, 10, m, n)[1::3]
+    a[0::6], b[0::6] = a[0::6] * 256, b[0::6] / 256
     if n > 1:
         a[1::3, 0], a[1::3, -1] = 300, -300
         b[1::3, 0], b[1::3, -1] = 300, 300

@@ -40,4 +40,11 @@ WRONG = (
         {"grid=(mA.shape[0], 1, 1)": "grid=(cutlass.min(mA.shape[0], 65535), 1, 1)"},
         "With m = 90,000",
     ),
+    Wrong(
+        "difference of large products",
+        {
+            "total += mA[row, n].to(Float32) * mB[row, n].to(Float32)": "total += mA[row, n].to(Float32) * mA[row, n].to(Float32) - mA[row, n].to(Float32) * (mA[row, n].to(Float32) - mB[row, n].to(Float32))",
+        },
+        "With m = 2, n = 4, float32, the result is wrong",
+    ),
 )

@@ -15,7 +15,7 @@ def _inputs(draw, segments, longest):
     beyond = 0 if segments % 6 in (0, 3, 5) else int(draw.number(1, 9))  # after the last segment
     x = draw.fractions(max(1, int(starts[-1]) + beyond))
     if segments > 6 and starts[6] < starts[7]:
-        x[starts[6]] = torch.inf
+        x[starts[6]] = torch.inf if segments % 2 else -torch.inf
     return (x, starts)
 
 

@@ -82,4 +82,11 @@ WRONG = (
         },
         "With segments = 90,000",
     ),
+    Wrong(
+        "−∞ as the smallest number",
+        {
+            "total += mX[n]": "total += cute.arch.fmax(mX[n], -3.4028235e38)",
+        },
+        "Inf: 0 in actual, 1 in expected",
+    ),
 )

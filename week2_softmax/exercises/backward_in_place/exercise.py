@@ -3,11 +3,10 @@ gradient."""
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..gradients import dy_and_y, shares, softmax_gradient
-from ..rows import read_at_most
 
 
 def _of_lanes(dy, y):

@@ -2,10 +2,10 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import hard_rows, read_at_most, summing_to_1
+from ..rows import hard_rows, summing_to_1
 from ..unseen import NAN_FROM_NOTHING
 
 

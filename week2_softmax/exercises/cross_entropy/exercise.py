@@ -6,11 +6,11 @@ import torch
 from torch.nn import functional
 
 from forgekit.checking.compare import compare
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import far_below, hard_rows, read_at_most
+from ..rows import far_below, hard_rows
 from ..targets import IGNORED, some_targets
 from ..unscaled import FINITE, not_in_loop, not_in_merge
 

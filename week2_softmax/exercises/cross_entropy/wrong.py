@@ -59,6 +59,10 @@ WRONG = (
           "With m = 1, n = 1,001, float16, the result is wrong. WRONG mLoss"),
     Wrong("the maximum leaves warp 2 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[3]"}, "mLse: 1 of 4 elements differs"),
     Wrong("the maximum leaves warp 3 out", {"cute.arch.fmax(sM[2], sM[3])": "sM[2]"}, "the result is wrong"),
+    Wrong("x at the target loaded by all threads", {
+        "    if tidx == 0:\n": "    x_t = mX[row, max(Int32(mT[row]), 0)].to(Float32)\n    if tidx == 0:\n",
+        "mX[row, target].to(Float32)": "x_t",
+    }, "in addition to those that may be read again, threads load 2 elements"),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -20,6 +20,8 @@ from forgekit.lessons.gates import (
 
 __all__ = ["EXERCISE"]
 
+_UNIT = 16_384 * 512 * 4  # bytes of x in the timed call
+
 
 def _case(m: int, dtype: torch.dtype) -> Case:
     x = fk.randn(min(m, 4099), 512, device="virtual").repeat(-(-m // 4099), 1)[:m]
@@ -87,16 +89,25 @@ interval ends above the limit. (These times are predicted for an H200, not measu
             beyond=[(24_000,)],
             misconceptions=[
                 counted(
-                    lambda p: len(p.launches) == 3,
+                    lambda p: len(p.launches) == 3 and p.global_store_bytes_asked > 2.5 * _UNIT,
                     "there are three launches, each of which reads one matrix and writes one.",
                 ),
                 counted(
-                    lambda p: len(p.launches) == 2,
+                    lambda p: len(p.launches) == 2 and p.global_store_bytes_asked > 1.5 * _UNIT,
                     "two launches move four times the bytes of x. One more step can stay in "
                     "registers.",
                 ),
                 counted(
-                    lambda p: p.global_load_bytes_asked > 3 * 16384 * 512 * 4,
+                    lambda p: len(p.launches) > 1,
+                    "a row that stays in registers does not survive a launch. One launch can "
+                    "compute all three steps.",
+                ),
+                counted(
+                    lambda p: p.global_store_bytes_asked > 1.5 * _UNIT,
+                    "it is one launch, but it stores more than y, or stores y more than once.",
+                ),
+                counted(
+                    lambda p: p.global_load_bytes_asked > 3 * _UNIT,
                     "it is one launch, but it reads x more than once.",
                 ),
                 counted(

@@ -2,10 +2,8 @@
 
 import torch
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
-
-from ..rows import read_at_most
 
 EPS = 1e-5
 
@@ -84,7 +82,7 @@ EXERCISE = puzzle(
 LayerNorm is `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and the variance
 (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16; compute in float32 and read `x`
 once. A row's elements may be 1000 ± 4 or −3000 ± 16, for which the mean of the squares minus
-the square of the mean loses most of its digits. If all are equal, `x − mean` has to be exactly 0. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+the square of the mean loses most of its digits. If all are the same whole number, `x − mean` has to be exactly 0. You may call `block_sum` twice, or not at all. Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 """,
     hints=(
         "The row is in registers, with 8 elements per thread. Go through it twice, first for the mean and then for the squared distances from it.",
@@ -101,7 +99,7 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
     entry="layer_norm",
     inputs=_inputs,
     result=_norm,
-    sizes=[(2, 100), (3, 31), (2, 1000), (1, 1), (5, 33), (2, 1024), (3, 257), (7, 129)],
+    sizes=[(2, 100), (3, 31), (3, 1000), (1, 1), (5, 33), (2, 1024), (3, 257), (7, 129)],
     count=[(5, 100), (20, 700)],
     legal=lambda m, n: (m, min(1024, n)),
     dtypes=("float32", "float16"),

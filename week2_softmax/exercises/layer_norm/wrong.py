@@ -62,6 +62,9 @@ WRONG = (
     Wrong("times 1 / N", {"block_sum(total, sPart[None, 0]) / length": "block_sum(total, sPart[None, 0]) * (1.0 / length)"},
           "do not multiply by 1 / N"),
     Wrong("eps at least a millionth", {"variance + eps": "variance + cute.arch.fmax(eps, Float32(1e-6))"}, "the result is wrong"),
+    Wrong("times one over the length", {
+        "sPart[None, 0]) / length": "sPart[None, 0]) * (Float32(1.0) / length)",
+    }, "With m = 3, n = 1,000, float32, the result is wrong"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 5: no predicate": "after the butterfly all lanes of a warp hold its sum"}

@@ -4,11 +4,11 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
-from ..rows import far_below, hard_rows, read_at_most
+from ..rows import far_below, hard_rows
 from ..unscaled import FINITE, not_in_loop, not_in_merge
 
 

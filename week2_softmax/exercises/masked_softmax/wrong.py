@@ -67,4 +67,7 @@ WRONG = (
           "elements of mMask more than twice"),
     Wrong("t in bfloat16", {SCALE: "scale = math.log2(math.e) / t.to(mY.element_type).to(Float32)"}, "bfloat16, the result is wrong"),
     Wrong("NaN in empty rows", {LAST: LAST.replace("Float32(0.0)", "(Float32(0.0) if m_row > -Float32.inf else m_row - m_row)")}, "rows without any element are NaN"),
+    Wrong("an even number of blocks", {
+        "cute.ceil_div(mX.shape[0], 4)": "cute.ceil_div(mX.shape[0], 8) * 2",
+    }, "Blocks: 2 with m = 1"),
 )  # fmt: skip

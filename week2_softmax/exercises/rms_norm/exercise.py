@@ -2,10 +2,8 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
-
-from ..rows import read_at_most
 
 EPS = 1e-5
 

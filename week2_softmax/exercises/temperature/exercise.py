@@ -4,11 +4,11 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import ARITHMETIC, DIVISIONS, arithmetic
-from ..rows import hard_rows, read_at_most
+from ..rows import hard_rows
 
 T = (0.5, 2.0, 1.0, 2765 / 512)  # the last one is not exact in 16 bits
 FAR = {24: 2.0**-7, 520: 2.0**12}  # t of rows with this many elements
