@@ -377,7 +377,7 @@ def check_values(
         known = submission.misconceptions if misconceptions is None else misconceptions
         likely = explained(known if explain else (), evidence)
         if likely and not likely.startswith(LOOKS_LIKE):
-            likely = _unread(submission, case) or likely
+            likely = _unread(submission, case, of_several=False) or likely
         likely = _written(submission) or likely
         if not likely and not found and explain:
             likely = _unstored(submission, case, position, never)
@@ -517,9 +517,9 @@ def _written(submission: Submission) -> str:
     return next(iter(found), "")
 
 
-def _unread(submission: Submission, case: Case) -> str:
+def _unread(submission: Submission, case: Case, *, of_several: bool = True) -> str:
     """Return a sentence that names the inputs that no thread reads, although the solution does;
-    otherwise ""."""
+    otherwise "". of_several: False to return "" unless no input is read."""
     from forgekit.tracing.footprint import MOST_ELEMENTS, footprint
 
     def read(of: Submission) -> set[int]:
@@ -539,7 +539,7 @@ def _unread(submission: Submission, case: Case) -> str:
     if unread and submission.solution is not None:
         best = read(Submission(submission.solution(), submission.arch))
         unread = [k for k in unread if k in best]
-    if not unread:
+    if not unread or (len(unread) < len(inputs) and not of_several):
         return ""
     never = [run.parameters[k].name for k in unread]
     dropped, behind = "", re.search(r"\bld\S*\.global|\bcp\.async", run.ptx)

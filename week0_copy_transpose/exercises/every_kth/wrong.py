@@ -9,7 +9,7 @@ WRONG = (
             "if cutlass.const_expr(k < vec):": "if cutlass.const_expr(False):",
             "cutlass.const_expr(max(k, vec))": "k",
         },
-        "Bytes per load: 2",
+        "Bytes per load (mean, weighted by bytes): 2",
     ),
     Wrong(
         "the first ones",

@@ -166,8 +166,10 @@ def _misfit(text: str, label: str, compiled: bool) -> str:
     for one, other in (("y", "x"), ("x", "y")):
         if f"argument m{one.upper()}" in text and f"only {one}" in label:
             return f"the key contains this fact of {other}, but not of {one}."
+    if "size of mode 0" in text and "a multiple of" in text:
+        return "a divisor of M is compiled in, but only mode 1 must be static."
     reasons = {
-        "size of mode 0": "M, or a divisor of M, is compiled in, but only mode 1 must be static.",
+        "size of mode 0": "M is compiled in, but only mode 1 must be static.",
         "size of mode 1": "N is compiled in, but the key lacks it.",
         "dtype": "the key lacks the element type.",
         "stride of mode": "the key lacks this stride; with N fixed, the strides are compiled in as "

@@ -14,10 +14,7 @@ def _window(
     x: torch.Tensor, top: int, left: int, size: Sequence[int] | None = None
 ) -> torch.Tensor:
     larger = top < -8 and left < -8  # then the window is larger than x, on all sides
-    many = len(x) > 65_536  # then y has too many rows for a grid in y
-    rows, columns = size or (
-        n + 40 if larger else n - n // 4 if many else n // 2 + 1 for n in x.shape
-    )
+    rows, columns = size or (n + 40 if larger else n // 2 + 1 for n in x.shape)
     i, j = torch.arange(rows) + top, torch.arange(columns) + left
     there = ((i >= 0) & (i < len(x)))[:, None] & ((j >= 0) & (j < x.shape[1]))
     cut = x[i.clamp(0, len(x) - 1)][:, j.clamp(0, x.shape[1] - 1)]
@@ -73,7 +70,7 @@ EXERCISE = puzzle(
     title="cut a window out of a matrix",
     task="""
 Compute `y[i, j] = x[top + i, left + j]` in float32 and float16. The window is as large as `y` and may extend
-past any edge of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be
+past any edge of `x`; it has at most 65,535 rows. Store 0 where `x` has no such element. `top` and `left` are integers and may be
 negative. Elements may be infinite. Signature: `window(x, top, left, y)`.
 """,
     hints=(

@@ -84,14 +84,4 @@ WRONG = (
         {"column < mX.shape[1]": "column < min(mX.shape[1], 1024)"},
         "m = 1, n = 1,448, top = 0, left = 300",
     ),
-    Wrong(
-        "one row per block in y",
-        {
-            "by * 8 + ty, bx * 32 + tx": "by, bx * 128 + tx",
-            "mY.shape[1], 32": "mY.shape[1], 128",
-            "cute.ceil_div(mY.shape[0], 8)": "mY.shape[0]",
-            "(32, 8, 1)": "(128, 1, 1)",
-        },
-        "got a grid of (1, 67500, 1) blocks",
-    ),
 )

@@ -22,7 +22,7 @@ WRONG = (
           "float16, the result is wrong"),
     Wrong("every lane stores", {"if lane == 0 and": "if lane >= 0 and"}, "stored more than once"),
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
-          "Bytes per load: 8"),
+          "Bytes per load (mean, weighted by bytes): 8"),
     Wrong("the root of the square", {"cute.where(values < 0.0, -values, values)": "cute.math.sqrt(values * values)"}, "the result is wrong"),
     Wrong("no piece is full", {"piece < mY.shape[0]": "piece < n // 1024 + 1"}, "writes mY[1]"),
     Wrong("at most 64 blocks", {"blocks = cute.ceil_div(mY.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mY.shape[0], 4), 64)"},

@@ -23,7 +23,7 @@ WRONG = (
     Wrong("the first tile alone", {"range(gX.shape[1][1])": "range(1)"}, "contains only the first tile"),
     Wrong("unloaded registers times 0", {FILL: "", ADD: ADD.replace("tXrX.load()", "(tXrX.load() * tXpX[0, 0, 0].to(Float32))")},
           "0 · ∞ and ∞ − ∞ are NaN"),
-    Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Bytes per load: 4"),
+    Wrong("one by one", {FILL: "", COPY: "", ADD: SCALAR}, "Bytes per load (mean, weighted by bytes): 4"),
     Wrong("sums of at least 0", {"        mY[row] = total": "        mY[row] = cute.arch.fmax(total, 0.0)"}, "got 0, expected -5012.414"),
     Wrong("sums of at least -1e30", {"        mY[row] = total": "        mY[row] = cute.arch.fmax(total, -1e30)"}, "every wrong element is -1e+30"),
     Wrong("at most 1,024 tiles", {"range(gX.shape[1][1])": "range(cutlass.min(gX.shape[1][1], 1024))"}, "n = 300,000"),

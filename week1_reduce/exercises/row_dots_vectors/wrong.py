@@ -25,12 +25,12 @@ WRONG = (
           "the sum of only half of the lanes"),
     Wrong("16-bit products", {PRODUCT: "product = (gA[(None, i)].load() * gB[(None, i)].load())"
                                        ".to(Float32)"}, "float16, the result is wrong"),
-    Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load: 4"),
+    Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load (mean, weighted by bytes): 4"),
     Wrong("adds in float16", {
         "total += product.reduce(cute.ReductionOp.ADD, 0.0, 0)": "total = (total + product.reduce(cute.ReductionOp.ADD, 0.0, 0)).to(cutlass.Float16).to(Float32)"},
         "float32, the result is wrong"),
     Wrong("8 bytes per load in float16", {"128 // mA": "(128 if mA.element_type is Float32 else 64) // mA"},
-          "Bytes per load: 8"),
+          "Bytes per load (mean, weighted by bytes): 8"),
     Wrong("a sum in float64", {"total = Float32(0.0)": "total = cutlass.Float64(0.0)", "cute.ReductionOp.ADD, 0.0, 0)": "cute.ReductionOp.ADD, 0.0, 0) * cutlass.Float64(1.0)"},
           "the task asks for no float64"),
     Wrong("b through bfloat16", {"gB[(None, i)].load().to(Float32)": "gB[(None, i)].load().to(cutlass.BFloat16).to(Float32)"},

@@ -19,9 +19,9 @@ WRONG = (
                            "cute.arch.fmin(best, values.reduce(cute.ReductionOp.MIN, ",
                            "(best, cute.arch.fmax)": "(best, cute.arch.fmin)"},
           "this is the smallest"),
-    Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load: 4"),
+    Wrong("one element per load", {LOOP: SCALAR}, "Bytes per load (mean, weighted by bytes): 4"),
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
-          "Bytes per load: 8"),
+          "Bytes per load (mean, weighted by bytes): 8"),
     Wrong("at most 1,024 rows", {"    if row < mX.shape[0]:": "    if row < min(mX.shape[0], 1024):"}, "all in the last"),
     Wrong("only lanes with a vector shuffle", {"        best = cute.arch.warp_reduction(":
           "        if lane < cute.size(gX, mode=[1]):\n            best = cute.arch.warp_reduction("}, "from an inactive lane"),

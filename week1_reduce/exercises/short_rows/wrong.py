@@ -19,7 +19,7 @@ WRONG = (
     Wrong("read through bfloat16", {
         ".load().to(Float32)": ".load().to(cutlass.BFloat16).to(Float32)"}, "mY: 4 of 4 elements"),
     Wrong("8 bytes per load in float16", {"128 // mX": "(128 if mX.element_type is Float32 else 64) // mX"},
-          "Bytes per load: 8"),
+          "Bytes per load (mean, weighted by bytes): 8"),
     Wrong("half a warp adds its two rows in turn", {"row, lane = bidx * 16 + tidx // 8, tidx % 8": "lane, sums = tidx % 16, Float32(0.0)",
         """    total = Float32(0.0)
     if row < mX.shape[0]:

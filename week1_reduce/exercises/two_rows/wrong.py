@@ -37,7 +37,7 @@ WRONG = (
     Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows: 13 blocks for 25 rows"),
     Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows: 20 blocks for"),
     Wrong("threads of both rows alternate", {"tidx // 128, tidx % 128": "tidx % 2, tidx // 2",
-          "sSum[tidx + half]": "sSum[tidx + 2 * half]"}, "the lanes' addresses are scattered"),
+          "sSum[tidx + half]": "sSum[tidx + 2 * half]"}, "the distances between the lanes' addresses vary"),
     Wrong("warps of both rows alternate", {
         "bidx * 2 + tidx // 128, tidx % 128": "bidx * 2 + tidx // 32 % 2, tidx // 64 * 32 + tidx % 32",
         "sSum[tidx] = total": "sSum[tidx // 32 % 2 * 128 + place] = total",

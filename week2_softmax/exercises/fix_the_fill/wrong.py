@@ -28,6 +28,6 @@ WRONG = (
     Wrong("filled after the copy", {f"{FILL}\n    {COPY}": f"{COPY}\n    {FILL}"},
           "no thread reads mX"),
     Wrong("at most 1e4 is subtracted", {"    e = cute": "    m = cute.arch.fmin(m, Float32(1e4))\n    e = cute"}, "With m = 5, n = 172, float32, the result is wrong"),
-    Wrong("one element a load", {COPY: SCALAR}, "Bytes per load: 4"),
+    Wrong("one element a load", {COPY: SCALAR}, "Bytes per load (mean, weighted by bytes): 4"),
     Wrong("not filled", {"    tXrX.fill(-Float32.inf)\n": ""}, "or absent"),
 )  # fmt: skip

@@ -69,5 +69,5 @@ WRONG = (
     Wrong("NaN in empty rows", {LAST: LAST.replace("Float32(0.0)", "(Float32(0.0) if m_row > -Float32.inf else m_row - m_row)")}, "rows without any element are NaN"),
     Wrong("an even number of blocks", {
         "cute.ceil_div(mX.shape[0], 4)": "cute.ceil_div(mX.shape[0], 8) * 2",
-    }, "Blocks: 2 with m = 1"),
+    }, "Blocks: 26 with m = 99"),
 )  # fmt: skip
