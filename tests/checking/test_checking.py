@@ -161,6 +161,8 @@ def test_integers_are_exact():
     unsigned = torch.tensor([0, 2**32 - 1], dtype=torch.uint32)
     report = compare(unsigned, torch.tensor([1, 2**32 - 1], dtype=torch.uint32))
     assert report.wrong == 1 and report.worst_absolute.absolute == 1
+    report = compare(big, big + 1, rtol=0.5)  # no tolerance applies, and none is printed
+    assert report.wrong == 2 and "tolerance" not in str(report)
 
 
 def test_booleans():
@@ -372,6 +374,13 @@ HINTS_ELSEWHERE = [
 )  # fmt: skip
 def test_hints(expected, spoil, hint):
     assert hint in compare(spoil(expected), expected).hints
+
+
+def test_a_ratio_holds_for_small_elements_beside_a_huge_one():
+    expected = torch.tensor([29.0, 14.0, -3.4e38, 17.0, 24.0])
+    got = torch.tensor([19.0, 14.0, -3.399e38, 13.0, 18.0])
+    assert not any("times" in hint for hint in compare(got, expected).hints)
+    assert "actual equals expected times 2" in compare(expected / 2, expected / 4).hints
 
 
 def test_no_hint_without_a_pattern():

@@ -21,6 +21,7 @@ from forgekit.vgpu.ptx import (
     Symbol,
 )
 from forgekit.vgpu.ptx.parser import parse
+from forgekit.vgpu.ptx.source_lines import attribute
 
 HEAD = ".version 9.4\n.target sm_90a\n.address_size 64\n"
 REGISTERS = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<99>; .reg .b64 %rd<9>;"
@@ -159,6 +160,26 @@ def test_source_lines() -> None:
         SourceLocation("helper.py", 7, 3),  # line 0 is not a line, so the previous line continues
         SourceLocation("?", 1, 1),  # a file without a declaration
     ]  # fmt: skip
+
+
+def test_lines_of_instructions_without_one() -> None:
+    """They continue the line before, or, after a branch in the same basic block, begin the next."""
+    body = """.loc 1 4 2
+    mov.b32 %r1, 1;
+    .loc 1 9 0
+    @%p1 bra END;
+    cvt.rzi.s32.f32 %r2, %f1;
+    .loc 1 5 3
+    mov.b32 %r3, 3;
+    .loc 1 9 0
+    @%p1 bra END;
+    mov.b32 %r4, 4;
+    END:
+    .loc 1 6 3
+    ret;"""
+    found = module(body, after='.file 1 "/me.py"').kernels["k"]
+    lines = [i.source.line for i in attribute(found.instructions, {*found.labels.values()})]
+    assert lines == [4, 4, 5, 5, 5, 5, 6]
 
 
 def test_ptx_lines() -> None:

@@ -125,7 +125,8 @@ def test_the_words(whole):
     )
     assert "▒" in rest[0] and p.bound_text in rest[0]
     assert any(line.startswith("  predicted time without this bound: ") for line in rest)
-    assert re.search(r"\d+ % of this bound at course_kernels.py, line \d+: mY\[col, row\]", repr(p))
+    kind = "the requested sectors" if p.bound in ("dram", "l2") else p.bound_text
+    assert re.search(rf"\d+ % of {kind} at course_kernels.py, line \d+: mY\[col, row\]", repr(p))
     assert "registers unknown" not in repr(p)
     elsewhere = made(facts(), gpu="L4").headline
     assert re.match(r"run: predicted 3.8\d µs on an L4 \(3\.\d+ to 4", elsewhere)
