@@ -431,9 +431,9 @@ fk.timeline(run_fixed, x, y)
 # ### Exercise 3: add three neighbours
 #
 # Each row has 128 elements. Compute `y[row, i] = x[row, i-1] + x[row, i] + x[row, i+1]`, where
-# elements outside the row count as 0. Load each element of `x` from global memory once: a thread
-# gets its neighbours' elements from shared memory or by shuffles. Write the whole kernel.
-# Signature: `three_sums(x, y)`.
+# elements outside the row count as 0. Elements may be infinite. Load each element of `x` from
+# global memory once: a thread gets its neighbours' elements from shared memory or by shuffles.
+# Write the whole kernel. Signature: `three_sums(x, y)`.
 #
 # **Required**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
 # shared memory per block.
@@ -510,8 +510,8 @@ fk.exercise("week0/three_sums").grade(three_sums)
 #
 # Each block rotates a row of 64 elements by one place, twice, through shared memory. In the usual
 # order the values are correct, but the kernel has a race. Run `fk.sanitize(fk.compile(rotate, x, y,
-# device="virtual"), x, y)`, read its finding, and then fix the race. (The compiler unrolls a
-# `range_constexpr` loop.)
+# device="virtual"), x, y)`, read its finding, and then fix the race, with at most two barriers per
+# round. (The compiler unrolls a `range_constexpr` loop.)
 #
 # <details><summary>Hint 1</summary>
 #

@@ -397,9 +397,10 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 # %% [markdown] exercise="week0/window" part="task"
 # ### Exercise 5: cut a window out of a matrix
 #
-# Compute `y[i, j] = x[top + i, left + j]` in float32 and float16. The window is as large as `y` and
-# may extend past any edge of `x`. Store 0 where `x` has no such element. `top` and `left` are
-# integers and may be negative. Signature: `window(x, top, left, y)`.
+# Compute `y[i, j] = x[top + i, left + j]` in float32 and float16. The window is as large as `y`,
+# has at most 65,535 rows, and may extend past any edge of `x`. Store 0 where `x` has no such
+# element. `top` and `left` are integers and may be negative. Elements may be infinite. Signature:
+# `window(x, top, left, y)`.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -186,8 +186,8 @@ littles_law(answer_ns)
 #
 # There may be gaps between rows, because each matrix can be a part of a wider one, so you cannot
 # treat it as one long array. In the tests, for example, rows of 256 elements start 272 elements
-# apart in `x`, 280 in `y` and 288 in `z`, and the reported sizes include the gaps. Signature:
-# `add_predicated(x, y, z, a)`.
+# apart in `x`, 280 in `y` and 288 in `z`, and the reported sizes include the gaps. Elements may be
+# infinite or NaN. Signature: `add_predicated(x, y, z, a)`.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -500,8 +500,9 @@ report
 #
 # Each block reverses one row. Copy the row into shared memory with `cp.async`, 16 bytes at a time,
 # and make sure that it has arrived before the loop below reads it. A thread now reads elements that
-# *other* threads have copied. Rows consist of whole vectors, at most 128 of them and possibly
-# fewer. Signature: `async_reverse(x, y)`.
+# *other* threads have copied. The length of a row is a multiple of 8, so it consists of whole
+# vectors, at most 128 of them and possibly fewer.
+# Signature: `async_reverse(x, y)`.
 #
 # Decide first which of your lines belong inside an `if` and which must be outside it.
 #

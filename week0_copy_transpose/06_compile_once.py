@@ -689,7 +689,7 @@ print("alignment from column 0 to 4 on:", [math.gcd(4 * column, 16) for column i
 # Write `cache_key(x)`, which returns a dict key for kernels that `fk.compile` has compiled. Each
 # call passes the sizes and every stride that is not 1. Five facts are compiled in: the element
 # type, the number of dimensions, the set of modes with stride 1 (if any), the device (`x.device` or
-# only its type), and the alignment. The alignment is the largest of 16, 8, 4 and 2 bytes that
+# only its type), and the alignment. The alignment is the largest of 16, 8, 4, 2 and 1 bytes that
 # divides the address of the first element. Two tensors must have the same key if and only if these
 # facts agree.
 #

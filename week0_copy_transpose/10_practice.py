@@ -118,7 +118,7 @@ fk.exercise("week0/interleave").grade(interleave)
 #
 # Let `y[i]` be the largest of `x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, or of those that
 # exist. Each block must load its elements from global memory *once* and share them. Both tensors
-# are float32. Signature: `sliding_max(x, y)`.
+# are float32; elements may be infinite. Signature: `sliding_max(x, y)`.
 #
 # **Required**: at most 1 barrier.
 #
@@ -202,7 +202,7 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 #
 # Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts
 # as 0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than
-# once. All tensors are float32. Signature: `convolve(x, w, y)`.
+# once. All tensors are float32; elements of `x` may be infinite. Signature: `convolve(x, w, y)`.
 #
 # **Required**: at most 1 barrier, shared memory for at most 64 more floats than there are threads
 # in a block.

@@ -347,7 +347,7 @@ fk.exercise("week1/tree_counts").grade(counts)
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. Merge the
 # threads' values in a tree, through shared memory or partly by shuffles. All elements of a row may
-# be negative.
+# be negative, and elements may be infinite.
 #
 # Signature: `tree_max(x, y)`.
 #

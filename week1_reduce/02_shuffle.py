@@ -681,7 +681,7 @@ print(y.tolist(), [word for word in words if word.startswith(("max", "setp", "se
 # ### Exercise 5: find the largest element of each row with one warp
 #
 # `y[m]` is the largest element of row m, for any M and N ≥ 1, in float32 and float16. All elements
-# of a row may be negative.
+# of a row may be negative, and elements may be infinite.
 #
 # Signature: `warp_max(x, y)`.
 #

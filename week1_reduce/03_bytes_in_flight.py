@@ -138,8 +138,9 @@ fk.footprint(run_one, x, y, by="thread", tensor="mX")
 # %% [markdown] exercise="week1/row_max_vectors" part="task"
 # ### Exercise 1: find the largest element with vector loads
 #
-# `y[m]` is the largest element of row `m`, in float32 and float16. Rows consist of whole vectors,
-# but may have fewer vectors than a warp has lanes. All elements of a row may be negative.
+# `y[m]` is the largest element of row `m`, in float32 and float16. N is a multiple of 8, so rows
+# consist of whole 16-byte vectors, but may have fewer vectors than a warp has lanes. All elements
+# of a row may be negative, and elements may be infinite.
 #
 # Signature: `row_max_vectors(x, y)`.
 #
@@ -337,7 +338,7 @@ of_132 = fk.predict("sum of 132 ones by the given kernel", None)
 #
 # To save instructions, this kernel fills the registers before the loop instead of inside it. Its
 # sums are right for rows of up to 128 float32 elements and for multiples of 128. Fix it for all
-# float32 rows of whole vectors.
+# float32 rows of whole vectors. Elements may be infinite.
 #
 # **Required**: 16 bytes per load.
 #
@@ -557,9 +558,10 @@ fk.exercise("week1/row_dots_vectors").grade(row_dots_vectors)
 # %% [markdown] exercise="week1/abs_sums" part="task"
 # ### Exercise 4: add up absolute values for any length
 #
-# Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]`
-# is the sum of the absolute values in piece `p`, in float32 and float16. Add in float32. The last
-# `n % vec` elements do not fill a 16-byte vector of `vec` elements, so load them one by one.
+# Cut `x`, of any length n, into pieces of 1,024 elements; the last piece may be shorter. `y[p]` is
+# the sum of the absolute values in piece `p`, in float32 and float16. Elements may be infinite. Add
+# in float32. The last `n % vec` elements do not fill a 16-byte vector of `vec` elements, so load
+# them one by one.
 #
 # Signature: `abs_sums(x, y)`.
 #

@@ -229,14 +229,15 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # %% [markdown] exercise="week1/count_positive" part="task"
 # ### Exercise 1: count with one atomic per block
 #
-# `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have
-# any length; counts are int32. Blocks add their counts to `y[row]` with `cute.arch.atomic_add`.
-# `y` holds arbitrary values at first, so a separate launch has to set it to 0.
+# `y[m]` is the number of elements of row `m` that are greater than 0. Rows are float32 and have any
+# length; elements may be infinite or NaN, and NaN is not greater than 0. Counts are int32. Blocks
+# add their counts to `y[row]` with `cute.arch.atomic_add`. `y` holds arbitrary values at first, so
+# a separate launch has to set it to 0.
 #
 # Signature: `count_positive(x, y)`.
 #
-# **Required**: one block per 2,048 columns of a row, 256 threads per block, 2 launches, one atomic
-# per block.
+# **Required**: one block per 2,048 columns of a row, 256 threads per block of the first launch, 256
+# threads per block, 2 launches, one atomic per block.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -394,7 +395,7 @@ print("different results:", len(results(run_two, x, part, y)))
 # each block writes the maximum of a piece of 1,024 columns into `part[row, piece]`; `part` has one
 # column per piece. The second launch computes `y[row]` from the parts of the row, which the threads
 # of a warp or of a block share. One host function starts both launches. All elements may be
-# negative.
+# negative, and elements may be infinite.
 #
 # Signature: `two_launch_max(x, part, y)`.
 #
@@ -627,11 +628,11 @@ for name, run in (("with fences", run_last), ("without", run_bare)):
 # %% [markdown] exercise="week1/fix_the_counter" part="task"
 # ### Exercise 3: fix the last block
 #
-# This kernel finds the largest of `n` numbers. Each block is one warp, which writes the maximum
-# of its 256 numbers into `part`; the last warp computes the maximum of all parts. `count[0]` is 0
-# before the first call, and the caller does not reset it between calls. Two things are missing
-# from the given lines: the sanitizer reports a race in the first call, and the second call would
-# store nothing. Add both.
+# This kernel finds the largest of `n` numbers, which may be infinite. Each block is one warp, which
+# writes the maximum of its 256 numbers into `part`; the last warp computes the maximum of all
+# parts. `count[0]` is 0 before the first call, and the caller does not reset it between calls. Two
+# things are missing from the given lines: the sanitizer reports a race in the first call, and the
+# second call would store nothing. Add both.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -211,7 +211,7 @@ fk.exercise("week1/count_equal").grade(count_equal)
 #
 # Find the largest and the second largest element of each row, and write them to `y[m, 0]` and
 # `y[m, 1]`. If the largest element occurs twice, both results are that number. Rows are float32
-# and have at least two elements.
+# and have at least two elements, which may be infinite.
 #
 # Signature: `two_largest(x, y)`.
 #
@@ -296,10 +296,11 @@ fk.exercise("week1/two_largest").grade(two_largest)
 # %% [markdown] exercise="week1/mean_variance" part="task"
 # ### Exercise 4: compute mean and variance in one pass
 #
-# Compute the mean and the variance (divided by n) of each float32 row, and read the row only once.
-# The numbers of a row lie close together, around a mean of 700 or more, so the mean of the squares
-# minus the square of the mean would have hardly any correct digits. One way is to keep `(count,
-# mean, m2)` per lane (Welford, 1962) and to merge two lanes like this (Chan, 1979):
+# Compute the mean and the variance (divided by n) of each float32 row, and read the row only once;
+# its first element may be read again. The numbers of a row lie close together, around a mean of
+# about 700 or more, so the mean of the squares minus the square of the mean would have hardly any
+# correct digits. One way is to keep `(count, mean, m2)` per lane (Welford, 1962) and to merge two
+# lanes like this (Chan, 1979):
 #
 #     d = mean_b − mean_a,   n = n_a + n_b
 #     mean = mean_a + d · n_b / n,   m2 = m2_a + m2_b + d² · n_a · n_b / n
@@ -396,10 +397,9 @@ fk.exercise("week1/mean_variance").grade(mean_variance)
 # ### Exercise 5: add up segments
 #
 # `x` holds segments of different lengths, one after another. Segment s is `x[starts[s]] …
-# x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`,
-# and the last segment need not end at the end of `x`. `y[s]` is its sum (0
-# for an empty segment). `x` is float32; `starts` is int32 and has one more entry than there are
-# segments.
+# x[starts[s+1] − 1]` and may be empty; segment 0 need not begin at `x[0]`, and the last segment
+# need not end at the end of `x`. `y[s]` is its sum (0 for an empty segment). `x` is float32, and
+# its elements may be infinite; `starts` is int32 and has one more entry than there are segments.
 #
 # Signature: `segmented_sums(x, starts, y)`.
 #
@@ -481,9 +481,9 @@ fk.exercise("week1/segmented_sums").grade(segmented_sums)
 # %% [markdown] exercise="week1/histogram" part="task"
 # ### Exercise 6: count bytes
 #
-# `h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8). `h` has shape
-# (M, 256) and type int32. Keep the counters in shared memory until the row is finished, then
-# store each counter once.
+# `h[m, b]` is the number of times that the byte `b` occurs in row m of `x` (uint8), for any number
+# of rows. `h` has shape (M, 256) and type int32. Keep the counters in shared memory until the row
+# is finished, then store each counter once.
 #
 # Signature: `histogram(x, h)`.
 #

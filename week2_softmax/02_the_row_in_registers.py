@@ -997,8 +997,8 @@ run_two = checked(two_exchanges, 8, 504, 1024, compile=four_warps)
 # %% [markdown] exercise="week2/single_pass" part="task"
 # ### Exercise 6: write a single-pass online softmax
 #
-# Compute the softmax of rows of up to 4,096 elements in whole vectors of 16 bytes. Support float32
-# and bfloat16; compute in float32. Some elements are −∞, and a row of −∞ gives NaN.
+# Compute the softmax of rows of up to 4,096 elements; N is a multiple of 8. Support float32 and
+# bfloat16; compute in float32. Some elements are −∞, and a row of −∞ gives NaN.
 #
 # - Read the row once, keep it in registers, and write it once.
 # - Each thread computes one pair from its vectors: a maximum and the sum relative to it.

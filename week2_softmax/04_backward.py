@@ -883,12 +883,13 @@ for plain, traced in zip(*gradients, strict=True):
 # ### Exercise 5: make an operator from two kernels
 #
 # `softmax_operator(forward, backward)` returns a PyTorch operator, `op(x, t)` = softmax(x / t)
-# along the last dimension, with its gradient with respect to `x`; t is a plain float. The kernels
-# are given as functions that fill their last argument: `forward(x, t, y)` and `backward(dy, y, t,
-# dx)`. They are black boxes that take contiguous tensors only. `x` and `dy` may have any strides; y
-# and dx are contiguous. Name the operators `mine::tempered_softmax` and
-# `mine::tempered_softmax_backward`. The grade calls `softmax_operator` several times. It runs
-# `gradcheck`, `opcheck`, and a function compiled with `torch.compile(fullgraph=True)`.
+# along the last dimension, with its gradient with respect to `x`; t is a plain float above 0. The
+# kernels are given as functions that fill their last argument: `forward(x, t, y)` and `backward(dy,
+# y, t, dx)`. They are black boxes that take contiguous tensors only. `x` and `dy` may have any
+# strides; y and dx are contiguous. Save only y for the gradient. Name the operators
+# `mine::tempered_softmax` and `mine::tempered_softmax_backward`. The grade calls `softmax_operator`
+# several times. It runs `gradcheck`, `opcheck`, and a function compiled with
+# `torch.compile(fullgraph=True)`.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -737,9 +737,9 @@ fk.exercise("week2/rms_norm").grade(rms_norm)
 # LayerNorm is `y[m, n] = (x[m, n] − mean) / sqrt(variance + eps) · w[n] + b[n]` with the mean and
 # the variance (divided by N) of row m. Rows have at most 1,024 elements in float32 or float16;
 # compute in float32 and read `x` once. A row's elements may be 1000 ± 4 or −3000 ± 16, for which
-# the mean of the squares minus the square of the mean loses most of its digits. If all are equal,
-# `x − mean` has to be exactly 0. You may call `block_sum` twice, or not at all. Signature:
-# `layer_norm(mX, mW, mB, eps: Float32, mY)`.
+# the mean of the squares minus the square of the mean loses most of its digits. If all are the same
+# whole number, `x − mean` has to be exactly 0. You may call `block_sum` twice, or not at all.
+# Signature: `layer_norm(mX, mW, mB, eps: Float32, mY)`.
 #
 # **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, at
 # most 2 barriers.
@@ -855,9 +855,10 @@ fk.exercise("week2/layer_norm").grade(layer_norm)
 #
 # Between two layers, a language model computes `s = x + r`, the next residual, and `y = s /
 # sqrt(mean of s² + eps) · w`, the next layer's input. Write both once, in the type of the inputs,
-# float32 or float16; compute in float32. Rows have at most 512 elements in whole vectors. A lane
-# can keep its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input bytes,
-# even if the row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS, mY)`.
+# float32 or float16; compute in float32. Rows have at most 512 elements; N is a multiple of 8. A
+# lane can keep its sums in a register tensor of shape `((vec,), 4)`: four vectors of 16 input
+# bytes, even if the row has fewer. Signature: `rms_norm_residual(mX, mR, mW, eps: Float32, mS,
+# mY)`.
 #
 # **Required**: one warp per row, 16 bytes per load, 16 bytes per store.
 #

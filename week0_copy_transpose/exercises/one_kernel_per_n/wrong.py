@@ -92,4 +92,7 @@ WRONG = (
     Wrong("a copy of x", {
         "        kernels[key](x, y)": "        kernels[key](x.contiguous(), y)",
     }, "a kernel was launched with other tensors, such as a copy"),
+    Wrong("the smaller of two alignments", {
+        "t.stride(), math.gcd(t.data_ptr(), 16)": "t.stride(), math.gcd(x.data_ptr(), y.data_ptr(), 16)",
+    }, "With 5×48, x 4 bytes after a multiple of 16 instead of y, `run` chose"),
 )  # fmt: skip

@@ -69,8 +69,8 @@ PICTURE = picture(
 EXERCISE = puzzle(
     title="cut a window out of a matrix",
     task="""
-Compute `y[i, j] = x[top + i, left + j]` in float32 and float16. The window is as large as `y` and may extend
-past any edge of `x`; it has at most 65,535 rows. Store 0 where `x` has no such element. `top` and `left` are integers and may be
+Compute `y[i, j] = x[top + i, left + j]` in float32 and float16. The window is as large as `y`, has at most 65,535
+rows, and may extend past any edge of `x`. Store 0 where `x` has no such element. `top` and `left` are integers and may be
 negative. Elements may be infinite. Signature: `window(x, top, left, y)`.
 """,
     hints=(
