@@ -277,9 +277,9 @@ print(f"{sum(equal)} of {len(lengths)} lengths copied exactly")
 # kernel on several sizes, some of which are drawn at random when Python starts. Then it runs the
 # threads in other orders that a GPU might choose. Finally, it counts instructions and memory
 # accesses. It stops at the first fault that it finds and reports it. A pass names the sizes and the
-# inputs that were compared, and it proves nothing beyond them. Unless a task says otherwise, results
-# fit their types. Some inputs contain infinities or NaN; the right result is then the value of the
-# task's formula. Hints and the solution are folded away below the task;
+# inputs that were compared, and it proves nothing beyond them. Unless a task says otherwise,
+# results fit their types. Some inputs contain infinities or NaN; the right result is then the value
+# of the task's formula. Hints and the solution are folded away below the task;
 # `fk.exercise("week0/scale").hint()` shows the same hints, one per call.
 
 # %% [markdown] exercise="week0/scale" part="task"

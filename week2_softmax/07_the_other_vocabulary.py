@@ -386,7 +386,8 @@ vocabulary_picture(PTX)
 # %% [markdown] exercise="week2/add_transposed" part="task"
 # ### Exercise 2: rewrite a kernel with a layout
 #
-# This array kernel computes `y = x + zᵀ` for float32 matrices of any shape, x (M, N) and z (N, M):
+# This array kernel computes `y = x + zᵀ` for float32 matrices x (M, N) and z (N, M) with 1 to
+# 2,000,000 rows and columns:
 #
 #     tile = cutlass.Array(Float32, (32, 33), space=cutlass.AddressSpace.smem)
 #     for k in cutlass.range_constexpr(0, 32, 8):

@@ -93,9 +93,9 @@ def _is_right(submission: Submission, call: _Call) -> bool:
         if independent or isinstance(error.__context__, LaunchError):
             raise
         return False
+    enough_threads(launched_threads(profile), call.threads, case.label)
     if not independent:
         return False
-    enough_threads(launched_threads(profile), call.threads, case.label)
     changed = _changed(case, after)
     some = {k: x.where(changed[k], case.expected[k].to(x.dtype)) for k, x in after.items()
             if k in changed}  # fmt: skip

@@ -184,7 +184,7 @@ def _different() -> Iterator[Pair]:
         _matrix(4, 8, torch.float16, start=2),
         _matrix(4, 8, torch.float16, start=1),
         "a float16 tensor 4 bytes after a multiple of 16 and one 2 bytes after it",
-        "alignment has steps, down to the size of the element, which is 2 bytes here.",
+        "alignment has steps, down to 1 byte; 4 bytes is a stronger promise than 2.",
     )
     yield Pair(
         half,
@@ -210,6 +210,12 @@ def _different() -> Iterator[Pair]:
         _at(2, "f4"),
         "a float32 tensor at a multiple of 16 bytes and one 2 bytes later",
         "the alignment counts bytes, not elements: the first element may begin at any byte.",
+    )
+    yield Pair(
+        _strided((2, 2, 2), (1, 4, 20)),
+        _strided((2, 2, 2), (2, 8, 40)),
+        "strides (1, 4, 20) and strides (2, 8, 40)",
+        "only in the first of them, mode 0 has stride 1.",
     )
     yield Pair(
         gaps,
@@ -245,7 +251,7 @@ def _alike() -> Iterator[Pair]:
     )
     yield Pair(
         x,
-        x + 1,
+        _matrix(4, 8).add_(1),
         "two tensors that differ only in their values",
         "values, addresses and identity change with every call; the code does not.",
     )

@@ -97,4 +97,7 @@ WRONG = (
     Wrong("alignment up to 128 bytes", {
         ", 16)": ", 128)",
     }, "16 bytes is the widest access of a thread"),
+    Wrong("the last two modes", {
+        "order = tuple(step == 1 for step in x.stride())": "order = (x.dim(), tuple(step == 1 for step in x.stride()[-2:]))",
+    }, "only in the first of them, mode 0 has stride 1"),
 )  # fmt: skip

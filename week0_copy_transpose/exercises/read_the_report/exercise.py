@@ -83,7 +83,7 @@ def _about_gain(got: Any) -> None:
     if not isinstance(got, Real) or isinstance(got, bool):
         raise GateError(f"{where} is not a number. Write it without quotes, such as 1.25.")
     number = float(got)
-    if abs(number - _GAIN) < 0.01:
+    if abs(number - _GAIN) <= 0.005:
         return
     likely = ""
     if abs(number - 1 / _GAIN) < 0.01:

@@ -47,6 +47,10 @@ WRONG = (
     Wrong("clears with 128 threads", {
         "bidx * 256 + tidx\n    if": "bidx * 128 + tidx\n    if", "cute.ceil_div(rows, 256)": "cute.ceil_div(rows, 128)",
         "grid=few, block=(256": "grid=few, block=(128"}, "Threads per block of the first launch: 128"),
+    Wrong("one thread of a block clears", {
+        "row = bidx * 256 + tidx\n    if row < mY.shape[0]:": "row = bidx\n    if tidx == 0:",
+        "few = (cute.ceil_div(rows, 256), 1, 1)": "few = (rows, 1, 1)",
+    }, "with m = 513, n = 33, float32; the limit is"),
 )  # fmt: skip
 
 EQUIVALENT = {

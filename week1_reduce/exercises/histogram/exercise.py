@@ -46,7 +46,7 @@ counters per warp, which the block adds up at the end.
     inputs=_inputs,
     result=_histogram,
     sizes=[(1, 4), (2, 1), (3, 255), (1, 70_016), (1, 1000), (2, 257), (3, 300), (2, 31)],
-    count=[(2, 100), (20, 900), (1, 70_016)],
+    count=[(2, 100), (20, 900), (1, 70_016), (1500, 7)],
     legal=lambda m, n: (m, min(n, max(1, 80_000 // m))),  # atomics take long
     dtypes=("uint8",),
     exact=True,

@@ -66,4 +66,13 @@ WRONG = (
         {"range(tidx, mX.shape[1], 256)": "range(0 if tidx == 0 else mX.shape[1], mX.shape[1])"},
         "0 of 5 groups passed [!] Nothing wasted Percentage of idle lanes",
     ),
+    Wrong(
+        "at most 1,024 blocks",
+        {
+            "    row, _, _ = cute.arch.block_idx()\n": "    bidx, _, _ = cute.arch.block_idx()\n",
+            "    sH[tidx] = Int32(0)\n    cute.arch.sync_threads()\n    for n in range(tidx, mX.shape[1], 256):\n        byte = mX[row, n].to(Int32)\n        cute.arch.atomic_add(sH.iterator + byte, Int32(1))\n    cute.arch.sync_threads()\n    mH[row, tidx] = sH[tidx]\n": "    for row in range(bidx, mX.shape[0], 1024):\n        sH[tidx] = Int32(0)\n        cute.arch.sync_threads()\n        for n in range(tidx, mX.shape[1], 256):\n            byte = mX[row, n].to(Int32)\n            cute.arch.atomic_add(sH.iterator + byte, Int32(1))\n        cute.arch.sync_threads()\n        mH[row, tidx] = sH[tidx]\n",
+            "grid=(mX.shape[0], 1, 1)": "grid=(cutlass.min(mX.shape[0], 1024), 1, 1)",
+        },
+        "Blocks: 1,024 with m = 1,500",
+    ),
 )

@@ -73,6 +73,6 @@ The merge is associative up to rounding, so a tree can use it like a sum. Its id
         {"lane 0: 3 5": [["count 2", "mean 4", "m2 2"]], "lane 1: 8": [["count 1", "mean 8", "m2 0"]],
          "both: 3 5 8": [[("count 3", 0), ("mean 5.33", 0), ("m2 12.67", 0)]]},
     ),
-    more=lambda make: (read_at_most(make, (5, 30), {0: 1}, free=_first),),
+    more=lambda make: (read_at_most(make, (5, 60), {0: 1}, free=_first),),
     praise="One pass, and no digit lost.",
 )  # fmt: skip

@@ -82,4 +82,11 @@ WRONG = (
         },
         "elements of mX more than once; the first is mX[0, 1]",
     ),
+    Wrong(
+        "first elements of long rows again",
+        {
+            "        for n in range(lane, mX.shape[1], 32):\n": "        if lane + 32 < mX.shape[1]:\n            m2 += 0.0 * mX[row, lane]\n        for n in range(lane, mX.shape[1], 32):\n",
+        },
+        "threads load 135 elements of mX more than once",
+    ),
 )

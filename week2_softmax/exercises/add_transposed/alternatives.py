@@ -13,4 +13,8 @@ ALTERNATIVES = (
           "    tx, ty, _ = cute.arch.thread_idx()\n": """    tidx, _, _ = cute.arch.thread_idx()
     tx, ty = tidx % 32, tidx // 32
 """}),
+    Wrong("rows in the grid's x", {
+        "bx, by, _ = cute.arch.block_idx()": "by, bx, _ = cute.arch.block_idx()",
+        "grid = (cute.ceil_div(mX.shape[1], 32), cute.ceil_div(mX.shape[0], 32), 1)": "grid = (cute.ceil_div(mX.shape[0], 32), cute.ceil_div(mX.shape[1], 32), 1)",
+    }),
 )  # fmt: skip

@@ -25,16 +25,16 @@ def _gradients(dy, y, x, t):
 
 
 def _dt_is(formula):
-    """Return a test that is true if dt, the second result, equals `formula` of dy, y, x (float64)
-    and t."""
+    """Return a test that is true if dx is right and dt, the second result, equals `formula` of dy,
+    y, x (float64) and t."""
 
     def when(e):
         from forgekit.checking.compare import compare
 
         dy, y, x, t = e.case.args[:4]
-        return compare(
-            e.got[5], formula(dy.double(), y.double(), x.double(), t), rtol=1e-4, atol=1e-4
-        ).ok
+        made = formula(dy.double(), y.double(), x.double(), t)
+        dx_is_right = compare(e.got[4], e.case.expected[4], **e.case.tolerances).ok
+        return dx_is_right and compare(e.got[5], made, rtol=1e-4, atol=1e-4).ok
 
     return when
 
