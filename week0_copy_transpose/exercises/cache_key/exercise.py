@@ -27,14 +27,15 @@ def _matrix(
     start: int = 0,
     pitch: int = 0,
 ) -> torch.Tensor:
-    """Return a row-major matrix, its first element `start` elements beyond a 64-byte boundary."""
+    """Return a row-major matrix, its first element `start` elements beyond a 256-byte boundary."""
     pitch = pitch or cols
-    flat = fk.randn(start + rows * pitch, dtype=dtype, device="virtual")
-    return flat[start:].view(rows, pitch)[:, :cols]
+    flat = fk.randn(256 + start + rows * pitch, dtype=dtype, device="virtual")
+    start += -flat.data_ptr() % 256 // flat.element_size()
+    return flat[start : start + rows * pitch].view(rows, pitch)[:, :cols]
 
 
 def _at(byte: int, dtype: str) -> torch.Tensor:
-    """Return a matrix (4, 8) whose first element is `byte` bytes beyond a 64-byte boundary."""
+    """Return a matrix (4, 8) whose first element is `byte` bytes beyond a 256-byte boundary."""
     data = _matrix(5, 32).numpy().reshape(-1).view("uint8")[byte:]
     of = data[: 32 * int(dtype[-1])].view(dtype)
     return torch.from_numpy(of).view(4, 8)
@@ -258,7 +259,7 @@ def _alike() -> Iterator[Pair]:
     yield Pair(
         x,
         _matrix(4, 8, start=4),
-        "a tensor at a multiple of 64 bytes and one 16 bytes later",
+        "a tensor at a multiple of 256 bytes and one 16 bytes later",
         "16 bytes is the widest access of a thread; more alignment changes nothing.",
     )
     yield Pair(

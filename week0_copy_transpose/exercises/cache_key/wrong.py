@@ -46,7 +46,7 @@ WRONG = (
           "alignment of the first element"),
     Wrong("16 or not", {_ALIGN: "x.data_ptr() % 16 == 0"}, "alignment has steps"),
     Wrong("16, 8 or not", {_ALIGN: "(x.data_ptr() % 16 == 0, x.data_ptr() % 8 == 0)"},
-          "down to the size of the element"),
+          "alignment has steps, down to 1 byte"),
     Wrong("8 or not", {_ALIGN: "(x.data_ptr() % 8 == 0, x.data_ptr() % 4 == 0)"},
           "16 bytes is the highest"),
     Wrong("remainder", {_ALIGN: "x.data_ptr() % 16"}, "The remainder itself"),

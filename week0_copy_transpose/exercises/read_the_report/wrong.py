@@ -16,7 +16,7 @@ WRONG = (
           "'turn' is not one of: \"A\""),
     Wrong("two at once", {'"A": "conflicts"': '"A": "lanes"', '"E": "nothing"': '"E": "conflicts"'},
           "2 of 5 answers are not right"),
-    Wrong("cut after a third decimal", {
+    Wrong("rounded up", {
         "529 / 141": "3.76",
-    }, "two decimals"),
+    }, "3.76 is not right"),
 )  # fmt: skip
