@@ -111,7 +111,8 @@ def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
     if flat.size < 3 or e == 0 or not np.isfinite(a) or a == 0:
         return []
     factor, slack = a / e, 4 * rtol
-    usual = float(np.median(np.abs(expected))) * abs(factor)  # the largest may be far larger
+    finite = np.abs(expected[np.isfinite(expected)])
+    usual = float(np.median(finite)) * abs(factor)  # the largest may be far larger
     if abs(factor - 1) <= slack or not _close(flat, expected, slack, slack * usual * 1e-3, factor):
         return []
     return [f"actual equals expected times {factor:.6g}"]
