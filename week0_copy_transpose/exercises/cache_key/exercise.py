@@ -213,6 +213,12 @@ def _different() -> Iterator[Pair]:
         "the alignment counts bytes, not elements: the first element may begin at any byte.",
     )
     yield Pair(
+        _at(2, "f4"),
+        _at(1, "f4"),
+        "a float32 tensor 2 bytes after a multiple of 16 and one 1 byte after it",
+        "both alignments are below the size of an element, but they differ.",
+    )
+    yield Pair(
         _strided((2, 2, 2), (1, 4, 20)),
         _strided((2, 2, 2), (2, 8, 40)),
         "strides (1, 4, 20) and strides (2, 8, 40)",

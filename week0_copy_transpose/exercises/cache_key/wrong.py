@@ -100,4 +100,7 @@ WRONG = (
     Wrong("the last two modes", {
         "order = tuple(step == 1 for step in x.stride())": "order = (x.dim(), tuple(step == 1 for step in x.stride()[-2:]))",
     }, "only in the first of them, mode 0 has stride 1"),
+    Wrong("alignment in whole elements", {
+        "align = math.gcd(x.data_ptr(), 16)": "align = math.gcd(x.data_ptr(), 16) // x.element_size()",
+    }, "both alignments are below the size of an element"),
 )  # fmt: skip
