@@ -386,7 +386,7 @@ fk.exercise("week0/reverse_in_place").grade(reverse_in_place)
 # %% [markdown]
 # > **Looks right but is wrong.** Suppose that each of n threads swaps its element with the opposite
 # > one. On the virtual GPU, all threads usually load before any of them stores, so every value is
-# > correct at every graded size. In another order the values are wrong, because each element has
+# > correct at every small size. In another order the values are wrong, because each element has
 # > two owners, which race.
 #
 # ## 5. One predicate per access

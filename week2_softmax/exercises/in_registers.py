@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ARITHMETIC", "DIVISIONS", "EXPONENTIALS", "arithmetic"]
 
-ARITHMETIC = r"(fma|mul|add|sub|max|min|div|rcp|ex2|lg2)\S*\.f32"
+ARITHMETIC = r"(fma|mul|add|sub|max|min|div|rcp|ex2|lg2|setp|selp)\S*\.f32"
 DIVISIONS = r"div\.\S*f32"  # one instruction in PTX, many in machine code
 EXPONENTIALS = r"ex2\."
 

@@ -112,7 +112,7 @@ def _of_matrix(o: Any) -> str:
                 )
         if ((rows >= o.shape[0]) | (columns >= o.shape[1])).all():
             return (
-                f"no predicate excludes the threads beyond the {o.shape[0]:,} rows of {o.tensor} "
-                f"or those beyond its {o.shape[1]:,} columns. A matrix has two edges; check both."
+                f"each of these threads is beyond the {o.shape[0]:,} rows of {o.tensor} or beyond "
+                f"its {o.shape[1]:,} columns. A matrix has two edges; check both."
             )
     return ""

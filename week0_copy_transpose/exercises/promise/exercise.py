@@ -130,7 +130,8 @@ def _odd_rows(submission: Submission) -> str:
 def _other_widths(submission: Submission) -> str:
     _serves(submission, [(3, 4), (3, 12), (7, 100), (2, 256)], torch.float32)
     _serves(submission, [(3, 8), (7, 104), (2, 256)], torch.float16)
-    _serves(submission, [(3, 64)], torch.float32, start=16)
+    for dtype in _DTYPES:
+        _serves(submission, [(3, 64)], dtype, start=16)
     return "every multiple of 16 bytes"
 
 

@@ -30,4 +30,11 @@ WRONG = (
         },
         "read_only promises that the kernel does not write",
     ),
+    Wrong(
+        "64 bytes in elements",
+        {
+            "align=16": "align=64 // x.element_size()",
+        },
+        "must also take (3, 64) float16",
+    ),
 )

@@ -27,4 +27,7 @@ WRONG = (
     Wrong("no piece is full", {"piece < mY.shape[0]": "piece < n // 1024 + 1"}, "writes mY[1]"),
     Wrong("at most 64 blocks", {"blocks = cute.ceil_div(mY.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mY.shape[0], 4), 64)"},
           "With n = 1,048,576"),
+    Wrong("tail times 0 for other pieces", {
+        "    if j < n and j // 1024 == piece:\n        value = mX[j].to(Float32)\n        total += cute.arch.fmax(value, -value)": "    if j < n:\n        mine = Float32(0.0)\n        if j // 1024 == piece:\n            mine = Float32(1.0)\n        value = mX[j].to(Float32)\n        total += cute.arch.fmax(value, -value) * mine",
+    }, "NaN: 2 in actual, 0 in expected"),
 )  # fmt: skip

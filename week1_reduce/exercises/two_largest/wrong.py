@@ -53,4 +53,18 @@ WRONG = (
         },
         "pattern: a single element differs",
     ),
+    Wrong(
+        "31 columns per step",
+        {
+            "range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1], 31)",
+        },
+        "With m = 12, n = 32, float32, the result is wrong",
+    ),
+    Wrong(
+        "column 32 twice",
+        {
+            "        for n in range(lane, mX.shape[1], 32):\n            value": "        if lane == 0 and mX.shape[1] > 32:\n            first = mX[row, 32]\n        for n in range(lane, mX.shape[1], 32):\n            value",
+        },
+        "the result is wrong",
+    ),
 )

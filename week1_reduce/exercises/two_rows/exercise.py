@@ -22,10 +22,12 @@ def _halves(block, thread):
     share a row."""
     for m, n in np.ndindex(block.shape):
         first, half = m // 2 * 2, thread[m, n] // 128
-        if (block[m, n], half) != (block[first, 0], (thread[first, 0] // 128 + m) % 2):
+        if (block[m, n], half) != (block[first, 0], m % 2):
+            other = (
+                f", and thread {thread[first, 0]} of block {block[first, 0]} loads mX[{first}, 0]"
+            ) * ((m, n) != (first, 0))
             return (
-                f"thread {thread[m, n]} of block {block[m, n]} loads mX[{m}, {n}], and thread "
-                f"{thread[first, 0]} of block {block[first, 0]} loads mX[{first}, 0]. The task gives "
+                f"thread {thread[m, n]} of block {block[m, n]} loads mX[{m}, {n}]{other}. The task gives "
                 "one row to the first 128 threads of a block and the next row to the other 128."
             )
         if (warps := len(np.unique(thread[m] // 32))) < 4:

@@ -64,4 +64,7 @@ WRONG = (
         {"range(place, mX.shape[1], 128)": "range(place if place < 32 else mX.shape[1], mX.shape[1], 32)"},
         "row 0 is loaded by 1 warp; needed four",
     ),
+    Wrong("the halves in the other order", {
+        "row, place = bidx * 2 + tidx // 128, tidx % 128": "row, place = bidx * 2 + 1 - tidx // 128, tidx % 128",
+    }, "loads mX[0, 0]"),
 )  # fmt: skip

@@ -45,4 +45,7 @@ WRONG = (
         "With m = 90,000",
     ),
     Wrong("t and a millionth", {"LOG2_E / t": "LOG2_E / (t + 1e-6)"}, "With m = 2, n = 24, float32, the result is wrong"),
+    Wrong("masked by a comparison", {
+        "        s = e.reduce": "        e = cute.where(e < 1e-30, cute.full_like(x, 0.0), e)\n        s = e.reduce",
+    }, "Float operations per element: 7.4"),
 )  # fmt: skip
