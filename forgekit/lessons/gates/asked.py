@@ -40,7 +40,8 @@ class Fact:
             threads per block".
         counted: returns True for an instruction, given the required number, whose line a failed
             gate quotes. how: describes the number, if it is not a plain count. enough: if not 0,
-            every number of at least this fraction of the required number passes.
+            every number of at least this fraction of the required number passes. why_0: the reason
+            for a refused 0.
             look_at: the call to suggest after a failure.
     """
 
@@ -51,6 +52,7 @@ class Fact:
     none: str = ""
     counted: Callable[[ProfiledInstruction, float], Any] | None = None
     how: str = ""
+    why_0: str = ""
     enough: float = 0
     look_at: str = "fk.profile(*{failed})"
 
@@ -165,7 +167,10 @@ FACTS: dict[str, Fact] = {
         "thread", " per block of the first launch", lambda p: math.prod(p.launches[0].block)
     ),
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
-    "sharing": Fact("warp", " per block that share the loads", _sharing, enough=1),
+    "sharing": Fact(
+        "warp", " per block that share the loads", _sharing, enough=1,
+        why_0=" Each element of the largest input is loaded at least once per warp of a block.",
+    ),
     "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, counted=_matching(_BARRIER)),
     "block_barriers": Fact(
         "block barrier", "", _per_warp(_BLOCK), most=True, counted=_matching(_BLOCK)
@@ -304,8 +309,7 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
         unit = value.split()[-1].removesuffix("s")
         means += f" for {plural(known[_parsed(value, known)[-1]], unit)}"
     asks = words + means if words else fact.words(value)
-    every = key == "sharing" and not got
-    why = " Each element of the largest input is loaded at least once per warp of a block." * every
+    why = fact.why_0 * (not got)
     raise GateError(
         f"{called}: {exact(got)} with {label}; the task asks for {asks}.{why}"
         + _lines(profile, fact, needed),

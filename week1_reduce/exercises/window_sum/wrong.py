@@ -66,7 +66,7 @@ def window_sum(mX: cute.Tensor, mY: cute.Tensor):
         "Blocks: 2 with n = 135, float32; the task asks for one block per 128 windows: 1 block",
     ),
     Wrong(
-        "blocks for every element of x",
+        "blocks for all elements of x",
         {"ceil_div(mY.shape[0]": "ceil_div(mX.shape[0]"},
         "Blocks: 2 with n = 135",
     ),
