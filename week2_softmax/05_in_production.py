@@ -95,8 +95,8 @@ rule_picture()
 # ### Exercise 1: choose where to keep a row
 #
 # Write `choose_softmax(n, dtype, arch)`. It returns `(way, blocks)` for rows of n elements, of any
-# torch dtype, on an architecture such as `"sm_90a"`. Return the first of these ways that is
-# possible:
+# torch dtype, on an architecture such as `"sm_80"`, `"sm_90a"` or `"sm_100f"`. Return the first of
+# these ways that is possible:
 #
 # 1. `"registers"`, 1 block: the row takes at most 64 kB as `float32`, a quarter of an SM's
 #    registers.

@@ -165,7 +165,7 @@ wavefronts of B are as good as those of E.
             _WORDS,
             _SLIPS,
             name="Problems",
-            look_at="Where do its numbers differ from those of E?",
+            look_at="Where do its numbers differ from those of the other kernels?",
         ),
         Group("Order and gain", _worth),
     ),

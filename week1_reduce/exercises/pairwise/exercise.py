@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 from numbers import Real
 
 import numpy as np
@@ -69,9 +71,23 @@ def _levels(n: int) -> int:
     return (n - 1).bit_length()
 
 
+def _endless(*_):
+    raise GateError(
+        "pairwise has not returned after 5 s, so its loop probably never ends.",
+        look_at="Print the length of the list in each round.",
+    )
+
+
 def _called(function, values, n):
+    # a signal interrupts only the main thread, and Windows has no SIGALRM
+    limited = threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGALRM")
+    if limited:
+        before = signal.signal(signal.SIGALRM, _endless)
+        signal.alarm(5)
     try:
         return function(values)
+    except GateError:
+        raise
     except RecursionError:
         raise GateError(
             f"With {plural(n, 'number')}, pairwise exceeds Python's limit on nested calls; a tree "
@@ -81,6 +97,10 @@ def _called(function, values, n):
         raise GateError(
             f"With {plural(n, 'number')}, pairwise raises {type(error).__name__}: {error}"
         ) from None
+    finally:
+        if limited:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
 
 
 def _depth(submission: Submission) -> str:

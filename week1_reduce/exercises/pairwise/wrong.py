@@ -59,4 +59,7 @@ WRONG = (
     Wrong("at most 16 rounds", {ROUNDS: SIXTEEN}, "The sum of 1 … 200001"),
     Wrong("16 rounds, then one by one", {ROUNDS: SIXTEEN.replace("    return values[0]", ONE_BY_ONE)},
           "One of 200001 numbers passes through 19 additions; a tree needs 18"),
+    Wrong("the loop never ends", {
+        "while len(values) > 1:": "while len(values) >= 1:",
+    }, "pairwise has not returned after 5 s, so its loop probably never ends."),
 )  # fmt: skip

@@ -78,7 +78,7 @@ with 8 or 16 blocks and more vectors per thread.
     entry="two_blocks",
     inputs=_inputs,
     result=lambda x: x.softmax(1),
-    sizes=[(1, 512), (2, 500), (3, 4), (5, 132), (7, 256), (6, 388)],
+    sizes=[(1, 512), (2, 500), (3, 4), (5, 132), (7, 256), (6, 388), (3, 500)],
     count=[(3, 256), (40, 500)],
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},
