@@ -190,7 +190,8 @@ def _every_nth(hit: Array, what: str, lead: str) -> list[str]:
     whole = places[0] < step and places[-1] + step >= hit.size
     if not (regular and whole):
         return []
-    nth = {2: "second", 3: "third"}.get(step, f"{step}th")
+    ends = {1: "st", 2: "nd", 3: "rd"} if step // 10 % 10 != 1 else {}
+    nth = {2: "second", 3: "third"}.get(step, f"{step}{ends.get(step % 10, 'th')}")
     tail = " differs" if lead == "exactly " else ""
     return [f"{lead}every {nth} {what}{tail}, starting at {int(places[0])}"]
 

@@ -42,7 +42,8 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"{self.wrong:,} of {self.total:,} elements of {self.tensor} differ when threads run "
+            f"{self.wrong:,} of {plural(self.total, 'element')} of {self.tensor} "
+            f"{'differs' if self.wrong == 1 else 'differ'} when threads run "
             f"in another order (adversarial schedule, seed {self.seed})."
         )
 

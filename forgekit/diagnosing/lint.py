@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from forgekit.diagnosing.sources import FunctionSource, reached_functions
 from forgekit.errors import SourceLine
+from forgekit.text import plural
 
 # Calls whose results differ between threads, so they are never known at compile time.
 _THREAD_INDICES = {"thread_idx", "block_idx", "lane_idx", "warp_idx"}
@@ -24,8 +25,8 @@ _READ = {"load", "layout", "shape", "stride", "element_type", "dtype", "type"}
 
 def find_mistakes(fn: object) -> list[str]:
     """Return the mistakes in `fn` and in the functions that it reaches, each with its line. The
-    mistakes are tuples compared with `<`, register tensors that are read but never written, and
-    calls that need a cluster if no launch passes `cluster=`.
+    mistakes are tuples compared with `<`, register tensors that are read but never written,
+    indices beyond a register tensor, and calls that need a cluster if no launch passes `cluster=`.
 
     Every call is assumed to write to its tensor arguments, except a source or a predicate.
     """
@@ -38,6 +39,7 @@ def find_mistakes(fn: object) -> list[str]:
         for source in sources
         for node, says in (
             *_tuples_compared(source.tree), *_never_filled(source.tree),
+            *_beyond_registers(source.tree),
             *(_of_a_cluster(source.tree) if alone else ()),
         )
     ]  # fmt: skip
@@ -99,6 +101,57 @@ def _never_filled(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
         used_after = [n for n in uses if isinstance(n.ctx, ast.Load)]
         if used_after and reads.issuperset(used_after):
             yield where, f"nothing is stored in `{name}`, so its values are undefined."
+
+
+def _beyond_registers(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the first index beyond each register tensor whose size is a literal, if the index is a
+    literal or the variable of a loop over a literal range and no condition can skip it."""
+    sizes: dict[str, int | None] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=args)):
+                made = _name_of(func) == "make_rmem_tensor" and args and name not in sizes
+                sizes[name] = _literal(args[0]) if made else None
+    for name, size in sizes.items():
+        found = next(_indices_from(tree, name, size), None) if size is not None else None
+        if found is not None:
+            at, index = found
+            says = f"`{name}` has {plural(size or 0, 'element')}, but the index reaches {index}. "
+            yield at, says + "The values beyond are undefined, so the compiler may remove code."
+
+
+def _indices_from(tree: ast.AST, name: str, size: int) -> Iterator[tuple[ast.expr, int]]:
+    """Yield indices of a tensor that are at least `size`, and their values."""
+    last: dict[str, int] = {}  # the largest values of the variables of literal loops
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
+                tested = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+                if tested & last.keys() or "const_expr" in ast.unparse(test):
+                    continue
+            case ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
+                continue
+            case ast.For(target=ast.Name(id=var), iter=ast.Call(func=func, args=[count])) if (
+                _name_of(func) == "range_constexpr" and _literal(count) is not None
+            ):
+                last[var] = (_literal(count) or 0) - 1
+            case (
+                ast.For(target=target) | ast.Assign(targets=[target]) | ast.AugAssign(target=target)
+            ):
+                for n in ast.walk(target):
+                    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+                        last.pop(n.id, None)
+            case ast.Subscript(value=ast.Name(id=used), slice=at) if used == name:
+                index = last.get(at.id) if isinstance(at, ast.Name) else _literal(at)
+                if index is not None and index >= size:
+                    yield node, index
+        todo += [*ast.iter_child_nodes(node)][::-1]
+
+
+def _literal(node: ast.expr) -> int | None:
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
 def _of_a_cluster(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:

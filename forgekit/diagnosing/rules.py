@@ -106,6 +106,7 @@ def _with_derived(fields: dict[str, str], obj: object) -> dict[str, str]:
     fields["target"] = f"{tensor}.element_type" if tensor else f"cutlass.{fields.get('needed')}"
     fields["end"] = "source" if fields.get("side") in ("S", "src") else "destination"
     fields["new_name"] = RENAMED.get(name, "")
-    near = difflib.get_close_matches(name, dir(obj), n=1)
+    public = [each for each in dir(obj) if not each.startswith("_")]
+    near = difflib.get_close_matches(name, public, n=1)
     fields["did_you_mean"] = f"; did you mean `{near[0]}`?" if near else "."
     return fields

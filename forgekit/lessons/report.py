@@ -3,6 +3,7 @@ the solution."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -91,12 +92,19 @@ class GradeReport(Shown):
             if self.failure.likely:
                 lines += ["", *_indented(self.failure.reason)]
             if self.failure.look_at:
-                lines += ["", *_indented(f"Next: {self.failure.look_at}")]
+                # In a comment on a line of its own, a break does not make the code invalid.
+                look_at = re.sub(r" +# (.*)$", _comment, self.failure.look_at, flags=re.MULTILINE)
+                lines += ["", *_indented(f"Next: {look_at}")]
             lines += [f"  [ ] {name}" for name in self.open_groups]
             lines += [self.advice] if self.advice else []
         else:
             lines.append(self.closing)
         return "\n".join(lines)
+
+
+def _comment(found: re.Match[str]) -> str:
+    """Return a comment that follows code as lines of its own."""
+    return "\n" + textwrap.fill(found[1], _WIDTH - 8, initial_indent="# ", subsequent_indent="# ")
 
 
 def _indented(text: str) -> list[str]:

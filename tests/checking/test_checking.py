@@ -337,6 +337,8 @@ HINTS = [  # mistakes in a matrix, with their hints
     (lambda e: broken(e, (ALL, slice(8, 16))), "all mismatches are in columns 8 to 15"),
     (lambda e: broken(e, (ALL, slice(1, None, 2))),
      "all mismatches are in every second column, starting at 1"),
+    (lambda e: broken(e, (ALL, slice(0, None, 33))),
+     "all mismatches are in every 33rd column, starting at 0"),
     (lambda e: broken(e, slice(3, None, 4)), "all mismatches are in every 4th row, starting at 3"),
     (lambda e: broken(e, (3, 4)), "a single element differs"),
     (lambda e: e * NAN,

@@ -29,6 +29,28 @@ def never_filled(atom, tXgX: cute.Tensor, tXgY: cute.Tensor):
     tXgY.store(tXrY.load().to(tXrY.element_type))
 
 
+def beyond(mX: cute.Tensor):
+    rX = cute.make_rmem_tensor(16, cutlass.Float32)
+    rY = cute.make_rmem_tensor(2, cutlass.Float32)
+    if mX.shape[0] > 2:
+        for k in cutlass.range_constexpr(32):
+            rX[k] = mX[k]
+    rY[2] = rX[0]
+    mX[0] = rY[0]
+
+
+def within(mX: cute.Tensor, n: cutlass.Constexpr):
+    rX = cute.make_rmem_tensor(16, cutlass.Float32)
+    rX.fill(0)
+    for k in cutlass.range_constexpr(32):
+        if cutlass.const_expr(k < 16):
+            rX[k] = mX[k]
+        mX[k] = rX[k // 2]
+    for k in cutlass.range_constexpr(n):
+        mX[k] = rX[k]
+    mX[0] = sum([rX[k] for k in range(16)])
+
+
 def right(atom, mX: cute.Tensor, tXgX: cute.Tensor, shape: cute.Shape, i):
     by_index = cute.make_rmem_tensor((4,), cutlass.Boolean)
     by_copy = cute.make_rmem_tensor_like(tXgX)
@@ -60,5 +82,12 @@ def test_registers_that_nothing_is_stored_in_are_found():
     assert [text.rpartition("`, so")[0].rpartition("`")[2] for text in found] == ["tXpX", "tXrY"]
 
 
-def test_nothing_is_said_of_what_may_be_right():
-    assert find_mistakes(right) == []
+def test_indices_beyond_a_register_tensor_are_found():
+    one, two = find_mistakes(beyond)
+    assert "`rX` has 16 elements, but the index reaches 31" in one
+    assert "`rY` has 2 elements, but the index reaches 2" in two
+
+
+@pytest.mark.parametrize("fn", [right, within])
+def test_nothing_is_said_of_what_may_be_right(fn):
+    assert find_mistakes(fn) == []

@@ -129,7 +129,7 @@ QUANTITIES: dict[str, Quantity] = {
     "threads": Quantity(
         "threads launched", launched_threads, 1.5, 1024,
         says="a thread moves {mine:.3g} bytes on average, compared with {best:.3g} in the "
-        "solution: launch fewer threads, each of which moves more.",
+        "solution: launch fewer threads. Either some have nothing to do, or each should move more.",
     ),
     "shared_bytes": Quantity(
         f"bytes of shared memory in all blocks, not counting {_FREE} per thread",

@@ -39,9 +39,13 @@ def _of_one_mode(o: Any, unit: str) -> str:
                 length += f" divided by {o.width}, rounded down"
             return (
                 f"every thread beyond the last {unit} accesses memory ({without:,} in total). A "
-                f"predicate has to check that the {unit}'s index is less than {length}."
+                f"predicate has to exclude at least these threads: their {unit} indices are not "
+                f"less than {length}."
             )
         first, last = int(o.threads.min()), int(o.threads.max())
+        admitted = last - first + 1 == len(o.threads)
+        if not admitted or ((last + 1) % 32 == 0 and o.present.max() > last):
+            return ""  # the index may be the number of a warp or of a lane
         who = f"thread {first:,}" if first == last else f"threads {first:,} to {last:,}"
         bound = "length" if o.width == 1 else "number of whole vectors"
         return (
@@ -78,7 +82,7 @@ def _all_that_are_shifted(o: Any, count: int, shift: int) -> bool:
     here, warps = set(o.threads.tolist()), set((o.threads // 32).tolist())
     wanted = {thread for thread in leave if thread // 32 in warps}
     outermost = last if shift > 0 else 0
-    return bool(shift) and len(here) + count > 2 and wanted == here and outermost in here
+    return bool(shift) and (len(here) > 1 or count > 3) and wanted == here and outermost in here
 
 
 def _of_matrix(o: Any) -> str:

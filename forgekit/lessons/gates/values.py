@@ -40,6 +40,7 @@ from forgekit.text import Table, plural
 
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
+    from forgekit.vgpu.access.faults import Overrun
 
 _SMALL = 64  # maximum number of elements in the smallest wrong result
 _WIDTH = 90  # maximum line width in a report, before indentation
@@ -94,8 +95,10 @@ def values(
             evidence = Evidence(kinds=(error.kind or "",), text=str(error), case=case, error=error)
             happened = stopped(case, error)
             likely = _written(submission) or explained(
-                misconceptions, evidence, otherwise=overrun_diagnosis(error.overrun)
-            )
+                misconceptions, evidence,
+                otherwise=_of_another(submission, case, error.overrun)
+                or overrun_diagnosis(error.overrun),
+            )  # fmt: skip
             raise GateError(happened, likely, "" if look_at == SHOW else look_at) from None
         check_values(submission, case, args, device, misconceptions, look_at, tolerances)
 
@@ -387,6 +390,8 @@ def check_values(
                 got[position], want, report
             )
         happened = f"With {case.label}, the result is wrong{where}.\n{shown}"
+        if changed is not None:
+            happened += f"\nThe call also changed the input {names[changed]}."
         if found:
             happened += f"\n\nSanitizer report for this call:\n{found}"
         kind = GateError if likely or found else UnexplainedError
@@ -508,6 +513,25 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
     return kinds, found[0].counted if found else ""
 
 
+def _of_another(submission: Submission, case: Case, overrun: Overrun | None) -> str:
+    """Return a sentence about a store outside an input or a load outside an output without values;
+    "" for other accesses."""
+    if overrun is None:
+        return ""
+    names = [p.name for p in submission.compiled(case).parameters]
+    if overrun.tensor not in names:
+        return ""
+    position = names.index(overrun.tensor)
+    given, is_output = case.args[position], position in case.expected
+    if overrun.writes == is_output or (is_output and bool((given == given).any())):
+        return ""
+    does, role = ("stores to", "an input") if overrun.writes else ("reads", "an output")
+    return (
+        f"this line {does} {overrun.tensor} of the host function, which is {role}. Compare the "
+        "order of the arguments in the kernel's call with the order of its parameters."
+    )
+
+
 def _written(submission: Submission) -> str:
     """Return the first mistake in the source code that the compiler does not report."""
     from forgekit.diagnosing.lint import find_mistakes
@@ -542,14 +566,18 @@ def _unread(submission: Submission, case: Case, *, of_several: bool = True) -> s
     if not unread or (len(unread) < len(inputs) and not of_several):
         return ""
     never = [run.parameters[k].name for k in unread]
-    dropped, behind = "", re.search(r"\bld\S*\.global|\bcp\.async", run.ptx)
-    if len(never) == len(inputs) > 1 and not behind:
-        dropped = (
-            " If your code does read them, its result comes from registers that were never "
-            "written. Such a result is undefined, so the compiler removes it and all its loads."
-        )
-    elif len(never) == len(inputs) and behind:
-        dropped = " The PTX contains loads, but each thread's `if` or loop skips them."
+    it = "it" if len(never) == 1 else "them"
+    dropped = f" If your code reads {it}, no thread gets there, or nothing depends on the values."
+    if len(never) == len(inputs):
+        profile, _ = submission.counted(case)
+        if not re.search(r"\bld\S*\.global|\bcp\.async\.(c[ag]|bulk)", run.ptx):
+            dropped = (
+                f" If your code reads {it}, the compiler removed the loads: either nothing depends "
+                "on the values, or the result comes from registers that were never written, so it "
+                "is undefined."
+            )
+        elif not profile["global_load_requests"]:
+            dropped = " The PTX contains loads, but each thread's `if` or loop skips them."
     return f"no thread reads {' or '.join(never)}.{dropped}"
 
 
@@ -566,8 +594,9 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
         behind = "st.global" in submission.compiled(case).ptx
         why = ". The PTX contains stores, but each thread's `if` or loop skips them"
         if not behind:
-            why = (". The PTX contains no store either: the compiler removes a store whose "
-                   "predicate or value may be undefined")  # fmt: skip
+            why = (". The PTX contains no store either. If your code has one, the compiler removed "
+                   "it, because its condition is always false, or its condition or value is "
+                   "undefined")  # fmt: skip
         return f"nothing is stored: no thread writes to global memory{why}."
     name, given = submission.compiled(case).parameters[position].name, case.args[position]
     if never.all():
@@ -578,10 +607,13 @@ def _unstored(submission: Submission, case: Case, position: int, never: Any) -> 
     every = plural(never.numel(), "element")
     if bool((given == given).all()) and given.is_floating_point():  # updated in place
         every = "wrong elements"
+    count = int(never.sum())
     which = (
-        f"no thread stores {int(never.sum()):,} of the {every} of {name}{which}; the first of them "
-        f"is {name}[{at}]."
+        f"no thread stores {count:,} of the {every} of {name}{which}; the first of them is "
+        f"{name}[{at}]."
     )
+    if count == 1:
+        which = f"no thread stores {name}[{at}]."
     threads = sum(math.prod(x.grid) * math.prod(x.block) for x in profile.launches)
     first = int(never.reshape(-1).nonzero()[0])
     if never.dim() == 1 and threads < never.numel() and first == threads:

@@ -28,7 +28,7 @@ class Overrun(NamedTuple):
     threads' numbers in the grid; places: the threads' x and y indices in the grid, of shape
     (threads, 2); numbers: for each thread, the offset of the first accessed element from the
     tensor's first element, in elements; width: elements per access; present: the numbers in the
-    grid of all threads in the batch.
+    grid of all threads in the batch; writes: True if the instruction writes.
     """
 
     tensor: str
@@ -39,6 +39,7 @@ class Overrun(NamedTuple):
     numbers: Array
     width: int
     present: Array
+    writes: bool = False
 
     @property
     def elements(self) -> int:
@@ -111,11 +112,11 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
         side = f"up to {_bytes(offset + width - size)} past the tensor's end"
     empty = "" if size else " An empty tensor has no elements to access."
     element, same = info.coordinate(from_first), info.same_address(from_first)
-    overrun = _overrun(m, address, bad, width, info, value - from_first)
+    overrun = _overrun(m, kind, address, bad, width, info, value - from_first)
     error = _error(
         m, bad, "out-of-bounds", "Out of bounds",
         f"{kind} {element}{_more(width, info.itemsize)}, {side}.\n"
-        + (f"  {same} {'have' if ' to ' in same else 'has'} the same address.\n" if same else "")
+        + (f"  {same} {'have' if ' and ' in same else 'has'} the same address.\n" if same else "")
         + f"  {info} has {_bytes(size)}.{empty}",
         _out_of_bounds_advice(m, _first(m, bad), info, from_first, overrun), f"{element} of {info}",
     )  # fmt: skip
@@ -124,7 +125,7 @@ def out_of_bounds(m: Batch, kind: str, address: Array, bad: Array, width: int) -
 
 
 def _overrun(
-    m: Batch, address: Array, bad: Array, width: int, info: TensorInfo, start: int
+    m: Batch, kind: str, address: Array, bad: Array, width: int, info: TensorInfo, start: int
 ) -> Overrun:
     """Describe the out-of-bounds accesses. start: the virtual address of the tensor's first
     element."""
@@ -139,7 +140,7 @@ def _overrun(
     numbers, per_access = reached // info.itemsize, max(width // info.itemsize, 1)
     return Overrun(
         info.name, tuple(info.shape), tuple(info.strides), threads, places, numbers, per_access,
-        present,
+        present, kind == "writes",
     )  # fmt: skip
 
 
@@ -172,8 +173,8 @@ def _out_of_bounds_advice(
             f"how the index is computed, and compare it with `{info.name}.shape[0]`."
         )
     return (
-        f"There {_elements(elements, 'only ')}, but this is thread number {number:,} across all "
-        f"blocks. Only threads whose predicate `i < {info.name}.shape[0]` is true have an element."
+        f"There {_elements(elements, 'only ')}, but the index on this line is {index:,}, like this "
+        f"thread's number across all blocks. Compare it with `{info.name}.shape[0]`."
     )
 
 
@@ -268,7 +269,8 @@ def misaligned(
     value = _of_first(m, address, bad)
     what = f"address {value:#x}"
     if space == "shared":
-        what = f"shared-memory offset {value - SHARED_RESERVED:,}"
+        signed = value - (1 << 32) * (value >= 1 << 31)  # shared addresses have 32 bits
+        what = f"shared-memory offset {signed - SHARED_RESERVED:,}"
     elif space == "local":
         what = f"local-memory offset {value:,}"
     else:

@@ -179,8 +179,8 @@ def over_budget(m: Batch, budget: int) -> InstructionBudgetError:
         f"  Last executed: {where}\n"
         f"  {m.who(m.mask)}\n"
         f"{_together(m)}"
-        "Check the condition of the loop around this line. If the kernel really needs more "
-        "instructions, raise the limit with forgekit.vgpu.options(budget=…)."
+        "Check the conditions of the kernel's loops. If the kernel really needs more instructions, "
+        "raise the limit with forgekit.vgpu.options(budget=…)."
     )
     error.lines = () if empty else _sources(m, pc)
     return error

@@ -80,7 +80,7 @@ class TensorInfo:
 
     def same_address(self, byte_offset: int) -> str:
         """Return the other coordinates that have the same address in a row-major matrix, such as
-        `x[7, 4] to x[0, 32]`; empty for any other tensor."""
+        `x[7, 4] and x[0, 32]`, the first and the last of them; empty for any other tensor."""
         element, rest = divmod(byte_offset, self.itemsize)
         if (
             len(self.shape) != 2
@@ -93,7 +93,7 @@ class TensorInfo:
         rows = range(element // self.strides[0], -1, -1)
         every = [f"{self.name}[{row}, {element - row * self.strides[0]}]" for row in rows]
         other = [place for place in every if place != self.coordinate(byte_offset)]
-        return " to ".join(other[:: len(other) - 1] if len(other) > 1 else other)
+        return other[0] if len(other) == 1 else f"{other[0]} and {other[-1]}" if other else ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ GRID = "grid=(blocks, 1, 1)"
 WRONG = (
     Wrong("b forgotten", {"mA[i] + mB[i]": "mA[i]"}, "b is not added"),
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "The launch has only"),
-    Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "launch fewer threads, each of which moves more"),
+    Wrong("a fixed grid", {GRID: "grid=(20_000, 1, 1)"}, "launch fewer threads. Either some have nothing to do"),
     Wrong("NaN replaced by 0", {"mZ[i] = mA[i] + mB[i]": "z = mA[i] + mB[i]\n        mZ[i] = z if z == z else z.dtype(0)"}, "NaN: 0 in actual"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched"),
     Wrong(

@@ -35,7 +35,7 @@ WRONG = (
     Wrong(
         "four times the blocks",
         {"grid = " + GRID: "grid = (4 * cute.ceil_div(N, 32), cute.ceil_div(M, 8), 1)"},
-        "launch fewer threads, each of which moves more",
+        "launch fewer threads. Either some have nothing to do",
     ),
     Wrong(
         "a grid that grows with N alone",

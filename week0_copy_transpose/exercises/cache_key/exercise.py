@@ -165,8 +165,8 @@ def _different() -> Iterator[Pair]:
         x,
         torch.from_numpy(_matrix(5, 8).numpy().reshape(-1)[1:33]).view(4, 8),
         "a tensor at a multiple of 16 bytes and one whose storage begins 4 bytes later",
-        "the address matters, and the storage itself may begin anywhere: `storage_offset()` counts "
-        "from its beginning.",
+        "the key lacks the alignment of the address, up to 16 bytes. `storage_offset()` does not give "
+        "it: the storage itself may begin anywhere.",
     )
     yield Pair(
         _matrix(4, 8, start=2),

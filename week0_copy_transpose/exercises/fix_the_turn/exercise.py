@@ -186,8 +186,8 @@ does not require it.
                     misconceptions=[
                         counted(
                             lambda p: p["global_load_bytes_asked"] > 256 * 320 * 4,
-                            "some elements are loaded more than once. After the barrier, a thread "
-                            "finds its element in sT.",
+                            "some elements are loaded more than once. One load per element is enough: "
+                            "after the barrier, every element of the tile is in sT.",
                         ),
                         counted(
                             lambda p: p.global_load_sectors_per_request > 16,

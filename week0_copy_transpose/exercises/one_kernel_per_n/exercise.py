@@ -175,7 +175,7 @@ def _misfit(text: str, label: str, compiled: bool) -> str:
     reasons = {
         "size of mode 0": "M is compiled in, but only mode 1 must be static.",
         "size of mode 1": "N is compiled in, but the key lacks it.",
-        "dtype": "the key lacks the element type.",
+        "dtype": "the key lacks the element type of x or of y.",
         "stride of mode": "the key lacks this stride; with N fixed, the strides are compiled in as "
         "well.",
         "alignment": "the key is the same for two alignments of the first element. A kernel for an "

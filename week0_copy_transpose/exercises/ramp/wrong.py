@@ -13,7 +13,7 @@ WRONG = (
           "With n = 8, float32, the result"),
     Wrong("nothing stored", {"mY[i] = ": "y = "}, "keeps its old values"),
     Wrong("one block", {GRID: "grid=(1, 1, 1)"}, "the last 2,372 elements (128 to 2499)"),
-    Wrong("a fixed grid", {GRID: "grid=(1000, 1, 1)"}, "launch fewer threads, each of which moves more"),
+    Wrong("a fixed grid", {GRID: "grid=(1000, 1, 1)"}, "launch fewer threads. Either some have nothing to do"),
     Wrong("twice the grid", {GRID: "grid=(2 * blocks, 1, 1)"}, "Threads launched: 2"),
     Wrong(
         "at most 1,024 blocks",

@@ -105,7 +105,7 @@ def _about_gain(got: Any) -> None:
         )
     elif number in (round(_GAIN, 1), 3.7, round(_GAIN)):
         raise GateError(f"{where} is close, but give two decimals.")
-    raise GateError(f"{where} is not right.", likely, "The row of times.")
+    raise GateError(f"{where} is not right.", likely, "Look at the row of times.")
 
 
 def _worth(submission: Submission) -> str:
@@ -119,7 +119,7 @@ def _worth(submission: Submission) -> str:
     first = one_of("begin with", given["begin with"], tuple(NUMBERS))
     if first != "B":
         happened = f"'begin with': {first!r} is not right."
-        raise GateError(happened, _NOT_FIRST[first], "The row of times.")
+        raise GateError(happened, _NOT_FIRST[first], "Look at the row of times.")
     _about_gain(given["gain of B"])
     return "2 answers"
 

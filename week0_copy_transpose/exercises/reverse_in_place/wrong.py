@@ -62,7 +62,7 @@ WRONG = (
         mX[n - 1 - j] = front""",
             "grid=(blocks,": "grid=(16,",
         },
-        "launch fewer threads, each of which moves more",
+        "launch fewer threads. Either some have nothing to do",
     ),
     Wrong(
         "two lanes exchange a pair",

@@ -30,7 +30,7 @@ WRONG = (
     Wrong("eight blocks always", {"cute.ceil_div(mX.shape[0], 128)": "8"},
           "The launch has only 1,024 threads"),
     Wrong("a thousand blocks always", {GRID: "grid=(1000, 1, 1)"},
-          "launch fewer threads, each of which moves more"),
+          "launch fewer threads. Either some have nothing to do"),
     Wrong("block index forgotten", {"bidx * 128 + tidx": "tidx"},
           "in the last 2,372 elements (128 to 2499)"),
     Wrong("launched twice", {"    blocks = cute.ceil": "    scale_kernel(mX, mY).launch(grid=(cute.ceil_div(mX.shape[0], 128), 1, 1), block=(128, 1, 1))\n    blocks = cute.ceil"}, "Launches: 2 with"),

@@ -137,7 +137,7 @@ rows, the limit of a grid's y.)
         Misconception("a row of 512 elements is correct. In this row, whole warps have no elements; if their maximum is -inf, "
              "it must not be subtracted from -inf, which gives NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 480 and e.got[1].isnan().all()),
-        found("deadlock", "the mbarrier waits for bytes or arrivals that never come. It needs 16 pairs "
+        found("deadlock", "the mbarrier waits for bytes or arrivals that never come, or receives more than it expects. It needs 16 pairs "
               "of 8 bytes and one arrival."),
         Misconception("a pair may be sent only after the receiving block has started and initialised its mbarrier: "
              "call cluster_arrive and cluster_wait first.",

@@ -73,6 +73,11 @@ class Launchers:
 
         self.calls[name] += 1
         for argument, tensor in tensors.items():
+            if not isinstance(tensor, Tensor):
+                raise GateError(
+                    f"`{name}` receives {argument} = {tensor!r:.80}, which is not a tensor.",
+                    look_at="Launch forward(x, t, y) and backward(dy, y, t, dx).",
+                )
             if isinstance(tensor, FakeTensor) or type(tensor) is not Tensor:
                 raise GateError(
                     f"`{name}` is launched while torch.compile traces: {argument} is a "

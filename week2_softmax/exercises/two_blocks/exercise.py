@@ -89,7 +89,7 @@ with 8 or 16 blocks and more vectors per thread.
         looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it should be."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),
-        found("deadlock", "an mbarrier waits for bytes or arrivals that never come: each block receives four pairs of 8 "
+        found("deadlock", "an mbarrier waits for bytes or arrivals that never come, or receives more than it expects: each block receives four pairs of 8 "
               "bytes, and one of its threads arrives."),
         Misconception("a pair may be sent only after the other block has started and initialised its "
              "mbarrier: call cluster_arrive and cluster_wait first.",
