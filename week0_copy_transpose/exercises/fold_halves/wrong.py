@@ -3,7 +3,7 @@
 from forgekit.lessons.wrong import Wrong
 
 WRONG = (
-    Wrong("no predicate", {"if i < half:": "if i >= 0:"}, "A predicate has to check that the vector"),
+    Wrong("no predicate", {"if i < half:": "if i >= 0:"}, "every thread beyond the last vector accesses memory"),
     Wrong("elements for vectors", {"mY.shape[0] // vec": "mY.shape[0]"},
           "the number of whole vectors, and false for all others"),
     Wrong("half left out", {" + gX[(None, half + i)].load()": ""}, "the second half is missing"),

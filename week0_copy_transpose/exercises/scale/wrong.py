@@ -19,7 +19,7 @@ WRONG = (
     Wrong("still copies", {"3.0 * mX[i] + 1.0": "mX[i] "}, "y is equal to x, as after a copy"),
     Wrong("in place", {"mY[i] = 3.0 * mX[i] + 1.0": "mX[i] = 3.0 * mX[i] + 1.0"},
           "the kernel changed its input"),
-    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "A predicate has to check that the element"),
+    Wrong("no predicate", {"if i < mX.shape[0]:": "if i >= 0:"}, "every thread beyond the last element accesses memory"),
     Wrong("bound one too large", {"i < mX.shape[0]": "i <= mX.shape[0]"}, "the predicate admits thread 8,"),
     Wrong("reads the neighbour", {"3.0 * mX[i] + 1.0": "3.0 * mX[i + 1] + 1.0"},
           "thread i accesses element i + 1"),

@@ -70,12 +70,6 @@ def _rest_from_the_front(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return want
 
 
-def _stopped_in_16_bits(e: Evidence) -> bool:
-    """Return True if vectors of 8 elements were counted as vectors of 4."""
-    o, x = e.error.overrun if e.error else None, e.case.args[0]
-    return o is not None and o.width == 8 and o.numbers.max() // 8 + 1 == x.numel() // 4
-
-
 def _hangs_over(e: Evidence) -> bool:
     o = e.error.overrun if e.error else None
     return (
@@ -173,9 +167,9 @@ instead, which costs just as little, because an array has only one last tile.
             sizes=[(16,), (1000,), (1005,), (1,), (3,), (1023,)],
             dtypes=("float32", "float16", "bfloat16"),
             misconceptions=[
-                Misconception("in a 16-bit type, a vector has 8 elements, not 4. How many whole vectors does the predicate count?", _stopped_in_16_bits),
-                Misconception("the last vector extends past the end. `zipped_divide` rounds the number of "
-                     "vectors up, so the predicate must count whole vectors.", _hangs_over),
+                Misconception("the last vector extends past the end. The predicate must count whole vectors, "
+                     "which have 4 elements of float32, or 8 of a 16-bit type; `zipped_divide` rounds "
+                     "their number up.", _hangs_over),
                 Misconception("the first remaining element has index n // vec * vec, and there are n % vec "
                      "of them.", _of_the_rest),
                 looks_like(_rest_from_the_front, "the remaining elements hold those that begin at element n // vec of x. n // vec counts vectors, but the index counts elements."),

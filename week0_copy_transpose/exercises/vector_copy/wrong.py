@@ -34,7 +34,7 @@ WRONG = (
         "have half the width",
     ),
     Wrong("vectors counted in fours", {"if i < n // vec:": "if i < n // 4:"},
-          "a vector has 8 elements, not 4"),
+          "or 8 of a 16-bit type"),
     Wrong(
         "rest in every thread",
         {_REST: "    for r in range(n % vec):\n"

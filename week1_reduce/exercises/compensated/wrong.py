@@ -22,7 +22,7 @@ WRONG = (
             "mX.shape[0], 128)": "mX.shape[0], 65)",
             "(128, 1, 1)": "(64, 1, 1)",
         },
-        "no thread stores 1 of the 257 elements",
+        "no thread stores mY[256]",
     ),
     Wrong(
         "in fixed point",

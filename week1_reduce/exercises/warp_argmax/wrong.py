@@ -53,7 +53,7 @@ WRONG = (
     Wrong("no rule for ties", {INNER: INNER.replace(" or (value == largest and n < column)", ""), OUTER: OUTER.replace(" or (value == largest and n < column)", "")}, "but not the first one: compare"),
     Wrong("keeps the column it begins with", {INNER: INNER.replace(" or (value == largest and n < column)", "")},
           "in a row of −∞ the column belongs to no element"),
-    Wrong("no store in the last row", {"        if lane == 0:\n": "        if lane == 0 and row + 1 < mX.shape[0]:\n"}, "no thread stores 1 of the 4"),
+    Wrong("no store in the last row", {"        if lane == 0:\n": "        if lane == 0 and row + 1 < mX.shape[0]:\n"}, "no thread stores mY[3]"),
     Wrong("keeps the column -1", {INNER: INNER.replace(" or (value == largest and n < column)", ""),
                                   "Int32(mX.shape[1])": "Int32(-1)"}, "as if the search keeps its initial column"),
     Wrong("every second piece", {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1], 64)"}, "got 0 21* 78* 21*"),
