@@ -34,6 +34,7 @@ _NOISE = re.compile(
     r"|\W*Exception Origin:.*|\W*DSL Call Stack:.*|res_or_list\.verify\(\)"
     r"|suggestion: Re-run with CUTE_DSL_SHOW_STACKTRACE=1.*)\s*$"
 )
+_BLAME = "note: This is a bug in the DSL, not a mistake in your kernel."  # wrong if a rule matches
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _PATH = re.compile(r'(?<![\w/])(?:[A-Za-z]:)?[/\\][^\s":]+\.py\b')
 _REPEATED = re.compile(r"\?(?:,\?){9,}")
@@ -138,7 +139,7 @@ def _compiler_text(exc: BaseException, with_suggestions: bool) -> str:
     if not own or not text.strip():
         text = f"{type(exc).__name__}: {text}".rstrip(": ")
     if not with_suggestions:
-        text = _without_suggestions(text)
+        text = _without_suggestions(text).replace(_BLAME, "")
     kept = [line.rstrip() for line in text.splitlines() if line.strip() and not _NOISE.match(line)]
     text = _PATH.sub(lambda match: display_path(match[0]), "\n".join(kept))
     return _ADDRESS.sub("0x...", _REPEATED.sub("?,...,?", text))

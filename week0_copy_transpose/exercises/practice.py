@@ -93,6 +93,6 @@ def halo_missing(most: Callable[[Evidence], int]) -> Misconception:
 
     return Misconception(
         "every wrong result needs elements of x on both sides of a multiple of 128. In blocks of "
-        "128 threads, the elements on the far side are the halo, which belong to the next block.",
+        "128 threads, the elements on the far side are the halo, which belongs to the next block.",
         when,
     )

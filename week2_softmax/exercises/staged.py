@@ -23,7 +23,7 @@ _SENT = r"asynchronous operation started by [^:]* wrote at [^:]*: \S*mbarrier_in
 UNPUBLISHED = Misconception(
     "a pair may be sent before its sender sees the other block's mbarrier. The thread that calls "
     "`mbarrier_init` also has to call `cute.arch.mbarrier_init_fence()`, after it and before "
-    "`cluster_arrive_relaxed`, which publishes nothing else.",
+    "`cluster_arrive_relaxed`, which by itself publishes nothing.",
     lambda e: "block-lifetime" not in e.kinds and bool(re.search(_SENT, " ".join(e.text.split()))),
 )
 

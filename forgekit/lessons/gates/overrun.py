@@ -99,8 +99,8 @@ def _of_matrix(o: Any) -> str:
         if ((rows < o.shape[1]) & (columns < o.shape[0])).all():
             return (
                 f"each of these threads accesses row {names[0]}, column {names[1]} of {o.tensor}, "
-                f"but row {names[1]}, column {names[0]} exists. Either the two indices or the two "
-                "bounds are swapped."
+                f"where x and y are its indices in the grid, but row {names[1]}, column {names[0]} "
+                "exists. Either the two indices or the two bounds are swapped."
             )
         for mode, (at, name) in enumerate(zip((rows, columns), names, strict=True)):
             if (at >= o.shape[mode]).all():

@@ -173,8 +173,8 @@ def _out_of_bounds_advice(
             f"how the index is computed, and compare it with `{info.name}.shape[0]`."
         )
     return (
-        f"There {_elements(elements, 'only ')}, but the index on this line is {index:,}, like this "
-        f"thread's number across all blocks. Compare it with `{info.name}.shape[0]`."
+        f"There {_elements(elements, 'only ')}, but the index on this line is {index:,}, which is "
+        f"also the thread's number across all blocks. Compare it with `{info.name}.shape[0]`."
     )
 
 

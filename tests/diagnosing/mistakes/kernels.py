@@ -149,6 +149,7 @@ KERNEL_STATEMENTS = {
     "load_rank": ("index-rank", "b[t] = a[t, 0]"),
     "store_rank": ("index-rank", "b[t, 0] = a[t]"),
     "slice_index": ("index-type", "b[t] = a[t : t + 4]"),
+    "used_in_its_own_definition": ("undefined-name", "value = value + a[t]"),
     "tensor_as_index": ("index-type", "b[a] = 1.0"),
     "float_index": ("index-type", "b[a[t]] = 1.0"),
     "register_arguments_exchanged": ("api-arguments", "r = cute.make_rmem_tensor(Float32, 4)"),

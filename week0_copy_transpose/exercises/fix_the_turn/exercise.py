@@ -61,7 +61,7 @@ def _mirrored_in_tiles(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 _STORE_PREDICATE = (
     "the thread does not store the element that it loaded, so the predicate of the store must "
-    "check the row and the column that the thread *stores*."
+    "be true exactly if the row and the column that the thread *stores* both exist."
 )
 
 

@@ -178,8 +178,8 @@ def _misfit(text: str, label: str, compiled: bool) -> str:
         "dtype": "the key lacks the element type of x or of y.",
         "stride of mode": "the key lacks this stride; with N fixed, the strides are compiled in as "
         "well.",
-        "alignment": "the key is the same for two alignments of the first element. A kernel for an "
-        "alignment of 8 bytes, for example, does not fit one of 4.",
+        "alignment": "the key is the same for two alignments of the first element. A kernel for the "
+        "larger one does not fit the smaller one.",
     }
     return next((says for what, says in reasons.items() if what in text), "")
 

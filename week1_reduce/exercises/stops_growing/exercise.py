@@ -67,7 +67,7 @@ at 16,777,216.
             RIGHT,
             MISCONCEPTIONS,
             name="Where sums stop",
-            look_at="What is the first whole number that the type cannot represent?",
+            look_at="What is the first whole number that the type cannot represent, and which sum comes before it?",
         ),
     ),
 )

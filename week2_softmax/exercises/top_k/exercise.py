@@ -92,8 +92,8 @@ registers run out; then sort, or select by digits (radix select), instead.
                    "Does a displaced pair move on, is each of the four stored, and is no pair inserted twice?"),
         Misconception("all values are correct, and each index belongs to its value. But among equal elements the kernel does not put "
              "the first one first, or takes the same one twice.", _other_of_equals),
-        Misconception("all values are correct, but where they are −∞, a wrong index is 0: the pair that fills a list counts as "
-             "element 0, but has to come after every element.", _filled_with_0),
+        Misconception("all values are correct, but where they are −∞, a wrong index is 0: a pair that fills a list has to come "
+             "after every element, so give it an index that is larger than theirs.", _filled_with_0),
         Misconception("all values are correct. But where they are −∞, an index belongs to no element: a pair that fills a list stands in place "
              "of an element. Insert elements of −∞ too, and give the pair an index that comes after all of theirs.", _no_element),
         looks_like(_of_lanes, "each lane contributes only its largest element: one lane may have all four."),
