@@ -93,7 +93,8 @@ def _check_geometry(grid: Dim3, block: Dim3) -> None:
     if min(*block, *grid) < 1:
         raise _refused(
             f"a grid of {grid} blocks of {block} threads", "at least 1 in every dimension",
-            "find the size that is 0: round counts up with cute.ceil_div, or skip a launch without work",
+            "find the size that is 0; round counts up with cute.ceil_div, or skip a launch "
+            "without work",
         )  # fmt: skip
     if threads > MAX_BLOCK_THREADS or _exceeds(block, MAX_BLOCK):
         raise _refused(
