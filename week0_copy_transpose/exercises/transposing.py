@@ -234,7 +234,7 @@ def race_mistakes() -> list[Misconception]:
             "not all threads of the block reach the barrier. Move it to where all of them pass.",
         ),
         Misconception(
-            "nothing makes a thread wait until the others have stored. Put "
+            "a thread may load before others have stored. Put "
             "cute.arch.sync_threads() between the store to sX and the load from it.",
             lambda e: "shared-race" in e.kinds and " reads shared memory" in e.text,
         ),

@@ -320,7 +320,7 @@ def _compare(
         got, limit = exact(value), exact(most)
     raise GateError(
         f"{called}: {got} with {label}; the limit is {limit} (solution: "
-        f"{ideal[key]:,.0f}).{lines_of_most(profile, why.line)}",
+        f"{ideal[key]:,.0f}).{lines_of_most(profile, quantity.line)}",
         _ELSEWHERE if key == "stored" and _stored_once(profile) else says,
         why.look_at or "fk.profile(*{failed})",
     )

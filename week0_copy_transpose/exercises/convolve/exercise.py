@@ -40,7 +40,8 @@ EXERCISE = puzzle(
     title="convolve with a filter in shared memory",
     task="""
 Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts as
-0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than once.
+0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than once; only the last
+one may be repeated, by threads beyond the end.
 All tensors are float32; elements of `x` may be infinite. Signature: `convolve(x, w, y)`.
 """,
     hints=(

@@ -60,7 +60,7 @@ WRONG = (
         },
         "NaN: 1 in actual, 0 in expected",
     ),
-    Wrong("no halo", {"if tidx < taps - 1:": "if tidx < 0:"}, "belong to the next block"),
+    Wrong("no halo", {"if tidx < taps - 1:": "if tidx < 0:"}, "belongs to the next block"),
     Wrong(
         "one element too far in blocks of 512",
         {

@@ -75,7 +75,7 @@ whole rows would double the number of bytes. Count bytes to decide where vectors
         (70, 16, 2),
         (17, 80, 2),
     ],
-    count=[(24, 512, 4), (40, 960, 32)],
+    count=[(24, 512, 4), (40, 960, 32), (8, 16_384, 1024)],
     dtypes=("float16", "float32"),
     legal=_legal,
     promise=lambda m, n, k: {0: {1: 8}, 2: {1: max(8 // k, 1)}},

@@ -37,7 +37,7 @@ WRONG = (
         },
         "elements more than once",
     ),
-    Wrong("no halo", {HALO: ""}, "belong to the next block"),
+    Wrong("no halo", {HALO: ""}, "belongs to the next block"),
     Wrong("no barrier", {SYNC: ""}, "may not have stored yet"),
     Wrong(
         "the result in the tile",

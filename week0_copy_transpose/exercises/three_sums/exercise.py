@@ -45,7 +45,7 @@ its neighbours' elements from shared memory or by shuffles. Write the whole kern
 Without shared memory, the kernel would load each element three times. A cache would serve two of
 these loads, but each of them is still an instruction and a request, and the profile counts both.
 """,
-    asked={"work": "one block per row", "block": 128, "barriers": 1, "shared_bytes": 512},
+    asked={"work": "one block per row", "block": 128, "sharing": 4, "barriers": 1, "shared_bytes": 512},
     entry="three_sums",
     inputs=_inputs,
     result=_sums,

@@ -31,7 +31,11 @@ WRONG = (
         },
         "stores it in the wrong place",
     ),
-    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
+    Wrong(
+        "no barrier",
+        {"    cute.arch.sync_threads()\n": ""},
+        "a thread may load before others have stored",
+    ),
     Wrong(
         "bound one too large",
         {_PREDICATE: _PREDICATE.replace("<", "<=")},

@@ -30,7 +30,7 @@ WRONG = (
         },
         "the compiler knows the width",
     ),
-    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"),
+    Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "a thread may load before others have stored"),
     Wrong("half of the rows", {_ROUNDS: _ROUNDS.replace("64", "32")}, "writes only 32 of the 64 rows"),
     Wrong(
         "strided writes, no conflict",

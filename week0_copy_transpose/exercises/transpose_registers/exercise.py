@@ -148,8 +148,8 @@ elements. Sizes that are not multiples of eight still need the shared tile.
                 left_by(
                     "mX",
                     _own_rows,
-                    "the index is correct, but the predicate admits threads whose square "
-                    "does not exist. The first row of a square must be less than M, and its first "
+                    "the index is correct, but threads load squares that do not exist. Put the load "
+                    "under a predicate: the first row of a square must be less than M, and its first "
                     "column less than N.",
                     tile=(32, 64),
                     block=(32, 1),

@@ -18,7 +18,7 @@ WRONG = (
         "only one side is swizzled",
     ),
     Wrong(
-        "no barrier", {"    cute.arch.sync_threads()\n": ""}, "nothing makes a thread wait"
+        "no barrier", {"    cute.arch.sync_threads()\n": ""}, "a thread may load before others have stored"
     ),
     Wrong("predicate of the load", {_PREDICATE: "if row0 + ty + k < M and col0 + tx < N:"},
           "the store's predicate must test"),

@@ -8,7 +8,8 @@ EXERCISE = puzzle(
     title="add up windows",
     task="""
 Compute `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 fewer elements than `x`. A block loads
-each of the 135 elements that it needs into shared memory once, and adds up its windows from
+each of the 135 elements that it needs into shared memory once (only the last element of `x` may be
+repeated, by threads beyond the end), and adds up its windows from
 there. `x` is float32 and has at least 8 elements.
 
 Signature: `window_sum(x, y)`.

@@ -38,19 +38,20 @@ def _shared_out(make):
     def run(submission):
         from forgekit.tracing.footprint import footprint
 
-        case = submission.case(make, (4, 5_000), "float32")
-        kernel = submission.compiled(case)
-        name = kernel.parameters[0].name
-        args = submission.arguments(case).values()
-        blocks = footprint(kernel, *args, tensor=name, kind="load").touched[name]["block"]
-        for row, of in enumerate(blocks):
-            count = sum((of == block).sum() >= len(of) / 8 for block in {*of.tolist()} - {-1})
-            if count < 4:
-                raise GateError(
-                    f"Blocks that load at least an eighth of row {row} of {name}: {count} with "
-                    f"{case.label}; needed 4.",
-                    look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='block', kind='load')",
-                )
+        for size in ((4, 5_000), (4, 1_000)):
+            case = submission.case(make, size, "float32")
+            kernel = submission.compiled(case)
+            name = kernel.parameters[0].name
+            args = submission.arguments(case).values()
+            blocks = footprint(kernel, *args, tensor=name, kind="load").touched[name]["block"]
+            for row, of in enumerate(blocks):
+                count = sum((of == block).sum() >= len(of) / 8 for block in {*of.tolist()} - {-1})
+                if count < 4:
+                    raise GateError(
+                        f"Blocks that load at least an eighth of row {row} of {name}: {count} with "
+                        f"{case.label}; needed 4.",
+                        look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='block', kind='load')",
+                    )
         return "among four blocks"
 
     return Group("Columns shared", run)

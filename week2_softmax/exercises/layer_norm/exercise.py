@@ -9,12 +9,12 @@ EPS = 1e-5
 
 
 def _inputs(draw, m, n):
-    """Return numbers of about 1000 ± 4, for which float32 has seven digits, of about 0 ± 0.004, whose
+    """Return numbers of about 1000 ± 4, for which float32 has seven digits, equal ones, of about 0 ± 0.004, whose
     variance is near eps, or of about -3000 ± 16 (beside a 0 in float16), and an eps that is negligible, very small or does not fit
     in 16 bits."""
     x = draw(m, n) * 4 + 1000
     x[1::4] = (x[1::4] - 1000) / 1000
-    x[2::4] = 1000.0
+    x[2::4] = (draw(m, 1)[2::4] * 300 + 1000).round().clamp(-2048, 2048)  # exact in float16
     x[3::4] = x[3::4] * 4 - 7000
     if draw.dtype == torch.float16:
         x[3::4, 0] = 0.0  # 3000 from the mean: float16 does not have the square

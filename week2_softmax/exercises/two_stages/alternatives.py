@@ -24,4 +24,7 @@ ALTERNATIVES = (
             "    for offset in (16, 8, 4, 2, 1):\n"
             "        s += cute.arch.shuffle_sync_bfly(s, offset=offset)\n",
     }),
+    Wrong("each lane has its own loop", {
+        "    for k in range(cute.ceil_div(vectors, 32)):\n        v = k * 32 + lane\n": "    for v in range(lane, vectors, 32):\n        k = v // 32\n",
+    }),
 )  # fmt: skip

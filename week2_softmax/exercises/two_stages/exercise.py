@@ -35,7 +35,7 @@ EXERCISE = puzzle(
     title="stream a row through two buffers",
     task="""
 `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, in float32, for rows of *any* number of whole vectors of four. Shared memory holds two tiles of 32 vectors: while
-the lanes absorb one tile into (m, s), the next tile is being copied to the other buffer. Load all elements with
+the lanes absorb one tile into (m, s), the next tile is being copied to the other buffer. Start the copy of a tile before reading the previous tile. Load all elements with
 `cp.async`. Signature:
 `two_stages(x, y)`.
 """,
@@ -77,8 +77,8 @@ a barrier.
                    "added back after the logarithm."),
     ],
     more=lambda make: (
-        asynchronous(make, (5, 1000)),
-        overlapping(make, (5, 1000), torch.float32, "the next tile's copy has to be in flight when a "
+        asynchronous(make, (5, 1024)),
+        overlapping(make, (5, 1024), torch.float32, "the next tile's copy has to be in flight when a "
                     "tile is read: start it before, and do not wait for its group yet.", tiles=8),
     ),
 )  # fmt: skip
