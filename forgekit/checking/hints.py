@@ -108,7 +108,7 @@ def _ratio(flat: Array, expected: Array, rtol: float) -> list[str]:
     """
     at = int(np.argmax(np.abs(np.where(np.isfinite(expected), expected, 0))))
     a, e = float(flat[at]), float(expected[at])
-    if flat.size < 3 or e == 0 or not np.isfinite(a) or a == 0:
+    if flat.size < 3 or not np.isfinite((a, e)).all() or a == 0 or e == 0:
         return []
     factor, slack = a / e, 4 * rtol
     finite = np.abs(expected[np.isfinite(expected)])

@@ -207,7 +207,10 @@ FACTS: dict[str, Fact] = {
     ),
     "global_atomics": Fact(
         "atomic", " on global memory", most=True, counted=_matching(r"(atom|red)\.\S*global"),
-        measure=lambda p: p["global_atomic_requests"] + p["global_reduction_requests"],
+        measure=lambda p: sum(
+            i["thread_instructions"] for line in p.all_lines for i in line.instructions
+            if re.match(r"(atom|red)\.\S*global", i.text)
+        ),
     ),
     "load_bytes": Fact(
         "byte", " per load", _mean_width("global_load"), enough=_WIDE, how=_MEAN,
@@ -283,7 +286,7 @@ def as_asked(
             for key, value in [("work", asked["work"])] if call in alone else asked.items():
                 _check(key, value, known, profile, case.label)
         if re.match(
-            "(one (thread|warp)|.* lanes) per (row|column|element)$", asked.get("work", "")
+            "(one (thread|warp)|.* lanes) per (row|column|element|token)$", asked.get("work", "")
         ):
             _check_shares(asked["work"], submission, every()[-1])
         return words_of(asked)
@@ -304,6 +307,8 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     if fact.holds(got, needed):
         return
     called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest + fact.how
+    if key == "work" and len(profile.launches) > 1:
+        called += f" in the largest of {len(profile.launches)} launches"
     means = f": {plural(needed, fact.noun)}" if needed else ""
     if key == "work":
         unit = value.split()[-1].removesuffix("s")

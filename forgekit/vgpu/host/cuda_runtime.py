@@ -115,8 +115,7 @@ class Runtime:
 
     def launch(self, kernel: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
                params: int, shared: int, stream: int) -> int:  # fmt: skip
-        self.record(kernel, (gx, gy, gz), (bx, by, bz), shared, params, stream=stream or 0)
-        return 0
+        return self.record(kernel, (gx, gy, gz), (bx, by, bz), shared, params, stream=stream or 0)
 
     def launch_ex(self, config: int, kernel: int, params: int) -> int:
         dims = (_I32 * 6).from_address(config)  # signed, so that errors report a grid of -1 as -1
@@ -133,19 +132,21 @@ class Runtime:
             elif kind == _COOPERATIVE_ATTRIBUTE:
                 cooperative = bool(_I32.from_address(at + 8).value)
         grid, block = tuple(dims[:3]), tuple(dims[3:])
-        self.record(kernel, grid, block, shared, params, cluster, cooperative, stream)
-        return 0
+        return self.record(kernel, grid, block, shared, params, cluster, cooperative, stream)
 
     def record(self, kernel: int, grid: tuple, block: tuple, shared: int, params: int,
                cluster: tuple = (1, 1, 1), cooperative: bool = False,
-               stream: int = 0) -> None:  # fmt: skip
-        """Record a launch with a copy of its parameters. Errors are raised when the launch runs."""
+               stream: int = 0) -> int:  # fmt: skip
+        """Record a launch with a copy of its parameters; return an error code, which ends the host
+        function. Other errors are raised when the launch runs."""
+        if len(_recorded.launches) >= limits.MAX_LAUNCHES:
+            return 1  # CUDA_ERROR_INVALID_VALUE
         name = self.kernels[kernel - 1]
         try:
             ready = program.load(self.ptx_text)[name]
         except Exception as error:  # a callback must not raise an exception
             _recorded.launches.append(Launch(stream, functools.partial(_raise, error)))
-            return
+            return 0
         packed, slots = _pack_params(ready, params)
 
         def run(memory: GlobalMemory) -> None:
@@ -155,6 +156,7 @@ class Runtime:
             launching.launch(ready, record, memory)
 
         _recorded.launches.append(Launch(stream, run))
+        return 0
 
 
 # CUtensorMapDataType, CUtensorMapSwizzle

@@ -21,7 +21,7 @@ from typing import Any
 from forgekit.vgpu import plugins
 from forgekit.vgpu.errors import PlatformError, UsageError
 from forgekit.vgpu.host import arguments, cuda_runtime, launching
-from forgekit.vgpu.host.limits import BEYOND_32_BITS, name_beyond_ascii
+from forgekit.vgpu.host.limits import BEYOND_32_BITS, check_count, name_beyond_ascii
 from forgekit.vgpu.host.scratch import scratch
 from forgekit.vgpu.host.signature import MOST, CallSignature, check_uncompiled
 from forgekit.vgpu.memory import GlobalMemory
@@ -249,7 +249,11 @@ def _calling() -> None:
             memory = GlobalMemory()
             arguments.register(memory, named)
             cuda_runtime.take_launches()
-            result = original(self, exe_args)
+            try:
+                result = original(self, exe_args)
+            except Exception:
+                check_count(len(cuda_runtime.take_launches()))
+                raise
             if cuda_runtime.submit(cuda_runtime.take_launches(), memory):
                 launching.finish_call(memory)
             return result

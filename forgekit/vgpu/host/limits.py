@@ -21,6 +21,7 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 BEYOND_32_BITS = -(2**31)  # stands for a number of blocks that does not fit into an Int32
 BLOCKS_A_MULTIPROCESSOR, THREADS_A_MULTIPROCESSOR = 32, 2048
 MULTIPROCESSORS = 132  # on an H100 SXM or H200 SXM
+MAX_LAUNCHES = 2000  # in one call: compiled host code needs new stack space for each launch
 MAX_CLUSTER = 16  # in blocks; CuTe DSL allows sizes above 8, which are "non-portable"
 MAX_SHARED_BYTES = {"sm_80": 163 * 1024, "sm_86": 99 * 1024, "sm_89": 99 * 1024,
                     "sm_90": 227 * 1024, "sm_100": 227 * 1024, "sm_103": 227 * 1024,
@@ -79,6 +80,15 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
             f"{need:,} bytes of shared memory per block",
             f"at most {limit:,} bytes on {program.target}",
             "use smaller tiles, fewer stages or a narrower type",
+        )  # fmt: skip
+
+
+def check_count(launches: int) -> None:
+    """Raise LaunchError if one call of a host function made more than MAX_LAUNCHES launches."""
+    if launches >= MAX_LAUNCHES:
+        raise _refused(
+            f"more than {MAX_LAUNCHES:,} launches in one call", f"at most {MAX_LAUNCHES:,}",
+            "let one launch do the work of these launches",
         )  # fmt: skip
 
 

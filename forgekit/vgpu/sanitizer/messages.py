@@ -214,7 +214,7 @@ def uninitialised_shared(shows: str) -> Message:
 UNINITIALISED_GLOBAL = Message(
     "uninitialised-global",
     "{who} reads {place}, which has not been written since empty() allocated it.",
-    "Did you mean the input tensor? If the kernel adds to its output, start from fk.zeros(...).",
+    "Did you mean the input tensor? If the kernel adds to its output, clear the output first.",
 )
 UNWRITTEN = Message(
     "unwritten-output",

@@ -120,6 +120,15 @@ def _bytes_a_lane(p: Profile, kind: str) -> float:
     return p[f"global_{kind}_bytes_asked"] / p[f"global_{kind}_requests"] / 32
 
 
+def _all_in_vectors(kind: str) -> Counter:
+    """Return the gate for 125 vectors of float32, without elements that remain."""
+    says = "some whole vectors are copied element by element."
+    return Counter(
+        f"global_{kind}_requests", f"{kind} requests", at_most=4, ideal=4,
+        misconceptions=[counted(lambda p: FACTS[f"{kind}_bytes"].measure(p) < 16, says)],
+    )  # fmt: skip
+
+
 def _once(kind: str) -> Counter:
     says = "every block copies the remaining elements, but only one block should. Which index decides that, "
     rest = 2 * (_SIZE % 8)  # bytes
@@ -181,6 +190,7 @@ instead, which costs just as little, because an array has only one last tile.
         ),
         clean(_case, sizes=[(1005,)]),
         counters(_case, (_SIZE,), _gates(4, 33), name="16 bytes at once"),
+        counters(_case, (500,), [_all_in_vectors("load"), _all_in_vectors("store")], name="Whole vectors"),
         counters(_case, (_SIZE,), _gates(2, 17), "float16", name="16 bytes at once, float16"),
         counters(
             _case, (_SIZE,), [_once("load"), _once("store")], "float16", name="No element twice"

@@ -48,7 +48,7 @@ WRONG = (
         "every block copies the remaining elements",
     ),
     Wrong("one lane of four", {"i = bidx * 128 + tidx": "i = (bidx * 128 + tidx) // 4 + tidx % 4 * n",
-          "mX.shape[0], vec), 128)": "mX.shape[0], vec), 32)"}, "gY[(None, i)].store(gX[(None, i)].load()) [ ] 16 bytes at once, float16"),
+          "mX.shape[0], vec), 128)": "mX.shape[0], vec), 32)"}, "gY[(None, i)].store(gX[(None, i)].load()) [ ] Whole vectors"),
     Wrong("blocks overlap", {"bidx * 128 + tidx": "bidx * 127 + tidx"}, "elements of mY, all in elements"),
     Wrong("at most 1,024 blocks", {"blocks = cute.ceil_div(cute.ceil_div(mX.shape[0], vec), 128)":
                                    "blocks = cutlass.min(cute.ceil_div(cute.ceil_div(mX.shape[0], vec), 128), 1024)"},

@@ -72,8 +72,7 @@ moves each row once in each direction. Without `eps`, a row of zeros becomes 0 Â
         looks_like(lambda x, w, eps, y: _norm(x, torch.ones(1), eps), "the result is not multiplied by the weight."),
         looks_like(lambda x, w, eps, y: _norm(x, w, EPS), "the values are those of a very small eps, such as 0.00001, but the "
                    "argument eps is larger here."),
-        looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "eps is missing, or is not added before the root: a row of zeros "
-                   "gives NaN."),
+        looks_like(lambda x, w, eps, y: _norm(x, w, 0.0), "eps is missing, or is not added before the root."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, of=1), "each row is divided by the root of "
                    "the sum of its squares: the mean is missing."),
         looks_like(lambda x, w, eps, y: _norm(x, w, eps, root=False), "each row is divided by the mean "

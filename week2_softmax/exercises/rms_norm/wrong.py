@@ -30,7 +30,7 @@ PRODUCT = "rX[k] * scale * mW[n].to(Float32)"
 WRONG = (
     Wrong("weight forgotten", {PRODUCT: "rX[k] * scale"}, "not multiplied by the weight"),
     Wrong("weight of the lane", {"mW[n]": "mW[k]"}, "is multiplied by w[0] for n < 32"),
-    Wrong("eps forgotten", {" + eps, fast": ", fast"}, "eps is missing, or is not added before the root:"),
+    Wrong("eps forgotten", {" + eps, fast": ", fast"}, "eps is missing, or is not added before the root."),
     Wrong("eps written in", {" + eps, fast": " + 1e-5, fast"}, "very small eps, such as 0.00001"),
     Wrong("eps outside", {SCALE: "1.0 / (cute.math.sqrt(total / Float32(mX.shape[1])) + eps)"},
           "it belongs under it"),

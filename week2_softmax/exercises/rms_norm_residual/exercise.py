@@ -106,8 +106,7 @@ cache) and stores 4,000.
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), torch.ones(1), eps), "the result is not multiplied by the weight."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, EPS), "the values of y are those of a "
                 "very small eps, such as 0.00001, but the argument eps is larger here."),
-        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "eps is missing, or is not added before the root: a "
-                "row whose sums are all 0 gives NaN."),
+        _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, 0.0), "eps is missing, or is not added before the root."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, of=512), "the sum of the squares is "
                 "divided by 512, the number of registers that a warp has for the row."),
         _second(lambda x, r, w, eps: _norm(x.double() + r.double(), w, eps, more=512 - x.shape[1]), "registers "

@@ -18,7 +18,7 @@ WRONG = (
                 gS[None, i].store(y.to(mS.element_type))"""}, "the next residual is the sum itself"),
     Wrong("not normalised", {Y: "y = rS[None, k].load()"}, "it is not normalised"),
     Wrong("no weight", {Y: "y = rS[None, k].load() * scale"}, "not multiplied by the weight"),
-    Wrong("no eps", {" + eps": ""}, "eps is missing, or is not added before the root:"),
+    Wrong("no eps", {" + eps": ""}, "eps is missing, or is not added before the root."),
     Wrong("eps written in", {" + eps": " + 1e-5"}, "very small eps, such as 0.00001"),
     Wrong("a smaller eps written in", {" + eps": " + 1e-6"}, "With m = 1, n = 8, float32, the result is wrong"),
     Wrong("the scale in the input's type", {Y: Y.replace("scale", "scale.to(mX.element_type).to(Float32)")},

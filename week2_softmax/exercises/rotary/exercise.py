@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.gates import found, looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -105,5 +105,6 @@ distance, which is exactly what attention needs.
               "one thread alone."),
         looks_like(lambda x, cos, sin: x, "nothing is rotated: x is unchanged."),
     ],
+    more=lambda make: (read_at_most(make, (3, 12, 64), {1: 1, 2: 1}),),
     praise="Every head is rotated.",
 )  # fmt: skip

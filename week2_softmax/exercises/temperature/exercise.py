@@ -10,7 +10,7 @@ from forgekit.lessons.puzzle import puzzle
 from ..in_registers import ARITHMETIC, DIVISIONS, arithmetic
 from ..rows import hard_rows
 
-T = (0.5, 2.0, 1.0, 2765 / 512)  # the last one is not exact in 16 bits
+T = (2765 / 512, 2.0, 1.0, 0.5)  # the first one is not exact in 16 bits
 FAR = {24: 2.0**-7, 520: 2.0**12}  # t of rows with this many elements
 
 
@@ -20,7 +20,7 @@ def _inputs(draw, m, n):
     x, t = hard_rows(draw, m, n, masked=True, low=1000, spread=False), T[(m + n // 8) % 4]
     t = FAR.get(n, t)
     x[3::5, 2 * n // 3] += 200 * t  # far above the maximum of the lower half of the lanes
-    if t != T[-1]:
+    if t != T[0]:
         x[4::5] = -(2.0**127) * min(t, 1)
     if n in FAR:  # weights of ordinary size in the first row
         x[0] = (draw(1, n)[0].float() * 3 * t).where(x[0].isfinite(), -torch.inf)
@@ -66,8 +66,8 @@ before the subtraction, and rows around 1,000 would reveal it.
     entry="temperature",
     inputs=_inputs,
     result=lambda x, t: (x / t).softmax(1),
-    sizes=[(5, 16), (3, 256), (2, 24), (10, 1024), (7, 1000), (6, 24), (6, 520), (1, 8)],
-    count=[(4, 256), (40, 1000)],
+    sizes=[(5, 16), (3, 256), (2, 24), (10, 1024), (7, 1000), (1, 16), (6, 24), (3, 232), (6, 520), (1, 8)],
+    count=[(5, 256), (40, 1000)],
     dtypes=("float32", "bfloat16"),
     waste={"instructions": 2},
     legal=lambda m, n: (m, min(1024, max(8, n // 8 * 8))),
@@ -84,7 +84,7 @@ before the subtraction, and rows around 1,000 would reveal it.
         looks_like(_unfused, "x · log₂ e / t is rounded for each element separately, before the maximum is subtracted: "
                    "where x is large, the error is large, and it stays in the exponent."),
     ],
-    more=lambda make: (read_at_most(make, (4, 256), {0: 1}), arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
+    more=lambda make: (read_at_most(make, (5, 256), {0: 1}), arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
                      (DIVISIONS, "divisions per element", 0.1),
                      look_at="fk.profile(*{failed})"),),
     praise="Your temperature costs nothing.",

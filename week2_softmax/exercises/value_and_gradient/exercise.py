@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows, steep
@@ -76,5 +76,6 @@ rows in registers. Three separate kernels would also write y and read it twice.
         looks_like(lambda x, w, value, dx: _online(x, w, rescale_s=False), "s keeps terms relative "
                    "to an older maximum: rescale it where m grows."),
     ],
+    more=lambda make: (read_at_most(make, (3, 100), {0: 2, 1: 2}),),
     praise="You have computed a loss and its gradient without a softmax in memory.",
 )  # fmt: skip
