@@ -65,4 +65,11 @@ WRONG = (
         {"cute.ceil_div(columns, 32)": "cutlass.min(cute.ceil_div(columns, 32), 256)"},
         "mY[0, 16384]",
     ),
+    Wrong(
+        "a grid of vectors for every k",
+        {
+            "cutlass.const_expr(max(k, vec))": "cutlass.const_expr(vec)",
+        },
+        "Threads launched: 16,384",
+    ),
 )

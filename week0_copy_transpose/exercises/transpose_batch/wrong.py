@@ -31,4 +31,9 @@ WRONG = (
         "    down = cute.ceil_div(mX.shape[1], 32)\n    by, b = by % down, by // down\n",
         "cute.ceil_div(M, 32), B)": "cute.ceil_div(M, 32) * B, 1)",
     }, "With b = 65,535, m = 33, n = 1, float32, the launch was refused"),
+    Wrong("one launch per matrix", {
+        "bx, by, b = cute": "bx, by, _ = cute",
+        "mY: cute.Tensor):\n    tx": "mY: cute.Tensor, b: cutlass.Int32):\n    tx",
+        "    grid = (cute.ceil_div(N, 32), cute.ceil_div(M, 32), B)\n    batch_kernel(mX, mY).launch(grid=grid, block=(32, 8, 1))": "    grid = (cute.ceil_div(N, 32), cute.ceil_div(M, 32), 1)\n    for b in range(B):\n        batch_kernel(mX, mY, b).launch(grid=grid, block=(32, 8, 1))",
+    }, "more than 2,000 launches in one call"),
 )  # fmt: skip

@@ -18,4 +18,8 @@ WRONG = (
     Wrong("no barrier", {"        cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("a warp per row", {"make_layout(96)": "make_layout(32)", "mX.shape[1], 96)": "mX.shape[1], 32)",
           "left = 96": "left = 32", "block=(96, 1, 1)": "block=(32, 1, 1)"}, "asks for 96 threads per block"),
+    Wrong("64 of 96 threads", {
+        "make_layout(96)": "make_layout(64)",
+        "    total = Float32(0.0)\n    for n in range(tidx, mX.shape[1], 96):\n        total += mX[row, n].to(Float32)\n    sSum[tidx] = total\n    left = 96": "    if tidx < 64:\n        total = Float32(0.0)\n        for n in range(tidx, mX.shape[1], 64):\n            total += mX[row, n].to(Float32)\n        sSum[tidx] = total\n    left = 64",
+    }, "Warps per block that share the loads: 2"),
 )  # fmt: skip

@@ -51,6 +51,9 @@ WRONG = (
         "row = bidx * 256 + tidx\n    if row < mY.shape[0]:": "row = bidx\n    if tidx == 0:",
         "few = (cute.ceil_div(rows, 256), 1, 1)": "few = (rows, 1, 1)",
     }, "with m = 513, n = 33, float32; the limit is"),
+    Wrong("eight lanes add to y", {
+        "    if tidx == 0:\n        cute.arch.atomic_add(mY.iterator + row, count)": "    if tidx < 8:\n        cute.arch.atomic_add(mY.iterator + row, sCount[tidx])",
+    }, "Atomics on global memory: 16"),
 )  # fmt: skip
 
 EQUIVALENT = {

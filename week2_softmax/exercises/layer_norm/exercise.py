@@ -99,7 +99,7 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
     entry="layer_norm",
     inputs=_inputs,
     result=_norm,
-    sizes=[(2, 100), (3, 31), (3, 1000), (1, 1), (5, 33), (2, 1024), (3, 257), (7, 129)],
+    sizes=[(2, 100), (3, 31), (15, 703), (3, 1000), (1, 1), (5, 33), (2, 1024), (3, 257), (7, 129)],
     count=[(5, 100), (20, 700)],
     legal=lambda m, n: (m, min(1024, n)),
     dtypes=("float32", "float16"),

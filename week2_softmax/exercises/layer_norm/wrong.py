@@ -65,6 +65,10 @@ WRONG = (
     Wrong("times one over the length", {
         "sPart[None, 0]) / length": "sPart[None, 0]) * (Float32(1.0) / length)",
     }, "With m = 3, n = 1,000, float32, the result is wrong"),
+    Wrong("each element divided by N", {
+        "total += x\n": "total += x / length\n",
+        ", 0]) / length": ", 0])",
+    }, "all mismatches are in row 10"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 5: no predicate": "after the butterfly all lanes of a warp hold its sum"}

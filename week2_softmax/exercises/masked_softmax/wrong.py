@@ -70,4 +70,7 @@ WRONG = (
     Wrong("an even number of blocks", {
         "cute.ceil_div(mX.shape[0], 4)": "cute.ceil_div(mX.shape[0], 8) * 2",
     }, "Blocks: 26 with m = 99"),
+    Wrong("t rounded to the type of x", {
+        "math.log2(math.e) / t": "math.log2(math.e) / t.to(mX.element_type).to(Float32)",
+    }, "bfloat16, the result is wrong"),
 )  # fmt: skip

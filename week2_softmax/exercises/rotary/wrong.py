@@ -40,4 +40,7 @@ WRONG = (
           "belong to one thread alone"),
     Wrong("rows in y of the grid", {"bidx, _, _ = cute.arch.block_idx()": "_, bidx, _ = cute.arch.block_idx()",
           "grid=(blocks, 1, 1)": "grid=(1, blocks, 1)"}, "got a grid of (1, 67650, 1) blocks"),
+    Wrong("two warps do the work of four", {
+        "    token, lane = bidx * 4 + tidx // 32, tidx % 32\n": "    first, lane = bidx * 4 + 2 * (tidx // 32), tidx % 32\n    if tidx < 64:\n        work(mX, mCos, mSin, first, lane)\n        work(mX, mCos, mSin, first + 1, lane)\n\n\n@cute.jit\ndef work(mX: cute.Tensor, mCos: cute.Tensor, mSin: cute.Tensor, token, lane):\n",
+    }, "each warp must load exactly one whole share"),
 )  # fmt: skip

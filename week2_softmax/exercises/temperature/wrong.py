@@ -48,4 +48,10 @@ WRONG = (
     Wrong("masked by a comparison", {
         "        s = e.reduce": "        e = cute.where(e < 1e-30, cute.full_like(x, 0.0), e)\n        s = e.reduce",
     }, "Float operations per element: 7.4"),
+    Wrong("t rounded to the type of x", {
+        "factor = LOG2_E / t": "factor = LOG2_E / t.to(mX.element_type).to(Float32)",
+    }, "bfloat16, the result is wrong"),
+    Wrong("the last row by several warps", {
+        "bidx * 4 + tidx // 32, tidx % 32": "cutlass.min(bidx * 4 + tidx // 32, mX.shape[0] - 1), tidx % 32",
+    }, "Bytes stored: 8,192 with m = 5"),
 )  # fmt: skip

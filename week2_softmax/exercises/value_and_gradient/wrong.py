@@ -27,4 +27,7 @@ WRONG = (
     Wrong("rescaled by a float16", {"(m - m_new, fastmath=True)": "(m - m_new, fastmath=True).to(Float16).to(Float32)",
           "@cute.kernel": "from cutlass import Float16\n\n\n@cute.kernel"}, "the result is wrong. WRONG m"),
     Wrong("no lane stores the value", {"if lane == 0": "if lane == 32"}, "no thread stores to mValue"),
+    Wrong("the maximum begins with the first element", {
+        "m, s, t = -Float32.inf, Float32(0.0), Float32(0.0)": "m, s, t = -Float32.inf, Float32(0.0), Float32(0.0)\n        if lane < mX.shape[1]:\n            m = mX[row, lane]",
+    }, "threads load 96 elements of mX more than twice"),
 )  # fmt: skip
