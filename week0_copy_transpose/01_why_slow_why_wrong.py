@@ -435,8 +435,8 @@ fk.timeline(run_fixed, x, y)
 # global memory once: a thread gets its neighbours' elements from shared memory or by shuffles.
 # Write the whole kernel. Signature: `three_sums(x, y)`.
 #
-# **Required**: one block per row, 128 threads per block, at most 1 barrier, at most 512 bytes of
-# shared memory per block.
+# **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, at
+# most 1 barrier, at most 512 bytes of shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #

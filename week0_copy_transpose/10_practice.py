@@ -202,7 +202,8 @@ fk.exercise("week0/sliding_max").grade(sliding_max)
 #
 # Let `y[i]` be the sum of `w[k] * x[i + k]` over all elements of the filter `w`, where `x` counts
 # as 0 past its end. `w` has 1 to 32 elements. No block may load an element of `x` or `w` more than
-# once. All tensors are float32; elements of `x` may be infinite. Signature: `convolve(x, w, y)`.
+# once; only the last one may be repeated, by threads beyond the end. All tensors are float32;
+# elements of `x` may be infinite. Signature: `convolve(x, w, y)`.
 #
 # **Required**: at most 1 barrier, shared memory for at most 64 more floats than there are threads
 # in a block.

@@ -564,9 +564,10 @@ fk.exercise("week1/histogram").grade(histogram)
 # %% [markdown] exercise="week1/window_sum" part="task"
 # ### Exercise 7: add up windows
 #
-# Compute `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 fewer elements than `x`. A block loads
-# each of the 135 elements that it needs into shared memory once, and adds up its windows from
-# there. `x` is float32 and has at least 8 elements.
+# Compute `y[i] = x[i] + x[i+1] + … + x[i+7]`; `y` has 7 fewer elements than `x`. A block loads each
+# of the 135 elements that it needs into shared memory once (only the last element of `x` may be
+# repeated, by threads beyond the end), and adds up its windows from there. `x` is float32 and has
+# at least 8 elements.
 #
 # Signature: `window_sum(x, y)`.
 #

@@ -987,8 +987,8 @@ pipeline({"one buffer": one, "two buffers": two})
 #
 # `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))`, in float32, for rows of *any* number of whole
 # vectors of four. Shared memory holds two tiles of 32 vectors: while the lanes absorb one tile into
-# (m, s), the next tile is being copied to the other buffer. Load all elements with `cp.async`.
-# Signature: `two_stages(x, y)`.
+# (m, s), the next tile is being copied to the other buffer. Start the copy of a tile before reading
+# the previous tile. Load all elements with `cp.async`. Signature: `two_stages(x, y)`.
 #
 # **Required**: one block per row, 32 threads per block, at most 1,024 bytes of shared memory per
 # block, 16 bytes per load.
