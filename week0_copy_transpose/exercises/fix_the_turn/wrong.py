@@ -67,7 +67,7 @@ WRONG = (
     Wrong("each element read twice", {"        mY[col, M - 1 - row] = sT[tidx, tidy]": "        value = sT[tidx, tidy]\n"
           "        cute.arch.fence_acq_rel_cta()\n        mY[col, M - 1 - row] = 0.5 * (value + sT[tidx, tidy])"},
           "reads some elements of sT more than once"),
-    Wrong("predicate of the load", {_PREDICATE: _KEPT}, "must check the row and the column"),
+    Wrong("predicate of the load", {_PREDICATE: _KEPT}, "the row and the column that the thread *stores* both exist"),
     Wrong("no predicate on the load", {_LOADED: _LOADED.replace("if row < M and col < N", "if True")},
           "Keep the predicate of the load"),
     Wrong("barrier in the if", {_LOADED: _LOADED.replace("    cute.arch", "        cute.arch")},

@@ -26,7 +26,7 @@ WRONG = (
     Wrong("predicate off by one", {"i < mX.shape[0]": "i < mX.shape[0] - 1"},
           "a single element differs"),
     Wrong("blocks rounded down", {"cute.ceil_div(mX.shape[0], 128)": "mX.shape[0] // 128"},
-          "cute.ceil_div for the grid"),
+          "round counts up with cute.ceil_div"),
     Wrong("eight blocks always", {"cute.ceil_div(mX.shape[0], 128)": "8"},
           "The launch has only 1,024 threads"),
     Wrong("a thousand blocks always", {GRID: "grid=(1000, 1, 1)"},

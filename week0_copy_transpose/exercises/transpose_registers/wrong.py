@@ -47,7 +47,7 @@ WRONG = (
     ),
     Wrong("through shared memory", {_LOOPS + "                " + _TURN + "\n": _SHARED},
           "transposes its own square in registers"),
-    Wrong("no predicate", {_PREDICATE: "if True:"}, "whose square does not exist"),
+    Wrong("no predicate", {_PREDICATE: "if True:"}, "threads load squares that do not exist"),
     Wrong("sizes exchanged", {_PREDICATE: "if i * 8 < N and j * 8 < M:"}, "Are M and N swapped"),
     Wrong(
         "a barrier outside of the if",
