@@ -56,9 +56,19 @@ def test_threads_beyond_the_end():
     assert "every thread beyond the last element" in overrun_diagnosis(
         vector([*range(8, 128)], [*range(8, 128)])
     )
+    assert "the predicate admits threads 8 to 15," in overrun_diagnosis(
+        vector([*range(8, 16)], [*range(8, 16)])
+    )
     assert "the predicate admits threads 9 to 127," in overrun_diagnosis(
         vector([*range(9, 128)], [*range(9, 128)])
     )
+
+
+@pytest.mark.parametrize("threads", [[32, 64], [*range(8, 32)]])
+def test_the_index_may_be_the_number_of_a_warp_or_lane(threads):
+    """Either the first lane of each warp stores, or the index is the lane, so the other warps'
+    lanes beyond the end are excluded."""
+    assert overrun_diagnosis(vector(threads, threads)) == ""
 
 
 def test_exchanged_indices_of_a_right_predicate():

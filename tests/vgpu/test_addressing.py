@@ -44,12 +44,12 @@ BEYOND = "sub.s64 %rd5, %rd1, %rd0; add.s64 %rd6, %rd0, %rd5; ld.global.b32 %r5,
         # The thread has an element, so the index is wrong, and a predicate would not help.
         (load(4), [zeros(8, 4)], [
             "thread (31, 0, 0) of block (0, 0, 0) reads x[8, 0],", "4 bytes past the tensor's end.",
-            "x[7, 4] to x[0, 32] have the same address.", "x: float32 (8, 4) has 128 bytes.",
+            "x[7, 4] and x[0, 32] have the same address.", "x: float32 (8, 4) has 128 bytes.",
             "how it computes the indices", "!more thread", "!predicate",
         ]),
         (load(0), [zeros(20)], [  # a thread without an element
-            "thread (20, 0, 0) of block (0, 0, 0) reads x[20]", "`i < x.shape[0]`",
-            "thread number 20",
+            "thread (20, 0, 0) of block (0, 0, 0) reads x[20]", "with `x.shape[0]`",
+            "is 20, which is also the thread's number",
         ]),
         (load(-4), [zeros(64)], ["does not count from the end"]),
         (load(-8), [zeros(8, 4)], [

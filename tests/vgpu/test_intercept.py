@@ -34,6 +34,17 @@ def dynamic(t: torch.Tensor):
     return from_dlpack(t).mark_layout_dynamic()
 
 
+@cute.kernel
+def mark_kernel(mX: cute.Tensor, i: cutlass.Int32):
+    mX[i] = cutlass.Float32(1)
+
+
+@cute.jit
+def mark_one_by_one(mX: cute.Tensor):
+    for i in range(mX.shape[0]):
+        mark_kernel(mX, i).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+
 def settings() -> dict[str, object]:
     names = ("arch", "lineinfo", "enable_tvm_ffi", "disable_file_caching", "keep_ptx", "dump_dir")
     return {name: getattr(CuTeDSL._get_dsl().envar, name) for name in names}
@@ -62,6 +73,18 @@ def test_uninstall_restores_every_setting():
     assert settings() == before
     forgekit.vgpu.uninstall()
     assert settings() == before
+
+
+def test_a_call_has_a_largest_number_of_launches(installed):
+    """Compiled host code needs new stack space for each launch of a loop."""
+    x = torch.zeros(2001)
+    compiled = cute.compile(mark_one_by_one, dynamic(x))
+    compiled(dynamic(x[:2000]))
+    assert x.sum() == 2000
+    with pytest.raises(LaunchError, match="more than 2,000 launches in one call"):
+        compiled(dynamic(x))
+    compiled(dynamic(x[-1:]))
+    assert x.sum() == 2001
 
 
 def test_installed_is_for_a_while_and_nests():
@@ -196,7 +219,7 @@ def test_an_error_leaves_the_next_call_alone(installed):
 
 def test_an_empty_grid_is_an_error_with_a_remedy(installed):
     x = torch.empty(0)
-    with pytest.raises(LaunchError, match=r"grid of \(0, 1, 1\).*skip a launch that has no work"):
+    with pytest.raises(LaunchError, match=r"grid of \(0, 1, 1\).*skip a launch without work"):
         flow.scale_then_add(dynamic(x), dynamic(x), 1.0, 0)
 
 
