@@ -174,7 +174,9 @@ def _mistake(layout: Layout, table: list[list[int]]) -> str | None:
                 "mode in parentheses, as in (3, (2, 5)).")  # fmt: skip
     sizes = tuple(mode.size() for mode in layout)
     if sizes == (columns, rows) and rows != columns:
-        return "Rows and columns are swapped: mode 0 goes down."
+        turned = Layout(layout.shape[::-1], layout.stride[::-1])
+        if _difference(turned, table) is None:
+            return "Rows and columns are swapped: mode 0 goes down."
     if sizes != (rows, columns):
         return (f"Your modes have the sizes {sizes[0]} and {sizes[1]}, but the picture has {rows} rows "
                 f"and {columns} columns.")  # fmt: skip

@@ -42,8 +42,11 @@ def not_rescaled(x: torch.Tensor, threads: int, vec: int) -> tuple[torch.Tensor,
     return m, (s * (so_far[:, -1] - m).exp()).sum(1, keepdim=True)
 
 
-def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
-    """Check that `cp.async` copies each element once, 16 bytes at a time."""
+def asynchronous(
+    make: MakeCase, size: tuple[int, ...], factor: float = 1.0, *, name: str = ""
+) -> Group:
+    """Check that `cp.async` copies each element once, 16 bytes at a time. factor: the largest number of
+    requests, relative to the smallest possible number."""
     m, n = size
     requests = m * -(-n // 128)
     return counters(
@@ -55,13 +58,13 @@ def asynchronous(make: MakeCase, size: tuple[int, ...]) -> Group:
                 misconceptions=[counted(lambda p: True, "elements are loaded into registers; copy all of them with cp.async, and read them from shared memory.")],
             ),
             Counter(
-                "global_async_requests", "cp.async requests", at_most=requests, ideal=requests,
+                "global_async_requests", "cp.async requests", at_most=int(factor * requests), ideal=requests,
                 misconceptions=[counted(lambda p: p["global_async_bytes_asked"] <= 4 * m * n, "each element "
                                "is copied once, but one copy by a warp can move 512 bytes, 16 per lane."),
                        counted(lambda p: True, "elements are copied more than once.")],
             ),
         ],
-        name="Asynchronous, 16 bytes at once",
+        name=name or "Asynchronous, 16 bytes at once",
     )  # fmt: skip
 
 

@@ -452,22 +452,22 @@ def _sketch(got: Any, want: Any, report: CheckReport) -> str:
     """Return up to 3 rows and 6 columns of the result, each row above its expected values, with
     wrong elements marked `*`."""
     wrong = np.atleast_2d(report.codes != 0).reshape(-1, report.shape[-1] if report.shape else 1)
-    begins = [max(0, at - 1) for at in np.argwhere(wrong)[0].tolist()]
-    rows, columns = (
-        range(max(0, min(begin, length - most)), min(length, begin + most))
-        for begin, length, most in zip(begins, wrong.shape, (3, 6), strict=True)
-    )
-    lines: list[tuple[str, ...]] = []
-    for row in rows:
-        place = f"row {row} " if len(wrong) > 1 else ""
-        for name, values in (("got", got), ("expected", want)):
-            of = values.reshape(wrong.shape)[row]
-            marks = ("*" if name == "got" and wrong[row, c] else " " for c in columns)
-            cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
-            lines.append((place + name, *cells))
-    heads, shown = (report.name or "", *(f"[{c}] " for c in columns)), [""]
-    for count in range(len(heads), 1, -1):  # show the largest number of columns that fits
-        shown = Table(heads[:count], [line[:count] for line in lines]).lines()
+    first, shown = np.argwhere(wrong)[0].tolist(), [""]
+    for most in range(6, 0, -1):  # show the largest number of columns that fits
+        rows, columns = (
+            range(max(0, min(at - (limit > 1), length - limit)), min(length, at + limit))[:limit]
+            for at, length, limit in zip(first, wrong.shape, (3, most), strict=True)
+        )
+        lines: list[tuple[str, ...]] = []
+        for row in rows:
+            place = f"row {row} " if len(wrong) > 1 else ""
+            for name, values in (("got", got), ("expected", want)):
+                of = values.reshape(wrong.shape)[row]
+                marks = ("*" if name == "got" and wrong[row, c] else " " for c in columns)
+                cells = (f"{of[c].item():.7g}{m}" for c, m in zip(columns, marks, strict=True))
+                lines.append((place + name, *cells))
+        heads = (report.name or "", *(f"[{c}] " for c in columns))
+        shown = Table(heads, lines).lines()
         if max(map(len, shown)) <= _WIDTH:
             break
     return "".join(f"\n  {line.rstrip()}" for line in shown)

@@ -174,7 +174,7 @@ def _asynchronous(dtype: str, name: str) -> Group:
     )  # fmt: skip
 
 
-_ASKED = {"barriers": 1}
+_ASKED = {"work": "one block per row", "barriers": 1}
 _FRUGAL = economical(_case, [(2, 104), (40, 512)], waste={"threads": 1})
 
 EXERCISE = Exercise(

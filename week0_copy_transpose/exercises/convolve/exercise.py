@@ -16,13 +16,13 @@ def _filtered(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 def _inputs(draw: Draw, n: int, taps: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return integers and fractions, whose sums of products are exact in float32. The fractions are
-    x if n is odd, else w; a long x ends in ∞, which no factor of 0 removes."""
+    x if n is odd, else w; a long x ends in ∞, and 0 times ∞ is NaN."""
     if n % 2:
         return draw.fractions(n), draw.integers(-9, 10, taps)
-    x = draw.integers(-9, 10, n)
+    x, w = draw.integers(-9, 10, n), draw.fractions(taps)
     if n > 900:
-        x[-1] = torch.inf
-    return x, draw.fractions(taps)
+        x[-1], w[1:2] = torch.inf, 0
+    return x, w
 
 
 X, W = [1, 2, 0, 3, 1, 1, 2, 4], [10, 1, 5]
@@ -100,5 +100,5 @@ in registers.
             text=" reads ",
         ),
     ],
-    more=lambda make: (loaded_once(make, 1000, 9),),
+    more=lambda make: (loaded_once(make, (1000, 9), (100, 5)),),
 )

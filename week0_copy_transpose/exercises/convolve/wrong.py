@@ -58,7 +58,7 @@ WRONG = (
         {
             "mX[i] if i < n else cutlass.Float32(0)": "mX[min(i, n - 1)] * cutlass.Float32(1 if i < n else 0)"
         },
-        "NaN: 1 in actual, 0 in expected",
+        "NaN: 2 in actual, 1 in expected",
     ),
     Wrong("no halo", {"if tidx < taps - 1:": "if tidx < 0:"}, "belongs to the next block"),
     Wrong(
@@ -78,5 +78,19 @@ WRONG = (
             "    blocks = cute.ceil_div(mX.shape[0], 128)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 128), 512)"
         },
         "The launch has only 65,536",
+    ),
+    Wrong(
+        "threads beyond the end wrap around",
+        {
+            "    sX[tidx] = mX[i] if i < n else cutlass.Float32(0)": "    value = mX[i % n]\n    sX[tidx] = value if i < n else cutlass.Float32(0)",
+        },
+        "With n = 100, taps = 5",
+    ),
+    Wrong(
+        "weights of 0 are skipped",
+        {
+            "        total += sW[k] * sX[tidx + k]": "        if sW[k] != 0:\n            total += sW[k] * sX[tidx + k]",
+        },
+        "NaN: 0 in actual, 1 in expected",
     ),
 )

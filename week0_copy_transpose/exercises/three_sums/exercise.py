@@ -57,6 +57,6 @@ these loads, but each of them is still an instruction and a request, and the pro
         looks_like(lambda x, y: _sums(x, left=False), "the left neighbour is missing."),
         looks_like(lambda x, y: x.roll(1, 1) + x + x.roll(-1, 1), "the kernel treats the row as a ring, but the two ends of a row are not neighbours."),
     ],
-    more=lambda make: (loaded_once(make, 3),),
+    more=lambda make: (loaded_once(make, (3,)),),
     praise="Each element is loaded once and used three times.",
 )  # fmt: skip

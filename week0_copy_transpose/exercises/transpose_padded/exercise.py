@@ -6,6 +6,7 @@ from typing import Any
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import clean, counted, economical, values
+from forgekit.lessons.gates.asked import as_asked, stated
 
 from ..practice import limited
 from ..transposing import (
@@ -21,6 +22,11 @@ from ..transposing import (
 __all__ = ["EXERCISE"]
 
 _SIZE = (96, 128)
+_FRUGAL = economical(case, [_SIZE, (95, 120)], waste={"threads": 1})
+_ASKED = {
+    "block": 256,
+    "blocks": ("one block per 32 × 64 elements of X", lambda m, n: -(-m // 32) * -(-n // 64)),
+}
 
 
 def _padded(profile: Any, width: int, elements: int = 1) -> bool:
@@ -39,7 +45,8 @@ Write the second half of a transpose whose tile has 32 rows and 64 columns of X.
 threads, as before. Choose the layout of `sX` so that neither 4-byte nor 2-byte elements cause a
 bank conflict. `mX.element_type.width` is the number of bits per element, which is known at compile
 time.
-""",
+"""
+    + stated(_ASKED),
     hints=(
         "The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads "
         "need? Which index of `sX` must contain `tx` now?",
@@ -110,7 +117,8 @@ words most rows do not begin at a multiple of 16 bytes. The next exercise needs 
         ),
         *(conflicts(_SIZE, dtype, [], f"Bank conflicts, {dtype}") for dtype in ("int32", "bfloat16")),
         still_coalesced(*_SIZE),
-        economical(case, [_SIZE, (95, 120)], waste={"threads": 1}),
+        as_asked(_FRUGAL.counts, _ASKED, ("m", "n")),
+        _FRUGAL,
     ),
     praise="No lane waits for another.",
 )  # fmt: skip

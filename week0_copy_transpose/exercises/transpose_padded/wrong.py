@@ -82,4 +82,9 @@ WRONG = (
         }, "several lanes need the same bank Next:"),
     Wrong("the last columns straight from x", {"= sX[tx, ty + k]": "= mX[row0 + tx, col0 + ty + k] if col0 + 64 > N else sX[tx, ty + k]"},
           "with 95×120 float32; the limit is"),
+    Wrong("32 × 4 threads", {
+        "range_constexpr(0, 32, 8)": "range_constexpr(0, 32, 4)",
+        "range_constexpr(0, 64, 8)": "range_constexpr(0, 64, 4)",
+        "block=(32, 8, 1)": "block=(32, 4, 1)",
+    }, "Threads per block: 128"),
 )  # fmt: skip

@@ -45,7 +45,7 @@ EXERCISE = Exercise(
     task="""
 Suppose that a load takes 400 ns, and that memory delivers 4.8 TB/s to 132 multiprocessors. How
 many bytes have to be in flight? What rate does a warp reach if it loads, waits for the data, and
-loads again? (Round the last answer up to a whole number.)
+loads again? (Round the last answer up to a whole number. 1 kB is 1,000 bytes.)
 """,
     hints=(
         "Little's law: bytes in flight = bytes per second × seconds per load.",

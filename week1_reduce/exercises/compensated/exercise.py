@@ -46,7 +46,7 @@ def _compensated(make) -> Group:
 EXERCISE = puzzle(
     title="keep what rounding loses",
     task="""
-Compute a compensated sum of each row, in float32. The relative error of each result must be at
+Compute a compensated sum of each row, in float32. The elements of a row have the same sign. The relative error of each result must be at
 most 2⁻²³; adding one by one has a far larger error. Keep the part that each addition loses in a
 second variable, and add it to the next number. (Or add up these parts, and add their sum at the end.)
 
@@ -68,7 +68,7 @@ in which you wrote them.
     entry="compensated",
     inputs=_inputs,
     result=lambda x: x.sum(1),
-    sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (2, 4001), (33, 100), (257, 2), (7, 129)],
+    sizes=[(2, 3), (1, 1), (3, 31), (5, 1025), (32, 4001), (33, 100), (257, 2), (7, 129)],
     count=[(40, 50), (384, 200)],
     rtol=2.0**-23,
     atol=0.0,

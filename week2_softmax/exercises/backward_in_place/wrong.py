@@ -34,4 +34,7 @@ WRONG = (
     Wrong("registers never filled", {"        rdY.fill(0.0)\n        rY.fill(0.0)\n": ""}, "a register that was never written contains noise"),
     Wrong("at most 2,048 blocks", {"blocks = cute.ceil_div(mY.shape[0], 4)": "blocks = cutlass.min(cute.ceil_div(mY.shape[0], 4), 2048)"},
           "With m = 90,000"),
+    Wrong("the second half of y again", {
+        "        rdY.store(": "        for k in cutlass.range_constexpr(loads // 2, loads):\n            i = lane + k * 32\n            if i < cute.size(gY, mode=[1]):\n                cute.autovec_copy(gY[(None, i)], rY[None, k])\n        y = rY.load().to(Float32)\n        rdY.store(",
+    }, "elements of mY more than once"),
 )  # fmt: skip

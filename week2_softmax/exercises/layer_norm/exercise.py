@@ -127,5 +127,5 @@ one barrier and an error of at most 3 parts in a million, but it takes 63,200 in
              "variance and its root. If the square of the mean is subtracted from the mean of the squares, the difference has "
              "few correct digits near a million, where float32 has steps of 1/16.", _scaled),
     ],
-    more=lambda make: (read_at_most(make, (5, 100), {0: 1}),),
+    more=lambda make: (read_at_most(make, (5, 1000), {0: 1}),),
 )  # fmt: skip

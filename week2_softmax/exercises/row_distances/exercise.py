@@ -37,10 +37,17 @@ def _annotations(function):
         text = function.text
     else:
         text = "".join(linecache.getlines(inspect.getsourcefile(inspect.unwrap(function)) or ""))
+    tree = ast.parse(text)
+    aliases = {
+        node.targets[0].id: _last(node.value) for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }  # fmt: skip
     found = {}
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and "kernel" in map(_last, node.decorator_list):
-            found[node.name] = [_last(a.annotation) for a in node.args.args]
+            every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            types = [_last(a.annotation) for a in every]
+            found[node.name] = [aliases.get(name, name) for name in types]
     return found
 
 
@@ -69,6 +76,10 @@ def _arrays(make):
             raise GateError(
                 happened,
                 "annotate the kernel's parameters as `cutlass.Array`; the host passes its tensors.",
+            )
+        if any("Tensor" in types for types in launched):
+            raise GateError(
+                "A launched kernel takes tensors; the task asks for arrays as parameters."
             )
         return "cutlass.Array"
 

@@ -84,7 +84,7 @@ before the subtraction, and rows around 1,000 would reveal it.
         looks_like(_unfused, "x · log₂ e / t is rounded for each element separately, before the maximum is subtracted: "
                    "where x is large, the error is large, and it stays in the exponent."),
     ],
-    more=lambda make: (read_at_most(make, (5, 256), {0: 1}), arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
+    more=lambda make: (read_at_most(make, (5, 1000), {0: 1}), arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
                      (DIVISIONS, "divisions per element", 0.1),
                      look_at="fk.profile(*{failed})"),),
     praise="Your temperature costs nothing.",

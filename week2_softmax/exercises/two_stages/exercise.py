@@ -78,6 +78,8 @@ a barrier.
     ],
     more=lambda make: (
         asynchronous(make, (5, 1024)),
+        # Lanes with different numbers of rounds may copy in separate requests.
+        asynchronous(make, (5, 1000), 1.25, name="Asynchronous, with a tail"),
         overlapping(make, (5, 1024), torch.float32, "the next tile's copy has to be in flight when a "
                     "tile is read: start it before, and do not wait for its group yet.", tiles=8),
     ),
