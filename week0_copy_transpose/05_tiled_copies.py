@@ -506,7 +506,7 @@ report
 #
 # Decide first which of your lines belong inside an `if` and which must be outside it.
 #
-# **Required**: at most 1 barrier.
+# **Required**: one block per row, at most 1 barrier.
 #
 # <details><summary>Hint 1</summary>
 #

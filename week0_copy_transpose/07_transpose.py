@@ -458,6 +458,9 @@ for name in ("shared tile", "padded"):
 # bank conflict. `mX.element_type.width` is the number of bits per element, which is known at
 # compile time.
 #
+#
+# **Required**: 256 threads per block, one block per 32 × 64 elements of X.
+#
 # <details><summary>Hint 1</summary>
 #
 # The tile of mY has 64 rows and 32 columns. How many rounds do eight rows of threads need? Which

@@ -482,10 +482,10 @@ for name, p in (("one thread per row", by_rows), ("one thread per column", by_co
 # %% [markdown] exercise="week1/compensated" part="task"
 # ### Exercise 4: keep what rounding loses
 #
-# Compute a compensated sum of each row, in float32. The relative error of each result must be at
-# most 2⁻²³; adding one by one has a far larger error. Keep the part that each addition loses in a
-# second variable, and add it to the next number. (Or add up these parts, and add their sum at the
-# end.)
+# Compute a compensated sum of each row, in float32. The elements of a row have the same sign. The
+# relative error of each result must be at most 2⁻²³; adding one by one has a far larger error. Keep
+# the part that each addition loses in a second variable, and add it to the next number. (Or add up
+# these parts, and add their sum at the end.)
 #
 # Signature: `compensated(x, y)`.
 #

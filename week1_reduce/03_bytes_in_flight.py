@@ -724,7 +724,7 @@ loads_picture(turns)
 #
 # Suppose that a load takes 400 ns, and that memory delivers 4.8 TB/s to 132 multiprocessors. How
 # many bytes have to be in flight? What rate does a warp reach if it loads, waits for the data, and
-# loads again? (Round the last answer up to a whole number.)
+# loads again? (Round the last answer up to a whole number. 1 kB is 1,000 bytes.)
 #
 # <details><summary>Hint 1</summary>
 #
@@ -989,8 +989,8 @@ for name in ("vectors", "eight_lanes"):
 # ### Exercise 7: share a warp among four rows
 #
 # Add up rows that are too short to fill a warp; four rows share each warp. There may be any number
-# of rows. N is a multiple of 8, so a row consists of whole 16-byte vectors, perhaps fewer than
-# eight. The types are float32 and float16; add in float32.
+# of rows. Longer rows must be right, too. N is a multiple of 8, so a row consists of whole 16-byte
+# vectors, perhaps fewer than eight. The types are float32 and float16; add in float32.
 #
 # Signature: `short_rows(x, y)`.
 #
