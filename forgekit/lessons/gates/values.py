@@ -40,7 +40,6 @@ from forgekit.text import Table, plural
 
 if TYPE_CHECKING:
     from forgekit.checking.check_report import CheckReport
-    from forgekit.vgpu.access.faults import Overrun
 
 _SMALL = 64  # maximum number of elements in the smallest wrong result
 _WIDTH = 90  # maximum line width in a report, before indentation
@@ -513,9 +512,9 @@ def _findings(submission: Submission, case: Case) -> tuple[tuple[str, ...], str]
     return kinds, found[0].counted if found else ""
 
 
-def _of_another(submission: Submission, case: Case, overrun: Overrun | None) -> str:
+def _of_another(submission: Submission, case: Case, overrun: Any) -> str:
     """Return a sentence about a store outside an input or a load outside an output without values;
-    "" for other accesses."""
+    "" for other accesses. overrun: a KernelError's `overrun`."""
     if overrun is None:
         return ""
     names = [p.name for p in submission.compiled(case).parameters]
