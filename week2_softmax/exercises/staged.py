@@ -168,7 +168,8 @@ def overlapping(
                 "fk.timeline(*{failed})",
             )
         if first.in_flight:
-            return f"a thread has {first.in_flight} copies in flight at its first read"
+            copies = "1 copy" if first.in_flight == 1 else f"{first.in_flight} copies"
+            return f"a thread has {copies} in flight at its first read"
         found = "No copy is in flight when shared memory is first read."
         if waits[:1] == [0]:
             found = f"In the PTX, the first of {len(waits)} waits is for all groups."
