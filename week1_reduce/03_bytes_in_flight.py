@@ -989,7 +989,7 @@ for name in ("vectors", "eight_lanes"):
 # ### Exercise 7: share a warp among four rows
 #
 # Add up rows that are too short to fill a warp; four rows share each warp. There may be any number
-# of rows. Longer rows must be right, too. N is a multiple of 8, so a row consists of whole 16-byte
+# of rows. Longer rows must also be right. N is a multiple of 8, so a row consists of whole 16-byte
 # vectors, perhaps fewer than eight. The types are float32 and float16; add in float32.
 #
 # Signature: `short_rows(x, y)`.

@@ -113,10 +113,10 @@ def _beyond_registers(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                 made = _name_of(func) == "make_rmem_tensor" and args and name not in sizes
                 sizes[name] = _literal(args[0]) if made else None
     for name, size in sizes.items():
-        found = next(_indices_from(tree, name, size), None) if size is not None else None
-        if found is not None:
-            at, index = found
-            says = f"`{name}` has {plural(size or 0, 'element')}, but the index reaches {index}. "
+        if size is None:
+            continue
+        for at, index in [*_indices_from(tree, name, size)][:1]:
+            says = f"`{name}` has {plural(size, 'element')}, but the index reaches {index}. "
             yield at, says + "The values beyond are undefined, so the compiler may remove code."
 
 
@@ -134,9 +134,9 @@ def _indices_from(tree: ast.AST, name: str, size: int) -> Iterator[tuple[ast.exp
             case ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
                 continue
             case ast.For(target=ast.Name(id=var), iter=ast.Call(func=func, args=[count])) if (
-                _name_of(func) == "range_constexpr" and _literal(count) is not None
+                _name_of(func) == "range_constexpr" and (rounds := _literal(count)) is not None
             ):
-                last[var] = (_literal(count) or 0) - 1
+                last[var] = rounds - 1
             case (
                 ast.For(target=target) | ast.Assign(targets=[target]) | ast.AugAssign(target=target)
             ):
