@@ -85,7 +85,7 @@ def check_limits(program: Code, record: LaunchRecord) -> None:
 
 def check_count(launches: int) -> None:
     """Raise LaunchError if one call of a host function made more than MAX_LAUNCHES launches."""
-    if launches >= MAX_LAUNCHES:
+    if launches > MAX_LAUNCHES:
         raise _refused(
             f"more than {MAX_LAUNCHES:,} launches in one call", f"at most {MAX_LAUNCHES:,}",
             "let one launch do the work of these launches",
