@@ -48,6 +48,10 @@ class UnexplainedError(GateError):
     """Raised for a wrong result whose cause is not proven."""
 
 
+class UnconfirmedError(GateError):
+    """Raised for a mistake that only one or two wrong values suggest."""
+
+
 def _plain(text: str) -> str:
     """Remove colour codes, and locations outside the student's code."""
     shown = without_colours(text)

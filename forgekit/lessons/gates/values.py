@@ -21,6 +21,7 @@ from forgekit.lessons.gates.gate import (
     Evidence,
     GateError,
     Misconception,
+    UnconfirmedError,
     UnexplainedError,
     explained,
 )
@@ -48,6 +49,8 @@ _FAR = (131_072, 65_536, 32_768, 8_192, 4_096, 1_024)  # a call exceeds one in e
 _FAR_SUM = 32_768  # the largest in a mode that the outputs lack: longer float32 sums are inaccurate
 _FAR_S = 0.3  # the longest estimated time of such a call, in seconds
 _LONG = 20_000  # larger modes in `beyond` are ignored, because such calls would take too long
+_FEW = 2  # a mistake that this many wrong elements suggest must also explain another wrong call,
+_CONFIRMING = 4  # if one of this many further calls is wrong
 _LARGE = 10_000  # a call with a larger tensor may take long
 SHOW = "{failed}.show() runs this call again and draws the wrong elements."
 
@@ -125,7 +128,7 @@ def values(
                     yield dtypes[0], found
 
         waits = True
-        for dtype, size in all_calls():
+        for dtype, size in (every_call := all_calls()):
             case = submission.case(make, size, dtype)
             compared.append(case)
             if waits and any(hasattr(x, "numel") and x.numel() > _LARGE for x in case.args):
@@ -136,6 +139,16 @@ def values(
                     continue
                 try:
                     one(submission, case, device)
+                except UnconfirmedError as failure:
+                    for dtype, size in itertools.islice(every_call, _CONFIRMING):
+                        try:
+                            one(submission, submission.case(make, size, dtype), device)
+                        except GateError as other:
+                            if other.likely != failure.likely:
+                                failure.likely = ""
+                            break
+                    submission.last = case
+                    raise
                 except UnexplainedError as failure:
                     if not drawn or device == "gpu":
                         raise
@@ -394,6 +407,8 @@ def check_values(
         if found:
             happened += f"\n\nSanitizer report for this call:\n{found}"
         kind = GateError if likely or found else UnexplainedError
+        if report.wrong <= _FEW and likely.startswith(LOOKS_LIKE):
+            kind = UnconfirmedError
         raise kind(happened, likely, look_at)
     if changed is not None:
         raise change
