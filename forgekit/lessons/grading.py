@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import course
-from forgekit.errors import ForgekitError, is_user_file
+from forgekit.errors import ForgekitError, is_user_file, user_line
 from forgekit.lessons.gates.gate import GateError
 from forgekit.lessons.gates.submission import Group, Submission, file_text
 from forgekit.lessons.report import GradeReport, Pass
@@ -164,7 +165,7 @@ def grade(exercise: Definition, value: Any, arch: str | None, *, untouched: bool
             return report(names[number:], GateError(str(error)), False)
         # for example, caused by an unusual value in an answer; hide the traceback from students
         except Exception as error:
-            return report(names[number:], _unexpected(error), False)
+            return report(names[number:], _unexpected(error, value), False)
     FAILED.pop(exercise.name, None)
     return report((), None, False)
 
@@ -223,8 +224,12 @@ def _keep_failed(exercise: Definition, submission: Submission, failure: GateErro
         failure.look_at = ""
 
 
-def _unexpected(error: Exception) -> GateError:
-    """Wrap an unexpected exception in a GateError."""
+def _unexpected(error: Exception, value: Any) -> GateError:
+    """Wrap an unexpected exception in a GateError, which names the submission's line that raised
+    it."""
+    line, code = user_line(error.__traceback__), getattr(inspect.unwrap(value), "__code__", None)
+    if line is not None and code is not None and line.filename == code.co_filename:
+        return GateError(f"{line}\nThis line raises {type(error).__name__}: {error}")
     return GateError(
         f"The submission cannot be graded. {type(error).__name__}: {error}",
         look_at="Compare it with the skeleton. If both have the same form, this is a bug in "

@@ -128,6 +128,15 @@ def test_no_error_of_a_gate_reaches_the_student_as_a_traceback(error, says):
     assert not report and ran == [1] and says in repr(report) and "[ ] Group 2" in repr(report)
 
 
+def test_an_error_raised_by_the_submission_names_its_line():
+    e, _ = made("")
+    of = Group("Call", lambda submission: submission.value((1, 2)))
+    submitted = load(replace(e, entry="third"), "def third(values):\n    return values[2]\n")
+    text = repr(replace(e, groups=(of,)).grade(submitted))
+    assert "cell.py, line 7: return values[2]\n" in text
+    assert "This line raises IndexError: tuple index out of range" in text
+
+
 def test_a_missing_answer_is_no_failure_and_no_try():
     e, _ = made("fine", GateError("Write it down.", unanswered=True), "never")
     report = e.grade(1)

@@ -57,6 +57,25 @@ def test_notes_do_not_raise():
     run(*args)
 
 
+@cute.jit
+def _storing_nothing(mX: cute.Tensor, mY: cute.Tensor):
+    _nothing_kernel(mX, mY).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+@cute.kernel
+def _nothing_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    if tidx > mX.shape[0]:
+        mY[tidx] = mX[tidx]
+
+
+def test_results_that_are_never_written_do_not_differ_between_orders():
+    args = torch.ones(32), fk.empty(32, device="virtual")
+    run = fk.compile(_storing_nothing, *args, device="virtual")
+    report = fk.sanitize(run, *args, schedule="adversarial", seeds=1)
+    assert [f.kind for f in report.findings] == ["unwritten-output"] and not report.differences
+
+
 @pytest.mark.parametrize("name", ["bulk_store_leaves", "tensor_store_leaves"])
 def test_a_store_that_a_leaving_block_does_not_wait_for_is_a_note(name):
     """An H200 keeps shared memory until the copy has read it, but PTX does not guarantee this."""

@@ -154,16 +154,20 @@ KERNEL_STATEMENTS = {
     "float_index": ("index-type", "b[a[t]] = 1.0"),
     "register_arguments_exchanged": ("api-arguments", "r = cute.make_rmem_tensor(Float32, 4)"),
     "shared_layout_first": (
-        "api-arguments", "cutlass.memory.SmemAllocator().allocate_tensor(cute.make_layout(4), Float32, 16)"
+        "api-arguments",
+        "cutlass.memory.SmemAllocator().allocate_tensor(cute.make_layout(4), Float32, 16)",
     ),
     "shared_alignment_second": (
-        "api-arguments", "cutlass.memory.SmemAllocator().allocate_tensor(Float32, 16, cute.make_layout(4))"
+        "api-arguments",
+        "cutlass.memory.SmemAllocator().allocate_tensor(Float32, 16, cute.make_layout(4))",
     ),
     "initial_value_first": (
-        "api-arguments", "cute.local_tile(a, (4,), (t,)).load().reduce(0.0, cute.ReductionOp.ADD, 0)"
+        "api-arguments",
+        "cute.local_tile(a, (4,), (t,)).load().reduce(0.0, cute.ReductionOp.ADD, 0)",
     ),
     "atom_arguments_exchanged": (
-        "api-arguments", "cute.make_copy_atom(Float32, cute.nvgpu.CopyUniversalOp())"
+        "api-arguments",
+        "cute.make_copy_atom(Float32, cute.nvgpu.CopyUniversalOp())",
     ),
     "values_minus_a_tensor": (
         "tensor-arithmetic",
