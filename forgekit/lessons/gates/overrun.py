@@ -96,7 +96,7 @@ def _of_matrix(o: Any) -> str:
             continue  # one-dimensional threads may also index the whole matrix linearly
         if (rows * o.strides[0] + columns * o.strides[1] != o.numbers).any():
             continue
-        if ((rows < o.shape[1]) & (columns < o.shape[0])).all():
+        if o.places[:, 1].any() and ((rows < o.shape[1]) & (columns < o.shape[0])).all():
             return (
                 f"each of these threads accesses row {names[0]}, column {names[1]} of {o.tensor}, "
                 f"where x and y are its indices in the grid, but row {names[1]}, column {names[0]} "

@@ -132,7 +132,7 @@ def _same_work(profile: Profile, case: Case, after: dict[int, Any], rtol: float)
             raise GateError(
                 f"With {case.label}, the sampled blocks write {count:,} elements, but their part "
                 f"of the result has {part * want.numel():,.0f}.",
-                look_at="Each block has to do its part of the work at every size.",
+                look_at="Check the number of blocks, and that each does its part at every size.",
             )
         off = _far(got[written], want[written], rtol)
         if off:
