@@ -131,7 +131,7 @@ def _halves(p: Profile) -> float:
 def _sharing(p: Profile) -> float:
     """Count the warps that load at least half of an equal share of the largest input, in the block
     that loads most. Return 0 if all warps may load each element. If the block loads fewer than 16
-    bytes per thread, a quarter of the warps may be idle."""
+    bytes per thread, a quarter of the warps may be idle, unless the others load several times."""
     from forgekit.tracing.footprint import footprint
 
     assert p.call is not None
@@ -142,11 +142,16 @@ def _sharing(p: Profile) -> float:
     if not loaded.any() or of["loads"][loaded].min() >= every > 1:
         return 0.0
     blocks, warps = of["block"][loaded], of["thread"][loaded] // 32
-    mine = warps[blocks == np.bincount(blocks).argmax()]
+    here = blocks == np.bincount(blocks).argmax()
+    mine, threads = warps[here], of["thread"][loaded][here]
     sharing = (np.bincount(mine) >= len(mine) / every / 2).sum()
     itemsize = next(p.value.dtype.itemsize for p in kernel.parameters if p.name == name)
     few = len(mine) * itemsize < 16 * 32 * every
-    return float(every if few and sharing >= 0.75 * every else sharing)
+    each = 32 * (
+        len(mine) // (1 + np.count_nonzero(np.diff(threads)))
+    )  # elements that a warp loads at a time
+    enough = max(0.75 * every, min(every, len(mine) // each))
+    return float(every if few and sharing >= enough else sharing)
 
 
 _BLOCK = r"(bar|barrier)\.(cta\.)?(sync|arrive|red)"
@@ -288,7 +293,8 @@ def as_asked(
         if re.match(
             "(one (thread|warp)|.* lanes) per (row|column|element|token)$", asked.get("work", "")
         ):
-            _check_shares(asked["work"], submission, every()[-1])
+            for call in {of[2]: of for of in every()}.values():  # the last call in each type
+                _check_shares(asked["work"], submission, call)
         return words_of(asked)
 
     return Group("As required", run, counts=every)
@@ -307,7 +313,7 @@ def _check(key: str, value: Any, known: dict[str, int], profile: Profile, label:
     if fact.holds(got, needed):
         return
     called = plural(2, fact.noun).removeprefix("2 ").capitalize() + fact.rest + fact.how
-    if key == "work" and len(profile.launches) > 1:
+    if key in ("work", "blocks", "block") and len(profile.launches) > 1:
         called += f" in the largest of {len(profile.launches)} launches"
     means = f": {plural(needed, fact.noun)}" if needed else ""
     if key == "work":

@@ -194,14 +194,19 @@ def read_at_most(
     times: Mapping[int, int],
     free: Callable[..., Any] | None = None,
 ) -> Group:
-    """Return a group that counts the loads of each element. times: the position of an input -> the
-    allowed number. free: returns a mask of the elements that may be loaded more often, from the
-    arguments."""
+    """Return a group that counts the loads of each element, in every type in which an earlier group
+    calls `make`. times: the position of an input -> the allowed number. free: returns a mask of the
+    elements that may be loaded more often, from the arguments."""
 
     def run(submission: Submission) -> str:
+        for dtype in submission.types(make):
+            count(submission, dtype)
+        return "no element is read too often"
+
+    def count(submission: Submission, dtype: str) -> None:
         from forgekit.tracing.footprint import footprint
 
-        case = submission.case(make, size, "float32")
+        case = submission.case(make, size, dtype)
         kernel = submission.compiled(case)
         touched = footprint(kernel, *submission.arguments(case).values()).touched
         for position, most in times.items():
@@ -218,6 +223,5 @@ def read_at_most(
                     f"{name}[{at}].",
                     look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='count', kind='load')",
                 )
-        return "no element is read too often"
 
     return Group("Reads", run)

@@ -129,8 +129,12 @@ def _launches(
         size = legal(*size) if legal else size
         return size, case_of(make, size, dtype)
 
-    (small, more), (least, few) = call(_SMALL[0]), call(least[mode])
-    if (grows := _rows(submission, more)) < 2 or grows <= _rows(submission, few):
+    least, few = call(least[mode])
+    for number in _SMALL:
+        small, more = call(number)
+        if (grows := _rows(submission, more)) >= 2:
+            break
+    if grows < 2 or grows <= _rows(submission, few):
         return
     if _rows(Submission(submission.solution(), submission.arch), more) > 1:
         return

@@ -143,6 +143,10 @@ class Submission:
             self._keys[id(self._cases[key])] = key
         return self._cases[key]
 
+    def types(self, make: MakeCase) -> list[str]:
+        """Return the dtypes of the cases that `make` has made, or float32 if there are none."""
+        return [*dict.fromkeys(dtype for of, _, dtype in self._cases if of is make)] or ["float32"]
+
     @functools.cached_property
     def orders(self) -> dict[CallKey, Sequence[int]]:
         """Map each call to the seeds of the adversarial orders that the groups request for it."""

@@ -53,7 +53,7 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
             (fk.randn, fk.randn, fk.empty), _GAPS, ({}, {"seed": 1}, {}), strict=True
         )
     )
-    vec, a = 16 // x.element_size(), _A[(m + n) % 3]
+    vec, a = 16 // x.element_size(), _A[(m + n) % 3] if m % 100 else 0.0  # 0 * ∞ is NaN
     if m > 100:
         x[7::101, 3], x[11, 5], x[13, 6], y[13, 6] = torch.inf, -torch.inf, torch.inf, torch.nan
     if dtype == torch.float16:
@@ -241,6 +241,7 @@ such as 3 × 30,000 would be infinite even if the final sum were not.
         clean(_case, sizes=[(37, 200)]),
         counters(_case, (64, 512), _vectors(64, 512, 4), name="16 bytes at once"),
         counters(_case, (37, 200), _vectors(37, 200, 8), "float16", name="16 bytes at the edges"),
+        counters(_case, (37, 200), _vectors(37, 200, 8), "bfloat16", name="16 bytes in bfloat16"),
         counters(
             _case,
             (37, 200),

@@ -66,6 +66,10 @@ WRONG = (
     Wrong("a in steps of 1/1,024", {"z = a * ": "z = Float32(cutlass.Int32(a * 1024.0)) / 1024.0 * "}, "a = -3.50122), the result is wrong"),
     Wrong("at most 65,504", {"    tXrX.store(": "    z = cute.where(z > 65504.0, cute.full_like(z, 65504.0), z)\n    tXrX.store("}, "got 65504, expected"),
     Wrong("0 for NaN", {"    tXrX.store(": "    z = cute.where(z == z, z, cute.full_like(z, 0.0))\n    tXrX.store("}, "NaN: 0 in actual, 1 in expected"),
+    Wrong("no x where a is 0", {f"    z = {_SUM}\n": "    z = tXrY.load().to(Float32)\n    if a != 0.0:\n        z = a * tXrX.load().to(Float32) + z\n"},
+          "a = 0), the result is wrong"),
+    Wrong("bfloat16 stored element by element", {f"    {_STORE}": "    if cutlass.const_expr(gZ.element_type is cutlass.BFloat16):\n        for e in cutlass.range_constexpr(cute.size(tXcX)):\n"
+          f"            if cute.elem_less(tXcX[e], shape):\n                tXgZ[e] = tXrX[e]\n    else:\n        {_STORE}"}, "with 37×200 bfloat16"),
     Wrong("a forgotten", {"z = a * ": "z = "}, "z is `x + y`, without `a`"),
     Wrong("y forgotten", {" + tXrY.load().to(Float32)": ""}, "z is `a * x`, without `y`"),
     Wrong(

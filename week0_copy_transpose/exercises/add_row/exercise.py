@@ -53,7 +53,7 @@ keeps `r[j]` in a register and processes eight rows, the warps issue an eighth a
         (65, 33),
         (9, 100),
     ],
-    count=[(24, 90), (260, 330)],
+    count=[(24, 90), (260, 330), (64, 600)],
     dtypes=("float32", "float16"),
     legal=limited,
     misconceptions=[

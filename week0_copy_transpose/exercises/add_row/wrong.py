@@ -45,6 +45,14 @@ WRONG = (
         },
         "launch more threads, each of which does less",
     ),
+    Wrong(
+        "a warp per row",
+        {
+            BODY: "    for k in range(tx, mZ.shape[1], 32):\n        if i < mZ.shape[0]:\n            mZ[i, k] = mX[i, k] + mR[k]",
+            GRID: "(1, cute.ceil_div(M, 8), 1)",
+        },
+        "With m = 64, n = 600, float32, the call launches 2,048 threads",
+    ),
     Wrong("r repeated after 512", {"mR[j]": "mR[j & 511]"}, "m = 1, n = 513, float16"),
     Wrong(
         "rows repeated after 2,048",

@@ -141,12 +141,13 @@ def _plain_loads(p: Profile) -> float:
     return p["global_load_requests"] - p["global_async_requests"]
 
 
-def _asynchronous(dtype: str, name: str) -> Group:
+def _asynchronous(name: str, size: tuple[int, int] = _SIZE, dtype: str = "float32") -> Group:
     """Return the gate that requires all elements to be copied with cp.async, 16 bytes at a time."""
-    size = 4 * 512 * getattr(torch, dtype).itemsize
+    row = size[1] * getattr(torch, dtype).itemsize
+    fewest = size[0] * -(-row // 512)
     return counters(
         _case,
-        _SIZE,
+        size,
         [
             Counter(
                 _plain_loads, "loads into registers", at_most=0, ideal=0,
@@ -155,9 +156,9 @@ def _asynchronous(dtype: str, name: str) -> Group:
                                "`cute.copy` and `atom`, and read them from `sRow`.")],
             ),
             Counter(
-                "global_async_requests", "cp.async requests", at_most=size // 512, ideal=size // 512,
+                "global_async_requests", "cp.async requests", at_most=fewest, ideal=fewest,
                 misconceptions=[
-                    counted(lambda p: p["global_async_bytes_asked"] > size,
+                    counted(lambda p: p["global_async_bytes_asked"] > size[0] * row,
                             "threads copy elements more than once."),
                     counted(lambda p: _bytes_a_copy(p) <= 16,
                             "each request copies at most 16 bytes, although a warp can copy 512. "
@@ -220,9 +221,11 @@ shared memory, where the order of elements costs nothing.
                 Misconception("threads beyond the end of the row also copy.", _beyond_the_row),
             ],
         ),
-        _asynchronous("float32", "Asynchronous, 16 bytes at once"),
-        _asynchronous("float16", "Asynchronous, float16"),
-        _asynchronous("bfloat16", "Asynchronous, bfloat16"),
+        _asynchronous("Asynchronous, 16 bytes at once"),
+        _asynchronous("Asynchronous, float16", dtype="float16"),
+        _asynchronous("Asynchronous, bfloat16", dtype="bfloat16"),
+        _asynchronous("Asynchronous, a part of a warp", (3, 104)),
+        _asynchronous("Asynchronous, a single vector", (2, 8), "float16"),
         counters(
             _case,
             _SIZE,

@@ -94,5 +94,21 @@ WRONG = (
         },
         "Loads into registers: 8 with 4×512 float16",
     ),
+    Wrong(
+        "whole warps asynchronous, the others through registers",
+        {
+            f"    if tidx < n // vec:\n        {_COPY}": f"    if tidx < n // vec // 32 * 32:\n        {_COPY}\n    elif tidx < n // vec:\n"
+            "        sX[(None, tidx)].store(gX[(None, tidx)].load())"
+        },
+        "Loads into registers: 3 with 3×104 float32",
+    ),
+    Wrong(
+        "fewer than eight vectors through registers",
+        {
+            f"        {_COPY}": f"        if n // vec >= 8:\n            {_COPY}\n        else:\n"
+            "            sX[(None, tidx)].store(gX[(None, tidx)].load())"
+        },
+        "Loads into registers: 2 with 2×8 float16",
+    ),
     Wrong("copies", {"sRow[n - 1 - j]": "sRow[j]"}, "but not reversed"),
 )

@@ -56,6 +56,7 @@ class _Elsewhere(torch.Tensor):
     device = property(lambda self: self.on)
     is_cpu = property(lambda self: self.on.type == "cpu")
     is_cuda = property(lambda self: self.on.type == "cuda")
+    is_mps = property(lambda self: self.on.type == "mps")
     is_xpu = property(lambda self: self.on.type == "xpu")
     is_meta = property(lambda self: self.on.type == "meta")
 
@@ -125,7 +126,7 @@ def _different() -> Iterator[Pair]:
         columns,
         gaps,
         "strides (1, 4) and strides (16, 2)",
-        '"contiguous" is not enough. Which mode has stride 1?',
+        "in the first of them, mode 0 has stride 1, and in the second, none. Which mode has stride 1?",
     )
     yield Pair(
         _matrix(8, 8).view(2, 4, 8).transpose(1, 2),
@@ -242,6 +243,8 @@ def _different() -> Iterator[Pair]:
         ("cpu", "xpu:0"),
         ("cuda:0", "meta"),
         ("cuda:0", "xpu:0"),
+        ("meta", "xpu:0"),
+        ("mps:0", "xpu:0"),
     ):
         yield Pair(
             _Elsewhere(one),

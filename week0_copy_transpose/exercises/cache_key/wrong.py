@@ -55,6 +55,8 @@ WRONG = (
         _KEY: "return x.dtype, order, min(x.data_ptr() & -x.data_ptr(), 16)"}, "on device cpu and one on cuda:0"),
     Wrong("in a GPU's memory or not", {"x.device.type": "x.is_cuda"}, "on device cpu and one on meta"),
     Wrong("on the CPU or not", {"x.device.type": "x.is_cpu"}, "on device cuda:0 and one on meta"),
+    Wrong("on the CPU, in a GPU's memory or neither", {"x.device.type": "(x.is_cpu, x.is_cuda)"}, "on device meta and one on xpu:0"),
+    Wrong("one of three kinds of devices or another", {"x.device.type": "(x.is_cpu, x.is_cuda, x.is_meta)"}, "on device mps:0 and one on xpu:0"),
     Wrong("the type's size and kind", {_KEY: "return str(x.dtype)[:10], x.element_size(), x.device.type, order, align"},
           "A matrix of float8_e4m3fn"),
     Wrong("the number of modes with stride 1, and the last", {_ORDER: "(x.dim(), x.stride().count(1), x.stride()[-1:] == (1,))"},

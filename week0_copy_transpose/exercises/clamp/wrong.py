@@ -81,6 +81,11 @@ WRONG = (
         "every wrong element is 65536",
     ),
     Wrong(
+        "bounds larger by a thousandth",
+        {VALUE: "min(max(mX[i], low * 1.001), high * 1.001)"},
+        "With n = 1, float32, the result is wrong",
+    ),
+    Wrong(
         "bounds in float16",
         {
             VALUE: "min(max(mX[i], low.to(cutlass.Float16).to(cutlass.Float32)), high.to(cutlass.Float16).to(cutlass.Float32))"

@@ -100,5 +100,5 @@ in registers.
             text=" reads ",
         ),
     ],
-    more=lambda make: (loaded_once(make, (1000, 9), (100, 5)),),
+    more=lambda make: (loaded_once(make, (1000, 9), (100, 5), (300, 32)),),
 )

@@ -87,6 +87,13 @@ WRONG = (
         "With n = 100, taps = 5",
     ),
     Wrong(
+        "the halo in steps of 16 that overlap",
+        {
+            "    if tidx < taps:\n": "    if tidx < taps - 17 and i + 136 < n:\n        sX[136 + tidx] = mX[i + 136]\n    if tidx < taps:\n"
+        },
+        "With n = 300, taps = 32, float32, blocks load",
+    ),
+    Wrong(
         "weights of 0 are skipped",
         {
             "        total += sW[k] * sX[tidx + k]": "        if sW[k] != 0:\n            total += sW[k] * sX[tidx + k]",

@@ -45,7 +45,7 @@ WRONG = (
             "rY[v] = rX[v * k]": "mY[i, j * (vec // k) + v] = rX[v * k]",
             "            cute.autovec_copy(rY, gY[(0, None), (i, j)])\n": "",
         },
-        "touches 4 sectors where",
+        "touches 3.88 sectors on average where",
     ),
     Wrong(
         "vectors at any price",
@@ -71,5 +71,20 @@ WRONG = (
             "cutlass.const_expr(max(k, vec))": "cutlass.const_expr(vec)",
         },
         "Threads launched: 16,384",
+    ),
+    Wrong(
+        "vectors in whole blocks alone",
+        {
+            "            cute.autovec_copy(gX[(0, None), (i, j)], rX)\n": "            if by * 8 + 8 <= mX.shape[0] and bx * 32 + 32 <= mX.shape[1] // vec:\n                cute.autovec_copy(gX[(0, None), (i, j)], rX)\n"
+            "            else:\n                for v in cutlass.range_constexpr(vec // k):\n                    rX[v * k] = mX[i, j * vec + v * k]\n"
+        },
+        "with m = 20, n = 400, k = 4, float16; the task asks for",
+    ),
+    Wrong(
+        "at most 512 columns for a large k",
+        {
+            "elif i < mY.shape[0] and j < mY.shape[1]:": "elif i < mY.shape[0] and j < min(mY.shape[1], 512):"
+        },
+        "m = 2, n = 5,120, k = 8, float",
     ),
 )

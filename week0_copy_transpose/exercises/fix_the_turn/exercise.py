@@ -261,6 +261,11 @@ does not require it.
                     ideal=2 * 256 * 320 // 32,
                     misconceptions=[
                         counted(
+                            lambda p: p["shared_load_bytes_asked"] > 128 * p.shared_load_requests,
+                            "a lane reads more than 4 bytes of sT per request, and one wavefront "
+                            "loads only 128 bytes for a warp.",
+                        ),
+                        counted(
                             lambda p: p["shared_load_bytes_asked"] > 4 * 256 * 320,
                             "the kernel reads some elements of sT more than once.",
                         ),

@@ -67,6 +67,8 @@ WRONG = (
     Wrong("each element read twice", {"        mY[col, M - 1 - row] = sT[tidx, tidy]": "        value = sT[tidx, tidy]\n"
           "        cute.arch.fence_acq_rel_cta()\n        mY[col, M - 1 - row] = 0.5 * (value + sT[tidx, tidy])"},
           "reads some elements of sT more than once"),
+    Wrong("a tile in float64", {"allocate_tensor(Float32, ": "allocate_tensor(cutlass.Float64, ", "sT[tidy, tidx] = mX[row, col]": "sT[tidy, tidx] = mX[row, col].to(cutlass.Float64)",
+          "= sT[tidx, tidy]": "= sT[tidx, tidy].to(Float32)"}, "a lane reads more than 4 bytes of sT"),
     Wrong("predicate of the load", {_PREDICATE: _KEPT}, "the row and the column that the thread *stores* both exist"),
     Wrong("no predicate on the load", {_LOADED: _LOADED.replace("if row < M and col < N", "if True")},
           "Keep the predicate of the load"),

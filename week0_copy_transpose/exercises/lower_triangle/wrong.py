@@ -28,6 +28,10 @@ WRONG = (
           "the last 25 rows (8 to 32)"),
     Wrong("stores zeros apart", {VALUE: "", STORE: "            mY[row, col] = mX[row, col]\n        else:\n"
           "            mY[row, col] = mX.element_type(0)"}, "Sectors stored"),
+    Wrong("a warp per row", {"    row, col = bidy * 8 + tidy, bidx * 32 + tidx\n    if row < mX.shape[0] and col < mX.shape[1]:\n" + VALUE + "        if col <= row:\n" + STORE:
+                             "    row = bidy * 8 + tidy\n    for col in range(tidx, mX.shape[1], 32):\n        if row < mX.shape[0]:\n            value = mX.element_type(0)\n"
+                             "            if col <= row:\n                value = mX[row, col]\n            mY[row, col] = value",
+                             GRID: "(1, cute.ceil_div(mX.shape[0], 8), 1)"}, "the call launches 2,048 threads; the solution launches 38,912"),
     Wrong("a block in y per row", {"row, col = bidy * 8 + tidy": "row, col = bidy", "cute.ceil_div(mX.shape[0], 8), 1)": "mX.shape[0], 1)",
                                    "block=(32, 8, 1)": "block=(32, 1, 1)"}, "put the longest dimension in x"),
 )  # fmt: skip

@@ -18,7 +18,9 @@ from forgekit.lessons.gates import (
     Misconception,
     Submission,
     clean,
+    economical,
     found,
+    large_calls,
     looks_like,
     values,
 )
@@ -43,6 +45,7 @@ _STUCK = "a barrier waits for threads that never arrive at it. All 64 threads of
 def _case(rows: int, dtype: torch.dtype) -> Case:
     first = shifted(0) % 64
     x = fk.arange(first, first + rows * 64, dtype=dtype, device="virtual").reshape(rows, 64)
+    x += 0.25  # no integers
     y = fk.empty(rows, 64, dtype=dtype, device="virtual")
     return Case((x, y), {1: x.roll(-2, dims=1)}, f"{rows} × 64")
 
@@ -184,5 +187,7 @@ threads would also have time to finish reading.)
         ),
         Group("No unnecessary barrier", _not_everywhere),
         Group("Both rounds through shared memory", _through_shared_memory),
+        economical(_case, [(_ROWS,), (1030,)], waste={"idle_lanes": None}),
+        large_calls(_case, [(1,)]),
     ),
 )  # fmt: skip

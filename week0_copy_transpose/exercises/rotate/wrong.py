@@ -74,4 +74,11 @@ WRONG = (
     value = sRow[(tidx + 1) % 64]
     mY[bidx, tidx] = sRow[(tidx + 2) % 64] + 0.0 * value
 """}, "Threads write 256 words of shared memory"),
+    Wrong("a tile of integers", {"allocate_tensor(Float32": "allocate_tensor(cutlass.Int32",
+          "sRow[tidx] = value": "sRow[tidx] = value.to(cutlass.Int32)",
+          "sRow[(tidx + 1) % 64]": "sRow[(tidx + 1) % 64].to(Float32)"}, "got 2, expected 2.25"),
+    Wrong("48 kB of shared memory", {"make_layout(64)": "make_layout(12288)"}, "one block occupies is unavailable"),
+    Wrong("stored after each round", {"        cute.arch.sync_threads()\n    mY": "        cute.arch.sync_threads()\n        mY[bidx, tidx] = value\n    mY"},
+          "Bytes stored: 2,048"),
+    Wrong("at most 4,000 rows", {"(mX.shape[0], 1, 1)": "(cutlass.min(mX.shape[0], 4000), 1, 1)"}, "With 16384 × 64"),
 )  # fmt: skip

@@ -93,5 +93,5 @@ of x, so the predicates enclose only the loads and the store, not the whole body
             text=" writes shared memory",
         ),
     ],
-    more=lambda make: (loaded_once(make, (1000,)),),
+    more=lambda make: (loaded_once(make, (1000,), (2500,)),),
 )

@@ -87,4 +87,25 @@ WRONG = (
         {MAX: f"min({MAX}, cutlass.Float32(3.0e38))"},
         "pattern: every wrong element is 3e+38",
     ),
+    Wrong(
+        "no halo in blocks of 1,024",
+        {
+            "bidx * 128": "bidx * 1024",
+            "make_layout(128 + 3)": "make_layout(1024)",
+            HALO: "",
+            STORE: """    if i < n:
+        best = sX[tidx]
+        for k in cutlass.range_constexpr(1, 4):
+            other = -cutlass.Float32.inf
+            if tidx + k < 1024:
+                other = sX[tidx + k]
+            elif i + k < n:
+                other = mX[i + k]
+            best = max(best, other)
+        mY[i] = best""",
+            "ceil_div(mX.shape[0], 128)": "ceil_div(mX.shape[0], 1024)",
+            "(128, 1, 1)": "(1024, 1, 1)",
+        },
+        "With n = 2,500, float32, blocks load",
+    ),
 )

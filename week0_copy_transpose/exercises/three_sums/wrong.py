@@ -30,6 +30,13 @@ WRONG = (
           "    if tidx == 126:\n        total += mX[row, 127]"}, "blocks load 3 elements more than once"),
     Wrong("the edge times 0", {LEFT: "    total += sRow[cutlass.max(tidx - 1, 0)] * cutlass.min(tidx, 1).to(Float32)"},
           "1 of 256 elements differs"),
+    Wrong("the edges of warps times 0", {
+        LEFT: "    value = total\n    left = cute.arch.shuffle_sync_up(value, offset=1)\n"
+        "    right = cute.arch.shuffle_sync_down(value, offset=1)\n    lane = tidx % 32\n    if tidx > 0:\n"
+        "        total += left * cutlass.min(lane, 1).to(Float32)\n        if lane == 0:\n            total += sRow[tidx - 1]",
+        RIGHT: "    if tidx < 127:\n        total += right * cutlass.min(31 - lane, 1).to(Float32)\n"
+        "        if lane == 31:\n            total += sRow[tidx + 1]",
+    }, "With rows = 4, float32, the result is wrong"),
     Wrong("a barrier more", {"    mY[row, tidx] = total":
                              "    cute.arch.sync_threads()\n    mY[row, tidx] = total"},
           "asks for at most 1 barrier"),

@@ -36,6 +36,15 @@ def _cut_before(make) -> Group:  # type: ignore[no-untyped-def]
     return Group("Cut in the host function", run)
 
 
+def _inputs(draw, m, n):  # type: ignore[no-untyped-def]
+    """Return places; in a large matrix, halves of both signs."""
+    x = draw.places(m, n)
+    if m * n > 1000:
+        x /= 2
+        x[:, ::2] *= -1
+    return (x,)
+
+
 EXERCISE = puzzle(
     title="store each tile in one row",
     task="""
@@ -61,7 +70,7 @@ the sector much later.
 """,
     asked={"work": "one thread per element"},
     entry="tiles_to_rows",
-    inputs=lambda draw, m, n: (draw.places(m, n),),
+    inputs=_inputs,
     result=_rows,
     sizes=[(4, 8), (2, 4), (6, 20), (2, 1028), (66, 4), (34, 36)],
     count=[(8, 16), (136, 512)],

@@ -4,6 +4,8 @@ from forgekit.lessons.wrong import Wrong
 
 PLACE = "gX[((k // 4, k % 4), t)]"
 WRONG = (
+    Wrong("fractions lost", {PLACE: PLACE + ".to(cutlass.Int32).to(mY.element_type)",
+          "@cute.kernel\n": "import cutlass\n\n\n@cute.kernel\n"}, "got 0, expected -0.5"),
     Wrong("no predicate", {"i < cute.size(mY)": "i >= 0"}, "Out of bounds"),
     Wrong("down the columns", {PLACE: "gX[((k % 2, k // 2), t)]"}, "the elements are counted down"),
     Wrong("along the rows of tiles",

@@ -91,7 +91,10 @@ by itself make a store coalesced; only the addresses of the 32 lanes do.
             ],
             name="Coalesced reads",
         ),
-        economical(case, [_SIZE, (95, 120)], waste={"threads": 1}),
+        economical(
+            case, [_SIZE, (95, 120), (480, 640)], waste={"threads": 1},
+            more=lambda: [(case, (95, 120), "float16")],
+        ),
         large_calls(case, [(1, 1)], legal=limited),
     ),
     praise="Both loads and stores access whole sectors.",

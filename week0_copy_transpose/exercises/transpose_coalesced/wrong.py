@@ -94,4 +94,16 @@ WRONG = (
         {"= sX[tx, ty + k]": "= mX[row0 + tx, col0 + ty + k] if row0 + 32 > M else sX[tx, ty + k]"},
         "with 95×120 float32; the limit is",
     ),
+    Wrong("a pitch of 256", {"stride=(32, 1)": "stride=(256, 1)"}, "with 480×640 float32"),
+    Wrong(
+        "strided stores of 16 bits",
+        {
+            "        " + _PREDICATE: "        r, c = ty + k, tx\n"
+            "        if cutlass.const_expr(mX.element_type.width == 32):\n"
+            "            r, c = tx, ty + k\n"
+            "        if row0 + r < M and col0 + c < N:",
+            _STORE: "mY[col0 + c, row0 + r] = sX[r, c]",
+        },
+        "with 95×120 float16",
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forgekit.lessons.exercise import Exercise
-from forgekit.lessons.gates import clean, counted, economical, values
+from forgekit.lessons.gates import Counter, clean, counted, counters, economical, values
 from forgekit.lessons.gates.asked import as_asked, stated
 
 from ..practice import limited
@@ -22,7 +22,11 @@ from ..transposing import (
 __all__ = ["EXERCISE"]
 
 _SIZE = (96, 128)
-_FRUGAL = economical(case, [_SIZE, (95, 120)], waste={"threads": 1})
+_FRUGAL = economical(
+    case, [_SIZE, (95, 120), (480, 640)], waste={"threads": 1},
+    more=lambda: [(case, (95, 120), "float16")],
+)  # fmt: skip
+_FEWEST = 96 * 128 // 32  # wavefronts of shared loads
 _ASKED = {
     "block": 256,
     "blocks": ("one block per 32 × 64 elements of X", lambda m, n: -(-m // 32) * -(-n // 64)),
@@ -117,6 +121,18 @@ words most rows do not begin at a multiple of 16 bytes. The next exercise needs 
         ),
         *(conflicts(_SIZE, dtype, [], f"Bank conflicts, {dtype}") for dtype in ("int32", "bfloat16")),
         still_coalesced(*_SIZE),
+        counters(
+            case,
+            _SIZE,
+            [
+                Counter(
+                    "shared_load_wavefronts", "wavefronts of shared loads", at_most=_FEWEST,
+                    ideal=_FEWEST, look_at="fk.profile(*{failed})",
+                )
+            ],
+            "float16",
+            name="Whole warps, float16",
+        ),
         as_asked(_FRUGAL.counts, _ASKED, ("m", "n")),
         _FRUGAL,
     ),

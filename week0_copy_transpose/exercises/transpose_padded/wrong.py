@@ -87,4 +87,20 @@ WRONG = (
         "range_constexpr(0, 64, 8)": "range_constexpr(0, 64, 4)",
         "block=(32, 8, 1)": "block=(32, 4, 1)",
     }, "Threads per block: 128"),
+    Wrong("a pitch of 320 and a word", {"64 + elements_a_word": "320 + elements_a_word"}, "with 480×640 float32"),
+    Wrong("strided stores of 16 bits", {
+        _ROUNDS: "    for k in cutlass.range_constexpr(0, 64, 8):\n        r, c = ty + k % 32, tx + k // 32 * 32\n"
+        "        if cutlass.const_expr(elements_a_word == 1):\n            r, c = tx, ty + k\n",
+        _PREDICATE: "if row0 + r < M and col0 + c < N:",
+        _STORE: "mY[col0 + c, row0 + r] = sX[r, c]",
+    }, "with 95×120 float16"),
+    Wrong("half a warp of 16 bits after the other", {
+        "64 + elements_a_word": "65 if elements_a_word == 1 else 68",
+        "        " + _PREDICATE + "\n            " + _STORE: (
+            "        for half in cutlass.range_constexpr(elements_a_word):\n"
+            "            mine = tx // 16 == half or elements_a_word == 1\n"
+            "            if mine and col0 + ty + k < N and row0 + tx < M:\n"
+            "                " + _STORE
+        ),
+    }, "Wavefronts of shared loads: 768"),
 )  # fmt: skip

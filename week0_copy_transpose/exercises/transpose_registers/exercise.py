@@ -90,6 +90,14 @@ def _multiples(m: int, n: int) -> tuple[int, int]:
     return (m + 7) // 8 * 8, (limited(m, n)[1] + 7) // 8 * 8
 
 
+def _wide(kind: str) -> Counter:
+    """Return the gate that rejects narrower accesses in blocks that are not full."""
+    return Counter(
+        FACTS[f"{kind}_bytes"].measure, f"bytes per {kind} (mean, weighted by bytes)",
+        at_least=16, ideal=16, look_at=_SEE.format(kind),
+    )  # fmt: skip
+
+
 def _requests(kind: str) -> Counter:
     verb = {"load": "reads", "store": "writes"}[kind]
     return Counter(
@@ -184,6 +192,7 @@ elements. Sizes that are not multiples of eight still need the shared tile.
             "float16",
             name="16 bytes per access",
         ),
+        counters(_case, (40, 72), [_wide("load"), _wide("store")], "bfloat16", name="In every block"),
         counters(
             _case,
             _SIZE,
@@ -219,7 +228,7 @@ elements. Sizes that are not multiples of eight still need the shared tile.
             "float16",
             name="In registers",
         ),
-        economical(_case, [_SIZE], "float16", waste={"threads": 1}),
+        economical(_case, [_SIZE, (1000, 1096)], "float16", waste={"threads": 1}),
         large_calls(_case, [(8, 8)], "float16", _multiples),
     ),
     praise="512 bytes per request, and no thread waits for another.",

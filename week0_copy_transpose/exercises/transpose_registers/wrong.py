@@ -68,4 +68,17 @@ WRONG = (
         {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
         "a thread moves",
     ),
+    Wrong(
+        "the lowest blocks element by element",
+        {
+            _LOAD: "            for c in cutlass.range_constexpr(8):\n"
+            "                if by * 32 + 32 > M:\n"
+            "                    rX[r, c] = mX[i * 8 + r, j * 8 + c]\n"
+            "            if by * 32 + 32 <= M:\n"
+            "                cute.autovec_copy(gX[r, None], rX[r, None])\n"
+        },
+        "with 40×72 bfloat16",
+    ),
+    Wrong("a grid 1.4 times as large", {"cute.ceil_div(mX.shape[0], 32)": "cute.ceil_div(mX.shape[0], 23)"},
+          "with 1000×1096 float16; the limit is"),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import Counter, clean, counted, counters, economical, looks_like, values
+from forgekit.lessons.gates.asked import as_asked, stated
 
 from ..practice import limited
 from ..transposing import (
@@ -20,6 +21,11 @@ __all__ = ["EXERCISE"]
 
 _SIZE = (96, 128)
 _TILE_BYTES = 32 * 64 * 4
+_FRUGAL = economical(case, [_SIZE, (95, 120)], waste={"threads": 1})
+_ASKED = {
+    "block": 256,
+    "blocks": ("one block per 32 × 64 elements of X", lambda m, n: -(-m // 32) * -(-n // 64)),
+}
 
 
 def _one_sided(tile: Any, stored: bool) -> Any:
@@ -60,7 +66,8 @@ EXERCISE = Exercise(
 Use the 32 × 64 tile again, in float32 and with no more shared memory than its 8,192 bytes. Make
 `layout_s` conflict-free. (You may instead leave the layout unchanged and compute the XOR in the
 indices yourself, with `^`.)
-""",
+"""
+    + stated(_ASKED),
     hints=(
         "The offset of element (row, column) is 64 · row + column. Write it in binary. Which bits "
         "select the bank? Which bits change from lane to lane when a warp reads a column?",
@@ -125,10 +132,10 @@ specific to one tile *and* one element size.
             [
                 Counter(
                     lambda p: p.shared_bytes, "bytes of shared memory per block", at_most=_TILE_BYTES,
-                    ideal=_TILE_BYTES,
+                    at_least=_TILE_BYTES, ideal=_TILE_BYTES,
                     misconceptions=[
                         counted(
-                            lambda p: True,
+                            lambda p: p.shared_bytes > _TILE_BYTES,
                             "the block allocates more than one tile without padding. A swizzle "
                             "exchanges elements within the tile and needs no extra space.",
                         ),
@@ -138,7 +145,8 @@ specific to one tile *and* one element size.
             name="No padding",
         ),
         still_coalesced(*_SIZE),
-        economical(case, [_SIZE, (95, 120)], waste={"threads": 1}),
+        _FRUGAL,
+        as_asked(_FRUGAL.counts, _ASKED, ("m", "n")),
     ),
     praise="The same tile has no bank conflicts now.",
 )  # fmt: skip

@@ -45,4 +45,43 @@ WRONG = (
     Wrong("doubled grid", {"cute.ceil_div(mX.shape[0], 32)": "2 * cute.ceil_div(mX.shape[0], 32)"},
           "a thread moves"),
     Wrong("padded by two", {_SWIZZLE: "cute.make_layout((32, 64), stride=(66, 1))"}, "16 of the 32 banks Next:"),
+    Wrong("32 × 4 threads", {
+        "range_constexpr(0, 32, 8)": "range_constexpr(0, 32, 4)",
+        "range_constexpr(0, 64, 8)": "range_constexpr(0, 64, 4)",
+        "block=(32, 8, 1)": "block=(32, 4, 1)",
+    }, "Threads per block: 128"),
+    Wrong("64 rows and 32 columns", {
+        "by * 32, bx * 64": "by * 64, bx * 32",
+        "((32, 64), stride=(64, 1))": "((64, 32), stride=(32, 1))",
+        "(5, 0, 6)": "(5, 0, 5)",
+        "range_constexpr(0, 32, 8)": "range_constexpr(0, 64, 8)",
+        "range_constexpr(0, 64, 32)": "range_constexpr(1)",
+        "    for k in cutlass.range_constexpr(0, 64, 8):\n        " + _PREDICATE + "\n            " + _STORE:
+            "    for k in cutlass.range_constexpr(0, 32, 8):\n        for r in cutlass.range_constexpr(0, 64, 32):\n"
+            "            if col0 + ty + k < N and row0 + tx + r < M:\n"
+            "                mY[col0 + ty + k, row0 + tx + r] = sX[tx + r, ty + k]",
+        "mX.shape[1], 64), cute.ceil_div(mX.shape[0], 32)": "mX.shape[1], 32), cute.ceil_div(mX.shape[0], 64)",
+    }, "one block per 32 × 64 elements of X: 6 blocks"),
+    Wrong("half a tile after the other", {
+        "((32, 64), stride=(64, 1))": "((32, 32), stride=(32, 1))",
+        "(5, 0, 6)": "(5, 0, 5)",
+        """    for k in cutlass.range_constexpr(0, 32, 8):
+        for c in cutlass.range_constexpr(0, 64, 32):
+            if row0 + ty + k < M and col0 + tx + c < N:
+                sX[ty + k, tx + c] = mX[row0 + ty + k, col0 + tx + c]
+    cute.arch.sync_threads()
+    for k in cutlass.range_constexpr(0, 64, 8):
+        if col0 + ty + k < N and row0 + tx < M:
+            mY[col0 + ty + k, row0 + tx] = sX[tx, ty + k]
+""": """    for c in cutlass.range_constexpr(0, 64, 32):
+        for k in cutlass.range_constexpr(0, 32, 8):
+            if row0 + ty + k < M and col0 + tx + c < N:
+                sX[ty + k, tx] = mX[row0 + ty + k, col0 + tx + c]
+        cute.arch.sync_threads()
+        for k in cutlass.range_constexpr(0, 32, 8):
+            if col0 + c + ty + k < N and row0 + tx < M:
+                mY[col0 + c + ty + k, row0 + tx] = sX[tx, ty + k]
+        cute.arch.sync_threads()
+""",
+    }, "needed at least 8,192"),
 )  # fmt: skip

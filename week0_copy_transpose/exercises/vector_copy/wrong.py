@@ -53,10 +53,16 @@ WRONG = (
     Wrong("at most 1,024 blocks", {"blocks = cute.ceil_div(cute.ceil_div(mX.shape[0], vec), 128)":
                                    "blocks = cutlass.min(cute.ceil_div(cute.ceil_div(mX.shape[0], vec), 128), 1024)"},
           "With 1048576 elements"),
-    Wrong("the last whole vector with the rest", {
-        "    if i < n // vec:\n        gY[(None, i)].store(gX[(None, i)].load())\n    if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]\n": "    whole = max(n // vec - 1, 0)\n    if i < whole:\n        gY[(None, i)].store(gX[(None, i)].load())\n    if i < n - whole * vec:\n        mY[whole * vec + i] = mX[whole * vec + i]\n",
-    }, "Load requests: 5 with 500 elements of float32"),
-    Wrong("the last block copies elements", {
-        "    if i < n // vec:\n        gY[(None, i)].store(gX[(None, i)].load())\n    if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]\n": "    last = n // (128 * vec)\n    if bidx < last:\n        gY[(None, i)].store(gX[(None, i)].load())\n    else:\n        for k in cutlass.range_constexpr(vec):\n            j = last * 128 * vec + k * 128 + tidx\n            if j < n:\n                mY[j] = mX[j]\n",
-    }, "Load requests: 16 with 500 elements of float32"),
+    Wrong("the last whole vector with the rest, if there is one", {
+        "    if i < n // vec:\n        gY[(None, i)].store(gX[(None, i)].load())\n    if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]\n": "    whole = n // vec\n    if n % vec > 0:\n        whole = max(whole - 1, 0)\n    if i < whole:\n        gY[(None, i)].store(gX[(None, i)].load())\n    if i < n - whole * vec:\n        mY[whole * vec + i] = mX[whole * vec + i]\n",
+    }, "15.8 with 503 elements of float32"),
+    Wrong("the last block copies elements, unless all vectors are whole", {
+        "    if i < n // vec:\n        gY[(None, i)].store(gX[(None, i)].load())\n    if i < n % vec:\n        mY[n // vec * vec + i] = mX[n // vec * vec + i]\n": "    last = n // (128 * vec)\n    if bidx < last or n % vec == 0:\n        if i < n // vec:\n            gY[(None, i)].store(gX[(None, i)].load())\n    else:\n        for k in cutlass.range_constexpr(vec):\n            j = last * 128 * vec + k * 128 + tidx\n            if j < n:\n                mY[j] = mX[j]\n",
+    }, "): 4 with 503 elements of float32"),
+    Wrong("eight elements in Float16 alone", {
+        "    vec = cutlass.const_expr(128 // mX.element_type.width)  # elements in 16 bytes":
+            "    vec = 8 if mX.element_type == cutlass.Float16 else 4",
+        "    vec = cutlass.const_expr(128 // mX.element_type.width)\n    blocks":
+            "    vec = 8 if mX.element_type == cutlass.Float16 else 4\n    blocks",
+    }, "with 4099 elements of bfloat16"),
 )  # fmt: skip

@@ -107,7 +107,7 @@ elements, each load request fetches a fifth sector.
         (420, 3, -130, -1),
         (3, 5, -9, -10),
     ],
-    count=[(30, 480, 5, 8), (200, 2060, 77, 131)],
+    count=[(30, 480, 5, 8), (200, 2060, 77, 131), (100, 510, 75, -128)],
     dtypes=("float32", "float16"),
     legal=lambda m, n, top, left: (
         *limited(m, n),

@@ -84,4 +84,12 @@ WRONG = (
         {"column < mX.shape[1]": "column < min(mX.shape[1], 1024)"},
         "m = 1, n = 1,448, top = 0, left = 300",
     ),
+    Wrong(
+        "an element of x for every thread",
+        {
+            f"        {INSIDE}\n            value = mX[row, column]\n": "        near = min(max(row, 0), mX.shape[0] - 1), min(max(column, 0), mX.shape[1] - 1)\n"
+            f"        nearest = mX[near]\n        {INSIDE}\n            value = nearest\n"
+        },
+        "with m = 100, n = 510, top = 75, left = -128",
+    ),
 )

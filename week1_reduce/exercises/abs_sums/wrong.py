@@ -30,4 +30,13 @@ WRONG = (
     Wrong("tail times 0 for other pieces", {
         "    if j < n and j // 1024 == piece:\n        value = mX[j].to(Float32)\n        total += cute.arch.fmax(value, -value)": "    if j < n:\n        mine = Float32(0.0)\n        if j // 1024 == piece:\n            mine = Float32(1.0)\n        value = mX[j].to(Float32)\n        total += cute.arch.fmax(value, -value) * mine",
     }, "NaN: 2 in actual, 0 in expected"),
+    Wrong("tail added in the type of x", {TAIL: """    if lane == 0 and n // 1024 == piece and n % vec > 0:
+        rest = mX.element_type(0.0)
+        for j in range(n // vec * vec, n):
+            value = mX[j]
+            if value < mX.element_type(0.0):
+                value = -value
+            rest = rest + value
+        total += rest.to(Float32)
+"""}, "With n = 1,030, float16, the result is wrong"),
 )  # fmt: skip

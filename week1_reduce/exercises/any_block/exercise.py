@@ -34,7 +34,7 @@ If you round the half up, ⌈log₂ n⌉ rounds suffice for any n. `left` is a P
 known at compile time, so the compiler unrolls the rounds, and their bounds are constants. Block
 sizes are often powers of two, but the remainder at the end of a row or a grid rarely is.
 """,
-    asked={"block": 96, "sharing": 3, "barriers": 7},
+    asked={"block": 96, "sharing": 3, "barriers": 7, "bank_conflicts": 0},
     entry="any_block",
     inputs=lambda draw, m, n: (draw.fractions(m, n).abs() + 1,),
     result=lambda x: x.sum(1),

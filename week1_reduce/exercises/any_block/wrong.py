@@ -22,4 +22,5 @@ WRONG = (
         "make_layout(96)": "make_layout(64)",
         "    total = Float32(0.0)\n    for n in range(tidx, mX.shape[1], 96):\n        total += mX[row, n].to(Float32)\n    sSum[tidx] = total\n    left = 96": "    if tidx < 64:\n        total = Float32(0.0)\n        for n in range(tidx, mX.shape[1], 64):\n            total += mX[row, n].to(Float32)\n        sSum[tidx] = total\n    left = 64",
     }, "Warps per block that share the loads: 2"),
+    Wrong("words 8 bytes apart", {"make_layout(96), 16)": "make_layout(96, stride=2), 16)"}, "asks for no bank conflicts"),
 )  # fmt: skip

@@ -43,6 +43,7 @@ CASES = (
     ((64, 500, F32), "there are few blocks, but 125 vectors are fewer than 256: do not add threads."),
     ((2104, 1024, F32), "263 blocks are too few, and 256 vectors are one per thread."),
     ((100_000, 512, torch.float64), "16 bytes are 2 elements of float64, so this row has 256 vectors."),
+    ((100_000, 2048, torch.int8), "16 bytes are 16 elements of int8, so this row has 128 vectors."),
     ((70, 524_288, F32), "264 blocks for 70 rows allow only 3 parts per row, fewer than four."),
     ((22, 524_288, F32), "264 blocks for 22 rows allow 12 parts per row."),
     ((1, 4_194_304, F32), "264 blocks for one row allow 264 parts, and the row has enough vectors."),

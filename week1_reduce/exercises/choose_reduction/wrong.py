@@ -48,4 +48,8 @@ WRONG = (
     Wrong("fewer than 66 rows for parts", {PARTS: f"{PARTS} * (m < 66)"}, "allow exactly 4 parts"),
     Wrong("a list", {"return threads, max(parts, 1)": "return [threads, max(parts, 1)]"},
           "gives [8, 1]; needed (8, 1). [ ]"),
+    Wrong("8 elements in types of at most two bytes", {"n * dtype.itemsize // 16": "n // min(8, 16 // dtype.itemsize)"},
+          "16 elements of int8"),
+    Wrong("a table of types", {"vectors = n * dtype.itemsize // 16": "import torch\n\n    vectors = n // {torch.float32: 4, torch.float16: 8, "
+          "torch.bfloat16: 8, torch.float64: 2}[dtype]"}, "raised KeyError"),
 )  # fmt: skip

@@ -68,6 +68,12 @@ WRONG = (
     start = cutlass.Int32(0) if rank == 0 else fifth * (rank + 1)
     end = fifth * (rank + 2) if rank < 3 else mX.shape[1]
     for n in range(start + tidx, end, 128):"""}, "they share the columns evenly"),
+    Wrong("rows of at most 512 for block 0", {"    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n": """    first, step = rank * 128 + tidx, 512
+    if mX.shape[1] <= 512:
+        step = 128
+        first = tidx if rank == 0 else mX.shape[1]
+    for n in range(first, mX.shape[1], step):
+"""}, "With m = 2, n = 505, float32, 1 of 4 blocks"),
 )  # fmt: skip
 
 EQUIVALENT = {"line 17: no predicate": "all threads of a block send the same sum to the same place"}

@@ -18,4 +18,9 @@ ALTERNATIVES = (
             "            part = s - total\n"
             "            lost = (total - (s - part)) + (value - part)\n",
     }),
+    Wrong("blocks of 1,024", {
+        "bidx * 128 + tidx": "bidx * 1024 + tidx",
+        "(128, 1, 1)": "(1024, 1, 1)",
+        "ceil_div(mX.shape[0], 128)": "ceil_div(mX.shape[0], 1024)",
+    }),
 )  # fmt: skip

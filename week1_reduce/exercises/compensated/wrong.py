@@ -59,4 +59,12 @@ WRONG = (
         },
         "With m = 5, n = 1,025, float32, the result is wrong",
     ),
+    Wrong(
+        "the last n % 4 elements not compensated",
+        {
+            "        for n in range(mX.shape[1]):\n": "        whole = mX.shape[1] // 4 * 4\n        for n in range(whole):\n",
+            "        mY[row] = total\n": "        for n in range(whole, mX.shape[1]):\n            total += mX[row, n]\n        mY[row] = total\n",
+        },
+        "With m = 3, n = 31, float32, the result is wrong",
+    ),
 )

@@ -55,7 +55,7 @@ per element and the warp reduces once, at the end.
     entry="count_equal",
     inputs=_inputs,
     result=lambda x, v: (x == v).sum(1).int(),
-    sizes=[(2, 4), (1, 1), (5, 31), (4, 1000), (7, 33), (1, 70_000), (9, 100), (3, 64), (2, 2), (3, 3)],
+    sizes=[(5, 4), (1, 1), (5, 31), (4, 1000), (7, 33), (1, 70_000), (9, 100), (3, 64), (2, 2), (3, 3)],
     count=[(5, 100), (192, 300)],
     dtypes=("int32",),
     exact=True,

@@ -1,9 +1,22 @@
 """Puzzle week1/count_positive: a counter in memory to which every block adds once."""
 
+import numpy as np
 import torch
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import puzzle
+
+from ..shares import shared
+
+
+def _equal_shares(block, thread):
+    """Each piece of 2,048 columns has a block of its own, all of whose threads load elements."""
+    pieces = [row[k : k + 2048] for row in block for k in range(0, block.shape[1], 2048)]
+    if len({p[0] for p in pieces}) < len(pieces) or any((p != p[0]).any() for p in pieces):
+        return "some block does not load exactly the 2,048 columns of one piece of a row."
+    if (loading := len(np.unique(thread[0, :2048]))) < 256:
+        return f"only {loading} of a block's 256 threads load elements."
+    return ""
 
 
 def _inputs(draw, m, n):
@@ -60,5 +73,6 @@ helps because memory performs atomics on the same address one after another.
         looks_like(lambda x, y: y.new_zeros(len(y)), "the counts are 0: does the kernel clear y "
                    "after counting, or does no block add to it?"),
     ],
+    more=lambda make: (shared(make, (2, 5000), "block", _equal_shares),),
     praise="Many blocks, one counter, and the same count every time.",
 )  # fmt: skip

@@ -21,7 +21,7 @@ WRONG = (
     Wrong("added plainly", {ADD: "        mY[row] = mY[row] + count"}, "writes mY[0] of mY: int32 (1,), which"),
     Wrong("an atomic per warp", {BLOCK: "    if tidx % 32 == 0:\n"}, "asks for one atomic per block"),
     Wrong("the negative ones", {"> 0.0": "< 0.0"}, "the negative elements"),
-    Wrong("all of them", {"            if mX[row, n] > 0.0:": "            if mX[row, n] > -100.0:"},
+    Wrong("all of them", {"            if mX[row, n] > 0.0:\n                count": "            count"},
           "all elements are counted"),
     Wrong("no barrier", {"    cute.arch.sync_threads()\n": ""}, "Race in shared memory"),
     Wrong("zeros counted", {"> 0.0": ">= 0.0"}, "n = 2,048, float32, the result"),
@@ -51,6 +51,12 @@ WRONG = (
         "row = bidx * 256 + tidx\n    if row < mY.shape[0]:": "row = bidx\n    if tidx == 0:",
         "few = (cute.ceil_div(rows, 256), 1, 1)": "few = (rows, 1, 1)",
     }, "with m = 513, n = 33, float32; the limit is"),
+    Wrong("half of the warps load", {
+        "    for k in cutlass.range_constexpr(8):\n        n = piece * 2048 + k * 256 + tidx\n        if n <": "    for k in cutlass.range_constexpr(16):\n        n = piece * 2048 + k * 128 + tidx\n        if tidx < 128 and n <",
+    }, "128 of a block's 256 threads load"),
+    Wrong("every second block counts two pieces", {
+        "range_constexpr(8):\n        n =": "range_constexpr(16):\n        n =", "if n < mX": "if piece % 2 == 0 and n < mX",
+    }, "not load exactly the 2,048 columns"),
     Wrong("eight lanes add to y", {
         "    if tidx == 0:\n        cute.arch.atomic_add(mY.iterator + row, count)": "    if tidx < 8:\n        cute.arch.atomic_add(mY.iterator + row, sCount[tidx])",
     }, "Atomics on global memory: 16"),

@@ -1,13 +1,16 @@
 """Puzzle week1/few_columns: no idle lanes even if a matrix has 3 columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
-from forgekit.lessons.gates import GateError, Group, Submission, looks_like
+from forgekit.lessons.gates import GateError, Group, Submission, economical, looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
 ROWS = 256  # per part
+WASTE = {"store_sectors": None}  # warps may share a row of y
 
 
 def parts_of(x: torch.Tensor) -> torch.Tensor:
@@ -37,6 +40,13 @@ def _every_warp_reads(make) -> Group:
         return "all 8 load, whatever the number of columns"
 
     return Group("Warps that read", run)
+
+
+def _many_columns(make) -> Group:
+    """Return a group that compares the counts for 17 columns with the solution's."""
+    size = (1000, 17)
+    group = economical(make, [size], "float32", more=lambda: [(make, size, "float16")], waste=WASTE)
+    return replace(group, name="17 columns")
 
 
 EXERCISE = puzzle(
@@ -70,10 +80,10 @@ instructions only once per thread; in the loop, only the row advances, by `deep`
     inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=parts_of,
     sizes=[(90, 3), (4, 3), (1, 1), (256, 2), (300, 7), (1000, 3), (257, 32), (31, 31), (600, 5)],
-    count=[(300, 3), (3072, 7)],
+    count=[(300, 3), (2304, 7)],
     legal=lambda m, n: (m, min(32, n)),
-    waste={"store_sectors": None, "shared_bytes": None},  # warps may share a row of y; a strip fits
-    more=lambda make: (_every_warp_reads(make),),
+    waste=WASTE,
+    more=lambda make: (_every_warp_reads(make), _many_columns(make)),
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(

@@ -11,11 +11,11 @@ from forgekit.lessons.puzzle import Draw, puzzle
 
 def _inputs(draw: Draw, m: int, n: int) -> tuple[torch.Tensor]:
     """Return rows of positive and of negative elements in turn. In every eighth row from the fifth
-    and from the sixth on, the last full tile of 128 ends with ∞ or -∞: no factor of 0 removes it
-    from a register."""
+    and from the sixth on, the last vector of the last full tile of 128 ends with ∞ or begins with
+    -∞: no factor of 0 removes it from a register."""
     x = draw.fractions(m, n).abs() + 1
-    for first in (4, 5):
-        x[first::8, max(n // 128 * 128 - 1, 0)] = torch.inf
+    for first, back in ((4, 1), (5, 4)):
+        x[first::8, max(n // 128 * 128 - back, 0)] = torch.inf
     x[1::2] *= -1
     return (x,)
 
@@ -30,34 +30,35 @@ def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _filled_first(submission: Submission) -> str:
-    """Refuse a tensor that is loaded outside any `if` before the first line that fills it. The PTX
-    cannot show this, because the compiler replaces the undefined registers."""
+    """Refuse a tensor that is loaded outside any `if` before the first line of the same function
+    that fills it. The PTX cannot show this, because the compiler replaces the undefined registers."""
     try:
         tree = ast.parse(source_of(submission.value))
     except SyntaxError:  # a cell with a magic
         return ""
     chosen = {n for c in ast.walk(tree) if isinstance(c, ast.If | ast.IfExp) for n in ast.walk(c)}
-    first: dict[tuple[str, str], int] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="load")):
-                kind = "" if node in chosen else "load"
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="fill" | "store")):
-                kind = "fill"
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
-                kind = "fill"
-            case _:
-                continue
-        first[name, kind] = min(node.lineno, first.get((name, kind), node.lineno))
-    for (name, kind), line in first.items():
-        if kind == "load" and line < first.get((name, "fill"), 0):
-            raise GateError(
-                f"`{name}` is loaded in a line above the first one that fills it.",
-                "in the first tile of a row, the registers of a lane without a vector were never "
-                "written. Their values are undefined; the sums are right only because the "
-                "compiler chose 0 for them.",
-                f"Fill `{name}` before the copy.",
-            )
+    for function in (f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)):
+        first: dict[tuple[str, str], int] = {}
+        for node in ast.walk(function):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="load")):
+                    kind = "" if node in chosen else "load"
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="fill" | "store")):
+                    kind = "fill"
+                case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                    kind = "fill"
+                case _:
+                    continue
+            first[name, kind] = min(node.lineno, first.get((name, kind), node.lineno))
+        for (name, kind), line in first.items():
+            if kind == "load" and line < first.get((name, "fill"), 0):
+                raise GateError(
+                    f"`{name}` is loaded in a line above the first one that fills it.",
+                    "in the first tile of a row, the registers of a lane without a vector were "
+                    "never written. Their values are undefined; the sums are right only because "
+                    "the compiler chose 0 for them.",
+                    f"Fill `{name}` before the copy.",
+                )
     return "before they are read"
 
 
@@ -83,7 +84,7 @@ their previous vector again. The fix costs four moves per vector.
     entry="fix_the_tail",
     inputs=_inputs,
     result=lambda x: x.sum(1),
-    sizes=[(1, 128), (2, 1000), (1, 132), (3, 200), (33, 252), (1, 300_000), (7, 1024), (5, 4)],
+    sizes=[(1, 128), (2, 1000), (1, 300_000), (1, 132), (3, 200), (33, 252), (7, 1024), (5, 4)],
     count=[(5, 64), (64, 1000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},

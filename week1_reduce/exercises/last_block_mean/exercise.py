@@ -2,12 +2,14 @@
 
 import re
 
+import numpy as np
 import torch
 
 from forgekit.lessons.gates import GateError, Group, Submission, looks_like
 from forgekit.lessons.puzzle import puzzle
 
 from ..across_blocks import fenced
+from ..shares import shared
 
 
 def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -16,16 +18,22 @@ def _means(x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     return parts, x.mean(1)
 
 
+def _no_idle_threads(block: np.ndarray, thread: np.ndarray) -> str:
+    loading = len(np.unique(thread))
+    return f"only {loading} of a block's 256 threads load elements." if loading < 256 else ""
+
+
 def _always_the_same(make) -> Group:
     """Return a group in which a different block is last in each run, and no bit may differ."""
 
     def run(submission: Submission) -> str:
         from forgekit.checking.sanitize import in_another_order
 
-        case = make(3, 5000, dtype=torch.float32)
+        case = make(1, 100_000, dtype=torch.float32)  # the parts occupy several warps
         kernel, args = submission.compiled(case), tuple(submission.arguments(case).values())
-        args[0][:, :1024] *= 4096.0
-        args[0][:, 1024:2048] = -args[0][:, :1024]  # numbers that a large part swallows are lost
+        for k in range(0, 96 * 1024, 32 * 1024):  # numbers that a large part swallows are lost
+            args[0][:, k : k + 1024] *= 4096.0
+            args[0][:, k + 1024 : k + 2048] = -args[0][:, k : k + 1024]
         (first, _), *others = (in_another_order(kernel, args, [], seed) for seed in range(4))
         for after, _ in others:
             if torch.equal(after[2], first[2]) and not torch.equal(after[3], first[3]):
@@ -90,5 +98,8 @@ time does not matter.
         looks_like(lambda x, count, part, y: (None, x[:, : 256 * 1024].double().sum(1) / x.shape[1]),
                    "y includes only the first 256 pieces."),
     ],
-    more=lambda make: (fenced(make, (1, 2048)), _always_the_same(make)),
+    more=lambda make: (
+        fenced(make, (1, 2048)), _always_the_same(make),
+        shared(make, (1, 1024), "thread", _no_idle_threads),
+    ),
 )  # fmt: skip

@@ -42,6 +42,11 @@ WRONG = (
     Wrong("no block is last", {"if sTicket[0] == pieces - 1:": "if sTicket[0] == pieces:"}, "no thread stores to mY"),
     Wrong("begins with its own part", {"mPart[row, k]": "mPart[row, (k + piece) % pieces]"},
           "added depends on the order of the blocks"),
+    Wrong("half of the lanes load", {"    for k in cutlass.range_constexpr(4):\n        n = piece * 1024 + k * 256 + tidx\n        if n <":
+          "    for k in cutlass.range_constexpr(8):\n        n = piece * 1024 + k * 128 + tidx // 32 * 16 + tidx % 32\n        if tidx % 32 < 16 and n <"},
+          "128 of a block's 256 threads load"),
+    Wrong("from the last part if the last block has an odd piece", {
+          "mPart[row, k]": "mPart[row, k if piece % 2 == 0 else pieces - 1 - k]"}, "n = 100,000, float32, y["),
     Wrong(
         "an addition with the block's scope",
         {"Int32(1))\n": "Int32(1), scope=\"cta\")\n"},

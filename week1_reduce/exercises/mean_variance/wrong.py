@@ -89,4 +89,21 @@ WRONG = (
         },
         "threads load 135 elements of mX more than once",
     ),
+    Wrong(
+        "two passes if a row has more than 1,024 elements",
+        {
+            "        for n in range(lane, mX.shape[1], 32):\n": "        once = mX.shape[1] if mX.shape[1] <= 1024 else 0\n        for n in range(lane, once, 32):\n",
+            "    for k in cutlass.range_constexpr(5):\n": """    if row < mX.shape[0] and mX.shape[1] > 1024:
+        total = Float32(0.0)
+        for n in range(lane, mX.shape[1], 32):
+            total += mX[row, n]
+            count += 1.0
+        mean = total / count
+        for n in range(lane, mX.shape[1], 32):
+            m2 += (mX[row, n] - mean) * (mX[row, n] - mean)
+    for k in cutlass.range_constexpr(5):
+""",
+        },
+        "threads load 9,998 elements of mX more than once",
+    ),
 )

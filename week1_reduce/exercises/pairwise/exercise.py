@@ -73,8 +73,9 @@ def _levels(n: int) -> int:
 
 def _endless(*_):
     raise GateError(
-        "pairwise has not returned after 5 s, so its loop probably never ends.",
-        look_at="Print the length of the list in each round.",
+        "pairwise has not returned after 5 s.",
+        "either a loop never ends, or the function does much more than n − 1 additions.",
+        "Print the length of the list in each round.",
     )
 
 
@@ -115,7 +116,7 @@ def _depth(submission: Submission) -> str:
             )
         if got.depth > most:
             chain = _called(function, [Counted((k,)) for k in range(33)], 33).depth == 32
-            says = "it adds the numbers one after another." if chain else ""
+            says = "it adds 33 numbers one after another." if chain else ""
             raise GateError(
                 f"One of {n} numbers passes through {got.depth} additions; a tree needs {most}.",
                 says,
@@ -159,6 +160,7 @@ EXERCISE = Exercise(
     task="""
 Return the sum of a list of n ≥ 1 numbers. Add pairs, then add pairs of their sums, and so on. No
 number may go through more than log₂ n additions, rounded up; adding 0 does not count. Use only `+`.
+A million numbers may take at most 5 s.
 
 Signature: `pairwise(values)`.
 """,

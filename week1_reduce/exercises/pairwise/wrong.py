@@ -42,7 +42,7 @@ SIXTEEN = ROUNDS.replace("while len(values) > 1:", "for _ in range(16):")
 
 WRONG = (
     Wrong("odd one lost", {"pairs + values[len(values) // 2 * 2 :]": "pairs"}, "has no neighbour"),
-    Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds the numbers one after another"),
+    Wrong("one by one", {ROUNDS: ONE_BY_ONE}, "it adds 33 numbers one after another"),
     Wrong("two halves, each one by one", {ROUNDS: TWO_HALVES}, "One of 8 numbers passes through 4"),
     Wrong("a quarter and the rest", {ROUNDS: QUARTER}, "a tree needs 3. [ ] The same"),
     Wrong("no return", {"    return values[0]": ""}, "returns None for 1 number; return"),
@@ -61,5 +61,9 @@ WRONG = (
           "One of 200001 numbers passes through 19 additions; a tree needs 18"),
     Wrong("the loop never ends", {
         "while len(values) > 1:": "while len(values) >= 1:",
-    }, "pairwise has not returned after 5 s, so its loop probably never ends."),
+    }, "pairwise has not returned after 5 s. Why: either a loop"),
+    Wrong("from the front of a list", {ROUNDS: """    values = list(values)
+    while len(values) > 1:
+        values.append(values.pop(0) + values.pop(0))
+    return values[0]"""}, "or the function does much more than n − 1 additions"),
 )  # fmt: skip

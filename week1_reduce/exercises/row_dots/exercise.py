@@ -52,7 +52,7 @@ limit.
     entry="row_dots",
     inputs=_inputs,
     result=lambda a, b: (a * b).sum(1),
-    sizes=[(2, 4), (1, 1), (2, 300), (3, 31), (2, 129), (3, 1025), (2, 33), (3, 200)],
+    sizes=[(2, 4), (1, 1), (3, 300), (3, 31), (2, 129), (3, 1025), (2, 33), (3, 200)],
     count=[(3, 100), (64, 700)],
     dtypes=("float32", "float16"),
     misconceptions=[

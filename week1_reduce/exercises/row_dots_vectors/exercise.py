@@ -1,20 +1,30 @@
 """Puzzle week1/row_dots_vectors: dot products of the rows of two matrices."""
 
+import numpy as np
 import torch
 
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.puzzle import Draw, puzzle
 
-from ..shares import of_lanes
+from ..shares import of_lanes, shared
+
+
+def _all_lanes(block: np.ndarray, thread: np.ndarray) -> str:
+    loading = len(np.unique(thread[0]))
+    return f"only {loading} of a warp's 32 lanes load row 0." if loading < 32 else ""
 
 
 def _pair(draw: Draw, m: int, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return 14-bit and 4-bit numbers, so that sums are exact; every fourth row exchanges them. In every second row, a has only 8
-    bits, and the first and last products are ±90,000, which float16 cannot represent. In the other
-    rows, the first product is −800, so that lane 0 does not have the largest share."""
+    """Return 14-bit and 4-bit numbers, so that sums are exact; every fourth row exchanges them. In
+    every second row, a has only 8 bits, and the first and last products are ±90,000, which float16
+    cannot represent; in every second of these float32 rows, both are 90,000, so that the sum is out
+    of float16's range. In the other rows, the first product is −800, so that lane 0 does not have
+    the largest share."""
     a, b = draw.fractions(m, n), draw.integers(-8, 9, m, n)
     a[::2] = (a[::2] * 32).round() / 32
     a[::2, [0, -1]], b[::2, 0], b[::2, -1] = 300, 300, -300
+    if a.dtype == torch.float32:
+        b[2::4, -1] = 300
     a[1::2, 0], b[1::2, 0] = -100, 8
     a[3::4], b[3::4] = b[3::4], a[3::4].clone()
     return a, b
@@ -62,5 +72,6 @@ with more inputs keeps memory busy more easily.
         looks_like(lambda a, b, y: (a.double() * b).sum(1) + 1, "each result is 1 more than the "
         "sum. Does it start at 0?"),
     ],
+    more=lambda make: (shared(make, (3, 1024), "thread", _all_lanes),),
     praise="Two streams of vectors, one sum.",
 )  # fmt: skip

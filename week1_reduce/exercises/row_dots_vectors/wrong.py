@@ -35,6 +35,10 @@ WRONG = (
           "the task asks for no float64"),
     Wrong("b through bfloat16", {"gB[(None, i)].load().to(Float32)": "gB[(None, i)].load().to(cutlass.BFloat16).to(Float32)"},
           "got -798.5078, expected -798.3447"),
+    Wrong("sums as large as float16 allows", {
+        "            mY[row] = total": "            total = cute.arch.fmin(total, 65504.0)\n            mY[row] = total"}, "got 65504"),
+    Wrong("24 lanes", {"range(lane, cute.size(gA, mode=[1]), 32)": "range(lane if lane < 24 else cute.size(gA, mode=[1]), cute.size(gA, mode=[1]), 24)"},
+          "24 of a warp's 32 lanes"),
     Wrong("twice the grid", {"grid=(blocks": "grid=(2 * blocks"}, "asks for one warp per row"),
     Wrong("only lanes with a vector shuffle", {"        total = cute.arch.warp_reduction(":
           "        if lane < cute.size(gA, mode=[1]):\n            total = cute.arch.warp_reduction("}, "from an inactive lane"),

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 
 import forgekit as fk
 from forgekit.lessons.exercise import Exercise
 from forgekit.lessons.gates import (
     Case,
-    GateError,
-    Group,
     Misconception,
-    Submission,
     clean,
     faster_than_given,
+    large_calls,
     looks_like,
+    read_at_most,
     values,
 )
+from forgekit.lessons.gates.asked import as_asked, stated
 
 __all__ = ["EXERCISE"]
 
@@ -31,20 +29,12 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     return Case((x, y), {1: expected}, f"{m:,}×{n:,}", {0: fk.spec(x, divisible={1: 4})})
 
 
-def _in_one_launch(group: Group) -> Group:
-    """Return the group; before it runs, a call must prove to be one launch."""
+_SIZES = [(1, 3080), (1, 4), (3, 128), (4, 132), (5, 1000), (2, 1024), (7, 1028), (261, 4)]
+_ASKED = {"launches": 1, "doubles": 0}
 
-    def run(submission: Submission) -> str:
-        case = submission.case(_case, (5, 1000), "float32")
-        launches = len(submission.counted(case)[0].launches)
-        if launches != 1:
-            raise GateError(
-                f"Launches: {launches} with {case.label}; the task asks for one.",
-                look_at="fk.profile(*{failed})",
-            )
-        return group.run(submission)
 
-    return replace(group, run=run)
+def _legal(m: int, n: int) -> tuple[int, int]:
+    return m, -(-n // 4) * 4
 
 
 EXERCISE = Exercise(
@@ -52,12 +42,12 @@ EXERCISE = Exercise(
     task="""
 The kernel below computes `y[m] = x[m, 0]² + x[m, 1]² + …` in float32, for rows of whole 16-byte
 vectors. It loads 16 bytes per lane, in whole sectors, with few instructions per byte, so no
-counter shows a fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements,
-without a second launch. The **whole interval** has to lie below half of the given kernel's
+counter shows a fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements, and
+still read each element once. The **whole interval** has to lie below half of the given kernel's
 time. Look at the bounds after each change:
 
-`fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
-""",
+`fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`"""
+    + stated(_ASKED),
     hints=(
         "512 warps share 132 multiprocessors, and each warp has one load of 512 bytes in flight. How many "
         "bytes does that make per multiprocessor?",
@@ -80,9 +70,9 @@ still exceeds the limit. (These times are predicted for an H200, not measured.)
     groups=(
         values(
             _case,
-            sizes=[(1, 3080), (1, 4), (3, 128), (4, 132), (5, 1000), (2, 1024), (7, 1028), (261, 4)],
+            _SIZES,
             drawn=2,
-            legal=lambda m, n: (m, -(-n // 4) * 4),
+            legal=_legal,
             misconceptions=[
                 looks_like(lambda x, y: x.double().sum(1), "the kernel adds the elements, not "
                            "their squares.", rtol=1e-4),
@@ -96,7 +86,10 @@ still exceeds the limit. (These times are predicted for an H200, not measured.)
             ],
         ),
         clean(_case, sizes=[(5, 1000)]),
-        _in_one_launch(faster_than_given(
+        as_asked(lambda: [(_case, (5, 1000), "float32")], _ASKED, ("m", "n")),
+        read_at_most(_case, (5, 1000), {0: 1}),
+        large_calls(_case, _SIZES, "float32", _legal),
+        faster_than_given(
             _case,
             _LARGE,
             beyond=[(1, 300_000)],
@@ -115,7 +108,7 @@ still exceeds the limit. (These times are predicted for an H200, not measured.)
                     lambda e: e.time.bound == "latency" and e.time.us <= 50,
                 ),
             ],
-        )),
+        ),
     ),
     praise="No counter was wrong; too few bytes were in flight.",
 )  # fmt: skip

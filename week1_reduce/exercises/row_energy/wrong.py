@@ -33,6 +33,37 @@ def row_energy(mX: cute.Tensor, mY: cute.Tensor):
     energy_kernel(mX, mY).launch(grid=(4, mX.shape[0], 1), block=(128, 1, 1))
 """
 
+TWICE = """
+
+@cute.kernel
+def energy_kernel(mX: cute.Tensor, mY: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    sSum = cutlass.memory.SmemAllocator().allocate_tensor(Float32, cute.make_layout(8), 16)
+    gX = cute.zipped_divide(mX[row, None], (4,))  # ((4),(N/4))
+    largest, total = Float32(0.0), Float32(0.0)
+    for i in range(tidx, cute.size(gX, mode=[1]), 256):
+        values = gX[(None, i)].load()
+        largest = cutlass.max(largest, (values * values).reduce(cute.ReductionOp.MAX, 0.0, 0))
+    for i in range(tidx, cute.size(gX, mode=[1]), 256):
+        values = gX[(None, i)].load()
+        if largest > 0.0:
+            total += (values * values).reduce(cute.ReductionOp.ADD, 0.0, 0)
+    total = cute.arch.warp_reduction(total, operator.add)
+    if tidx % 32 == 0:
+        sSum[tidx // 32] = total
+    cute.arch.sync_threads()
+    if tidx == 0:
+        for k in range(1, 8):
+            total += sSum[k]
+        mY[row] = total
+
+
+@cute.jit
+def row_energy(mX: cute.Tensor, mY: cute.Tensor):
+    energy_kernel(mX, mY).launch(grid=(mX.shape[0], 1, 1), block=(256, 1, 1))
+"""
+
 WRONG = (
     Wrong("a second launch", text=TWO_LAUNCHES, says="Launches: 2 with 5×1,000"),
     Wrong("another block size", {"(4, 8)": "(4, 1)", "range_constexpr(8)": "range_constexpr(1)",
@@ -60,4 +91,10 @@ WRONG = (
     Wrong("not squared", {"(rX.load() * rX.load())": "rX.load()"}, "adds the elements, not their squares"),
     Wrong("lane 0 alone", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
           "the sums of the other 31 lanes are missing"),
+    Wrong("in float64", {"total = Float32(0.0)": "total = cutlass.Float64(0.0)", "(rX.load() * rX.load()).reduce(cute.ReductionOp.ADD, 0.0, 0)":
+          "cutlass.Float64((rX.load() * rX.load()).reduce(cute.ReductionOp.ADD, 0.0, 0))",
+          "warp_reduction(total,": "warp_reduction(total.to(Float32),"}, "asks for no float64"),
+    Wrong("each row read twice", text=TWICE, says="elements of mX more than once"),
+    Wrong("at most 2,048 blocks", {"    blocks = cute.ceil_div(mX.shape[0], 4)": "    blocks = cutlass.min(cute.ceil_div(mX.shape[0], 4), 2048)"},
+          "With 90,000×4"),
 )  # fmt: skip

@@ -1,7 +1,18 @@
 """Puzzle week1/row_max_vectors: the largest element of each row, 16 bytes at a time."""
 
+import numpy as np
+
 from forgekit.lessons.gates import FINITE_START, looks_like
 from forgekit.lessons.puzzle import puzzle
+
+from ..shares import shared
+
+
+def _every_lane(block, thread):
+    """Return what is wrong if a lane loads nothing of a row that has several vectors per lane."""
+    lanes = len(np.unique(thread[0]))
+    return f"only {lanes} of 32 lanes load elements of row 0." if lanes < 32 else ""
+
 
 EXERCISE = puzzle(
     title="find the largest element with vector loads",
@@ -41,5 +52,6 @@ and does not round, so every kernel computes the same bits.
         looks_like(lambda x, y: x[:, :1].amax(1), "the result is only the first element."),
         looks_like(lambda x, y: x.amin(1), "this is the smallest element."),
     ],
+    more=lambda make: (shared(make, (2, 1024), "thread", _every_lane),),
     praise="A different operator needs a different identity.",
 )  # fmt: skip

@@ -25,4 +25,9 @@ WRONG = (
     Wrong("at most 1,024 rows", {"    if row < mX.shape[0]:": "    if row < min(mX.shape[0], 1024):"}, "all in the last"),
     Wrong("only lanes with a vector shuffle", {"        best = cute.arch.warp_reduction(":
           "        if lane < cute.size(gX, mode=[1]):\n            best = cute.arch.warp_reduction("}, "from an inactive lane"),
+    Wrong("half of the lanes load", {LOOP: """        if lane < 16:
+            for i in range(lane, cute.size(gX, mode=[1]), 16):
+                values = gX[(None, i)].load().to(Float32)
+                best = cute.arch.fmax(best, values.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
+"""}, "only 16 of 32 lanes load elements of row 0"),
 )  # fmt: skip

@@ -1,8 +1,17 @@
 """Puzzle week1/row_prefix: a prefix sum of rows of any length, piece by piece."""
 
+import numpy as np
+
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import coloured, picture
 from forgekit.lessons.puzzle import puzzle
+
+from ..shares import shared
+
+
+def _all_lanes(block, thread):
+    loading = len(np.unique(thread[0]))
+    return f"only {loading} of a warp's 32 lanes load row 0." if loading < 32 else ""
 
 
 def _pieces(x):
@@ -42,6 +51,7 @@ another. With a few long rows, most of a GPU is idle. Decoupled look-back (Merri
         looks_like(lambda x, y: _pieces(x), "each piece restarts at 0: no sum is carried over."),
         looks_like(lambda x, y: x.double().cumsum(1) - x, "each sum lacks its own element: this is the *exclusive* prefix sum."),
     ],
+    more=lambda make: (shared(make, (3, 256), "thread", _all_lanes),),
     given=picture(
         "pieces of 4 (instead of 32) with the sum carried into each piece",
         {"x": [coloured([3, 1, 4, 1, 5, 9, 2, 6, 5], {k: k // 4 for k in range(9)})],

@@ -36,7 +36,7 @@ Signature: `row_range(x, y)`.
 Two values need only one barrier, because the block waits for both at once. A kernel that fuses
 two reductions also reads the row once instead of twice, and reading takes most of the time.
 """,
-    asked={"work": "one block per row", "block": 256, "barriers": 1, "shared_bytes": 128},
+    asked={"work": "one block per row", "block": 256, "sharing": 8, "barriers": 1, "shared_bytes": 128},
     entry="row_range",
     inputs=_inputs,
     result=lambda x: x.amax(1) - x.amin(1),
@@ -47,11 +47,11 @@ two reductions also reads the row once instead of twice, and reading takes most 
     misconceptions=[
         looks_like(lambda x, y: x.amax(1), "this is only the largest element: the kernel does "
                    "not subtract the smallest, or takes it to be 0."),
+        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "0 counts "
+                   "as an element of the maximum, which must begin and be filled up with −∞."),
         looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1).clamp(max=0), "0 "
                    "counts as an element: a maximum must begin and be filled up with −∞, and "
                    "a minimum with ∞."),
-        looks_like(lambda x, y: x.double().amax(1).clamp(min=0) - x.amin(1), "0 counts "
-                   "as an element of the maximum, which must begin and be filled up with −∞."),
         looks_like(lambda x, y: x.double().amin(1) - x.amax(1), "this is the smallest minus the "
                    "largest."),
         looks_like(lambda x, y: x[:, :1].double().amax(1) * 0, "every result is 0, as if the kernel subtracted equal "

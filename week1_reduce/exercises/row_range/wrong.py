@@ -31,6 +31,8 @@ WRONG = (
           "    if tidx % 32 == 0:\n        sMax[tidx // 32], sMin[tidx // 32] = high, low\n    cute.arch.sync_threads()\n    if tidx < 32:\n        high, low = -Float32.inf, Float32.inf\n        if tidx < 8:\n            high, low = sMax[tidx], sMin[tidx]\n": "    if tidx < 32:\n",
           "block=(256, 1, 1)": "block=(32, 1, 1)"}, "asks for 256 threads per block"),
     Wrong("begins at -3.3e38", {"    high, low = -Float32.inf, Float32.inf\n    for": "    high, low = Float32(-3.3e38), Float32.inf\n    for"}, "got 9.543888e+36, expected 5.225966e+35"),
+    Wrong("four warps read", {"    for n in range(tidx, mX.shape[1], 256)": "    for n in range(tidx if tidx < 128 else mX.shape[1], mX.shape[1], 128)"},
+          "Warps per block that share the loads: 4"),
 )  # fmt: skip
 
 EQUIVALENT = {

@@ -35,6 +35,13 @@ WRONG = (
         "Nothing wasted",
     ),
     Wrong(
+        "half of the lanes",
+        {
+            "range(mStarts[segment] + lane, mStarts[segment + 1], 32)": "range(mStarts[segment] + lane, mStarts[segment + 1] if lane < 16 else 0, 16)"
+        },
+        "with segments = 192, longest = 1,500, float32; the limit",
+    ),
+    Wrong(
         "adds in float16",
         {"total += mX[n]": "total = (total + mX[n]).to(cutlass.Float16).to(Float32)"},
         "float32, the result is wrong",

@@ -15,4 +15,9 @@ ALTERNATIVES = (
         "mX.shape[0], 16)": "mX.shape[0], 32)",
         "(128, 1, 1)": "(256, 1, 1)",
     }),
+    Wrong("1,024 threads per block", {
+        "bidx * 16": "bidx * 128",
+        "mX.shape[0], 16)": "mX.shape[0], 128)",
+        "(128, 1, 1)": "(1024, 1, 1)",
+    }),
 )  # fmt: skip

@@ -8,10 +8,10 @@ from forgekit.lessons.puzzle import puzzle
 EXERCISE = puzzle(
     title="share a warp among four rows",
     task="""
-Add up rows that are too short to fill a warp; four rows share each warp. There may be any
-number of rows. Longer rows must also be right. N is a multiple of 8, so a row consists of whole 16-byte vectors, perhaps fewer than
-eight.
-The types are float32 and float16; add in float32.
+Add up rows that are too short to fill a warp; four rows share each warp. The launch has eight
+threads per row, and no block beyond those that these threads need. There may be any
+number of rows. Longer rows must also be right. N is a multiple of 8, so a row consists of whole
+16-byte vectors, perhaps fewer than eight. The types are float32 and float16; add in float32.
 
 Signature: `short_rows(x, y)`.
 """,
@@ -34,7 +34,7 @@ million such rows, an H200 took 0.067 ms with `eight_lanes` and 0.162 ms with `v
     inputs=lambda draw, m, n: (draw.fractions(m, n),),
     result=lambda x: x.sum(1),
     sizes=[(4, 8), (16, 64), (1, 8), (3, 64), (33, 40), (7, 128), (129, 24), (31, 1000)],
-    count=[(5, 64), (640, 64)],
+    count=[(5, 64), (640, 24), (640, 200)],
     dtypes=("float32", "float16"),
     legal=lambda m, n: (m, max(8, n // 8 * 8)),
     promise={0: {1: 8}},

@@ -45,4 +45,24 @@ WRONG = (
     Wrong("a sum of 32 lanes", {", threads_in_group=8": ""}, "this is the sum of four rows"),
     Wrong("rows in y of the grid", {"bidx, _, _ = cute.arch.block_idx()": "_, bidx, _ = cute.arch.block_idx()",
           "grid=(blocks, 1, 1)": "grid=(1, blocks, 1)"}, "got a grid of (1, 74899, 1) blocks"),
+    Wrong("vectors in whole tiles alone", {
+        """        for i in range(lane, cute.size(gX, mode=[1]), 8):
+            total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
+""": """        whole = cute.size(gX, mode=[1]) // 8 * 8
+        for i in range(lane, whole, 8):
+            total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        for n in range(whole * vec + lane, mX.shape[1], 8):
+            total += mX[row, n].to(Float32)
+"""}, "Bytes per load (mean, weighted by bytes): 4 with m = 640, n = 24"),
+    Wrong("elements in rows of more than 64", {
+        """        for i in range(lane, cute.size(gX, mode=[1]), 8):
+            total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
+""": """        if mX.shape[1] <= 64:
+            for i in range(lane, cute.size(gX, mode=[1]), 8):
+                total += gX[(None, i)].load().to(Float32).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        else:
+            for n in range(lane, mX.shape[1], 8):
+                total += mX[row, n].to(Float32)
+"""}, "4 with m = 640, n = 200"),
+    Wrong("a block too many", {"cute.ceil_div(mX.shape[0], 16)": "mX.shape[0] // 16 + 1"}, "Blocks: 41 with m = 640"),
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """Puzzle week1/tile_columns: a tile of threads for columns, which adds in shared memory."""
 
+import numpy as np
+
 from forgekit.lessons.gates import looks_like
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
@@ -15,6 +17,8 @@ def _eight_warps(block, thread):
         return f"several warps load row {m} of the first 32 columns; the task gives it to one warp."
     if (loading := len({*warps[:, 0]})) < 8:
         return f"{loading} of 8 warps load the first 32 columns; in the task, all eight share the rows."
+    if (lanes := len(np.unique(thread[0, :32] % 32))) < 32:
+        return f"{lanes} lanes load the first 32 elements of row 0; the task gives each lane one."
     return ""
 
 

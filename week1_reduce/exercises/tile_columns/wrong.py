@@ -21,6 +21,22 @@ WRONG = (
     Wrong("eighths of the rows, rounded down", {
         "        for m in range(warp, mX.shape[0], 8)": "        each = mX.shape[0] // 8\n        for m in range(warp * each, warp * each + each)"},
         "got 0, expected 1.208496"),
+    Wrong("each half of a warp has a row of its own", {
+        "    total = Float32(0.0)\n    if col < mX.shape[1]:\n        for m in range(warp, mX.shape[0], 8):\n            total += mX[m, col].to(Float32)\n": """    rows = cutlass.const_expr(2 if mX.element_type is Float32 else 1)
+    width = 32 // rows
+    half, left = lane // width, bidx * 32 + lane % width
+    total, other = Float32(0.0), Float32(0.0)
+    for m in range(warp * rows + half, mX.shape[0], 8 * rows):
+        if left < mX.shape[1]:
+            total += mX[m, left].to(Float32)
+        if left + 16 < mX.shape[1] and rows == 2:
+            other += mX[m, left + 16].to(Float32)
+    if cutlass.const_expr(rows == 2):
+        total += cute.arch.shuffle_sync_bfly(total, offset=16)
+        other += cute.arch.shuffle_sync_bfly(other, offset=16)
+        if half == 1:
+            total = other
+"""}, "16 lanes load the first 32 elements"),
     Wrong("lanes and warps exchanged",
           {"warp, lane = tidx // 32, tidx % 32": "warp, lane = tidx % 8, tidx // 8"},
           "Sectors loaded"),

@@ -18,4 +18,6 @@ ALTERNATIVES = (
             "        for k in cutlass.range_constexpr(1, 4):\n"
             "            largest = cutlass.max(largest, sMax[k])\n        mY[row] = largest.to",
     }),
+    Wrong("a comparison and a store", {"            sMax[tidx] = cutlass.max(sMax[tidx], sMax[tidx + half])\n":
+          "            if sMax[tidx + half] > sMax[tidx]:\n                sMax[tidx] = sMax[tidx + half]\n"}),
 )  # fmt: skip

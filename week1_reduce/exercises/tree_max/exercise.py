@@ -1,7 +1,52 @@
 """Puzzle week1/tree_max: the largest element of each row, by a tree in shared memory."""
 
-from forgekit.lessons.gates import FINITE_START, Counter, counted, counters, looks_like
+import numpy as np
+import torch
+
+from forgekit.lessons.gates import (
+    FINITE_START,
+    Counter,
+    GateError,
+    Group,
+    counted,
+    counters,
+    looks_like,
+)
 from forgekit.lessons.puzzle import puzzle
+from forgekit.vgpu import Listener
+
+MOST = 24  # seven rounds of three words, and some more
+
+
+class _Words(Listener):
+    """Finds the largest number of 4-byte words that a thread loads from shared memory."""
+
+    most = 0
+
+    def on_batch(self, m):
+        self._loaded = np.zeros(m.shape, int)
+
+    def on_access(self, m, access):
+        for space, _, there in access.by_space(m.shape):
+            if access.kind == "load" and space == "shared":
+                self._loaded += access.width // 4 * (there & m.expand(access.mask))
+                self.most = max(self.most, int(self._loaded.max()))
+
+
+def _rounds(make):
+    def run(submission):
+        case, words = make(3, 200, dtype=torch.float32), _Words()
+        submission.counted(case, words)
+        if words.most > MOST:
+            raise GateError(
+                f"With {case.label}, one thread loads {words.most} words from shared memory; the "
+                f"limit is {MOST}, because a tree merges 128 values in seven rounds.",
+                look_at="In each round, let half as many threads each merge two values.",
+            )
+        return f"at most {words.most} words per thread"
+
+    return Group("Rounds", run)
+
 
 EXERCISE = puzzle(
     title="find the largest element of each row",
@@ -30,7 +75,7 @@ product, −∞ for a maximum. A thread without elements holds the identity.
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=lambda x: x.amax(1),
     sizes=[(9, 300), (4, 5), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (3, 300)],
-    count=[(3, 200), (40, 1000)],
+    count=[(3, 200), (9, 5000)],
     dtypes=("float32", "float16"),
     misconceptions=[
         FINITE_START,
@@ -44,5 +89,5 @@ product, −∞ for a maximum. A thread without elements holds the identity.
     more=lambda make: (counters(make, (3, 200), [Counter(
         "shared_atomic_requests", "atomic requests on shared memory", at_most=0,
         misconceptions=[counted(lambda p: True, "atomics merge values one after another, not in a tree.")],
-    )], name="In a tree"),),
+    )], name="In a tree"), _rounds(make)),
 )  # fmt: skip

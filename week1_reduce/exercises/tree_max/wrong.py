@@ -49,4 +49,28 @@ WRONG = (
 """, "sMax[0].to(": "largest.to("}, "not in a tree"),
     Wrong("at most 16,384 rows", {"grid=(mX.shape[0], 1, 1)": "grid=(cutlass.min(mX.shape[0], 16_384), 1, 1)"},
           "With m = 90,000"),
+    Wrong("a tree for each 1,024 elements", {"    largest = -Float32.inf\n    for n in " + LOOP + ":\n        largest": """    best = -Float32.inf
+    for begin in range(0, mX.shape[1], 1024):
+      if begin > 0:
+        cute.arch.sync_threads()
+      largest = -Float32.inf
+      for n in range(begin + tidx, min(begin + 1024, mX.shape[1]), 128):
+        largest""", "    sMax[tidx] = largest\n" + TREE: """      sMax[tidx] = largest
+      for k in cutlass.range_constexpr(7):
+        cute.arch.sync_threads()
+        half = 64 >> k
+        if tidx < half:
+            sMax[tidx] = cutlass.max(sMax[tidx], sMax[tidx + half])
+      best = cutlass.max(best, sMax[0]) if tidx == 0 else best
+""", "sMax[0].to(": "best.to("}, "Barriers: 39 with m = 9, n = 5,000"),
+    Wrong("thread 0 merges 32 results", {TREE: """    cute.arch.sync_threads()
+    if tidx < 32:
+        for k in cutlass.range_constexpr(1, 4):
+            largest = cutlass.max(largest, sMax[tidx + 32 * k])
+        sMax[tidx] = largest
+        cute.arch.sync_warp()
+        if tidx == 0:
+            for k in cutlass.range_constexpr(1, 32):
+                largest = cutlass.max(largest, sMax[k])
+""", "sMax[0].to(": "largest.to("}, "one thread loads 34 words from shared memory"),
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 import torch
 
-from forgekit.lessons.gates import FINITE_START, looks_like
+from forgekit.lessons.gates import FINITE_START, GateError, Group, Submission, looks_like
+from forgekit.lessons.gates.values import check_values
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -10,6 +11,29 @@ def _maxima(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the maximum of each piece of 1,024 columns, and of each row."""
     parts = torch.stack([piece.amax(1) for piece in x.split(1024, dim=1)], dim=1)
     return parts, x.amax(1)
+
+
+def _many_parts(make) -> Group:
+    """Return a group that compares the result for a row of 1,025 parts, and counts the threads that
+    read them."""
+
+    def run(submission: Submission) -> str:
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(make, (1, 1_049_600), "float32")
+        check_values(submission, case, submission.run(case))
+        kernel, arguments = submission.compiled(case), submission.arguments(case)
+        name = kernel.parameters[1].name
+        found = footprint(kernel, *arguments.values(), tensor=name, kind="load")
+        threads = found.threads[name]
+        if threads < 32:
+            raise GateError(
+                f"Threads that load {name} with {case.label}: {threads}; at least the 32 threads "
+                "of a warp have to share the parts."
+            )
+        return f"{case.label}: {threads} threads load the parts"
+
+    return Group("Many parts", run)
 
 
 EXERCISE = puzzle(
@@ -45,8 +69,9 @@ computed this way is deterministic as well, because the parts and their order ar
     inputs=lambda draw, m, n: (draw.extremes(m, n),),
     result=_maxima,
     sizes=[(4, 2048), (1, 1025), (3, 1), (2, 1000), (14, 300), (1, 5000), (3, 2049)],
-    count=[(1, 1025), (1, 263_100), (4, 12_000)],
+    count=[(1, 9000), (1, 263_168), (4, 12_000)],
     exact=True,
+    more=lambda make: (_many_parts(make),),
     misconceptions=[
         FINITE_START,
         looks_like(lambda x, part, y: torch.stack([p[:, :256].amax(1) for p in

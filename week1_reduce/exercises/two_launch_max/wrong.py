@@ -29,4 +29,13 @@ WRONG = (
     Wrong("at most 256 pieces", {
         "    for k in range(tidx, mPart.shape[1], 256):\n": "    k = tidx\n    if k < mPart.shape[1]:\n"},
         "of only the first 256 pieces"),
+    Wrong("at most 1,024 pieces", {"    for k in range(tidx, mPart.shape[1], 256):\n": "    for k in range(tidx, cutlass.min(mPart.shape[1], 1024), 256):\n"},
+          "With m = 1, n = 1,049,600, float32, the result is wrong"),
+    Wrong("half a warp reads the parts", {
+        "    for k in range(tidx, mPart.shape[1], 256):\n": "    for k in range(tidx if tidx < 16 else mPart.shape[1], mPart.shape[1], 16):\n"},
+        "n = 1,049,600, float32: 16; at least"),
+    Wrong("a piece too many", {
+        "grid=(pieces, rows, 1)": "grid=(mX.shape[1] // 1024 + 1, rows, 1)",
+        "    if tidx == 0:\n        mPart[row": "    if tidx == 0 and piece < mPart.shape[1]:\n        mPart[row"},
+        "Blocks: 258 with m = 1, n = 263,168"),
 )  # fmt: skip

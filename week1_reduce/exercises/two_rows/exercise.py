@@ -64,7 +64,7 @@ numerous, let one block add several of them.
     inputs=_inputs,
     result=lambda x: x.sum(1),
     sizes=[(2, 300), (2, 3), (1, 1), (3, 31), (2, 1000), (7, 33), (1, 1025), (3, 129), (5, 300)],
-    count=[(25, 100), (40, 1000)],
+    count=[(5, 100), (10, 5000)],
     dtypes=("float32", "float16"),
     misconceptions=[
         looks_like(lambda x, y: x.double().sum(1) + x.double().sum(1).roll(-1), "each sum "

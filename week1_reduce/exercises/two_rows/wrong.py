@@ -33,9 +33,9 @@ WRONG = (
           "Out of bounds"),
     Wrong("one tree for two rows", {"if place < half:": ONE_TREE}, "a single element differs"),
     Wrong("a block too many for an even number of rows", {"cute.ceil_div(mX.shape[0], 2)": "mX.shape[0] // 2 + 1"},
-          "Blocks: 21 with m = 40"),
-    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows: 13 blocks for 25 rows"),
-    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows: 20 blocks for"),
+          "Blocks: 6 with m = 10"),
+    Wrong("one block per row", {BLOCKS: "mX.shape[0]"}, "one block per two rows: 3 blocks for 5 rows"),
+    Wrong("a block too many", {BLOCKS: "mX.shape[0] // 2 + 1"}, "two rows: 5 blocks for"),
     Wrong("threads of both rows alternate", {"tidx // 128, tidx % 128": "tidx % 2, tidx // 2",
           "sSum[tidx + half]": "sSum[tidx + 2 * half]"}, "the distances between the lanes' addresses vary"),
     Wrong("warps of both rows alternate", {
@@ -60,11 +60,27 @@ WRONG = (
         "With m = 90,000",
     ),
     Wrong(
-        "one warp of each half",
-        {"range(place, mX.shape[1], 128)": "range(place if place < 32 else mX.shape[1], mX.shape[1], 32)"},
-        "row 0 is loaded by 1 warp; needed four",
+        "two warps of each half",
+        {"range(place, mX.shape[1], 128)": "range(place if place < 64 else mX.shape[1], mX.shape[1], 64)"},
+        "row 0 is loaded by 2 warps; needed four",
     ),
     Wrong("the halves in the other order", {
         "row, place = bidx * 2 + tidx // 128, tidx % 128": "row, place = bidx * 2 + 1 - tidx // 128, tidx % 128",
     }, "loads mX[0, 0]"),
+    Wrong("a tree for each 1,024 elements", {"    total = Float32(0.0)\n" + LOAD: """    whole = Float32(0.0)
+    for begin in range(0, mX.shape[1], 1024):
+      if begin > 0:
+        cute.arch.sync_threads()
+      total = Float32(0.0)
+      if row < mX.shape[0]:
+        for n in range(begin + place, min(begin + 1024, mX.shape[1]), 128):
+            total += mX[row, n].to(Float32)
+      sSum[tidx] = total
+      for k in cutlass.range_constexpr(7):
+        cute.arch.sync_threads()
+        half = 64 >> k
+        if place < half:
+            sSum[tidx] += sSum[tidx + half]
+      whole += sSum[tidx] if place == 0 else Float32(0.0)
+""", "mY[row] = sSum[tidx]": "mY[row] = whole"}, "Barriers: 39 with m = 10, n = 5,000"),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 
@@ -88,5 +88,8 @@ combined. With the rule, every order gives the same result, which you can test.
                       "among equal values let the smaller column win.", lambda e: torch.equal(
                           e.case.args[0].gather(1, e.got[1].long()[:, None])[:, 0], e.case.args[0].amax(1))),
     ],
+    more=lambda make: (  # a search may begin with the first element, or with each lane's first
+        read_at_most(make, (3, 500), {0: 1}, free=lambda x, y: torch.arange(x.shape[1]) < 32),
+    ),
     praise="Ties are settled.",
 )  # fmt: skip

@@ -59,6 +59,9 @@ WRONG = (
     Wrong("every second piece", {"range(lane, mX.shape[1], 32)": "range(lane, mX.shape[1], 64)"}, "got 0 21* 78* 21*"),
     Wrong("a column from another lane", {"shuffle_sync_bfly(largest, offset=16 >> k)":
           "shuffle_sync_bfly(largest, offset=8 >> k)"}, "got 0 27* 35 59*"),
+    Wrong("a lane with the largest value searches its elements again", {
+        "            if value > largest or (value == largest and n < column):\n                largest, column = value, Int32(n)\n": "            largest = cutlass.max(largest, value)\n        best = cute.arch.warp_reduction(largest, cutlass.max)\n        if largest == best:\n            n = Int32(lane)\n            while n < column:\n                if mX[row, n].to(Float32) == best:\n                    column = n\n                n += 32\n",
+    }, "more than once; the first is"),
     Wrong("compares bits", {"largest, column = -Float32.inf, Int32(mX.shape[1])": "largest, column = Int32(-(2**31)), Int32(mX.shape[1])",
         "            value = mX[row, n].to(Float32)\n": "            value = mX[row, n].to(Float32).bitcast(Int32)\n"
         "            value = value ^ ((value >> 31) & 0x7FFFFFFF)\n"}, "[12]: got 11, expected 10"),

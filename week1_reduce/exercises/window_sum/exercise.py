@@ -30,7 +30,7 @@ keeps.
     inputs=lambda draw, n: (draw.fractions(n),),
     result=lambda x: x.unfold(0, 8, 1).sum(1),
     sizes=[(10,), (8,), (135,), (136,), (1000,), (130,), (9,), (263,)],
-    count=[(135,), (20_000,)],
+    count=[(135,), (40_000,)],
     legal=lambda n: (n + 7,),
     waste={"loaded": 1},
     misconceptions=[

@@ -9,7 +9,7 @@ HALO = """    if tidx < 7 and i + 128 < mX.shape[0]:
 WRONG = (
     Wrong(
         "by shuffles",
-        says="Bytes requested by loads: 97",
+        says="Bytes requested by loads: 194",
         text="""
 import cutlass
 import cutlass.cute as cute
@@ -74,5 +74,12 @@ def window_sum(mX: cute.Tensor, mY: cute.Tensor):
         "always one more block",
         {"cute.ceil_div(mY.shape[0], 128)": "mY.shape[0] // 128 + 1"},
         "Blocks: 2 with n = 135, float32",
+    ),
+    Wrong(
+        "136 elements loaded, of which one is not needed",
+        {
+            HALO: "    if tidx < 8 and i + 128 < mX.shape[0]:\n        value = mX[i + 128]\n        if tidx < 7 or value != value:\n            sX[cutlass.min(tidx + 128, 134)] = value\n"
+        },
+        "with n = 40,000, float32; the limit is",
     ),
 )

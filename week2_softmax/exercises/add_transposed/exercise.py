@@ -1,7 +1,19 @@
 """Puzzle week2/add_transposed: a kernel with arrays, rewritten with a layout."""
 
-from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.gates import Group, found, looks_like
 from forgekit.lessons.puzzle import puzzle
+
+
+def _largest(make):
+    """The launches with the largest modes are not refused."""
+
+    def run(submission):
+        for size in ((2_000_000, 1), (1, 2_000_000)):
+            submission.sampled(submission.case(make, size, "float32"), 8)
+        return "2,000,000 rows or columns"
+
+    return Group("Largest launches", run)
+
 
 EXERCISE = puzzle(
     title="rewrite a kernel with a layout",
@@ -48,5 +60,6 @@ mapping from coordinates to addresses is the difficult part.
         found("uninitialised-shared", "a thread reads an element of the tile that no thread has stored: "
               "check the order of its two indices, and the predicate of the store."),
     ],
+    more=lambda make: (_largest(make),),
     praise="Rows and columns of one tile, both without a bank conflict.",
 )  # fmt: skip

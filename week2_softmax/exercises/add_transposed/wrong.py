@@ -17,4 +17,29 @@ WRONG = (
     Wrong("z by columns", {"mY[row, col] = mX[row, col] + sZ[tx, ty + k]": "mY[row, col] = mX[row, col] + mZ[col, row]"},
           "touches 18 sectors"),
     Wrong("no predicate", {"if row < N and col < M:": "if row < N:"}, "Out of bounds"),
+    Wrong("16 rows per block", {
+        "make_layout((32, 32), stride=(32, 1))": "make_layout(1024)", SWIZZLED: "",
+        """    for k in cutlass.range_constexpr(0, 32, 8):
+        row, col = bx * 32 + ty + k, by * 32 + tx
+        if row < N and col < M:
+            sZ[ty + k, tx] = mZ[row, col]
+""": """    t = ty * 32 + tx
+    for k in cutlass.range_constexpr(0, 64, 16):
+        c, r = t % 16, t // 16 + k
+        row, col = bx * 64 + r, by * 16 + c
+        if row < N and col < M:
+            sZ[c * 64 + (r ^ (2 * c))] = mZ[row, col]
+""",
+        """    for k in cutlass.range_constexpr(0, 32, 8):
+        row, col = by * 32 + ty + k, bx * 32 + tx
+        if row < M and col < N:
+            mY[row, col] = mX[row, col] + sZ[tx, ty + k]
+""": """    for k in cutlass.range_constexpr(0, 16, 4):
+        c, r = t % 64, t // 64 + k
+        row, col = by * 16 + r, bx * 64 + c
+        if row < M and col < N:
+            mY[row, col] = mX[row, col] + sZ[r * 64 + (c ^ (2 * r))]
+""",
+        "mX.shape[1], 32), cute.ceil_div(mX.shape[0], 32)": "mX.shape[1], 64), cute.ceil_div(mX.shape[0], 16)",
+    }, "got a grid of (1, 125000, 1)"),
 )  # fmt: skip

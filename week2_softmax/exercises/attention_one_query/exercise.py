@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import GateError, Group, Misconception, looks_like
+from forgekit.lessons.gates import GateError, Group, Misconception, looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -116,7 +116,7 @@ def _keys_shared(make):
     def check(submission, dim):
         from forgekit.tracing.footprint import footprint
 
-        case = submission.case(make, (2, 40, dim), "float32")
+        case = submission.case(make, (2, 43, dim), "float32")
         kernel = submission.compiled(case)
         touched = footprint(kernel, *submission.arguments(case).values()).touched
         for position, what in ((1, "key"), (2, "value")):
@@ -244,6 +244,8 @@ blocks share the keys as warps do here, and merge once more; this is *flash deco
         Misconception("there is NaN where some of the four warps have no key: their part is (−∞, 0, 0). What is −∞ − (−∞), or "
              "0 / 0?", _empty_warp),
     ],
-    more=lambda make: (_keys_shared(make), _merged_once(make)),
+    more=lambda make: (
+        _keys_shared(make), _merged_once(make), read_at_most(make, (2, 43, 64), {1: 1, 2: 1}),
+    ),
     praise="You have written attention from an empty body. It is the inner loop of flash attention.",
 )  # fmt: skip

@@ -110,6 +110,16 @@ WRONG = (
         {"    scale: Float32,\n    dim": "    scale: cutlass.Constexpr,\n    dim"},
         "each value of scale compiles another kernel",
     ),
+    Wrong("the last L % 4 keys by warp 0", {LOOP: """L = mK.shape[1]
+    for k in range(L // 4 + (L % 4 if warp == 0 else 0)):
+        i = warp + 4 * k if k < L // 4 else L // 4 * 3 + k"""}, "warp 0 reads key 41; needed warp 1"),
+    Wrong("the first key read in advance", {"    m, s = -Float32.inf, Float32(0.0)\n": """    m, s = -Float32.inf, Float32(0.0)
+    if warp < mK.shape[1]:
+        score = Float32(0.0)
+        for d in cutlass.range_constexpr(each):
+            score += rQ[d] * mK[head, warp, lane + 32 * d].to(Float32)
+        m = cute.arch.warp_reduction(score, operator.add)
+"""}, "elements of mK more than once"),
 )  # fmt: skip
 
 EQUIVALENT = {

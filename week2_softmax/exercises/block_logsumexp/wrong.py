@@ -37,4 +37,7 @@ WRONG = (
           + BARRIER}, "float32, the sanitizer reports an error"),
     Wrong("256 words", {"sMax = smem.allocate_tensor(Float32, cute.make_layout(8)": "sMax = smem.allocate_tensor(Float32, cute.make_layout(248)"},
           "at most 256 bytes of shared memory"),
+    Wrong("short rows for warp 0 alone", {"    for n in range(tidx, mX.shape[1], 256):\n":
+          "    step = 32 if mX.shape[1] <= 256 else 256\n    for n in range(tidx if tidx < step else mX.shape[1], mX.shape[1], step):\n"},
+          "Warps per block that share the loads: 1 with m = 3, n = 250"),
 )  # fmt: skip

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import GateError, Group, looks_like
+from forgekit.lessons.gates import GateError, Group, looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 from forgekit.text import plural
@@ -143,6 +143,6 @@ skips whole tiles beyond the diagonal and never writes the scores.
         {"x": [[("log 1", 0), ("log 3", 0), "9"], [("log 1", 0), ("log 1", 0), ("log 2", 0)]],
          "y": [[("0.25", 0), ("0.75", 0), "0"], [("0.25", 0), ("0.25", 0), ("0.5", 0)]]},
     ),
-    more=lambda make: (_nothing_beyond(make),),
+    more=lambda make: (_nothing_beyond(make), read_at_most(make, (4, 512), {0: 1})),
     praise="You have fused three operators into one read.",
 )  # fmt: skip

@@ -55,4 +55,13 @@ WRONG = (
         {"scale: Float32, mY: cute.Tensor):\n    tidx": "scale: cutlass.Constexpr, mY: cute.Tensor):\n    tidx", "def causal_softmax(mX: cute.Tensor, scale: Float32": "def causal_softmax(mX: cute.Tensor, scale: cutlass.Constexpr"},
         "each value of scale compiles another kernel",
     ),
+    Wrong("the first element again", {"        e = cute": """        first = -Float32.inf
+        if lane == 0:
+            first = mX[row, 0].to(Float32) * scale
+        m = cute.arch.fmax(m, cute.arch.shuffle_sync(first, 0))
+        e = cute"""}, "threads load 4 elements of mX more than once"),
+    Wrong("columns from 256 on again", {"        e = cute": """        for k in cutlass.range_constexpr(8, 16):
+            if lane + 32 * k <= row + N - M:
+                m = cute.arch.fmax(m, mX[row, lane + 32 * k].to(Float32) * scale)
+        e = cute"""}, "threads load 1,018 elements of mX more than once"),
 )  # fmt: skip

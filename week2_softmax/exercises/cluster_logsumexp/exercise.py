@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from forgekit.lessons.gates import GateError, Group, Misconception, found, looks_like
+from forgekit.lessons.gates import GateError, Group, Misconception, found, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 from forgekit.vgpu import Listener
 
@@ -38,7 +38,7 @@ def _shared_out(make):
     def run(submission):
         from forgekit.tracing.footprint import footprint
 
-        for size in ((4, 5_000), (4, 1_000)):
+        for size in ((4, 5_000), (4, 1_000), (4, 480)):
             case = submission.case(make, size, "float32")
             kernel = submission.compiled(case)
             name = kernel.parameters[0].name
@@ -80,7 +80,7 @@ def _sent(make):
             i["thread_instructions"] for line in profile.all_lines for i in line.instructions
             if i.text.startswith("st.async")
         )  # fmt: skip
-        if sent < 4 * 16:
+        if sent != 4 * 16:
             raise GateError(
                 f"With {case.label}, `store_async_dsmem` stores {sent:,.0f} times; the task asks for "
                 "16 pairs per row, one from each warp, which means 64 stores."
@@ -99,7 +99,7 @@ EXERCISE = puzzle(
     title="find the log-sum-exp of a row in a cluster",
     task="""
 `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for any number of float32 rows of any length, without overflow. As
-in week 1's `cluster_sum`, the four blocks of a cluster share the columns of a row. Each warp sends its pair (m, s) to one of the blocks with `store_async_dsmem`, 16 pairs in all. An mbarrier in that block
+in week 1's `cluster_sum`, the four blocks of a cluster share the columns of a row. Each warp sends its pair (m, s) to one of the blocks with one `store_async_dsmem`, 16 pairs in all. An mbarrier in that block
 counts their bytes, and one of its warps computes the result. Read x once. The kernel requires compute
 capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
 """,
@@ -119,14 +119,14 @@ rows, the limit of a grid's y.)
     entry="cluster_logsumexp",
     inputs=_inputs,
     result=lambda x: x.logsumexp(1),
-    sizes=[(2, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
+    sizes=[(3, 512), (2, 1), (3, 33), (2, 1000), (7, 129), (1, 5000), (3, 1025)],
     count=[(1, 600), (4, 5_000)],
     misconceptions=[
         UNPUBLISHED,
         looks_like(lambda x, y: _of_rank_0(x), "the result covers only the first block's share."),
         looks_like(lambda x, y: _without_rescaling(x), "a thread's sum is relative to an "
                    "older, smaller maximum and is not rescaled when a larger one appears."),
-        looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
+        looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).logsumexp(1), "the maximum has to be "
                    "added back after the logarithm."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp().sum(1), "the "
                    "result is the sum of exponentials relative to the maximum; log-sum-exp is the maximum "
@@ -148,6 +148,6 @@ rows, the limit of a grid's y.)
         found("uninitialised-shared", "the kernel reads a slot that no warp "
               "has written: each of the 16 warps has its own slot, chosen by rank and warp."),
     ],
-    more=lambda make: (_shared_out(make), _sent(make)),
+    more=lambda make: (read_at_most(make, (4, 1_000), {0: 1}), _shared_out(make), _sent(make)),
     arch="sm_90a",
 )  # fmt: skip

@@ -65,4 +65,17 @@ WRONG = (
     Wrong("the tail skipped", {
         "range(rank * 128 + tidx, mX.shape[1], 512)": "range(rank * 128 + tidx, mX.shape[1] // 512 * 512, 512)"},
         "no thread reads mX. The PTX contains loads, but each thread's `if` or loop skips them"),
+    Wrong("pairs for all four blocks", {
+        "    if rank == 0 and tidx == 0:\n": "    if tidx == 0:\n", "if tidx % 32 == 0:\n        pair": "if tidx % 32 < 4:\n        pair",
+        "pair, mbar, 0)": "pair, mbar, tidx % 32)", "    if rank == 0 and tidx < 32:\n        cute.arch.mbarrier_wait(mbar, 0)\n":
+        "    if tidx < 32:\n        cute.arch.mbarrier_wait(mbar, 0)\n    if rank == 0 and tidx < 32:\n"}, "stores 256 times"),
+    Wrong("m and s sent separately", {
+        "(sPart.iterator + 2 * (rank * 4 + cute.arch.warp_idx())).align(8)": "sPart.iterator + 2 * (rank * 4 + cute.arch.warp_idx())",
+        "pair = (m_warp.bitcast(Int32), s.bitcast(Int32))": "cute.arch.store_async_dsmem(mine, m_warp.bitcast(Int32), mbar, 0)",
+        "(mine, pair, mbar, 0)": "(mine + 1, s.bitcast(Int32), mbar, 0)"}, "stores 128 times"),
+    Wrong("the maximum begins at the first element", {"m, s = -Float32.inf, Float32(0.0)": "m, s = mX[row, 0], Float32(0.0)"},
+          "threads load 4 elements of mX more than once"),
+    Wrong("short rows for block 0 alone", {
+        "    for n in range(rank * 128 + tidx, mX.shape[1], 512):\n": "    alone = mX.shape[1] <= 512\n    for n in range(rank * (512 if alone else 128) + tidx, mX.shape[1], 128 if alone else 512):\n"},
+          "at least an eighth of row 0 of mX: 1 with"),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -101,5 +101,6 @@ of values instead of the column, this is flash attention.
                  lambda x, at: bool((x.gather(1, at[:, None])[:, 0] == x.amax(1)).all()))),
         NAN_FROM_NOTHING,
     ],
+    more=lambda make: (read_at_most(make, (5, 1000), {0: 1}),),
     praise="Your kernel knows how sure it is.",
 )  # fmt: skip

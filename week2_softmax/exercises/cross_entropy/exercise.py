@@ -142,7 +142,7 @@ between.
     entry="cross_entropy",
     inputs=_inputs,
     result=lambda x, target: (_loss(x, target).float(), x.logsumexp(1).float()),
-    sizes=[(2, 4), (1, 1), (5, 31), (4, 131), (2, 1002), (1, 1001), (4, 65), (3, 300)],
+    sizes=[(5, 4), (1, 1), (5, 31), (4, 131), (2, 1002), (1, 1001), (4, 65), (3, 300)],
     count=[(5, 100), (16, 2000)],
     dtypes=("float32", "float16"),
     waste={"loaded": None},  # 128 threads may read the target; a row read twice shows in the sectors

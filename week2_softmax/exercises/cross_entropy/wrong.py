@@ -44,7 +44,7 @@ WRONG = (
     Wrong("read twice", {"        m_new = cute.arch.fmax(m, value)\n": "        m = cute.arch.fmax(m, value)\n",
           "        s = s * cute.math.exp(m - m_new, fastmath=True)\n        s += cute.math.exp(value - m_new, fastmath=True)\n        m = m_new\n":
           "    for n in range(tidx, mX.shape[1], 128):\n        s += cute.math.exp(mX[row, n].to(Float32) - m, fastmath=True)\n"}, "Sectors loaded"),
-    Wrong("scaled before the maximum", SCALED, "Subtract first"),
+    Wrong("scaled before the maximum", SCALED, "With m = 5, n = 4, float32, the result is wrong"),
     Wrong("the last exponential alone", {"        s += cute.math.exp(value": "        s = cute.math.exp(value"}, "With m = 4, n = 131, float32, the result is wrong"),
     Wrong("a target above 0", {"if target != -100": "if target > 0"}, "float32, the result is wrong. WRONG mLoss"),
     Wrong("a target of 16 bits", {"Int32(mT[row])": "Int32(mT[row].to(cutlass.Int16))"}, "With m = 8, n = 3"),

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -41,7 +41,7 @@ EXERCISE = puzzle(
     task="""
 Compute the gradient of exercise 3, `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`. `[…]` is 1 if its
 condition holds and 0 otherwise; g[m] is the gradient with respect to the row's loss. Where the target is −100, dx
-is 0. Compute the softmax from `lse`, which needs no reduction, only one read and one write. x and dx are float32
+is 0. Compute the softmax from `lse`, which needs no reduction; read x once and write dx once. x and dx are float32
 or float16, target is int64, and lse and g are float32; compute in float32. Signature:
 `cross_entropy_backward(x, target, lse, g, dx)`.
 """,
@@ -79,5 +79,6 @@ large models never hold two matrices of logits.
         {"softmax": [["1/8", ("2/8", 0), "5/8"], ["5/8", "2/8", "1/8"]], "target": [[("1", 0)], ["-100"]],
          "dx": [["1", ("-6", 0), "5"], ["0", "0", "0"]]},
     ),
+    more=lambda make: (read_at_most(make, (5, 300), {0: 1}),),
     praise="You have computed a gradient without a reduction.",
 )  # fmt: skip

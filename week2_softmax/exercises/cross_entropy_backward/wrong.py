@@ -31,4 +31,8 @@ WRONG = (
         lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)
     lse = mLse[row] + cute.math.log(lse, fastmath=True)
     for n in range(tidx"""}, "Each element of the largest input is loaded at least once per warp of a block."),
+    Wrong("the target's element read in advance", {
+        IGNORED: IGNORED + "    at = mX[row, target if target >= 0 else 0].to(Float32)\n",
+        CHOSEN: "        if n == target:\n            p = cute.math.exp(at - lse, fastmath=True) - 1.0\n",
+    }, "threads load 5 elements of mX more than once"),
 )  # fmt: skip

@@ -46,7 +46,7 @@ negligible, so scores around +1000 hide it. Where all scores are far below 0, ev
     entry="fix_the_fill",
     inputs=_inputs,
     result=lambda x: x.softmax(1),
-    sizes=[(2, 4), (1, 8), (5, 512), (10, 200), (7, 132), (9, 508)],
+    sizes=[(2, 4), (1, 8), (5, 512), (10, 200), (7, 132), (9, 508), (3, 256)],
     count=[(5, 64), (50, 500)],
     legal=lambda m, n: (m, min(512, max(4, n // 4 * 4))),
     promise={0: {1: 4}, 1: {1: 4}},

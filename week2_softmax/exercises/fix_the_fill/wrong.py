@@ -29,5 +29,7 @@ WRONG = (
           "no thread reads mX"),
     Wrong("at most 1e4 is subtracted", {"    e = cute": "    m = cute.arch.fmin(m, Float32(1e4))\n    e = cute"}, "With m = 5, n = 172, float32, the result is wrong"),
     Wrong("one element a load", {COPY: SCALAR}, "Bytes per load (mean, weighted by bytes): 4"),
+    Wrong("filled only beside a partly full round", {FILL: "tXrX.fill(0.0)\n    if shape[1] % 128 != 0:\n        tXrX.fill(-Float32.inf)"},
+          "n = 256, float32, the result is wrong"),
     Wrong("not filled", {"    tXrX.fill(-Float32.inf)\n": ""}, "or absent"),
 )  # fmt: skip

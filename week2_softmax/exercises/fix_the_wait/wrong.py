@@ -20,4 +20,6 @@ WRONG = (
         "m = -Float32.inf": "m = Float32(-1e38)"}, "float32, the result is wrong"),
     Wrong("two groups in flight until the last", {
         "wait_group(3 - k)": "wait_group(2 if k < 3 else 0)"}, "A copy is complete for its own thread after"),
+    Wrong("each vector copied twice", {"            cute.copy(": "            cute.copy(atom, gX[None, k * 32 + lane], sX[None, k * 32 + lane])\n            cute.copy("},
+          "copies to shared memory, byte"),
 )  # fmt: skip

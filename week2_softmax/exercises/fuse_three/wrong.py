@@ -57,4 +57,7 @@ WRONG = (
     Wrong("at most 1e4 is subtracted", {"        e = cute": "        m = cute.arch.fmin(m, Float32(1e4))\n        e = cute"},
           "With 8×512, the result is wrong"),
     Wrong("no maximum", {"cute.math.exp(x - m,": "cute.math.exp(x,"}, "NaN: 512 in actual"),
+    Wrong("the maximum before the scale", {"m = x.reduce(": "m = rY.load().reduce(", "warp_reduction(m, cute.arch.fmax)": "warp_reduction(m, cute.arch.fmax) * scale"},
+          "With 4×512, the result is wrong. WRONG mY: 1 of 2,048"),
+    Wrong("the maximum without the bias", {"m = x.reduce(": "m = (rY.load() * scale).reduce("}, "With 33×512, the result is wrong"),
 )  # fmt: skip

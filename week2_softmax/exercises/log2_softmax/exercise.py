@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import ARITHMETIC, EXPONENTIALS, arithmetic
@@ -77,7 +77,7 @@ multiplication per element, by ln 2; a loss reported in bits does without it.
     inputs=_inputs,
     result=_log2_softmax,
     sizes=[(2, 4), (1, 1), (5, 33), (3, 1024), (10, 127), (9, 31)],
-    count=[(4, 100), (40, 1000)],
+    count=[(5, 100), (40, 1000)],
     legal=lambda m, n: (m, min(1024, n)),
     dtypes=("float32", "float16"),
     waste={"instructions": 2},
@@ -94,7 +94,7 @@ multiplication per element, by ln 2; a loss reported in bits does without it.
         looks_like(_with_zeros, "missing elements are treated as a finite number, such as 0, instead of −∞."),
         looks_like(_own_sums, "the values are those of lanes that each subtract the logarithm of their own sum, not of the row's."),
     ],
-    more=lambda make: (arithmetic(make, (4, 1024), (ARITHMETIC, "float operations per element", 6.1),
+    more=lambda make: (read_at_most(make, (5, 1000), {0: 1}), arithmetic(make, (4, 1024), (ARITHMETIC, "float operations per element", 6.1),
                      (EXPONENTIALS, "exponentials per element", 1.1), look_at="fk.profile(*{failed})"),),
     praise="The kernel computes no weight along the way.",
 )  # fmt: skip

@@ -26,4 +26,7 @@ WRONG = (
           "Float operations per element: 7"),
     Wrong("no shuffles of the sum", {"        s = cute.arch.warp_reduction(s, operator.add)\n": ""},
           "the logarithm of their own sum"),
+    Wrong("the maximum begins at the first element", {"x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "x.reduce(cute.ReductionOp.MAX, mX[row, 0].to(Float32), 0)"},
+          "threads load 5 elements of mX more than once"),
+    Wrong("surplus warps repeat the last row", {"    if row < mX.shape[0]:\n": "    row = cutlass.min(row, mX.shape[0] - 1)\n    if row >= 0:\n"}, "Bytes stored"),
 )  # fmt: skip

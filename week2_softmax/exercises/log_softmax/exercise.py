@@ -1,6 +1,6 @@
 """Puzzle week2/log_softmax: logarithms of a softmax, with all their digits."""
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -89,5 +89,6 @@ which are the ones that matter.
         {"x": [["30000", "30000.69", "30001.61"]], "x - m": [["-1.61", "-0.92", ("0", 0)]],
          "y = x - m - log s": [["-2.08", "-1.39", ("-0.47", 0)]]},
     ),
+    more=lambda make: (read_at_most(make, (3, 100), {0: 2}),),
     praise="Your logarithm keeps its digits.",
 )  # fmt: skip

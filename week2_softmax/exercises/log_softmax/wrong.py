@@ -32,4 +32,5 @@ WRONG = (
           "        s = cute.arch.warp_reduction_sum(" + MERGE + ")\n":
           "        for n in range(lane, mX.shape[1], 32):\n            s += cute.math.exp(mX[row, n].to(Float32) - m_row, fastmath=True)\n"
           "        s = cute.arch.warp_reduction_sum(s)\n"}, "Sectors loaded"),
+    Wrong("the maximum begins with the lane's first element", {"m, s = -Float32.inf, Float32(0.0)": "m, s = -Float32.inf, Float32(0.0)\n        if lane < mX.shape[1]:\n            m = mX[row, lane].to(Float32)"}, "elements of mX more than twice"),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows, summing_to_1
@@ -50,7 +50,7 @@ such a row is NaN.
     entry="logsumexp",
     inputs=_inputs,
     result=lambda x: x.logsumexp(1),
-    sizes=[(3, 5), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
+    sizes=[(5, 5), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (4, 130), (9, 30)],
     count=[(9, 100), (64, 300)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
@@ -73,5 +73,6 @@ such a row is NaN.
         looks_like(lambda x, y: torch.where(x.isneginf().all(1), 0.0, x.double().logsumexp(1)),
                    "a row that is all -inf has the sum 0, whose logarithm is -inf."),
     ],
+    more=lambda make: (read_at_most(make, (9, 100), {0: 2}),),
     praise="You have computed a soft maximum.",
 )  # fmt: skip

@@ -18,16 +18,19 @@ def _inputs(draw, m, n):
     mask[4::8] = 1
     x[4::8, 2 * n // 3] += 200  # exp overflows if the maximum of half of the lanes is subtracted
     mask[0, 0] = mask[0, -1] = 1
+    if n > 32:
+        mask[1::4, 0], mask[1::4, 32] = 1, 0  # a lane has a masked element after another
     t = (0.5, 2765 / 2048, 1.0)[(m + n + (draw.dtype == torch.bfloat16)) % 3]
     # The second one is not exact in bfloat16, in whose listed sizes m + n is divisible by 3.
     x[2::4] = far_below(x[2::4]) * min(t, 1)
-    if n > 4:  # otherwise 0 or 1
+    if n > 3:
         mask[0, 1] = 0
+    if n > 4:  # otherwise 0 or 1
         mask *= torch.tensor([1, 2, 255, 128], dtype=torch.uint8)[torch.arange(n) % 4]
     x[mask == 0] = 9
-    if n > 4:  # otherwise, and in the first row, a number, whose effect is visible
+    if n > 4:  # otherwise, and in the first rows, a number, whose effect is visible
         left_out = torch.arange(m * n).reshape(m, n) % 3 * (mask == 0)
-        left_out[0] = 0
+        left_out[: max(1, min(2, m - 2))] = 0
         x[left_out == 1], x[left_out == 2] = torch.nan, torch.inf
     return x, mask, t
 
@@ -39,6 +42,16 @@ def _softmax(x, mask, t):
 
 def _mask_after(x, mask, t, y):
     return ((x.double() / t).softmax(1) * (mask != 0)).nan_to_num(0.0)
+
+
+def _factor_in_sum(x, mask, t, y):
+    """Return the result if lanes add masked elements times 0 after an element without a mask."""
+    kept = mask != 0
+    m = x.double().masked_fill(~kept, -torch.inf).max(1, keepdim=True).values
+    e = ((x.double() - m) / t).exp().float()
+    added = kept | torch.nn.functional.pad(kept, (32, 0))[:, : x.shape[1]]
+    s = (e * kept).masked_fill(~added, 0).sum(1, keepdim=True)
+    return (e / s).masked_fill(~kept, 0).double()
 
 
 def _by_a_factor(x, mask, t, y):
@@ -138,6 +151,10 @@ causal mask that is computed from row and column adds none.
         looks_like(lambda x, mask, t, y: _softmax(x, mask == 1, t), "only elements with a mask of 1 take part: include every element whose "
                    "mask is not 0."),
         looks_like(_by_a_factor, "NaN and ∞ times 0 are NaN: exclude an element with a predicate, not with a factor."),
+        looks_like(_factor_in_sum, "NaN and ∞ times 0 are NaN, which makes the sum of the row NaN: exclude an element from the sum "
+                   "with a predicate, not with a factor."),
+        looks_like(_relative_to(lambda x, out: torch.zeros(len(x))), "no maximum is subtracted: in a row around 1,000 "
+                   "the exponentials are infinite, and in a row far below 0 all of them are 0."),
         looks_like(_relative_to(_of_all), OF_ALL),
         looks_like(_of_all_online, OF_ALL),
         *(looks_like(_relative_to(_at_least(start)), FINITE) for start in (0.0, -10_000.0, -65_504.0)),

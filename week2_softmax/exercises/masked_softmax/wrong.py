@@ -73,4 +73,13 @@ WRONG = (
     Wrong("t rounded to the type of x", {
         "math.log2(math.e) / t": "math.log2(math.e) / t.to(mX.element_type).to(Float32)",
     }, "With m = 2, n = 814, bfloat16"),
+    Wrong("no maximum", {"m_new = cute.arch.fmax(m, value)": "m_new = Float32(0.0)", "m, s = -Float32.inf": "m, s = Float32(0.0)"}, "no maximum is subtracted"),
+    Wrong("a factor of 0 in the sum", {ONLINE: """            keep, value, m_new = Float32(0.0), mX[row, n].to(Float32), m
+            if mMask[row, n] != 0:
+                keep, m_new = Float32(1.0), cute.arch.fmax(m, value)
+            if m_new > -Float32.inf:
+                s = s * cute.math.exp2((m - m_new) * scale, fastmath=True)
+                s += keep * cute.math.exp2((value - m_new) * scale, fastmath=True)
+                m = m_new
+"""}, "exclude an element from the sum"),
 )  # fmt: skip

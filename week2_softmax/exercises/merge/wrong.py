@@ -30,5 +30,7 @@ WRONG = (
           "merge((-1e+300, 1), (-1e+300, 2)) returns"),
     Wrong("low maxima taken for nothing", {"    shift =": "    if a[0] < -1e4:\n        return b\n    shift ="},
           "merge((-100000, 1), (-100001, 2)) returns (-100001, 2)"),
+    Wrong("a maximum of 0 taken for nothing", {"    shift =": "    if not a[0]:\n        return b\n    shift ="},
+          "merge((0, 1.5), (-1, 2)) returns (-1, 2)"),
     Wrong("in float32", {RESULT: "import torch\n\n    s = torch.tensor(a[1] * math.exp(a[0] - shift) + b[1] * math.exp(b[0] - shift))\n    return m, float(s)"}, "(3.0, 1.135335"),
 )  # fmt: skip

@@ -62,4 +62,8 @@ WRONG = (
     Wrong("dy changed", {"    return dx": "    dy += 1\n    return dx"}, "The call has changed dy"),
     Wrong("no return", {"    return dx": "    pass"}, "tensor of shape (3,), got None"),
     Wrong("stored in x", {"torch.empty_like(x)": "x"}, "The call has changed x by"),
+    Wrong("a sum in float32", {RESULT: "(difference * dy).float().sum() / (2 * eps)"}, "1e-9 is allowed"),
+    Wrong("columns of a matrix of points", {BOTH: "f(points[:, i].reshape(x.shape)) - f(x - step)",
+          "    dx = torch": "    points = x.reshape(-1, 1) + eps * torch.eye(x.numel(), dtype=x.dtype)\n    dx = torch"},
+          "f receives a tensor that is not contiguous"),
 )  # fmt: skip

@@ -19,4 +19,8 @@ ALTERNATIVES = (
             "                m = value\n            elif value > -Float32.inf:\n"
             "                s += cute.math.exp(value - m, fastmath=True)\n",
     }),
+    Wrong("neighbouring rows for each warp", {
+        "        for k in range(warp, mX.shape[0], 8):\n            m, s": "        part = cute.ceil_div(mX.shape[0], 8)\n        for k in range(warp * part, min((warp + 1) * part, mX.shape[0])):\n            m, s",
+        "        for k in range(warp, mX.shape[0], 8):\n            e": "        part = cute.ceil_div(mX.shape[0], 8)\n        for k in range(warp * part, min((warp + 1) * part, mX.shape[0])):\n            e",
+    }),
 )  # fmt: skip

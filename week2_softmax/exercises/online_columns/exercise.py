@@ -1,8 +1,9 @@
 """Puzzle week2/online_columns: softmax of columns in two passes, eight threads per column."""
 
+import numpy as np
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import GateError, Group, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -11,6 +12,27 @@ from ..unseen import NAN_FROM_NOTHING
 
 def _exp(x):
     return (x.double() - x.double().amax(0)).exp()
+
+
+def _shared_stores(make):
+    """Each of the eight warps stores at least half of an eighth of a block's columns."""
+
+    def run(submission):
+        from forgekit.tracing.footprint import footprint
+
+        case = submission.case(make, (150, 96), "float32")
+        kernel = submission.compiled(case)
+        name, args = kernel.parameters[1].name, submission.arguments(case).values()
+        warps = footprint(kernel, *args, tensor=name, kind="store").touched[name]["warp"][:, :32]
+        if (count := (np.bincount(warps.ravel()) >= warps.size / 16).sum()) < 8:
+            raise GateError(
+                f"Warps that store at least half of an eighth of columns 0 to 31 of {name}: {count} "
+                f"with {case.label}; the task asks for eight that share the rows.",
+                look_at=f"fk.footprint(*{{failed}}, tensor='{name}', by='warp', kind='store')",
+            )
+        return "among eight warps"
+
+    return Group("Stores shared", run)
 
 
 EXERCISE = puzzle(
@@ -37,7 +59,7 @@ shared memory.
         hard_rows(draw, n, m, masked=True).T),),
     result=lambda x: x.softmax(0),
     sizes=[(4, 3), (31, 5), (1, 1), (200, 2), (7, 129), (65, 33), (9, 32), (33, 31)],
-    count=[(40, 70), (150, 96)],
+    count=[(24, 70), (150, 96)],
     dtypes=("float32", "float16", "bfloat16"),
     misconceptions=[
         looks_like(lambda x, y: x.double().softmax(1), "the values are the softmax of rows."),
@@ -49,4 +71,5 @@ shared memory.
             "are those of each warp's own rows, as if the warps exchanged nothing: the weights of a column add up to 8, or less."),
         NAN_FROM_NOTHING,
     ],
+    more=lambda make: (read_at_most(make, (24, 70), {0: 2}), _shared_stores(make)),
 )  # fmt: skip

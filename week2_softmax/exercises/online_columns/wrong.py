@@ -32,4 +32,11 @@ WRONG = (
         "    m, s = -Float32.inf, Float32(0.0)\n    for": "    m, s = Float32(-1e38), Float32(0.0)\n    for"},
         "float32, the result is wrong"),
     Wrong("every second round", {"k in range(warp, mX.shape[0], 8):\n            e": "k in range(warp, mX.shape[0], 16):\n            e"}, "no thread stores 75 of the 155 elements"),
+    Wrong("two warps do the second pass", {"k in range(warp, mX.shape[0], 8):\n            e": "k in range(warp if warp < 2 else mX.shape[0], mX.shape[0], 2):\n            e"},
+          "of columns 0 to 31 of mY: 2 with"),
+    Wrong("short columns for warp 0 alone", {"        for k in range(warp, mX.shape[0], 8):\n            m, s":
+          "        short = mX.shape[0] <= 32\n        for k in range(warp * 32 if short else warp, mX.shape[0], 1 if short else 8):\n            m, s"},
+          "Warps per block that share the loads: 1 with"),
+    Wrong("the maximum begins in row 0", {"        for k in range(warp, mX.shape[0], 8):\n            m, s":
+          "        m = mX[0, col].to(Float32)\n        for k in range(warp, mX.shape[0], 8):\n            m, s"}, "more than twice; the first is mX[0, 0]"),
 )  # fmt: skip

@@ -47,7 +47,7 @@ def _with(change):
 
 
 def _nothing_beyond(make):
-    call = make, (7, 31), "float32"
+    call = make, (7, 97), "float32"
 
     def run(submission):
         from forgekit.tracing.footprint import footprint

@@ -36,6 +36,14 @@ WRONG = (
             if n >= length:
                 dx = Float32(0.0)
 """}, "do not contribute to the result"),
+    Wrong("the next column loaded in advance", {f"        {SUM}\n            dot += mdY[row, n].to(Float32) * mY[row, n].to(Float32)\n": f"""        a, b = mdY.element_type(0.0), mY.element_type(0.0)
+        if lane < length:
+            a, b = mdY[row, lane], mY[row, lane]
+        {SUM}
+            dot += a.to(Float32) * b.to(Float32)
+            if n + 32 < mY.shape[1]:
+                a, b = mdY[row, n + 32], mY[row, n + 32]
+"""}, "elements of mdY beyond the length are loaded"),
     Wrong("a length of at least 1", {SUM: "for n in range(lane, max(length, 1), 32):"},
           "The first is mdY[2, 0]; length[2] is 0"),
     Wrong("almost 0 beyond the length", {"dx = Float32(0.0)": "dx = Float32(1e-8)"}, "but has to be 0"),

@@ -19,11 +19,12 @@ PICTURE = picture(
 
 
 def _inputs(draw, m, n):
-    x, r = draw(m, n), draw(m, n) * 4
+    x, r, w = draw(m, n), draw(m, n) * 4, draw(n) + 1
+    w[5] = 0
     x[1::3] = -r[1::3]  # sums of 0
     large = slice(2 if m > 2 or x.dtype != torch.float16 else 0, None, 3)
     x[large, 0] = r[large, 0] = 200.0  # the square of the sum exceeds float16
-    return x, r, draw(n) + 1, (EPS, 17 + 2**-7)[m % 2]  # the second one does not fit in 16 bits
+    return x, r, w, (EPS, 17 + 2**-7)[m % 2]  # the second one does not fit in 16 bits
 
 
 def _norm(s, w, eps, *, of=None, more=0):

@@ -33,4 +33,6 @@ WRONG = (
     Wrong("shuffle forgotten", {"        total = cute.arch.warp_reduction(total, operator.add)\n": ""},
           "those of the other lanes are missing"),
     Wrong("registers never filled", {"        rS.fill(0.0)\n": ""}, "a register that was never written contains noise"),
+    Wrong("the sum from y", {f"                {STORE_S}\n": "", Y: f"""{Y}
+                gS[None, i].store((y / scale / gW[None, i].load().to(Float32)).to(mS.element_type))"""}, "all mismatches are in column 5"),
 )  # fmt: skip

@@ -105,6 +105,6 @@ distance, which is exactly what attention needs.
               "one thread alone."),
         looks_like(lambda x, cos, sin: x, "nothing is rotated: x is unchanged."),
     ],
-    more=lambda make: (read_at_most(make, (3, 12, 64), {1: 1, 2: 1}),),
+    more=lambda make: (read_at_most(make, (2, 130, 66), {1: 1, 2: 1}),),
     praise="Every head is rotated.",
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -118,6 +118,7 @@ before it into its load.
         looks_like(lambda x, bias, y: (_scores(x, bias).exp().float() / _scores(x, bias).exp().float()
                                        .sum(1, keepdim=True)).double(), "exponentials overflow: nothing is subtracted from the scores."),
     ],
+    more=lambda make: (read_at_most(make, (21, 60), {0: 1}),),
     given=picture(
         "two rows of three scores; the bias makes the last expert likelier",
         {"x": [[("log 1", 0), ("log 1", 0), ("log 1", 0)], [("log 4", 0), ("log 2", 0), ("log 1", 0)]], "b": [["0", "0", "log 2"]],

@@ -83,4 +83,7 @@ WRONG = (
         "rX.fill(-Float32.inf)": "rX.fill(-1e38)"}, "float32, the result is wrong"),
     Wrong("the maximum in the input's type", {"    e = cute": "    m = m.to(mX.element_type).to(Float32)\n    e = cute"}, "float16, the result is wrong"),
     Wrong("filled with -3.4e38", {"rX.fill(-Float32.inf)": "rX.fill(-3.4e38)"}, "With m = 3, n = 2, float32, the result is wrong"),
+    Wrong("lanes beyond the end load the last column", {"        if row < M and col < N:\n            rX[k] = mX[row, col].to(Float32) + mBias[col].to(Float32)\n":
+          "        last = cutlass.min(col, N - 1)\n        if row < M and 8 * k < N:\n            rX[k] = mX[row, last].to(Float32) + mBias[last].to(Float32)\n"
+          "        if col >= N:\n            rX[k] = -Float32.inf\n"}, "the first is mX[0, 59]"),
 )  # fmt: skip

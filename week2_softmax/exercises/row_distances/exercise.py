@@ -42,12 +42,20 @@ def _annotations(function):
         node.targets[0].id: _last(node.value) for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }  # fmt: skip
-    found = {}
+    found, tensors = {}, set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and "kernel" in map(_last, node.decorator_list):
             every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
             types = [_last(a.annotation) for a in every]
             found[node.name] = [aliases.get(name, name) for name in types]
+        elif isinstance(node, ast.FunctionDef):
+            tensors |= {a.arg for a in node.args.args if _last(a.annotation) == "Tensor"}
+    for call in ast.walk(tree):
+        types = found.get(_last(call.func), []) if isinstance(call, ast.Call) else []
+        for k, of in enumerate(types):  # a parameter that is not annotated may receive a tensor
+            given = call.args[k] if k < len(call.args) else None
+            if of != "Array" and isinstance(given, ast.Name) and given.id in tensors:
+                types[k] = "Tensor"
     return found
 
 

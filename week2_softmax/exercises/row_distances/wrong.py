@@ -48,4 +48,6 @@ WRONG = (
           "from an inactive lane"),
     Wrong("sums down, stored by all lanes", {"prims.Shfl.BFLY": "prims.Shfl.DOWN", "        if lane == 0:\n            y": "        y"},
           ": y[row] = total (×2)"),
+    Wrong("tensors as further parameters", {"y: cutlass.Array": "y: cutlass.Array, mX, mZ", "(mX, mZ, mY).launch": "(mX, mZ, mY, mX, mZ).launch",
+          f"        {LOOP}\n            {LOADS}\n            {SUM}\n": CUTE.replace("(x, z)", "(mX, mZ)")}, "A launched kernel takes tensors"),
 )  # fmt: skip

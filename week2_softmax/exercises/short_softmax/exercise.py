@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -70,4 +70,5 @@ element.
                    "four rows of its warp."),
     ],
     waste={"instructions": 2},
+    more=lambda make: (read_at_most(make, (9, 60), {0: 1}),),
 )  # fmt: skip

@@ -58,6 +58,10 @@ WRONG = (
             again = mX[row, lane + 8 * k].to(Float32)
             rX[k] = cute.math.exp(again - m, fastmath=True) * (1.0 / s)"""},
           "or are loaded more often than needed"),
+    Wrong("beyond the last row, the last row again", {LOAD: LOAD.replace("row < mX.shape[0] and ", ""), "mX[row, lane + 8 * k]": "mX[cutlass.min(row, mX.shape[0] - 1), lane + 8 * k]"},
+          "threads load 60 elements of mX more than once; the first is mX[8, 0]"),
+    Wrong("a lane's first element again", {"    m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)\n": "    m = x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)\n    if row < mX.shape[0] and lane < mX.shape[1]:\n        m = cute.arch.fmax(m, mX[row, lane].to(Float32))\n"},
+          "threads load 72 elements of mX more than once"),
     Wrong("at most 1e4 is subtracted", {MAX: MAX + "\n    m = cute.arch.fmin(m, Float32(1e4))"}, "NaN: 4 in actual, 2 in expected"),
     Wrong("the whole warp", {MAX: "m = cute.arch.warp_reduction(m, cute.arch.fmax)", SUM: "s = cute.arch.warp_reduction(s, operator.add)"}, "maximum and sum are those of several rows"),
 )  # fmt: skip

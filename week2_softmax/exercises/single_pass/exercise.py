@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..in_registers import DIVISIONS, EXPONENTIALS, arithmetic
@@ -127,7 +127,7 @@ the same.
         looks_like(_with_zeros, "missing elements are treated as a finite number, such as 0, instead of −∞."),
         NAN_FROM_NOTHING,
     ],
-    more=lambda make: (arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials per element", 2.0),
+    more=lambda make: (read_at_most(make, (2, 4000), {0: 1}), arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials per element", 2.0),
                      (DIVISIONS, "divisions per element", 0.1), dtype="bfloat16",
                      look_at="fk.profile(*{failed})"),),
 )  # fmt: skip

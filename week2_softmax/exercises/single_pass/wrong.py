@@ -60,4 +60,8 @@ WRONG = (
     Wrong("filled with 0", {"rX.fill(-mX.element_type.inf)": "rX.fill(0.0)"}, "treated as a finite number"),
     Wrong("the maximum begins at -1e38", {
         "m, s = -Float32.inf,": "m, s = Float32(-1e38),"}, "float32, the result is wrong"),
+    Wrong("lanes beyond the end load the last vector", {
+        "        if tidx + 128 * k < cute.size(gX, mode=[1]):\n            rX[None, k].store(gX[(None, tidx + 128 * k)].load())\n":
+            "        last = cute.size(gX, mode=[1]) - 1\n        if tidx // 32 * 32 + 128 * k <= last:\n            rX[None, k].store(gX[(None, cutlass.min(tidx + 128 * k, last))].load())\n"
+            "        if tidx + 128 * k > last:\n            rX[None, k].fill(-mX.element_type.inf)\n"}, "threads load 8 elements of mX more than once"),
 )  # fmt: skip

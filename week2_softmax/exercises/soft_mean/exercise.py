@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import looks_like
+from forgekit.lessons.gates import looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..rows import hard_rows
@@ -50,7 +50,7 @@ the same kernel is attention for one query, the last exercise of this week.
     entry="soft_mean",
     inputs=_inputs,
     result=lambda x, v: x.softmax(1) @ v,
-    sizes=[(3, 37), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
+    sizes=[(4, 37), (6, 31), (1, 1), (2, 1003), (9, 33), (17, 32), (3, 129), (9, 30)],
     count=[(9, 200), (64, 300)],
     dtypes=("float32", "float16"),
     misconceptions=[
@@ -69,5 +69,6 @@ the same kernel is attention for one query, the last exercise of this week.
         looks_like(lambda x, v, y: (k := (x == x.amax(1, keepdim=True)).double()) @ v.double() / k.sum(1),
                    "the result is only the value beside the largest element."),
     ],
+    more=lambda make: (read_at_most(make, (9, 200), {0: 2}),),
     praise="This is almost attention.",
 )  # fmt: skip

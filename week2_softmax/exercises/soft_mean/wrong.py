@@ -45,4 +45,5 @@ WRONG = (
         "float16, the result is wrong"),
     Wrong("the maximum begins at -1e38", {
         "m = -Float32.inf": "m = Float32(-1e38)"}, "float32, the result is wrong"),
+    Wrong("the maximum begins with the lane's first element", {"m = -Float32.inf": "m = -Float32.inf\n        if lane < mX.shape[1]:\n            m = mX[row, lane].to(Float32)"}, "elements of mX more than twice"),
 )  # fmt: skip

@@ -56,6 +56,7 @@ WRONG = (
           "run no operator mine::tempered_softmax_backward, but"),
     Wrong("x and y kept", {"ctx.save_for_backward(output)": "ctx.save_for_backward(output, inputs[0])",
                            "(y,) = ctx": "y, _ = ctx"}, "y alone is enough"),
+    Wrong("x in ctx", {"ctx.t = inputs[1]": "ctx.x, ctx.t = inputs"}, "keeps x after the call"),
     Wrong("a function, no operator", {"    return softmax\n": "    return lambda x, t: softmax(x, t)\n"},
           "Expected an operator, got"),
     Wrong("t of the first call", {"forward(x.contiguous(), t, y)": "forward(x.contiguous(), 0.5, y)"},

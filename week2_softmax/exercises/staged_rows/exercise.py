@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Evidence, Misconception, found, looks_like
+from forgekit.lessons.gates import Evidence, Misconception, found, looks_like, read_at_most
 from forgekit.lessons.puzzle import Draw, puzzle
 
 from ..rows import hard_rows
@@ -43,8 +43,10 @@ def _of_lanes(x: torch.Tensor) -> torch.Tensor:
 
 
 def _early(e: Evidence) -> bool:
-    """Return True if reads of copies in flight are the finding, and not races between threads."""
-    return "async-copy" in e.kinds and "shared-race" not in e.kinds
+    """Return True if reads of copies in flight are the finding, and neither races between threads
+    nor copies to a place of another copy."""
+    copied = "copies to shared memory" in e.text  # not read
+    return "async-copy" in e.kinds and "shared-race" not in e.kinds and not copied
 
 
 EXERCISE = puzzle(
@@ -103,6 +105,7 @@ barrier is needed, because no lane reads data that another lane has copied.
                    "divided by the sum."),
     ],
     more=lambda make: (
+        read_at_most(make, (5, 1000), {0: 1}),
         asynchronous(make, (5, 1000)),
         overlapping(make, (5, 1000), torch.float32, "nothing is computed while copies are in "
                     "flight: the first pass could begin when the first of eight groups has arrived.", started=8),

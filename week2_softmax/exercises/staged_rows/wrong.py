@@ -66,4 +66,8 @@ WRONG = (
         cute.arch.cp_async_wait_group(7 - k)
 """}, "but does not read each group before the next"),
     Wrong("a tile without alignment", {"make_layout((4, 32, 8)), 16)": "make_layout((4, 32, 8)))"}, "4-byte alignment of the destination."),
+    Wrong("each vector copied twice", {"            cute.copy(": "            cute.copy(atom, gX[None, k * 32 + lane], tXsX[None, k])\n            cute.copy("},
+          "copies to shared memory, byte"),
+    Wrong("lanes beyond the end copy the last vector", {"        if k * 32 + lane < vectors:\n            cute.copy(atom, gX[None, k * 32 + lane]":
+          "        if k * 32 < vectors:\n            cute.copy(atom, gX[None, cutlass.min(k * 32 + lane, vectors - 1)]"}, "threads load 20 elements of mX more than once"),
 )  # fmt: skip

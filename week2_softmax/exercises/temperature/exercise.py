@@ -1,6 +1,7 @@
 """Puzzle week2/temperature: softmax of x / t, with everything folded into one FMA."""
 
 import math
+from dataclasses import replace
 
 import torch
 
@@ -79,13 +80,17 @@ before the subtraction, and rows around 1,000 would reveal it.
                    "log₂ e is missing."),
         looks_like(lambda x, t, y: x.double().softmax(1) / t, "the weights are divided by t, not x."),
         looks_like(_with_zeros, "missing elements are treated as a finite number, such as 0, instead of −∞."),
-        looks_like(_no_maximum, "nothing is subtracted: the exponentials of a row around 1,000 are infinite, and "
+        looks_like(_no_maximum, "nothing is subtracted, or a maximum that is not divided by t: the exponentials of a row around 1,000 are infinite, and "
                    "those of a row around -1,000 are all 0."),
         looks_like(_unfused, "x · log₂ e / t is rounded for each element separately, before the maximum is subtracted: "
                    "where x is large, the error is large, and it stays in the exponent."),
     ],
-    more=lambda make: (read_at_most(make, (5, 1000), {0: 1}), arithmetic(make, (8, 1024), (ARITHMETIC, "float operations per element", 5.8),
-                     (DIVISIONS, "divisions per element", 0.1),
-                     look_at="fk.profile(*{failed})"),),
+    more=lambda make: (
+        read_at_most(make, (5, 1000), {0: 1}),
+        *(replace(arithmetic(make, (8, 1024), (DIVISIONS, "divisions per element", 0.1),
+                             (ARITHMETIC, "float operations per element", 5.8), dtype=dtype,
+                             look_at="fk.profile(*{failed})"), name=f"Arithmetic in {dtype}")
+          for dtype in ("float32", "bfloat16")),
+    ),
     praise="Your temperature costs nothing.",
 )  # fmt: skip

@@ -15,7 +15,7 @@ WRONG = (
           "the weights are divided"),
     Wrong("a product of its own", {POWER: "power = x * factor - m * factor"}, "rounded for each element"),
     Wrong("divided first", {FACTOR: "x, m, factor = x / t, m / t, Float32(LOG2_E)"},
-          "Float operations per element: 6.4"),
+          "Divisions per element: 1.0 with m = 8, n = 1,024, float32"),
     Wrong("a division an element", {"e * (1.0 / s)": "e / s"}, "Divisions per element: 1"),
     Wrong("a maximum from -1e4", {"MAX, -Float32.inf": "MAX, Float32(-1e4)"}, "NaN: 8 in actual, 0 in expected"),
     Wrong("t in bfloat16", {FACTOR: "factor = LOG2_E / t.to(cutlass.BFloat16).to(Float32)"}, "float32, the result is wrong"),
@@ -54,4 +54,9 @@ WRONG = (
     Wrong("the last row by several warps", {
         "bidx * 4 + tidx // 32, tidx % 32": "cutlass.min(bidx * 4 + tidx // 32, mX.shape[0] - 1), tidx % 32",
     }, "Bytes stored: 8,192 with m = 5"),
+    Wrong("m not divided by t", {"-m * factor": "-m * LOG2_E"}, "or a maximum that is not divided by t"),
+    Wrong("a division an element of bfloat16", {"e * (1.0 / s)": "e / s if cutlass.const_expr(vec == 8) else e * (1.0 / s)"},
+          "Divisions per element: 1.0 with m = 8, n = 1,024, bfloat16"),
+    Wrong("no FMA in bfloat16", {POWER: f"{POWER}\n        if cutlass.const_expr(vec == 8):\n            power = (x - m) * factor"},
+          "Float operations per element: 6.3 with m = 8, n = 1,024, bfloat16"),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Puzzle week2/temperature_backward: the gradient of softmax(x / t) with respect to x and to t."""
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.puzzle import puzzle
 
 from ..gradients import shares, softmax_gradient
@@ -85,5 +85,6 @@ sum over the rows. Leave that sum to a second launch, such as a kernel of week 1
         Misconception("dt is -Σ dy·y·x / t²: Σ dy·y is missing from its dz.",
              _dt_is(lambda dy, y, x, t: -(dy * y * x).sum(1) / t**2)),
     ],
+    more=lambda make: (read_at_most(make, (5, 1000), {0: 2, 1: 2, 2: 1}),),
     praise="Your network can now learn its temperature.",
 )  # fmt: skip

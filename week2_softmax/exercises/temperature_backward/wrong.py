@@ -20,6 +20,8 @@ WRONG = (
           "Σ dy·y is missing from its dz"),
     Wrong("dot not added up", {FIRST: ""}, "only the dy·y of its own lane's columns"),
     Wrong("dt not added up", {SECOND: ""}, "mdT: 2 of 2"),
+    Wrong("distances of x from the row's first element", {FIRST: FIRST + "        first = mX[row, 0]\n", ADD: "dt += dx * (mX[row, n] - first)"}, "threads load 5 elements of mX more than once"),
+    Wrong("dy and y of the first columns a third time", {FIRST: "        if lane < mY.shape[1]:\n            dot += 0.0 * mdY[row, lane] * mY[row, lane]\n" + FIRST}, "threads load 160 elements of mdY more than twice"),
     Wrong("every lane stores dt", {"        if lane == 0:": "        if lane >= 0:"},
           "stored more than once"),
     Wrong("t of its own", {

@@ -2,7 +2,7 @@
 
 import torch
 
-from forgekit.lessons.gates import Misconception, looks_like
+from forgekit.lessons.gates import Misconception, looks_like, read_at_most
 from forgekit.lessons.pictures import picture
 from forgekit.lessons.puzzle import puzzle
 
@@ -98,6 +98,7 @@ registers run out; then sort, or select by digits (radix select), instead.
              "of an element. Insert elements of −∞ too, and give the pair an index that comes after all of theirs.", _no_element),
         looks_like(_of_lanes, "each lane contributes only its largest element: one lane may have all four."),
     ],
+    more=lambda make: (read_at_most(make, (5, 100), {0: 1}),),
     given=picture(
         "two nines, the lower index first",
         {"x": [["4", ("9", 0), "1", ("7", 2), ("5", 3), ("9", 1)]], "v": [[("9", 0), ("9", 1), ("7", 2), ("5", 3)]],

@@ -51,6 +51,7 @@ WRONG = (
     Wrong("-inf never inserted", {"            insert(rV, rI, mX[row, n], n)": "            if mX[row, n] > -Float32.inf:\n                insert(rV, rI, mX[row, n], n)"},
           "Insert elements of −∞ too"),
     Wrong("offsets of 1, 2, 3, 4 and 5", {"(rV[k], offset=1 << step": "(rV[k], offset=1 + step", "(rI[k], offset=1 << step": "(rI[k], offset=1 + step"}, "is no pair inserted twice"),
+    Wrong("values read again", {"mV[row, k] = rV[k]": "mV[row, k] = mX[row, rI[k]]"}, "elements of mX more than once"),
 )  # fmt: skip
 
 EQUIVALENT = {

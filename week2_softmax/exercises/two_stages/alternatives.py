@@ -27,4 +27,15 @@ ALTERNATIVES = (
     Wrong("each lane has its own loop", {
         "    for k in range(cute.ceil_div(vectors, 32)):\n        v = k * 32 + lane\n": "    for v in range(lane, vectors, 32):\n        k = v // 32\n",
     }),
+    Wrong("the last round after the loop", {
+        "    for k in range(cute.ceil_div(vectors, 32)):\n": "    last = cute.ceil_div(vectors, 32) - 1\n    for k in range(last):\n",
+        "    m_row = cute": """    cute.arch.cp_async_wait_group(0)
+    if last * 32 + lane < vectors:
+        x = tXsX[None, last % 2].load()
+        m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))
+        added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)
+        s = s * cute.math.exp(m - m_new, fastmath=True) + added
+        m = m_new
+    m_row = cute""",
+    }),
 )  # fmt: skip

@@ -1,12 +1,14 @@
 """Puzzle week2/two_stages: a row streams through two buffers, with one in use and one in flight."""
 
+import numpy as np
 import torch
 
-from forgekit.lessons.gates import found, looks_like
+from forgekit.lessons.gates import GateError, Group, found, looks_like
 from forgekit.lessons.puzzle import puzzle
+from forgekit.vgpu import Listener
 
 from ..rows import hard_rows
-from ..staged import asynchronous, not_rescaled, overlapping
+from ..staged import asynchronous, not_rescaled
 
 
 def _without_rescaling(x: torch.Tensor) -> torch.Tensor:
@@ -29,6 +31,53 @@ def _rows(draw, m: int, n: int) -> torch.Tensor:
     x = hard_rows(draw, m, n)
     x[(torch.arange(m) + n) % 5 == 0] *= 100
     return x
+
+
+class _Late(Listener):
+    """Counts each thread's copies, its reads of shared memory, and those at which no copy of the
+    block is in flight; all: these three for each batch."""
+
+    def __init__(self):
+        self.all = []
+
+    def on_batch(self, m):
+        self._flying = np.zeros(m.shape, np.int64)
+        self.all.append(np.zeros((3, *m.shape), np.int64))
+
+    def on_access(self, m, access):
+        who, (copies, reads, idle) = m.expand(access.mask), self.all[-1]
+        if access.kind == "async store":
+            self._flying += who
+            copies += who
+        elif access.kind == "load" and access.space == "shared":
+            reads += who
+            idle += who & ~self._flying.any(1, keepdims=True)
+
+    def on_async_done(self, m, access):
+        self._flying -= m.expand(access.mask)
+
+
+def _never_late(make):
+    """When a thread reads a tile other than its last, a copy is in flight."""
+
+    def run(submission):
+        for size in ((5, 1024), (5, 1000)):
+            case, late = submission.case(make, size, "float32"), _Late()
+            submission.counted(case, late)
+            for copies, reads, idle in late.all:
+                if (wrong := idle * copies > reads).any():
+                    first = [of[wrong][0] for of in (copies, reads, idle)]
+                    raise GateError(
+                        f"With {case.label}, a thread copies {first[0]} vectors and reads shared "
+                        f"memory {first[1]} times; at {first[2]} of the reads, no copy is in "
+                        "flight. That may only happen in its last tile.",
+                        "the next tile's copy has to be in flight when a tile is read: start it "
+                        "before, and do not wait for its group yet.",
+                        "fk.timeline(*{failed})",
+                    )
+        return "a copy is in flight at each read but those of the last tile"
+
+    return Group("In flight while it computes", run)
 
 
 EXERCISE = puzzle(
@@ -55,7 +104,7 @@ a barrier.
     entry="two_stages",
     inputs=lambda draw, m, n: (_rows(draw, m, n),),
     result=lambda x: x.logsumexp(1),
-    sizes=[(1, 128), (2, 256), (2, 1000), (3, 4), (5, 132), (7, 516), (3, 2052), (6, 252)],
+    sizes=[(1, 128), (2, 256), (2, 1000), (7, 516), (3, 4), (5, 132), (3, 2052), (6, 252)],
     count=[(3, 512), (20, 4000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},
@@ -73,14 +122,13 @@ a barrier.
                    "tile, which is not full, is left out."),
         looks_like(lambda x, y: _without_rescaling(x), "a lane's sum is relative to an older, "
                    "smaller maximum and is not rescaled when a larger one appears."),
-        looks_like(lambda x, y: x.double().logsumexp(1) - x.double().amax(1), "the maximum has to be "
+        looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).logsumexp(1), "the maximum has to be "
                    "added back after the logarithm."),
     ],
     more=lambda make: (
         asynchronous(make, (5, 1024)),
         # Lanes with different numbers of rounds may copy in separate requests.
         asynchronous(make, (5, 1000), 1.25, name="Asynchronous, with a tail"),
-        overlapping(make, (5, 1024), torch.float32, "the next tile's copy has to be in flight when a "
-                    "tile is read: start it before, and do not wait for its group yet.", tiles=8),
+        _never_late(make),
     ),
 )  # fmt: skip

@@ -30,11 +30,17 @@ WRONG = (
     Wrong("three tiles", {"make_layout((4, 32, 2))": "make_layout((4, 32, 3))", "(k + 1) % 2": "(k + 1) % 3", "k % 2].load": "k % 3].load"},
           "at most 1,024 bytes of shared memory"),
     Wrong("waits for one group in the first round alone", {"        cute.arch.cp_async_wait_group(1)\n": "        if k == 0:\n            cute.arch.cp_async_wait_group(1)\n        else:\n            cute.arch.cp_async_wait_group(0)\n"},
-          "no copy is in flight at 7 of 8 reads"),
+          "at 7 of the reads, no copy is in flight"),
     Wrong("the tail without cp.async", {
         "    if lane < vectors:\n        cute.copy(atom, gX[None, lane], tXsX[None, 0])": "    full = vectors // 32 * 32\n    if lane < full:\n        cute.copy(atom, gX[None, lane], tXsX[None, 0])",
         "for k in range(cute.ceil_div(vectors, 32)):": "for k in range(vectors // 32):",
         "if v + 32 < vectors:": "if v + 32 < full:",
         "        if v < vectors:\n            x = tXsX[None, k % 2].load()\n            m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n            added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)\n            s = s * cute.math.exp(m - m_new, fastmath=True) + added\n            m = m_new\n": "        x = tXsX[None, k % 2].load()\n        m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n        added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)\n        s = s * cute.math.exp(m - m_new, fastmath=True) + added\n        m = m_new\n    if full + lane < vectors:\n        x = gX[None, full + lane].load()\n        m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n        added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)\n        s = s * cute.math.exp(m - m_new, fastmath=True) + added\n        m = m_new\n",
     }, "Loads into registers: 5 with m = 5, n = 1,000"),
+    Wrong("the tail copied late", {
+        "    if lane < vectors:\n        cute.copy(atom, gX[None, lane], tXsX[None, 0])": "    full = vectors // 32 * 32\n    if lane < full:\n        cute.copy(atom, gX[None, lane], tXsX[None, 0])",
+        "for k in range(cute.ceil_div(vectors, 32)):": "for k in range(vectors // 32):",
+        "if v + 32 < vectors:": "if v + 32 < full:",
+        "        if v < vectors:\n            x = tXsX[None, k % 2].load()\n            m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n            added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)\n            s = s * cute.math.exp(m - m_new, fastmath=True) + added\n            m = m_new\n": "        x = tXsX[None, k % 2].load()\n        m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n        added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)\n        s = s * cute.math.exp(m - m_new, fastmath=True) + added\n        m = m_new\n    if full + lane < vectors:\n        cute.copy(atom, gX[None, full + lane], tXsX[None, 0])\n        cute.arch.cp_async_commit_group()\n        cute.arch.cp_async_wait_group(0)\n        x = tXsX[None, 0].load()\n        m_new = cute.arch.fmax(m, x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0))\n        added = cute.math.exp(x - m_new, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)\n        s = s * cute.math.exp(m - m_new, fastmath=True) + added\n        m = m_new\n",
+    }, "at 2 of the reads, no copy is in flight"),
 )  # fmt: skip

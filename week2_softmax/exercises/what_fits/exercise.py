@@ -37,7 +37,7 @@ MISCONCEPTIONS = {
     (CLUSTER, 5): "five blocks would suffice, but here a cluster has 1, 2, 4 or 8 blocks.",
     (CLUSTER, 16): "1,024 kB in eight blocks is 128 kB per block, which fits.",
     (EXPECTED, 256): "a pair is two float32, m and s: 8 bytes.",
-    (EXPECTED, 64): "each of the 8 warps of a block sends a pair.",
+    (EXPECTED, 64): "all 64 warps of the cluster send a pair of 8 bytes to each block.",
     (
         EXPECTED,
         4096,
