@@ -10,12 +10,12 @@ def _groups(x):
     return torch.nn.functional.pad(x, (0, -len(x) % 8)).reshape(-1, 8)
 
 
-def _of_a_warp(x, y):
-    """Return sums of 32 elements instead of eight."""
+def _of_groups(x, y, count):
+    """Return sums of `count` groups instead of one."""
     import torch
 
-    fours = torch.nn.functional.pad(_groups(x).sum(1), (0, -len(y) % 4)).reshape(-1, 4)
-    return fours.sum(1).repeat_interleave(4)[: len(y)]
+    of = torch.nn.functional.pad(_groups(x).sum(1), (0, -len(y) % count)).reshape(-1, count)
+    return of.sum(1).repeat_interleave(count)[: len(y)]
 
 
 EXERCISE = puzzle(
@@ -49,14 +49,13 @@ loop. It suits short rows, because one warp adds four 8-element rows.
     count=[(100,), (20_480,)],
     dtypes=("float32", "float16"),
     misconceptions=[
-        looks_like(_of_a_warp, "each sum contains elements from other groups: a shuffle "
-                   "by 8 or more leaves the group."),
+        *(looks_like(lambda x, y, count=count: _of_groups(x, y, count), "each sum contains elements "
+                     "of other groups: a shuffle by 8 or more leaves the group.")
+          for count in (2, 4)),
         looks_like(lambda x, y: x[::8], "each sum is only the first element of its group."),
         looks_like(lambda x, y: _groups(x)[:, :4].sum(1), "each sum contains only the first four "
                    "elements of its group."),
         looks_like(lambda x, y: _groups(x)[:, ::2].sum(1), "every other element is missing: no step "
                    "adds neighbouring lanes."),
-        looks_like(lambda x, y: _groups(x).sum(1) + _groups(x).sum(1).roll(-1), "each sum "
-                   "contains elements of other groups: a shuffle by 8 or more leaves the group."),
     ],
 )  # fmt: skip

@@ -20,5 +20,5 @@ WRONG = (
     Wrong("no shuffle", {STEP: "        total += 0"}, "only the first element of its group"),
     Wrong("shared memory and a barrier",
           {"    for k in cutlass.range_constexpr(3):\n" + STEP: SHARED}, "asks for no shared memory"),
-    Wrong("a sum of 32", {"range_constexpr(3)": "range_constexpr(5)", "4 >> k": "16 >> k"}, "each sum contains elements from other groups"),
+    Wrong("a sum of 32", {"range_constexpr(3)": "range_constexpr(5)", "4 >> k": "16 >> k"}, "each sum contains elements of other groups"),
 )  # fmt: skip

@@ -37,5 +37,5 @@ WRONG = (
     Wrong("a piece too many", {
         "grid=(pieces, rows, 1)": "grid=(mX.shape[1] // 1024 + 1, rows, 1)",
         "    if tidx == 0:\n        mPart[row": "    if tidx == 0 and piece < mPart.shape[1]:\n        mPart[row"},
-        "Blocks: 258 with m = 1, n = 263,168"),
+        "launches: 258 with m = 1, n = 263,168"),
 )  # fmt: skip
