@@ -84,7 +84,7 @@ their previous vector again. The fix costs four moves per vector.
     entry="fix_the_tail",
     inputs=_inputs,
     result=lambda x: x.sum(1),
-    sizes=[(1, 128), (2, 1000), (1, 300_000), (1, 132), (3, 200), (33, 252), (7, 1024), (5, 4)],
+    sizes=[(1, 128), (2, 1000), (1, 300_000), (1, 132), (3, 300), (33, 252), (7, 1024), (5, 4)],
     count=[(5, 64), (64, 1000)],
     legal=lambda m, n: (m, max(4, n // 4 * 4)),
     promise={0: {1: 4}},

@@ -30,4 +30,8 @@ WRONG = (
     Wrong("sums of at least 0", {"        mY[row] = total": "        mY[row] = cute.arch.fmax(total, 0.0)"}, "got 0, expected -5012.414"),
     Wrong("sums of at least -1e30", {"        mY[row] = total": "        mY[row] = cute.arch.fmax(total, -1e30)"}, "every wrong element is -1e+30"),
     Wrong("at most 1,024 tiles", {"range(gX.shape[1][1])": "range(cutlass.min(gX.shape[1][1], 1024))"}, "n = 300,000"),
+    Wrong("filled in odd tiles alone", {
+        "        tXrX.fill(0.0)\n": "        if tile % 2 == 1:\n            tXrX.fill(0.0)\n",
+        "    total = Float32(0.0)\n": "    total = Float32(0.0)\n    tXrX.fill(0.0)\n",
+    }, "With m = 3, n = 300"),
 )  # fmt: skip

@@ -71,4 +71,7 @@ WRONG = (
         },
         "atomic additions of floats happen in any order",
     ),
+    Wrong("its own part first", {
+        "        total = Float32(0.0)\n        for k in range(tidx, pieces, 256):\n            total += mPart[row, k]": "        if tidx > 0:\n            total = Float32(0.0)\n        for k in range(tidx, pieces, 256):\n            if k != piece:\n                total += mPart[row, k]",
+    }, "y[0] is 0.0217278805 in one order"),
 )  # fmt: skip
