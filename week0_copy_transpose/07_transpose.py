@@ -575,6 +575,9 @@ fk.banks(runs["swizzled"], x, y, line="gY[ty + k, tx] = sX[tx, ty + k]", kind="l
 # `layout_s` conflict-free. (You may instead leave the layout unchanged and compute the XOR in the
 # indices yourself, with `^`.)
 #
+#
+# **Required**: 256 threads per block, one block per 32 × 64 elements of X.
+#
 # <details><summary>Hint 1</summary>
 #
 # The offset of element (row, column) is 64 · row + column. Write it in binary. Which bits select

@@ -625,7 +625,8 @@ fk.exercise("week1/row_rms").grade(row_rms)
 # This kernel adds up rows with blocks of 96 threads. Its barriers are in place and it has no bank
 # conflicts, but its sums are right only for some rows. Fix the tree.
 #
-# **Required**: 96 threads per block, 3 warps per block that share the loads, at most 7 barriers.
+# **Required**: 96 threads per block, 3 warps per block that share the loads, at most 7 barriers, no
+# bank conflicts.
 #
 # <details><summary>Hint 1</summary>
 #

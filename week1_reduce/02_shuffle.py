@@ -505,8 +505,8 @@ print(f"{(eight - one) * 1e6 / waves / 7:.0f} ns per barrier and round, if the G
 #
 # Signature: `row_range(x, y)`.
 #
-# **Required**: one block per row, 256 threads per block, at most 1 barrier, at most 128 bytes of
-# shared memory per block.
+# **Required**: one block per row, 256 threads per block, 8 warps per block that share the loads, at
+# most 1 barrier, at most 128 bytes of shared memory per block.
 #
 # <details><summary>Hint 1</summary>
 #

@@ -847,11 +847,13 @@ fk.profile(run_vectors, x, y, blocks=32).time("H200")
 #
 # The kernel below computes `y[m] = x[m, 0]² + x[m, 1]² + …` in float32, for rows of whole 16-byte
 # vectors. It loads 16 bytes per lane, in whole sectors, with few instructions per byte, so no
-# counter shows a fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements,
-# without a second launch. The **whole interval** has to lie below half of the given kernel's
+# counter shows a fault. Halve its predicted time on an H200 for 512 rows of 16,384 elements, and
+# still read each element once. The **whole interval** has to lie below half of the given kernel's
 # time. Look at the bounds after each change:
 #
 # `fk.profile(*fk.exercise("week1/row_energy").failed, blocks=16).time("H200")`
+#
+# **Required**: 1 launch, no float64.
 #
 # <details><summary>Hint 1</summary>
 #
@@ -988,9 +990,10 @@ for name in ("vectors", "eight_lanes"):
 # %% [markdown] exercise="week1/short_rows" part="task"
 # ### Exercise 7: share a warp among four rows
 #
-# Add up rows that are too short to fill a warp; four rows share each warp. There may be any number
-# of rows. Longer rows must also be right. N is a multiple of 8, so a row consists of whole 16-byte
-# vectors, perhaps fewer than eight. The types are float32 and float16; add in float32.
+# Add up rows that are too short to fill a warp; four rows share each warp. The launch has eight
+# threads per row, and no block beyond those that these threads need. There may be any
+# number of rows. Longer rows must also be right. N is a multiple of 8, so a row consists of whole
+# 16-byte vectors, perhaps fewer than eight. The types are float32 and float16; add in float32.
 #
 # Signature: `short_rows(x, y)`.
 #

@@ -807,9 +807,10 @@ fk.exercise("week2/two_blocks").grade(two_blocks)
 #
 # `y[m] = log(exp(x[m, 0]) + … + exp(x[m, N-1]))` for any number of float32 rows of any length,
 # without overflow. As in week 1's `cluster_sum`, the four blocks of a cluster share the columns of
-# a row. Each warp sends its pair (m, s) to one of the blocks with `store_async_dsmem`, 16 pairs in
-# all. An mbarrier in that block counts their bytes, and one of its warps computes the result. Read
-# x once. The kernel requires compute capability 9.0 or later. Signature: `cluster_logsumexp(x, y)`.
+# a row. Each warp sends its pair (m, s) to one of the blocks with one `store_async_dsmem`, 16 pairs
+# in all. An mbarrier in that block counts their bytes, and one of its warps computes the result.
+# Read x once. The kernel requires compute capability 9.0 or later. Signature: `cluster_logsumexp(x,
+# y)`.
 #
 # **Required**: one cluster per row, 4 blocks per cluster, 128 threads per block, 4 warps per block
 # that share the loads, at most 1 cluster barrier.

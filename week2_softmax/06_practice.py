@@ -443,8 +443,8 @@ fk.exercise("week2/cross_entropy").grade(cross_entropy)
 #
 # Compute the gradient of exercise 3, `dx[m, n] = g[m] · (softmax(x[m])[n] − [n = target[m]])`.
 # `[…]` is 1 if its condition holds and 0 otherwise; g[m] is the gradient with respect to the row's
-# loss. Where the target is −100, dx is 0. Compute the softmax from `lse`, which needs no reduction,
-# only one read and one write. x and dx are float32 or float16, target is int64, and lse and g are
+# loss. Where the target is −100, dx is 0. Compute the softmax from `lse`, which needs no reduction;
+# read x once and write dx once. x and dx are float32 or float16, target is int64, and lse and g are
 # float32; compute in float32. Signature: `cross_entropy_backward(x, target, lse, g, dx)`.
 #
 # **Required**: one block per row, 128 threads per block, 4 warps per block that share the loads, no
